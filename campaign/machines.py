@@ -48,7 +48,7 @@ CONFIGS = {
                            load_queue=8),
     "bare": _TINY.replace(name="bare", gather="none", divider="none", counters=False,
                           l1_ways=1, l2_bytes=1 << 9, l2_ways=1, barriers=2),
-    "long": _TINY.replace(name="long", warps=4, l1_banks=2, pipeline="long"),
+    "long": _TINY.replace(name="long", warps=4, l1_banks=2, pipeline="long", atomic_words="line"),
     "stream": _TINY.replace(name="stream", warps=4, gather="stream", weaver_entries=12,
                             imem_bytes=1 << 14),
 }
@@ -56,7 +56,7 @@ CONFIGS = {
 #: Configurations with several cores.
 CORES = {
     "pair": _TINY.replace(name="pair", cores=2, imem_bytes=1 << 14, l1_banks=2,
-                         l2_bytes=1 << 10, l2_ways=2, l2_banks=4),
+                         atomic_words="line", l2_bytes=1 << 10, l2_ways=2, l2_banks=4),
     "trio": _TINY.replace(name="trio", cores=3, warps=4, threads=2, imem_bytes=1 << 14,
                           l2_banks=1, l2_mshrs=2, pipeline="long"),
 }

@@ -12,10 +12,12 @@ was offered, and no bank had a request under way.
 
 A pass serves lanes of the older instruction that were not served before. The pass must fit each of
 its lanes: the line, or the row of the lane's bank; the lane's bytes, unless a higher lane of the
-pass writes these bytes; the lane's operand and the value that a CAS compares with. Some lanes must
-not share a word with another such lane in one pass: lanes whose old value is wanted, lanes that
-compare, and lanes with an atomic of local memory. A pass leaves no lane behind whose access to the
-same place should come first.
+pass writes these bytes; the value that a CAS compares with. The operand of an atomic is that of all
+lanes of the word, combined in lane order. This is checked for the operations on bits, which show
+that each lane counts once. For the others it is checked where the word has one lane: benches test
+the arithmetic. Some lanes must not share a word with another such lane in one pass: lanes whose old
+value is wanted, and lanes that compare. A pass leaves no lane behind whose access to the same place
+should come first.
 """
 
 import operator
@@ -258,6 +260,8 @@ class CoalescerPromise(Harness):
             "all lanes load from one line":
                 taken & (access.lanes == (1 << threads) - 1) & (access.op == AccessOp.LOAD),
             "an atomic of local memory is served": taken & (access.op == AccessOp.LOCAL_AMO),
+            "lanes of an atomic share a pass":
+                taken & (access.lanes == (1 << threads) - 1) & (access.op == AccessOp.AMO),
         }
         hold(m, port, name=named("access"), peek=peek)
         if config.long:
@@ -317,9 +321,10 @@ class CoalescerPromise(Harness):
         amo, cas = operation.op == MemOp.AMO, operation.amo == AmoOp.CAS
         alone = amo | (operation.op == MemOp.STORE) & (operation.size != 2)
         word, bank = one[2:] == two[2:], one[2:bits] == two[2:bits]
-        local = is_local(one)
-        joined = Mux(local, word & ~alone,
-                     Mux(amo, word & ~operation.writes & ~cas, one[bits:] == two[bits:]))
+        local, lined = is_local(one), one[bits:] == two[bits:]
+        combines = amo & ~operation.writes & ~cas
+        joined = Mux(local, word & (~alone | combines),
+                     Mux(amo, combines & (word | self._config.line_atomics & lined), lined))
         clash = Mux(local, is_local(two) & (bank | amo & cas), word)
         return joined, clash & (alone if other < lane else ~alone)
 
@@ -332,7 +337,13 @@ class CoalescerPromise(Harness):
         local = ((access.op == AccessOp.LOCAL_LOAD) | (access.op == AccessOp.LOCAL_STORE)
                  | (access.op == AccessOp.LOCAL_AMO))
         is_cas = is_amo & (operation.amo == AmoOp.CAS)
+        is_bitwise = is_amo & Cat(operation.amo == op for op in (
+            AmoOp.AND, AmoOp.OR, AmoOp.XOR)).any()
         one_lane = (access.lanes & (access.lanes - 1)) == 0
+
+        def combined(low, high):
+            return Mux(operation.amo == AmoOp.AND, low & high,
+                       Mux(operation.amo == AmoOp.OR, low | high, low ^ high))
         with m.Switch(operation.op):
             with m.Case(MemOp.LOAD):
                 m.d.comb += Assert((access.op == AccessOp.LOAD)
@@ -357,21 +368,20 @@ class CoalescerPromise(Harness):
             at = operation.address[lane]
             place, column = at[:config.line_bits], at[2:config.line_bits]
             row = Signal(row_bits(config), name=f"row_of_{bank}_{lane}")
-            m.d.comb += row.eq(access.rows[column])
+            beside = Signal(32, name=f"beside_{bank}_{lane}")
+            m.d.comb += [row.eq(access.rows[column]), beside.eq(access.data[column ^ 1])]
             with m.If(access.lanes[lane] & (operation.op != MemOp.FENCE)):
                 m.d.comb += Assert(local == is_local(at))
                 with m.If(local):
                     m.d.comb += Assert(row == at[config.line_bits:][:row_bits(config)])
                 with m.Else():
                     m.d.comb += Assert(access.line == at[low:][:len(access.line)])
-                with m.If(is_amo & ~local):
-                    m.d.comb += [Assert(access.data[lane] == operation.data[lane]),
-                                 Assert(access.word == column)]
                 with m.If(is_cas):
-                    m.d.comb += Assert(access.compare == operation.compare[lane])
-                with m.If(is_amo & local):
+                    m.d.comb += Assert(beside == operation.compare[lane])
+                with m.If(is_amo):
                     for other in range(lane):
-                        m.d.comb += Assert(~access.lanes[other] | (operation.address[other] != at))
+                        shares = access.lanes[other] & (operation.address[other] == at)
+                        m.d.comb += Assert(~shares | ~operation.writes & ~is_cas)
             size = Mux(operation.size == 2, 4, Mux(operation.size == 1, 2, 1))
             for byte in range(config.line_bytes):
                 covers = Signal(name=f"covers_{bank}_{lane}_{byte}")
@@ -389,15 +399,19 @@ class CoalescerPromise(Harness):
                 with m.If(access.lanes[lane] & owed[behind] & ~access.lanes[behind]
                           & (is_store | is_amo)):
                     m.d.comb += Assert(other != at)
-        with m.If(is_store | is_amo & local):
+        with m.If(is_store | is_amo):
             for byte, chain in enumerate(written):
-                right, covered = 0, 0
+                right, covered, several = 0, 0, 0
                 layers = []
                 while chain:
                     covers, value, chain = chain
                     layers.append((covers, value))
                 for covers, value in reversed(layers):      # the highest lane wins
-                    right, covered = Mux(covers, value, right), covered | covers
+                    both = Mux(is_bitwise & covered, combined(right, value), value)
+                    right = Mux(covers, both, right)
+                    several |= covered & covers
+                    covered |= covers
                 got = access.data.as_value()[8 * byte:8 * byte + 8]
+                known = is_store | is_bitwise | (operation.amo == AmoOp.SWAP) | ~several
                 m.d.comb += [Assert(access.mask[byte] == covered),
-                             Assert(~access.mask[byte] | (got == right))]
+                             Assert(~(access.mask[byte] & known) | (got == right))]

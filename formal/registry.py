@@ -253,14 +253,17 @@ PROPERTIES = (
         "an instruction has an active lane",
         _shapes(CoalescerPromise, {
             "1 lane": {"threads": 1}, "2 lanes": {}, "4 lanes": {"threads": 4},
-            "2 lanes, 2 banks": _BANKS, "4 lanes, 2 banks": {"threads": 4, **_BANKS}},
-            full=("4 lanes, 2 banks",))
+            "2 lanes, line": {"atomic_words": "line"},
+            "2 lanes, 2 banks": _BANKS, "4 lanes, 2 banks": {"threads": 4, **_BANKS},
+            "4 lanes, line": {"threads": 4, "atomic_words": "line"}},
+            full=("4 lanes, 2 banks", "4 lanes, line"))
         + _shapes(CoalescerPromise, {"2 lanes, long": {"pipeline": "long"},
                                      "2 lanes, 2 banks, long": {"pipeline": "long", **_BANKS}},
                   mode="bounded", depth=6),
         covers=("a pass leaves lanes for the next", "all lanes load from one line",
                 "an instruction comes while another is served",
-                "an atomic of local memory is served", "a fault is reported",
+                "an atomic of local memory is served", "lanes of an atomic share a pass",
+                "a fault is reported",
                 "a fence comes to all banks"),
         covered="2 lanes, 2 banks", reach=5),
     *_streams("coalescer", lambda: Coalescer(_config()), "2 lanes", kept=("operation", "access__0"),

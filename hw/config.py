@@ -65,6 +65,7 @@ LEGAL = {
     "l1_banks": _powers(1, 4),
     "l1_mshrs": _powers(2, 64),
     "load_queue": _powers(2, 64),
+    "atomic_words": _one_of("one", "line"),
     "l2_bytes": _or_zero(_powers(1 << 5, 1 << 23)),
     "l2_ways": _powers(1, 16),
     "l2_banks": _powers(1, 8),
@@ -117,6 +118,10 @@ class HardwareConfig:
         Line misses that an L1 can have outstanding; at least two a bank.
     load_queue : int
         Load instructions that a core can have outstanding.
+    atomic_words : str
+        ``"line"``: one access performs an instruction's atomics of global memory on all words of a
+        line, if their old values are not wanted, and a bank of the L2 has an ALU for each word;
+        ``"one"``: one access performs the atomics on one word.
     l2_bytes, l2_ways : int
         Capacity in bytes and associativity of the L2; at least two sets a bank. With 0 bytes there
         is no L2 cache: each bank is a buffer of eight lines, which still performs the atomics.
@@ -174,6 +179,7 @@ class HardwareConfig:
     l1_banks: int = 1
     l1_mshrs: int = 64
     load_queue: int = 32
+    atomic_words: str = "one"
     l2_bytes: int = 1 << 17
     l2_ways: int = 8
     l2_banks: int = 1
@@ -312,6 +318,11 @@ class HardwareConfig:
     def requesters(self) -> int:
         """Number of requesters at the L2: the cores, then the SCU if there is one."""
         return self.cores + (self.scu > 0)
+
+    @property
+    def line_atomics(self) -> bool:
+        """Whether one access performs atomics on all words of a line."""
+        return self.atomic_words == "line"
 
     @property
     def long(self) -> bool:

@@ -88,17 +88,17 @@ def check_address(config: HardwareConfig, op, size, address):
 def pass_layout(config: HardwareConfig):
     """One pass: lanes of an instruction that access one line, or one row of each bank.
 
-    For stores and for atomics of local memory, ``data`` holds words at their places in the line or
-    in their banks. For atomics of global memory, ``data`` holds each lane's operand, in lane order.
-    ``compare`` is the value that CAS compares with memory; a pass of CAS has one lane. ``slot`` is
-    the load's slot in the load queue. ``line`` counts the bank's lines from the start of global
-    memory.
+    For stores and atomics, ``data`` holds words at their places in the line or in their banks, and
+    ``mask`` has their bytes. The operands of an atomic's lanes that access one word are combined.
+    A pass of CAS has one lane, and the value to compare with is in the word beside the lane's: the
+    word whose number differs in the lowest bit. ``slot`` is the load's slot in the load queue.
+    ``line`` counts the bank's lines from the start of global memory.
     """
     return data.StructLayout({
         "op": AccessOp, "amo": AmoOp, "wanted": 1,
         "slot": index_bits(config.load_queue), "lanes": config.threads,
-        "line": mapped_bits(config), "word": index_bits(config.line_words),
-        "data": line_layout(config), "mask": config.line_bytes, "compare": 32,
+        "line": mapped_bits(config),
+        "data": line_layout(config), "mask": config.line_bytes,
         "rows": data.ArrayLayout(row_bits(config), config.line_words),
     })
 

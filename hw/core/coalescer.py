@@ -6,16 +6,18 @@ local memory. In each cycle each bank that has room takes a pass, if lanes of th
 each pass the lowest lane of the bank that is left is the leader.
 
 - If the leader's address is in global memory, the pass serves all lanes left whose addresses are in
-  the same line. For an atomic, the addresses must be in the same word.
+  the same line. For an atomic, the addresses must be in the same word, unless the configuration has
+  atomics of whole lines and the old value is not wanted.
 - If the leader's address is in local memory, the pass serves the highest lane left in each bank,
-  and every lane that wants the same row. For an atomic, the pass serves the lowest lane left.
+  and every lane that wants the same row. For an atomic, the lowest lane left in each bank counts
+  in place of the highest.
 
 Lanes of one instruction that access the same word are served as follows:
 
 - Stores of words share a pass, and the highest lane's value is stored.
 - Stores of bytes or halfwords get a pass each, in ascending order of lanes.
-- Atomics of global memory whose old value is not wanted share a pass, and the L1 combines their
-  operands. Other atomics get a pass each, in ascending order.
+- Atomics whose old value is not wanted share a pass, and their operands are combined
+  (:mod:`hw.core.combine`). Other atomics get a pass each, in ascending order.
 - Lanes of a CAS always get a pass each, whatever their addresses.
 
 Accesses to one place are in one bank, so they keep their order. Accesses in different banks have no
@@ -36,8 +38,10 @@ from amaranth.utils import ceil_log2
 from hw.config import HardwareConfig
 from hw.core.access import (AccessOp, bank_bits, misaligned, operation_layout, pass_layout,
                             row_bits)
+from hw.core.combine import combine, partners
 from hw.core.loads import slot_layout
 from hw.isa import Cause
+from hw.memory.amo import controls
 from hw.operations import AmoOp, MemOp
 from hw.util import (StreamBuffer, StreamRegister, and_or, check_stream, encode, extra_stage, guard,
                      index_bits, lowest)
@@ -62,6 +66,10 @@ class _Serving(NamedTuple):
         The lanes before which another lane that is left must be served, or goes to their place.
     mates, parts : list of Signal
         As in :meth:`Coalescer._compare`.
+    operands : list of Value
+        The lanes' data. The operands of an atomic are combined, in the long pipeline in part.
+    partners : list of list of Signal
+        The partners of the levels that are not done (:mod:`hw.core.combine`).
     """
     operation: data.View
     slot: Signal
@@ -70,6 +78,8 @@ class _Serving(NamedTuple):
     rivaled: Signal
     mates: list
     parts: list
+    operands: list
+    partners: list
 
 
 class Coalescer(wiring.Component):
@@ -210,9 +220,11 @@ class Coalescer(wiring.Component):
             m.d.comb += [mine.eq(left & member[bank]) for bank, mine in enumerate(in_bank)]
             may_go = Signal()
             m.d.comb += may_go.eq((current.op != MemOp.FENCE) | ~(holds | self.asking))
+        operands, open_partners = self._combine(m, current, left, held_mates, held_rivals)
         served_of, more, held = [], [], []
         for bank, (mine, any_left) in enumerate(zip(in_bank, present)):
-            serving = _Serving(current, slot, mine, first, rivaled, held_mates, held_parts)
+            serving = _Serving(current, slot, mine, first, rivaled, held_mates, held_parts,
+                               operands, open_partners)
             lanes, leaves, waits = self._serve(m, bank, serving, any_left & may_go)
             m.d.comb += advance[bank].eq(leaves)
             served_of.append(Mux(leaves, lanes, 0))
@@ -310,16 +322,23 @@ class Coalescer(wiring.Component):
         wiring.connect(m, leaving.o, wiring.flipped(self.access[bank]))
         picked_shape = data.StructLayout({
             "operation": operation_layout(config), "slot": len(serving.slot), "local": 1,
-            "address": 32, "compare": 32, "served": threads, "chosen": threads})
+            "address": 32, "compare": 32, "served": threads, "chosen": threads,
+            "partners": data.StructLayout({
+                f"level_{depth}": data.ArrayLayout(1 << depth, threads // 2)
+                for depth in self._late_levels})})
         picking = Signal(picked_shape, name=named("picking"))
         picked = Signal(picked_shape, name=named("picked"), reset_less=True)
         picked_valid = Signal(name=named("picked_valid"))
-        # Loads, and atomics of global memory, place no words. With ``chosen`` at 0 a simulator
-        # skips the largest part of this unit's logic most of the time.
+        # Loads of global memory place no words. With ``chosen`` at 0 a simulator skips the largest
+        # part of this unit's logic most of the time.
         places = Signal(name=named("places"))
         m.d.comb += [
-            places.eq(goes & ((current.op == MemOp.STORE) | is_local)),
+            places.eq(goes & ((current.op != MemOp.LOAD) | is_local)),
             picking.operation.eq(current), picking.slot.eq(serving.slot),
+            *(picking.operation.data[i].eq(operand) for i, operand in enumerate(serving.operands)),
+            *(picking.partners[f"level_{depth}"][i].eq(one)
+              for depth, found in zip(self._late_levels, serving.partners)
+              for i, one in enumerate(found)),
             picking.local.eq(is_local),
             picking.address.eq(and_or(leader, [current.address[i] for i in range(threads)])),
             picking.served.eq(served), picking.chosen.eq(Mux(places, chosen, 0)),
@@ -360,7 +379,7 @@ class Coalescer(wiring.Component):
             is_fence.eq(head.op == MemOp.FENCE), is_amo.eq(head.op == MemOp.AMO),
             is_cas.eq(is_amo & (head.amo == AmoOp.CAS)),
             narrow.eq(is_amo | (head.op == MemOp.STORE) & (head.size != 2)),
-            combines.eq(~head.writes & ~is_cas),
+            combines.eq(is_amo & ~head.writes & ~is_cas),
         ]
         mates = [Signal(threads, name=f"new_mates_{i}") for i in range(threads)]
         rivals = [Signal(threads, name=f"new_rivals_{i}") for i in range(threads)]
@@ -381,14 +400,53 @@ class Coalescer(wiring.Component):
                         worded.eq(places[low] == places[high]),
                         banked.eq(head.local[low] & head.local[high]),
                         clash.eq(worded & (lined | banked) | is_cas & banked),
-                        joined.eq(Mux(head.local[low], ~narrow & worded,
-                                      ~is_amo | combines & worded) & lined | is_fence),
+                        joined.eq(Mux(head.local[low], (~narrow | combines) & worded,
+                                      ~is_amo | combines & (worded | config.line_atomics))
+                                  & lined | is_fence),
                         mates[low][high].eq(joined), mates[high][low].eq(joined),
                         rivals[low][high].eq(clash & ~narrow), rivals[high][low].eq(clash & narrow),
                         parts[high - 1][low].eq(Mux(banked, clash & ~joined,
                                                     ~joined | clash & narrow & ~is_amo)),
                     ]
         return mates, rivals, parts
+
+    @property
+    def _levels(self):
+        """Levels of the tree that combines operands."""
+        return range(ceil_log2(self._config.threads))
+
+    @property
+    def _late_levels(self):
+        """The levels after the register of a picked pass, which only the long pipeline has."""
+        levels = self._levels
+        return levels[(len(levels) + 1) // 2 if self._config.long else len(levels):]
+
+    def _combine(self, m, current, left, mates, rivals):
+        """Combine the operands of an atomic's lanes that are left, in the levels that are not late.
+
+        Lanes that share a pass and a word are mates. The lower of them is a rival of the higher.
+
+        Returns
+        -------
+        operands : list of Value
+            Each lane's data. The lowest lane of a word has the combined operand.
+        partners : list of list of Signal
+            The partners of each late level. They are 0 if the instruction is no atomic.
+        """
+        threads, late = self._config.threads, self._late_levels
+        same = {}
+        for high in range(threads):
+            for low in range(high):
+                same[low, high] = Signal(name=f"same_{low}_{high}")
+                with m.If(current.op == MemOp.AMO):
+                    m.d.comb += same[low, high].eq(
+                        left[low] & left[high] & mates[low][high] & rivals[high][low])
+        found = [partners(m, same, threads, depth) for depth in self._levels]
+        operands = [current.data[i] for i in range(threads)]
+        for depth in self._levels[:late.start]:
+            operands = combine(m, controls(current.amo), operands, found[depth], depth,
+                               name="combined")
+        return operands, found[late.start:]
 
     def _report(self, m, accept, current):
         """Report faults and instructions that begin: as the instruction is accepted, in the long
@@ -430,15 +488,18 @@ class Coalescer(wiring.Component):
         lanes = range(threads)
         def named(name):
             return self._named(name, bank)
-        is_amo = Signal(name=named("picked_amo"))
         placed = Signal(access.data.shape())
         mask = Signal(config.line_bytes)
-        m.d.comb += is_amo.eq(current.op == MemOp.AMO)
+        operands = [current.data[i] for i in lanes]
+        for depth in self._late_levels:
+            operands = combine(m, controls(current.amo), operands,
+                               picked.partners[f"level_{depth}"], depth,
+                               name=named("picked_operand"))
         # A lane's contribution to its word: data, byte mask, row.
         brought_shape = data.StructLayout({"data": 32, "mask": 4, "row": row_bits(config)})
         brought = [Signal(brought_shape, name=named(f"brought_{i}")) for i in lanes]
         for i, lane in enumerate(brought):
-            low, value = current.address[i][:2], current.data[i]
+            low, value = current.address[i][:2], operands[i]
             m.d.comb += [
                 lane.row.eq(current.address[i][config.line_bits:]),
                 lane.mask.eq(0xF), lane.data.eq(value),
@@ -475,8 +536,10 @@ class Coalescer(wiring.Component):
             access.amo.eq(current.amo), access.wanted.eq(current.writes),
             access.slot.eq(picked.slot), access.lanes.eq(picked.served),
             access.line.eq(picked.address[config.line_bits + bank_bits(config):]),
-            access.word.eq(picked.address[2:config.line_bits]),
-            access.mask.eq(mask), access.data.eq(placed), access.compare.eq(picked.compare),
+            access.mask.eq(mask), access.data.eq(placed),
         ]
-        with m.If(is_amo & ~is_local):
-            m.d.comb += [access.data[i].eq(current.data[i]) for i in lanes]
+        # The word beside that of a CAS holds the value to compare with.
+        with m.If((current.op == MemOp.AMO) & (current.amo == AmoOp.CAS)):
+            for word in range(config.line_words):
+                with m.If(picked.address[2] != word & 1):
+                    m.d.comb += access.data[word].eq(picked.compare)

@@ -58,56 +58,6 @@ UNCHECKED = {"no_rw_check": 1}
 PATIENCE = 8
 
 
-def join(m, control, level, *, name):
-    """Join ``(chosen, value)`` pairs two by two with an atomic's operation, in lane order."""
-    joined = []
-    for i in range(0, len(level), 2):
-        (low_valid, low), (high_valid, high) = level[i], level[i + 1]
-        value, valid = Signal(32, name=f"{name}_{i // 2}"), Signal(name=f"{name}_{i // 2}_valid")
-        both = atomic(m, control, low, high, name=f"{name}_{i // 2}")
-        m.d.comb += [
-            valid.eq(low_valid | high_valid),
-            value.eq(Mux(low_valid & high_valid, both, Mux(high_valid, high, low))),
-        ]
-        joined.append((valid, value))
-    return joined
-
-
-def combine(m, stages):
-    """Reduce the values of an atomic's chosen lanes, in lane order, by a balanced tree.
-
-    The levels of the tree are spread evenly over the stages, with registers between the stages.
-
-    Parameters
-    ----------
-    stages : list of (pass_layout, Value)
-        The pass in each stage, and whether the pass is an atomic of global memory. A pass moves on
-        by one stage a cycle.
-
-    Returns
-    -------
-    Value(32)
-        The result in the last stage.
-    """
-    first, _ = stages[0]
-    level = [(first.lanes[i], first.data[i]) for i in range(len(first.lanes))]
-    levels = ceil_log2(len(level))
-    depth = 0
-    for number, (current, active) in enumerate(stages, 1):
-        while depth * len(stages) < number * levels:
-            with m.If(active):
-                level = join(m, controls(current.amo), level, name=f"combine_{depth}")
-            depth += 1
-        if number < len(stages):
-            held = []
-            for i, (valid, value) in enumerate(level):
-                held.append((Signal(name=f"held_{number}_{i}_valid"),
-                             Signal(32, name=f"held_{number}_{i}", reset_less=True)))
-                m.d.sync += [held[i][0].eq(valid), held[i][1].eq(value)]
-            level = held
-    return level[0][1]
-
-
 #: A bit for each kind of pass.
 _KINDS = data.StructLayout({op.name.lower(): 1 for op in AccessOp})
 
@@ -404,7 +354,7 @@ class L1(wiring.Component):
         with m.If(guard(config, is_local_amo)):
             for i in range(config.line_words):
                 m.d.comb += changed[i].eq(atomic(m, amo, local_words[i], s2.data[i],
-                                                 compare=s2.compare, name=f"local_{i}"))
+                                                 compare=s2.data[i ^ 1], name=f"local_{i}"))
 
         # R1: give the answer to a load, and install its line. One line, and the valid bits of one
         # set, can be written in a cycle: a store or atomic goes first. A store or atomic that has
@@ -466,23 +416,14 @@ class L1(wiring.Component):
         asked = Signal(request_shape)
         asks = Signal()
         lane = Signal(config.threads)
-        queued = Signal(request_shape, reset_less=True)
-        sent = Signal(request_shape)
-        queues = Signal()
-        m.d[later] += [queued.eq(asked), queues.eq(asks)]
-        combining = [(one, kind.amo) for kind, one in taken]
-        if config.long:
-            combining.append((queued, queued.op == LineOp.ATOMIC))
-        operand = combine(m, combining)
+        m.d[later] += [requests.w_data.eq(asked), requests.w_en.eq(asks)]
         m.d.comb += [
-            sent.eq(queued), requests.w_data.eq(sent), requests.w_en.eq(queues),
             lane.eq(s2.lanes),
             asked.op.eq(Mux(is_store, LineOp.WRITE, Mux(is_amo, LineOp.ATOMIC, LineOp.READ))),
             asked.amo.eq(s2.amo), asked.wanted.eq(s2.wanted),
             asked.line.eq(Cat(Const(self._bank, bank_bits(config)), s2.line,
                               Const(MemoryMap.GLOBAL >> ceil_log2(config.memory_bytes)))),
-            asked.word.eq(s2.word), asked.mask.eq(s2.mask),
-            asked.data.eq(s2.data),
+            asked.mask.eq(s2.mask), asked.data.eq(s2.data),
             asked.tag.atomic.eq(is_amo), asked.tag.mshr.eq(misses.index),
             asked.tag.slot.eq(s2.slot), asked.tag.lane.eq(encode(lane)),
             asks.eq(is_store | is_amo | is_load & ~hit & ~misses.match),
@@ -490,10 +431,6 @@ class L1(wiring.Component):
             self.request.valid.eq(requests.r_rdy),
             requests.r_en.eq(self.request.ready),
         ]
-        with m.If(is_amo):
-            m.d.comb += asked.data[1].eq(s2.compare)
-        with m.If(queued.op == LineOp.ATOMIC):
-            m.d.comb += sent.data[0].eq(operand)
 
         # All lines are forgotten, one set a cycle: after reset, at a launch, at a FENCE.
         with m.If(sweeping):

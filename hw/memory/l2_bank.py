@@ -32,7 +32,7 @@ from hw.memory.miss import MissTable, with_lines
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout, line_layout,
                             memory_request_layout, memory_response_layout)
 from hw.memory.replacement import Replacement
-from hw.util import and_or, check_stream, encode, extra_stage, guard, merge_bytes, mux_tree
+from hw.util import and_or, check_stream, encode, extra_stage, guard, merge_bytes
 
 
 __all__ = ["L2Bank"]
@@ -59,9 +59,10 @@ class L2Bank(wiring.Component):
     Latency: a read that hits is answered three cycles after it is accepted.
 
     Throughput: one request a cycle, with three exceptions. A request for a set that the request
-    before it writes waits a cycle. A miss takes a slot when the request comes and a second slot
-    when the line comes. If more than one request waits for a line, one cycle is lost between the
-    first and the second.
+    before it writes waits a cycle; with atomics of whole lines in the short pipeline, an atomic on
+    the line of an atomic does not wait. A miss takes a slot when the request comes and a second
+    slot when the line comes. If more than one request waits for a line, one cycle is lost between
+    the first and the second.
 
     In the long pipeline each of these takes a cycle more, and so does a miss's request to memory.
 
@@ -149,6 +150,10 @@ class L2Bank(wiring.Component):
         s1_request = Signal(request_shape, reset_less=True)
         s1_line = Signal(line_bits, reset_less=True)
         s1_way = Signal(max(1, way_bits), reset_less=True)      # of a flush
+        # An atomic follows an atomic on its line without a gap. Both find the same tags, which the
+        # memory's output keeps. The line comes from the first in S2: the memory is not read.
+        follows, s1_follows, s2_follows = (
+            Signal(name=name) for name in ("follows", "s1_follows", "s2_follows"))
         active = Signal(request_shape)      # the request in S1, new or replayed
         # The step in each cycle of S1, one-hot; zero if the cycle has no step.
         s1_is, act_is = ({step: Signal(name=f"{name}_{step.name.lower()}") for step in Step}
@@ -224,17 +229,23 @@ class L2Bank(wiring.Component):
         with m.Else():
             m.d.comb += [
                 s0_step.eq(Step.REQUEST), s0_line.eq(self.request.payload.line),
-                self.request.ready.eq(~hazard(self.request.payload.line[:set_bits])
+                self.request.ready.eq((~hazard(self.request.payload.line[:set_bits]) | follows)
                                       & writeback_room & response_room & miss_room),
                 s0_valid.eq(self.request.valid & self.request.ready),
             ]
+            if config.line_atomics and not config.long:
+                m.d.comb += follows.eq(
+                    s1_is[Step.REQUEST] & (s1_request.op == LineOp.ATOMIC)
+                    & (self.request.payload.op == LineOp.ATOMIC)
+                    & (self.request.payload.line == s1_line))
         looks = Signal()
         m.d.comb += [looks.eq(guard(config, s0_valid)),
-                     tag_read.addr.eq(s0_line[:set_bits]), tag_read.en.eq(looks)]
+                     tag_read.addr.eq(s0_line[:set_bits]), tag_read.en.eq(looks & ~follows)]
         m.d.sync += s1_valid.eq(s0_valid)
         with m.If(looks):
             m.d.sync += [
                 s1_step.eq(s0_step), s1_line.eq(s0_line), s1_way.eq(flush_way),
+                s1_follows.eq(follows),
                 s1_request.eq(self.request.payload),
             ]
             with m.If(s0_step == Step.FILL):
@@ -301,7 +312,7 @@ class L2Bank(wiring.Component):
             tag_write.data.eq(Cat(new_tag for _ in range(ways))),
             tag_write.en.eq(Mux(act_valid & (installs | (dirties & hit) | is_flush), way, 0)),
             line_read.addr.eq(Cat(act_set, encode(way, way_bits))),
-            line_read.en.eq(act_valid),
+            line_read.en.eq(act_valid & ~s1_follows),
         ]
         with m.If(sweeping):
             m.d.comb += [
@@ -329,19 +340,21 @@ class L2Bank(wiring.Component):
                 s2_answers.eq(performed & ((act.op == LineOp.READ)
                                            | ((act.op == LineOp.ATOMIC) & act.wanted))),
                 s2_evicts.eq((installs | is_flush) & old_tag.valid & old_tag.dirty),
-                s2_fills.eq(is_fill), s2_filled.eq(filled),
+                s2_fills.eq(is_fill), s2_filled.eq(filled), s2_follows.eq(s1_follows),
                 s2_victim.eq(Cat(act_set, old_tag.tag)),
             ]
             with m.If(act.op == LineOp.READ):
                 m.d.sync += s2_request.mask.eq(0)
 
         old_line = Signal(line_layout(config))
+        left_line = Signal.like(line_write.data, reset_less=True)   # by the atomic before
         merged = Signal(line_layout(config))
         victim = Signal(victim_shape)
         response = Signal(core_response_layout(config))
         writes = Signal()
         m.d.comb += [
-            old_line.as_value().eq(Mux(s2_fills, s2_filled.as_value(), line_read.data)),
+            old_line.as_value().eq(Mux(s2_fills, s2_filled.as_value(), Mux(
+                s2_follows, left_line, line_read.data))),
             writes.eq(s2_valid & (s2_atomic | s2_writes)),
             response.tag.eq(s2_request.tag),
             response.data.eq(old_line),
@@ -362,27 +375,38 @@ class L2Bank(wiring.Component):
                 Mux(s2_atomic, 0, s2_request.mask), s2_request.data.as_value(),
                 old_line.as_value()))
 
-        # S2, modifying.
+        # S2, modifying. ``new_line`` has the old words of an atomic.
+        words = range(config.line_words)
+        named = Cat(s2_request.mask[4 * i] for i in words)      # the words of an atomic
         modifies = Signal()
         new_line = Signal(line_layout(config), reset_less=True)
-        old_word, operand, compared = (Signal(32, name=name, reset_less=True)
-                                       for name in ("old_word", "operand", "compared"))
         amo = Signal(AmoControls, reset_less=True)
         word_select = Signal(config.line_words, reset_less=True)
         m.d[later] += [
-            modifies.eq(writes), new_line.eq(merged),
-            line_write.addr.eq(s2_address),
-            old_word.eq(mux_tree(s2_request.word, [old_line[i]
-                                                   for i in range(config.line_words)])),
-            operand.eq(s2_request.data[0]), compared.eq(s2_request.data[1]),
-            amo.eq(controls(s2_request.amo)),
-            word_select.eq(Mux(s2_atomic, 1 << s2_request.word, 0)),
+            modifies.eq(writes), new_line.eq(merged), line_write.addr.eq(s2_address),
+            amo.eq(controls(s2_request.amo)), word_select.eq(Mux(s2_atomic, named, 0)),
         ]
-        new_word = atomic(m, amo, old_word, operand, compare=compared, name="atomic")
+        if config.line_atomics:
+            operands = Signal(line_layout(config), reset_less=True)
+            m.d[later] += operands.eq(s2_request.data)
+            with m.If(guard(config, s2_atomic)):
+                new_words = [atomic(m, amo, new_line[i], operands[i], compare=operands[i ^ 1],
+                                    name=f"atomic_{i}") for i in words]
+        else:
+            old_word, operand, compared = (Signal(32, name=name, reset_less=True)
+                                           for name in ("old_word", "operand", "compared"))
+            m.d[later] += [
+                old_word.eq(and_or(named, old_line)), operand.eq(and_or(named, s2_request.data)),
+                compared.eq(and_or(named, [s2_request.data[i ^ 1] for i in words])),
+            ]
+            new_words = [atomic(m, amo, old_word, operand, compare=compared, name="atomic")
+                         ] * config.line_words
         m.d.comb += line_write.en.eq(modifies)
         with m.If(modifies):
             m.d.comb += line_write.data.eq(Cat(
-                Mux(word_select[i], new_word, new_line[i]) for i in range(config.line_words)))
+                Mux(word_select[i], new_words[i], new_line[i]) for i in words))
+            if config.line_atomics and not config.long:
+                m.d.sync += left_line.eq(line_write.data)
         m.d.sync += outstanding.eq(outstanding + fetches.w_en - (s2_valid & s2_fills))
 
         # The memory port: a victim goes before a fetch, because both may be for the same line.
@@ -437,7 +461,8 @@ class L2Bank(wiring.Component):
                 Assert(~victims.w_en | victims.w_rdy, "write-back queue overflow"),
                 Assert(~fetches.w_en | fetches.w_rdy, "fetch queue overflow"),
                 Assert(~responses.w_en | responses.w_rdy, "response queue overflow"),
-                Assert(~(s0_valid & tag_write.en.any() & (tag_read.addr == tag_write.addr)),
+                Assert(~(s0_valid & tag_read.en & tag_write.en.any()
+                         & (tag_read.addr == tag_write.addr)),
                        "tags are read and written"),
                 Assert(~(line_read.en & line_write.en & (line_read.addr == line_write.addr)),
                        "a line is read and written"),

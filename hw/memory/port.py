@@ -21,7 +21,7 @@ class LineOp(enum.Enum, shape=2):
     """Operation on a line at the L2."""
     READ   = 0     # the answer is the line
     WRITE  = 1     # writes the bytes of the mask; no answer
-    ATOMIC = 2     # one word; the answer, if wanted, is the line before the operation
+    ATOMIC = 2     # the words of the mask; the answer, if wanted, is the line before the operation
 
 
 def line_layout(config: HardwareConfig):
@@ -50,15 +50,16 @@ def core_tag_layout(config: HardwareConfig):
 def core_request_layout(config: HardwareConfig):
     """A core's request.
 
-    ``data`` is a line for WRITE. For ATOMIC, word 0 of ``data`` is the operand, and word 1 is the
-    value that CAS compares with.
+    ``data`` is a line. For ATOMIC, it holds an operand at the place of each word, and ``mask`` has
+    the bytes of the words: of one word, unless the configuration has atomics of whole lines. CAS
+    always has one word. The word beside it, whose number differs in the lowest bit, is the value to
+    compare with.
     """
     return data.StructLayout({
         "op": LineOp,
         "amo": AmoOp,
         "wanted": 1,
         "line": 32 - config.line_bits,
-        "word": index_bits(config.line_words),
         "data": line_layout(config),
         "mask": config.line_bytes,
         "tag": core_tag_layout(config),

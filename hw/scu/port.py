@@ -110,10 +110,14 @@ class Port(wiring.Component):
             from_store.payload.op.eq(Mux(self.store.payload.bit, LineOp.ATOMIC, LineOp.WRITE)),
             from_store.payload.amo.eq(Mux(self.store.payload.sets, AmoOp.OR, AmoOp.AND)),
             from_store.payload.line.eq(self.store.payload.line),
-            from_store.payload.word.eq(self.store.payload.word),
             from_store.payload.data.eq(self.store.payload.data),
             from_store.payload.mask.eq(self.store.payload.mask),
         ]
+        with m.If(self.store.payload.bit):
+            m.d.comb += [
+                *(word.eq(self.store.payload.data[0]) for word in from_store.payload.data),
+                from_store.payload.mask.eq(0xF << (self.store.payload.word << 2)),
+            ]
 
         # An answer is registered before anything depends on it.
         m.submodules.answers = answers = StreamRegister(core_response_layout(config))

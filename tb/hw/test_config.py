@@ -97,6 +97,7 @@ def test_others_are_refused(name, data):
     ("local_bytes", 1 << 18, "a power of two from 256 to 131072"),
     ("l2_bytes", 1 << 23, "less than l2_ways x memory_bytes (524288)"),
     ("l1_bytes", 256, "hold two sets of 4 ways of 64-byte lines (512)"),
+    ("atomic_words", "word", "'one' or 'line'"),
     ("l1_banks", 3, "a power of two from 1 to 4"), ("l1_banks", 8, "a power of two from 1 to 4"),
 ])
 def test_messages(name, value, right):

@@ -8,6 +8,7 @@ __all__ = ["MUTANTS"]
 
 _REPLACEMENT = ("tb/hw/memory/test_replacement.py::test_replacement[icarus-8-4]",)
 _L2 = ("tb/hw/memory/test_l2_bank.py::test_l2_bank[icarus-4]",)
+_L2_LINE = ("tb/hw/memory/test_l2_bank.py::test_l2_bank[icarus-4, line]",)
 _BUFFER = ("tb/hw/memory/test_l2_bank.py::test_l2_bank[icarus-buffer]",)
 _BANKS = ("tb/hw/memory/test_l2.py::test_l2[icarus-2x2_buffer]",)
 _MERGE = ("tb/hw/memory/test_l2.py::test_l2[icarus-1x1_scu]",)
@@ -57,8 +58,17 @@ MUTANTS = (
            "(act.op == LineOp.ATOMIC) & act.wanted", "act.op == LineOp.ATOMIC", _BUFFER),
     Mutant("l2-atomic-takes-the-neighbours-word",
            "hw/memory/l2_bank.py", "L2Bank.elaborate",
-           "Mux(s2_atomic, 1 << s2_request.word, 0)",
-           "Mux(s2_atomic, 1 << (s2_request.word ^ 1), 0)", _BUFFER),
+           "Mux(s2_atomic, named, 0)", "Mux(s2_atomic, named.rotate_left(1), 0)", _BUFFER),
+    Mutant("l2-an-atomic-that-follows-takes-the-old-line",
+           "hw/memory/l2_bank.py", "L2Bank.elaborate",
+           "Mux(s2_follows, left_line, line_read.data)", "line_read.data", _L2_LINE),
+    Mutant("l2-an-atomic-follows-one-on-another-line",
+           "hw/memory/l2_bank.py", "L2Bank.elaborate",
+           "self.request.payload.line == s1_line", "1", _L2_LINE),
+    Mutant("l2-the-last-word-of-an-atomic-stays",
+           "hw/memory/l2_bank.py", "L2Bank.elaborate",
+           "Cat(s2_request.mask[4 * i] for i in words)",
+           "Cat(s2_request.mask[4 * i] for i in words[:-1])", _L2_LINE),
     Mutant("replacement-takes-the-way-used-last",
            "hw/memory/replacement.py", "Replacement.elaborate",
            "Mux(drawn == recent_read.data, drawn + 1, drawn)", "recent_read.data", _REPLACEMENT),

@@ -45,9 +45,11 @@ SHAPES = {
                    "l1_banks": 2, "l1_mshrs": 4, "load_queue": 4},
     "8, 4 banks, long": {"threads": 8, "warps": 8, "local_bytes": 512, "l1_bytes": 512,
                          "l1_ways": 2, "l1_banks": 4, "l1_mshrs": 16, "load_queue": 8,
-                         "pipeline": "long"},
+                         "pipeline": "long", "atomic_words": "line"},
     "16, 4 banks": {"threads": 16, "warps": 8, "local_bytes": 1024, "l1_bytes": 1024, "l1_ways": 2,
-                    "l1_banks": 4, "l1_mshrs": 8, "load_queue": 16},
+                    "l1_banks": 4, "l1_mshrs": 8, "load_queue": 16, "atomic_words": "line"},
+    "4, line": {"threads": 4, "warps": 8, "local_bytes": 256, "l1_bytes": 256, "l1_ways": 2,
+                "l1_mshrs": 4, "load_queue": 4, "atomic_words": "line"},
 }
 
 

@@ -6,6 +6,7 @@ nothing of passes, lines or caches. :class:`DirectMapped` counts hits.
 """
 
 import dataclasses
+from functools import reduce
 
 from hw.config import HardwareConfig
 from hw.core.access import AccessOp
@@ -111,13 +112,12 @@ class Pass:
     """The fields of a pass. A field that does not matter for the operation is None.
 
     ``bank`` is the bank of the L1 that performs the pass. ``data`` maps a byte's place in the line
-    to the byte's value. For an atomic of global memory, ``data`` maps a lane to its operand.
-    ``rows`` maps a bank of local memory to its row.
+    to the byte's value. For a CAS, ``compare`` has the value to compare with. ``rows`` maps a bank
+    of local memory to its row.
     """
     op: AccessOp
     lanes: list
     line: int = None
-    word: int = None
     amo: AmoOp = None
     wanted: int = None
     compare: int = None
@@ -139,22 +139,29 @@ def _atomic_pass(config, operation, left):
     cas = operation.amo is AmoOp.CAS
     made = Pass(AccessOp.AMO, [leader], amo=operation.amo, wanted=operation.writes,
                 compare=operation.compare[leader] if cas else None)
+    words = {address[leader]: [leader]}                         # {address: its lanes}
     if is_local(config, address[leader]):
         made.op = AccessOp.LOCAL_AMO
-        banks = {}
-        for lane in left:
-            if is_local(config, address[lane]):
-                banks.setdefault(address[lane] % line_bytes // 4, lane)    # the lowest lane
-        made.lanes = [leader] if cas else sorted(banks.values())
-        stored = [_stored(operation, lane) for lane in made.lanes]
-        made.data = {place % line_bytes: byte for lane in stored for place, byte in lane.items()}
-        made.rows = {address[lane] % line_bytes // 4: address[lane] % config.local_bytes
-                     // line_bytes for lane in made.lanes}
-        return made
+        made.rows = {address[leader] % line_bytes // 4: address[leader] % config.local_bytes
+                     // line_bytes}
+        for lane in left if not cas else ():
+            bank = address[lane] % line_bytes // 4
+            if is_local(config, address[lane]) and bank not in made.rows:
+                made.rows[bank] = address[lane] % config.local_bytes // line_bytes
+                words[address[lane]] = [lane]                   # the lowest lane's word
+    else:
+        made.line = address[leader] // line_bytes
+        if config.line_atomics and not operation.writes and not cas:
+            words = {address[lane]: [lane] for lane in left
+                     if address[lane] // line_bytes == made.line}
     if not operation.writes and not cas:
-        made.lanes = [lane for lane in left if address[lane] // 4 == address[leader] // 4]
-    made.line, made.word = address[leader] // line_bytes, address[leader] % line_bytes // 4
-    made.data = {lane: operation.data[lane] for lane in made.lanes}
+        words = {word: [lane for lane in left if address[lane] == word] for word in words}
+    made.lanes = sorted(lane for lanes in words.values() for lane in lanes)
+    made.data = {}
+    for word, lanes in words.items():
+        operand = reduce(lambda low, high: amo_result(operation.amo, low, high),
+                         [operation.data[lane] for lane in lanes])
+        made.data |= {word % line_bytes + i: operand >> 8 * i & 0xFF for i in range(4)}
     return made
 
 

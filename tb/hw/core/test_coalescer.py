@@ -221,21 +221,15 @@ def _effect(config, operation, made, memory):
             base = config.line_bytes * made.line if made.rows is None else \
                 local_address(config.line_bytes * made.rows[place // 4])
             memory.write(base + place, byte, 1)
-    if made.op is AccessOp.AMO:
-        address = config.line_bytes * made.line + 4 * made.word
-        operand, *others = made.data.values()
-        for other in others:
-            operand = amo_result(made.amo, operand, other)
-        old = memory.read(address)
-        memory.write(address, amo_result(made.amo, old, operand, made.compare))
-        return {made.lanes[0]: old}
-    if made.op is AccessOp.LOCAL_AMO:
+    if made.op in (AccessOp.AMO, AccessOp.LOCAL_AMO):
         olds = {}
-        for bank, row in made.rows.items():
-            address = local_address(config.line_bytes * row + 4 * bank)
-            operand = sum(made.data[4 * bank + byte] << 8 * byte for byte in range(4))
-            olds[address] = memory.read(address)
-            memory.write(address, amo_result(made.amo, olds[address], operand, made.compare))
+        for place in sorted(made.data)[::4]:
+            base = config.line_bytes * made.line if made.rows is None else \
+                local_address(config.line_bytes * made.rows[place // 4])
+            operand = sum(made.data[place + byte] << 8 * byte for byte in range(4))
+            olds[base + place] = memory.read(base + place)
+            memory.write(base + place,
+                         amo_result(made.amo, olds[base + place], operand, made.compare))
         return {lane: olds[operation.address[lane]] for lane in made.lanes}
     return {}
 
@@ -269,6 +263,19 @@ def test_the_model_does_what_the_lanes_do(shape):
             if operation.op is STORE:
                 address = operation.address[lane]
                 assert lanewise.read(address) == passwise.read(address)
+
+
+@pytest.mark.parametrize("place", [global_address, local_address])
+def test_lanes_of_a_word_share_a_pass(place):
+    """With the old value wanted, or for a CAS, each lane has a pass."""
+    config = HardwareConfig()
+    words = [place(0), place(0)] if place is global_address else [place(4), place(0)]
+    for amo in AmoOp:
+        for writes in (0, 1):
+            made = passes(config, _made(config, AMO, words, amo=amo, writes=writes))
+            alone = config.threads if amo is AmoOp.CAS or words[0] == words[1] \
+                else config.threads // 2
+            assert len(made) == (alone if writes or amo is AmoOp.CAS else 1), (amo, writes)
 
 
 def test_init_wrong_config():

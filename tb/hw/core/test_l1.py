@@ -144,6 +144,40 @@ async def local_atomics(dut):
 
 
 @cocotb.test()
+async def atomics_of_a_line(dut):
+    """Atomics on words of global memory: each word of a line once, common words, two lines; loads,
+    stores and wanted atomics before and after. With atomics of whole lines a line has one request.
+    """
+    bench = await Bench.start(dut)
+    config, make = bench.config, Program(bench)
+    line, lanes = config.line_bytes, range(config.threads)
+
+    def at(op, places, **fields):
+        made = make(op, 0, **fields)
+        made.address = [global_address(places[lane % len(places)]) for lane in lanes]
+        return made
+
+    own = [4 * lane for lane in lanes]
+    patterns = [own[::-1], [0], [0, 4], [4, line], [line, 8, 0, 8]]
+    amos = AmoOp if config.threads <= 4 else [AmoOp.ADD, AmoOp.SWAP, AmoOp.MAXU, AmoOp.CAS]
+    for amo in amos:
+        for places in patterns:
+            await bench.send(at(STORE, own), at(AMO, places, amo=amo), at(LOAD, places),
+                             at(AMO, places, amo=amo, writes=1), at(AMO, own, amo=amo),
+                             at(AMO, places, amo=amo), at(LOAD, own))
+    for places, lines in ((own, 1), ([0, 4], 1), ([4, line], 2), ([line, 8, 0, 8], 2)):
+        await bench.settle()
+        before = len(bench.l2.requests)
+        made = at(AMO, places, amo=AmoOp.XOR)
+        await bench.send(made)
+        await bench.settle()
+        words = len(set(made.address))
+        assert len(bench.l2.requests) - before == (
+            min(lines, words) if config.line_atomics else words)
+    await bench.verify()
+
+
+@cocotb.test()
 async def compare_and_swap(dut):
     """In both memories the lowest lane whose comparison holds wins, with rd = x0, too."""
     bench = await Bench.start(dut)
@@ -478,9 +512,10 @@ async def reset_in_flight(dut):
 
 
 TESTS = ["against_model", "few_lines", "program_order", "fences_order_requests", "local_atomics",
-         "compare_and_swap", "timing_of_local_atomics", "hits", "lines_one_bit_apart",
-         "misses_are_merged", "timing_of_hits", "stalls", "answers_get_their_turn",
-         "write_back_is_refused", "answers_before_requests", "reset_in_flight"]
+         "atomics_of_a_line", "compare_and_swap", "timing_of_local_atomics", "hits",
+         "lines_one_bit_apart", "misses_are_merged", "timing_of_hits", "stalls",
+         "answers_get_their_turn", "write_back_is_refused", "answers_before_requests",
+         "reset_in_flight"]
 WIDE = ["few_lines", "fences_order_requests", "compare_and_swap", "hits", "timing_of_hits"]
 WIDEST = ["compare_and_swap", "timing_of_hits"]
 ONE_WAY = ["hits_of_a_direct_mapped_cache"]

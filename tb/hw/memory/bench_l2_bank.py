@@ -99,15 +99,20 @@ class Client:
         self.model.write(self.line(number), value, mask)
 
     async def atomic(self, number, word, amo, operand, wanted=1, compare=0):
-        """Queue an ATOMIC."""
-        line = self.line(number)
+        """Queue an ATOMIC on one word."""
         data = [self.rng.getrandbits(32) for _ in range(self.config.line_words)]
-        data[0], data[1] = operand, compare
-        await self._send(line, answer=bool(wanted), op=LineOp.ATOMIC, amo=amo, word=word,
-                         wanted=wanted, data=data, mask=self.rng.getrandbits(4))
-        old = self.model.value(line) >> 32 * word & WORD
-        self.model.write(line, amo_result(amo, old, operand, compare) << 32 * word,
-                         0xF << 4 * word)
+        data[word], data[word ^ 1] = operand, compare
+        await self.atomics(number, [word], amo, data, wanted)
+
+    async def atomics(self, number, words, amo, data, wanted=1):
+        """Queue an ATOMIC on some words of a line. ``data`` has a value for each of its words."""
+        line = self.line(number)
+        await self._send(line, answer=bool(wanted), op=LineOp.ATOMIC, amo=amo, wanted=wanted,
+                         data=data, mask=sum(0xF << 4 * word for word in words))
+        for word in words:
+            old = self.model.value(line) >> 32 * word & WORD
+            self.model.write(line, amo_result(amo, old, data[word], data[word ^ 1]) << 32 * word,
+                             0xF << 4 * word)
 
     async def anything(self, lines):
         """Queue a random request for one of the first ``lines`` lines."""
@@ -124,8 +129,15 @@ class Client:
                 operand = rng.choice([rng.getrandbits(32), rng.randrange(4), WORD])
                 word = rng.randrange(config.line_words)
                 old = self.model.value(self.line(number)) >> 32 * word & WORD
-                await self.atomic(number, word, rng.choice(list(AmoOp)), operand,
-                                  rng.randrange(2), compare=rng.choice([old, old ^ 1, operand]))
+                amo, wanted = rng.choice(list(AmoOp)), rng.randrange(2)
+                if config.line_atomics and amo is not AmoOp.CAS:
+                    words = [i for i in range(config.line_words) if i == word or rng.random() < 0.5]
+                    data = [rng.getrandbits(32) for _ in range(config.line_words)]
+                    data[word] = operand
+                    await self.atomics(number, words, amo, data, wanted)
+                else:
+                    await self.atomic(number, word, amo, operand, wanted,
+                                      compare=rng.choice([old, old ^ 1, operand]))
 
     async def check(self):
         """Compare all answers as they come. Never ends."""

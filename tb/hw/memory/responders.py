@@ -144,9 +144,11 @@ class L2Model(Responder):
         if request.op is LineOp.WRITE:
             self.store.write(request.line, request.data.as_bits(), request.mask)
             return None
-        shift = 32 * request.word
-        new = amo_result(request.amo, old >> shift & WORD, request.data[0], request.data[1])
-        self.store.write(request.line, new << shift, 0xF << 4 * request.word)
+        for word, operand in enumerate(request.data):
+            bits = request.mask >> 4 * word & 0xF
+            assert bits in (0, 0xF), "an atomic of a part of a word"
+            new = amo_result(request.amo, old >> 32 * word & WORD, operand, request.data[word ^ 1])
+            self.store.write(request.line, new << 32 * word, bits << 4 * word)
         return answer if request.wanted else None
 
 

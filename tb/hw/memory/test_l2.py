@@ -28,7 +28,8 @@ SHAPES = {
                   "pipeline": "long"},
     "1x1_scu, long": {"cores": 1, "l2_banks": 1, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4,
                       "scu": 1, "pipeline": "long"},
-    "3x2_scu": {"cores": 3, "l2_banks": 2, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4, "scu": 4},
+    "3x2_scu": {"cores": 3, "l2_banks": 2, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4, "scu": 4,
+                "atomic_words": "line"},
 }
 
 #: Number of private lines of each core, and number of lines to which all cores add.

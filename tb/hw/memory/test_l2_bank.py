@@ -22,6 +22,11 @@ SHAPES = {
     "buffer": {"threads": 4, "l2_bytes": 0, "l2_mshrs": 4},
     "4, long": {"threads": 4, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4, "pipeline": "long"},
     "buffer, long": {"threads": 8, "l2_bytes": 0, "l2_mshrs": 8, "pipeline": "long"},
+    "4, line": {"threads": 4, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4,
+                "atomic_words": "line"},
+    "buffer, line": {"threads": 8, "l2_bytes": 0, "l2_mshrs": 4, "atomic_words": "line"},
+    "4, line, long": {"threads": 4, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4,
+                      "pipeline": "long", "atomic_words": "line"},
 }
 
 
@@ -276,6 +281,12 @@ async def timing(dut):
         == [2 + more, 1, 2 + more]
     assert await gaps(bench.atomic(1, 0, AmoOp.ADD, 1), bench.read(2)) == [1]
     assert await gaps(bench.atomic(1, 0, AmoOp.ADD, 1), bench.read(1)) == [2 + more]
+    assert await gaps(bench.write(1), bench.atomic(1, 0, AmoOp.ADD, 1)) == [2 + more]
+    follows = bench.config.line_atomics and not more
+    assert await gaps(*(bench.atomic(1, i % 4, AmoOp.ADD, i) for i in range(12))) \
+        == [1 if follows else 2 + more] * 11
+    assert await gaps(bench.atomic(1, 0, AmoOp.ADD, 1), bench.atomic(1, 0, AmoOp.XOR, 1),
+                      bench.read(1)) == [1 if follows else 2 + more, 2 + more]
     for number in (50, 54):
         bench.clear()
         await bench.read(number)

@@ -75,7 +75,7 @@ class Bench(BlockBench):
         self.store.send([packed(store_request_layout(config), {
             **fields, "bit": bit, "sets": sets, "word": word})])
         self.sent[block].append(
-            (LineOp.ATOMIC, fields["line"], fields["data"] & 0xFFFF_FFFF, word,
+            (LineOp.ATOMIC, fields["line"], fields["data"] & 0xFFFF_FFFF, 0xF << 4 * word,
              AmoOp.OR if sets else AmoOp.AND) if bit else (LineOp.WRITE, *fields.values()))
 
     def shake(self):
@@ -110,7 +110,7 @@ class Bench(BlockBench):
             data, mask = request.data.as_bits(), request.mask
             seen[block].append((request.op, request.line, *{
                 LineOp.READ: (request.tag.mshr & SLOTS - 1,), LineOp.WRITE: (data, mask),
-                LineOp.ATOMIC: (data & 0xFFFF_FFFF, request.word, request.amo)}[request.op]))
+                LineOp.ATOMIC: (self._operand(request), mask, request.amo)}[request.op]))
             assert not request.wanted or request.op != LineOp.ATOMIC
         assert seen == self.sent
         reads = [request for requests in self.sent.values() for request in requests
@@ -125,6 +125,12 @@ class Bench(BlockBench):
             if reader == Reader.HASH:
                 got, right = [slot for slot, _ in got], [slot for slot, _ in right]
             assert got == right, reader
+
+    @staticmethod
+    def _operand(request):
+        """The operand of an atomic, which has the place of its word."""
+        words = [word for i, word in enumerate(request.data) if request.mask >> 4 * i & 1]
+        return words[0] if words else None
 
     def forget(self):
         """Forget everything, as after a reset or after a comparison."""
