@@ -47,7 +47,7 @@ class Result:
     ----------
     plan : Plan or Hybrid
         The plan, with every choice that it left to the algorithm.
-    used : dict of str to int
+    used : dict of str to int or str
         How many edges, or works, a lane worked on at once, by the option of the schedule
         (``unroll``, ``works``, ``windows``); whether the user or the schedule chose the number.
     frontier : str or None
@@ -88,7 +88,7 @@ class Result:
         Device memory that the graph and the algorithm took.
     """
     plan: Plan | Hybrid
-    used: dict[str, int]
+    used: dict[str, int | str]
     frontier: str | None
     deduplicated: bool | None
     graph: str

@@ -254,7 +254,7 @@ class Task:
         """Whether one lane, or the lanes that share the base vertex, work on all edges of a base
         vertex; or lanes of one core, if vertices collect in local memory."""
         return (len(self.layouts) == 1 and not self.layouts[0].virtual
-                and (self.schedule.owns_base and self.schedule.whole_rows
+                and ((self.schedule.owns_base and self.schedule.whole_rows)
                      or self.schedule.collects_locally(self)))
 
     @property

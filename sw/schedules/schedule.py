@@ -41,7 +41,7 @@ class Schedule:
         bytes.
     AT_ONCE : str
         The option that says how many edges, or works, a lane works on at once.
-    used : dict of str to int
+    used : dict of str to int or str
         The values of this option, and of others that the schedule chooses for each graph, that the
         last program was made with.
     neighbor_shift : int

@@ -49,8 +49,11 @@ __all__ = ["WeaverSchedule"]
 #: Works that each warp may take before the line that a work prefetches is needed.
 _PREFETCH_TURNS = 2
 
-#: Works per turn: with a queue where edges are in long rows, and else.
-_WORKS_LONG, _WORKS = 3, 1
+#: Works per turn with a queue where edges are in long rows: with rounds, and without.
+_WORKS_LONG = 2, 3
+
+#: Works per turn else.
+_WORKS = 1
 
 #: Degrees are high from this mean on.
 _HIGH = 8
@@ -88,10 +91,12 @@ class WeaverSchedule(Schedule):
     """Rounds of registration and distribution."""
     name = "weaver"
     counts_edges = True
-    OPTIONS = {"works": Integer(1, 4, None, "works of a warp in a turn; left out, 3 with a "
-                                "queue where edges are in long rows, else 1"),
-               "sums": Choice(("local", "global"), "local", "where a vertex that pulls collects, with "
-                              "gather = 'stream'; global memory where local memory cannot serve"),
+    OPTIONS = {"works": Integer(1, 4, None, "works of a warp in a turn; left out, 1 to 4 by "
+                                "frontier, rows and unit"),
+               "sums": Choice(("local", "global"), None, "where a vertex that pulls collects, with "
+                              "gather = 'stream'; left out, local memory where the L1 has one "
+                              "bank and atomics take a word each; global memory where local memory "
+                              "cannot serve"),
                "registrars": Integer(1, 32, None, "warps of a core that register rows, with "
                                      "gather = 'stream'; left out, a quarter of them "
                                      "if the mean degree is at least 8, else half of them")}
@@ -118,6 +123,8 @@ class WeaverSchedule(Schedule):
         if self._streams:
             rows = self._registrars = self._registering(task)
             self.used = self.used | {"registrars": rows}
+            if task.direction == "pull" and task.algorithm.identity is not None:
+                self.used = self.used | {"sums": "local" if task.owns_vertex else "global"}
             if task.owns_vertex:
                 self._sums = LocalSums(task, rows)
         self._rows = Rows(k, rows, together=not self._streams)
@@ -136,7 +143,8 @@ class WeaverSchedule(Schedule):
         """Works a turn, if the user does not say."""
         task = k.task
         if task.queued or not self._streams:
-            return _WORKS_LONG if task.queued and task.row_length >= LONG else _WORKS
+            long = task.queued and task.row_length >= LONG
+            return _WORKS_LONG[self._streams] if long else _WORKS
         return _WORKS if task.algorithm.first_only(k) else _WORKS_ALL[self._degrees_high(task)]
 
     @staticmethod
@@ -152,9 +160,14 @@ class WeaverSchedule(Schedule):
     def collects_locally(self, task):
         registrars = self._registering(task)
         return (task.config.gather == "stream" and task.direction == "pull"
-                and task.algorithm.identity is not None and self.options["sums"] != "global"
+                and task.algorithm.identity is not None and self._sums_asked(task) == "local"
                 and task.split == "static" and not task.layouts[0].based
                 and task.warps % registrars == 0 and LocalSums(task, registrars).fits)
+
+    def _sums_asked(self, task):
+        """Where vertices shall collect: as the user says, else where it takes fewer cycles."""
+        one = task.config.l1_banks == 1 and not task.config.line_atomics
+        return self.options["sums"] or ("local" if one else "global")
 
     def reserve(self, task):
         if task.owns_vertex:
@@ -229,6 +242,7 @@ class WeaverSchedule(Schedule):
     def _finish_part(self, k, parts, again):
         """All words of a part have been collected when all warps are here; go on with the next
         part at ``again``."""
+        assert self._sums is not None
         k.barrier()
         self._sums.finish(k)
         k.a.addi(parts, parts, -1)

@@ -54,8 +54,8 @@ def run(rng, algorithm, name, schedule, direction, **options):
     hardware = config(*shape, cores=rng.choice([1, 2]), imem_bytes=1 << 15,
                       gather=rng.choice(units))
     return check(hardware, algorithm, GRAPHS[name], schedule, direction,
-                 seed=rng.randrange(1 << 20), split=rng.choice(SPLITS), warps=rng.choice([None, 1]), **options,
-                 **ALGORITHMS[algorithm])
+                 seed=rng.randrange(1 << 20), split=rng.choice(SPLITS),
+                 warps=rng.choice([None, 1]), **options, **ALGORITHMS[algorithm])
 
 
 @each
