@@ -221,7 +221,7 @@ def check_counters(config: HardwareConfig, counters):
     hold(c.dram_reads <= c.l2_accesses - c.l2_hits, "dram_reads", "l2_accesses", "l2_hits")
     hold(c.dram_bytes_read == c.dram_reads * config.line_bytes, "dram_bytes_read", "dram_reads")
     hold(c.weaver_waits <= config.cores * c.cycles, "weaver_waits", "cycles")
-    # Of the causes of a stall, only those before the Weaver hide a wait for it.
+    # Only the causes of a stall before the Weaver hide a wait for it.
     hold(c.stall_weaver <= c.weaver_stalls <= c.stall_weaver + c.stall_memory + c.stall_local,
          "stall_weaver", "weaver_stalls", "stall_memory", "stall_local")
     # One pass waits in front of a bank, and lanes wait for a bank, in a cycle.

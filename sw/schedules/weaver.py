@@ -1,20 +1,23 @@
 """The Weaver's schedule: hardware hands out the edges (SparseWeaver, figure 4.9).
 
-Each round, every lane registers one vertex of the frontier. Then all warps request work from the
-Weaver until there is none. A work is as many edges as there are lanes, of any number of vertices,
-in the order of the vertices. So the loads of the edges are coalesced, and no lane is idle.
+A lane registers a vertex of the frontier. Then warps request works from the Weaver. A work is as
+many edges as there are lanes, of any number of vertices, in the order of the vertices. So the loads
+of the edges are coalesced, and no lane is idle.
 
-A barrier follows registration, because the table has to be complete before the first request.
-Another barrier precedes the next registration. Without it, a warp that has not yet read the end of
-this round's work would get new work.
+*With rounds* (``gather = "fsm"``) every lane registers one vertex a round. A barrier follows,
+because the table has to be complete before the first request. Another barrier precedes the next
+registration. Without it, a warp that has not yet read the end of this round's work would get new
+work.
+
+*Without rounds* (``gather = "stream"``) the first warps, the *registrars*, register a row whenever
+the unit asks for one. The other warps only take work, so an answer without work is rare for them.
 
 Masks
 -----
 WEAVER_DEC activates all lanes with work. Lanes without work are the highest lanes, so lane 0 is
-active, and nothing within the distribution loop has to restore the mask. Only the last answer
-before the answer "no work" has lanes without work. So if a warp takes several works in a turn, all
-but the last work are full, whatever the mask is by then. The lanes of the last work are the lanes
-whose VID is not -1.
+active, and a loop of one work a turn has no need to restore the mask. Only the last work before the
+answer "no work" has lanes without work. A turn of several works asks for one work more. If that
+answer has work, all lanes of the turn's works have work, so one branch and one mask serve the turn.
 
 Places
 ------
@@ -22,13 +25,19 @@ WEAVER_DEC also gives the addresses of the edges, where an edge takes a word. Wh
 bytes, WEAVER_DEC_ID and WEAVER_DEC_LOC give the edge's location in two steps, and a shift makes the
 address.
 
+Tokens
+------
+The unit hands out whatever was registered as the vertex. If a vertex pushes a word that may be read
+early, a lane registers the word, and no edge loads it. If vertices collect in local memory, a lane
+registers the address of the vertex's slot (:mod:`sw.kernels.local_sums`).
+
 Latency
 -------
 If the kernel goes through all vertices in order, the edges handed out are consecutive in memory.
-Then each work prefetches a line into L1, by a load to x0, that is needed some works later. Every
-lane subtracts its own place from its location, so the prefetch is one access and not two of
-neighbouring lines. Prefetching does not help if the frontier is a queue. There a warp takes several
-works a turn, whose loads are under way together.
+Then a turn of one work prefetches a line into L1, by a load to x0, that is needed some works later.
+Every lane subtracts its own place from its location, so the prefetch is one access and not two of
+neighbouring lines. Prefetching does not help if the frontier is a queue. Turns of several works
+need no prefetch, because their loads are under way together.
 """
 
 import dataclasses
@@ -88,7 +97,7 @@ class _Work:
 
 
 class WeaverSchedule(Schedule):
-    """Rounds of registration and distribution."""
+    """Registration of rows, and distribution of their edges, in rounds or without."""
     name = "weaver"
     counts_edges = True
     OPTIONS = {"works": Integer(1, 4, None, "works of a warp in a turn; left out, 1 to 4 by "
