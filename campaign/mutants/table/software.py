@@ -19,6 +19,7 @@ _COMPACTION = "tb/sw/compaction/test_algorithms.py::"
 _FIXED = "tb/sw/algorithms/test_fixed_point.py::"
 _PAGERANK = "tb/sw/golden/test_pagerank.py::"
 _PLAN = "tb/sw/runtime/test_plan.py::"
+_WEAVER = "tb/sw/schedules/test_weaver.py::"
 
 
 def _all_graphs(algorithm, direction, schedule, shape="2x4"):
@@ -69,12 +70,33 @@ MUTANTS = (
            ("tb/sw/runtime/test_buffers.py::"
             "test_nothing_outside_the_arrays_is_touched[weaver-csr]",)),
     Mutant("weaver-schedule-drops-the-last-turn",
-           "sw/schedules/weaver.py", "WeaverSchedule._distribute",
-           "self._turn(k, edges[:count], predicate, works, drained)", "pass",
+           "sw/schedules/weaver.py", "WeaverSchedule._drain",
+           "self._turn(k, works[:count], predicate, after)", "pass",
            _all_graphs("bfs", "push", "weaver")),
+    Mutant("weaver-schedule-takes-works-for-full",
+           "sw/schedules/weaver.py", "WeaverSchedule._drain",
+           "a.sltu(predicate, works[0].token, self._no_work(k))", "a.li(predicate, 1)",
+           (f"{_WEAVER}test_results",)),
+    Mutant("weaver-schedule-keeps-the-mask-of-the-work-ahead",
+           "sw/schedules/weaver.py", "WeaverSchedule._several", "k.widen()", "pass",
+           (f"{_WEAVER}test_results",)),
+    Mutant("weaver-schedule-swaps-no-places",
+           "sw/schedules/weaver.py", "WeaverSchedule._several",
+           "zip(two.answers, one.answers)", "zip(two.answers[:1], one.answers)",
+           (f"{_WEAVER}test_results",)),
+    Mutant("weaver-schedule-ends-a-part-without-a-barrier",
+           "sw/schedules/weaver.py", "WeaverSchedule._finish_part", "k.barrier()", "pass",
+           (f"{_WEAVER}test_results", f"{_WEAVER}test_parts")),
+    Mutant("local-sums-of-cores-are-not-apart",
+           "sw/kernels/local_sums.py", "LocalSums.start",
+           "k.times(core, core, self._round)", "k.times(core, core, 0)",
+           (f"{_WEAVER}test_parts",)),
+    Mutant("local-sums-keep-the-words-of-a-part",
+           "sw/kernels/local_sums.py", "LocalSums.finish", "self.clears", "False",
+           (f"{_WEAVER}test_parts",)),
     Mutant("weaver-schedule-does-not-skip",
            "sw/schedules/weaver.py", "WeaverSchedule._sum",
-           "a.weaver_skip(edge.base.reg)", "pass", _all_graphs("bfs", "pull", "weaver"),
+           "k.a.weaver_skip(work.token)", "pass", _all_graphs("bfs", "pull", "weaver"),
            survives="equivalent: a skip only saves work; results are the same without, and cycles "
                     "are held by the cycle budgets of tb/benchmarks"),
     Mutant("weaver-schedule-registers-what-is-not-in-the-frontier",
