@@ -383,7 +383,7 @@ PROPERTIES = (
         tuple(Proof(f"width {width}, queue of 3", lambda width=width: CollectPromise(width),
                     "bounded", depth) for width, depth in ((2, 8), (4, 7))),
         covers=("an element is kept", "an element is dropped while more beats wait",
-                "a stream ends with an element", "a bank waits for another"), reach=12),
+                "a stream ends with an element", "a bank waits for another"), reach=8),
     Property(
         "scu", "packer",
         "elements leave in order and in full beats; no element is lost or leaves twice; the end "

@@ -61,6 +61,9 @@ _PREFETCH_TURNS = 2
 #: Works per turn with a queue where edges are in long rows: with rounds, and without.
 _WORKS_LONG = 2, 3
 
+#: Bytes of instruction memory from which on sums are in local memory by default.
+_ROOM = 1 << 13
+
 #: Works per turn else.
 _WORKS = 1
 
@@ -130,7 +133,9 @@ class WeaverSchedule(Schedule):
         rows = self._table_rows(task)
         self._sums = None
         if self._streams:
-            rows = self._registrars = self._registering(task)
+            if self._divisor == 1 or self.options["registrars"] or task.owns_vertex:
+                rows = self._registering(task)
+            self._registrars = rows         # all warps, if only the program of one loop fits
             self.used = self.used | {"registrars": rows}
             if task.direction == "pull" and task.algorithm.identity is not None:
                 self.used = self.used | {"sums": "local" if task.owns_vertex else "global"}
@@ -175,7 +180,8 @@ class WeaverSchedule(Schedule):
 
     def _sums_asked(self, task):
         """Where vertices shall collect: as the user says, else where it takes fewer cycles."""
-        one = task.config.l1_banks == 1 and not task.config.line_atomics
+        config = task.config
+        one = config.l1_banks == 1 and not config.line_atomics and config.imem_bytes >= _ROOM
         return self.options["sums"] or ("local" if one else "global")
 
     def reserve(self, task):

@@ -157,8 +157,8 @@ def test_local_memory():
 
 
 def test_atomics_of_local_memory():
-    """Atomics of local memory count as passes of local memory, and send no request. Lanes that use
-    the same bank count as conflicts."""
+    """Atomics of local memory count as passes of local memory, and send no request. Lanes of
+    one word share a pass, unless they want the old value; then they count as conflicts."""
     def distinct(a, lane, x, y, z):
         words(a, lane, x, MemoryMap.LOCAL)
         a.amoadd_w(y, lane, x)
@@ -171,6 +171,12 @@ def test_atomics_of_local_memory():
         a.li(x, MemoryMap.LOCAL)
         a.amoadd_w(a.zero, lane, x)
     counters = counted(one_word)
+    assert counters["local_accesses"] == CONFIG.warps and counters["local_conflicts"] == 0
+
+    def answered(a, lane, x, y, z):
+        a.li(x, MemoryMap.LOCAL)
+        a.amoadd_w(y, lane, x)
+    counters = counted(answered)
     assert counters["local_accesses"] == LANES
     assert counters["local_conflicts"] == LANES - CONFIG.warps
 

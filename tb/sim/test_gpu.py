@@ -86,7 +86,8 @@ def test_limit(machine):
     machine.load_program([encode("jal", rd=0, imm=0)])
     with pytest.raises(SimulationError, match="after 1000 cycles") as caught:
         machine.launch(0, 0, max_cycles=1000)
-    assert 995 <= caught.value.counters["cycles"] <= 1060
+    # A counter is brought up to date in its turn.
+    assert 960 <= caught.value.counters["cycles"] <= 1060
     machine.load_program(STORE)
     machine.launch(0, GLOBAL)
     machine.flush()
