@@ -80,8 +80,8 @@ def test_formats(algorithm, schedule):
 @pytest.mark.parametrize("algorithm, direction", [("pagerank", "pull"), ("sssp", "pull"),
                                                   ("bfs", "push"), ("cc", "push")])
 def test_on_the_rtl(algorithm, direction, schedule):
-    with Device.simulate(CONFIGS["stream"].replace(imem_bytes=1 << 15)) as device:
-        for name in ("random", "star"):
+    with Device.simulate(CONFIGS["stream"].replace(imem_bytes=1 << 15, local_bytes=256)) as device:
+        for name in ("random", "star", "one row"):      # pulling, in several parts of local memory
             result = device.run(algorithm, GRAPHS[name].weighted(40, 7), schedule=schedule,
                                 direction=direction, **ALGORITHMS[algorithm])
             assert result.verified
