@@ -55,4 +55,9 @@ def event_layout():
         "looked_up": 3,         # elements that were looked up in the hash table
         "found": 3,             # these elements that were in the hash table
         "fetched": 3,           # lines of the hash table that were requested
+        # A stage did not take what was offered, while an operation was under way:
+        "stall_fetch": 1,       # the Data Fetch, an element's address
+        "stall_filter": 1,      # the Filtering/Grouping Unit, elements to look up
+        "stall_store": 1,       # a Data Store, elements or costs
+        "stall_l2": 1,          # the L2, a request
     })

@@ -163,6 +163,7 @@ class Scu(wiring.Component):
             self.events.busy.eq(self.busy), self.events.started.eq(starts),
             self.events.elements.eq(stored), self.events.read.eq(port.read),
             self.events.written.eq(port.written),
+            self.events.stall_l2.eq(self.busy & self.request.valid & ~self.request.ready),
         ]
         return m
 
@@ -312,6 +313,10 @@ class Scu(wiring.Component):
             self.events.looked_up.eq(lookup.looked_up), self.events.found.eq(lookup.found),
             self.events.fetched.eq(lookup.fetched),
         ]
+        for name, stage_inputs in (("fetch", [fetch.i]), ("filter", [lookup.i]),
+                                   ("store", [store.i, costs_store.i])):
+            waits = Cat(given.valid & ~given.ready for given in stage_inputs).any()
+            m.d.comb += self.events[f"stall_{name}"].eq(self.busy & waits)
         fault = Signal(fault_layout())
         m.d.comb += fault.eq(sieve.fault)
         for later in (bounds.fault, result.fault):

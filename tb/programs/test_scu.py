@@ -9,6 +9,7 @@ host registers        test_registers_are_kept: only changed registers are writte
 with kernels          test_kernels_and_operations: kernels and operations see each other's writes,
                       also to lines in a cache; test_after_a_launch_that_failed
 limits                test_limit, test_progress
+counters of stalls    test_stalls
 cost                  test_no_cost: programs without operations take as long as without an SCU
 without an SCU        test_without
 ====================  ===========================================================================
@@ -25,7 +26,9 @@ from campaign.lanes import place_of_lane
 from campaign.machines import SCUS, check_counters
 from hw.config import ConfigError, preset
 from hw.isa import Csr, MemoryMap
-from hw.scu.registers import ScuCommand, ScuError, ScuOperation, ScuRegister, ScuResult
+from hw.registers import SCU_STAGES
+from hw.scu.registers import (ScuCommand, ScuError, ScuOperation, ScuOutput, ScuRegister,
+                              ScuResult)
 from sim.errors import SimulationError
 from sim.native import NativeMachine
 from sw.errors import RunError
@@ -150,6 +153,30 @@ def test_after_a_launch_that_failed():
     assert device.compact(data_compaction(BASE, 500, BASE + 0x1000)) == ScuResult(500, 0)
     device.load_program(_kernel())
     device.launch(0, BASE)
+
+
+@pytest.mark.parametrize("name, memory, filtered, stalls", [
+    ("broad", "near", False, set()),
+    ("broad", "near", True, {"filter"}),        # all elements are in the same set
+    ("twins", "far", False, {"fetch", "store", "l2"}),
+])
+def test_stalls(name, memory, filtered, stalls):
+    """Only the stages that the conditions delay have stalls. No stage waits for a fast memory. A
+    filter whose elements are all in one set is late. A slow memory takes requests late."""
+    device = machine(name, memory)
+    device.flush(invalidate=True)
+    device.memory[:] = 0
+    registers = data_compaction(BASE, 400, BASE + 0x1000)
+    if filtered:
+        registers |= {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.DATA,
+                                                         ScuOutput.FILTER_UNIQUE, clear=True),
+                      ScuRegister.HASH: BASE + 0x8000, ScuRegister.HASH_SETS: 1,
+                      ScuRegister.HASH_WAYS: 1}
+    device.clear_counters()
+    device.compact(registers)
+    counters = device.counters()
+    check_counters(device.config, counters)
+    assert {stage for stage in SCU_STAGES if counters[f"scu_stall_{stage}"]} == stalls
 
 
 def test_limit():

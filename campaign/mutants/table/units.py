@@ -19,6 +19,7 @@ _BANKS_RANDOM = ("tb/hw/scu/test_filter_banks.py::test_random[icarus-16 bytes]",
 _OUTPUT = ("tb/hw/scu/test_output.py::test_output[icarus-4]",)
 _STREAMING = ("tb/hw/scu/test_streaming.py::test_streaming[icarus-4]",)
 _STREAM_OPERATIONS = ("tb/hw/scu/test_scu.py::test_scu[icarus-4-16]",)
+_SCU_STALLS = ("tb/programs/test_scu.py::test_stalls",)
 _PORT = ("tb/hw/scu/test_port.py::test_port[icarus-16]",)
 _VECTORS = ("tb/hw/scu/test_vectors.py::test_vectors[icarus-4-16]",)
 _FRAMING = ("tb/hw/link/test_framing.py::test_receiver[icarus]",)
@@ -135,6 +136,15 @@ MUTANTS = (
     Mutant("scu-streams-need-no-costs",
            "hw/scu/checks.py", "RegisterCheck.elaborate",
            "(r.costs == 0)", "0", _STREAM_OPERATIONS),
+    Mutant("scu-filter-stalls-count-answers",
+           "hw/scu/scu.py", "Scu._pipeline",
+           '("filter", [lookup.i])', '("filter", [lookup.o])', _SCU_STALLS),
+    Mutant("scu-stores-stall-while-they-take",
+           "hw/scu/scu.py", "Scu._pipeline",
+           "given.valid & ~given.ready", "given.valid", _SCU_STALLS),
+    Mutant("scu-l2-never-stalls",
+           "hw/scu/scu.py", "Scu.elaborate",
+           "self.busy & self.request.valid & ~self.request.ready", "0", _SCU_STALLS),
     Mutant("scu-fork-offers-again-what-was-taken",
            "hw/scu/fork.py", "Fork.elaborate",
            "self.i.valid & self.enable[k] & ~taken[k]", "self.i.valid & self.enable[k]",
