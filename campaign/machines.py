@@ -16,8 +16,8 @@ import numpy as np
 
 from hw.config import HardwareConfig, preset
 from hw.isa import CAUSE_DOCS, PHASES, Cause
-from hw.registers import COUNTERS, SCU_STAGES, Register
-from hw.stalls import L1_STALLS
+from hw.registers import COUNTERS, Register
+from hw.stalls import L1_STALLS, SCU_STALLS
 from sim.dram import DramConfig
 from sim.errors import SimulationError
 from sim.native import NativeMachine
@@ -217,8 +217,8 @@ def check_counters(config: HardwareConfig, counters):
     hold(c.scu_fetches <= c.scu_reads, "scu_fetches", "scu_reads")
     hold(c.scu_elements <= c.scu_cycles * config.scu, "scu_elements", "scu_cycles")
     hold(c.scu_operations <= c.scu_cycles, "scu_operations", "scu_cycles")
-    for stage in SCU_STAGES:
-        hold(counters[f"scu_stall_{stage}"] <= c.scu_cycles, f"scu_stall_{stage}", "scu_cycles")
+    for name in (f"scu_stall_{stage}" for stage in SCU_STALLS):
+        hold(counters[name] <= c.scu_cycles, name, "scu_cycles")
     # The L2 requested every line read at the memory port; line sizes agree.
     hold(c.dram_reads <= c.l2_accesses - c.l2_hits, "dram_reads", "l2_accesses", "l2_hits")
     hold(c.dram_bytes_read == c.dram_reads * config.line_bytes, "dram_bytes_read", "dram_reads")

@@ -7,9 +7,9 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.registers import BLOCK_BITS, CORE_COUNTERS, GPU_COUNTERS, SCU_STAGES
+from hw.registers import BLOCK_BITS, CORE_COUNTERS, GPU_COUNTERS
 from hw.scu.interface import event_layout as scu_event_layout
-from hw.stalls import L1_STALLS
+from hw.stalls import L1_STALLS, SCU_STALLS
 
 
 __all__ = ["SCU_EVENTS", "Counters", "counting_cycles", "event_layout", "gpu_event_layout"]
@@ -20,7 +20,7 @@ SCU_EVENTS = {
     "scu_cycles": "busy", "scu_operations": "started", "scu_elements": "elements",
     "scu_reads": "read", "scu_writes": "written", "scu_lookups": "looked_up",
     "scu_hits": "found", "scu_fetches": "fetched",
-    **{f"scu_stall_{stage}": f"stall_{stage}" for stage in SCU_STAGES},
+    **{f"scu_stall_{name}": f"stall_{name}" for name in SCU_STALLS},
 }
 
 

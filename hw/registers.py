@@ -8,12 +8,12 @@ the instruction memory.
 
 import enum
 
-from hw.stalls import L1_STALLS, STALLS
+from hw.stalls import L1_STALLS, SCU_STALLS, STALLS
 
 
 __all__ = ["Register", "Control", "Status", "CORE_COUNTERS", "GPU_COUNTERS", "COUNTERS",
-           "SCU_STAGES", "GPU_BASE", "CORE_BASE", "CORE_STRIDE", "BLOCK_BITS", "WARP_OFFSET",
-           "WARP_COUNTS", "IMEM_BASE", "ADDRESS_BITS", "REGISTER_DOCS", "counter_address"]
+           "GPU_BASE", "CORE_BASE", "CORE_STRIDE", "BLOCK_BITS", "WARP_OFFSET", "WARP_COUNTS",
+           "IMEM_BASE", "ADDRESS_BITS", "REGISTER_DOCS", "counter_address"]
 
 
 class Register(enum.IntEnum):
@@ -78,14 +78,6 @@ CORE_COUNTERS = {
     "weaver_stalls": "no instruction issued: a warp waits for the Weaver, others for anything",
 }
 
-#: Stages of the SCU for whose stalls there are counters: {name: text}.
-SCU_STAGES = {
-    "fetch": "its Data Fetch did not take an element's address",
-    "filter": "its Filtering/Grouping Unit did not take elements to look up",
-    "store": "a Data Store of it did not take elements or costs",
-    "l2": "the L2 did not take its request",
-}
-
 #: Counters of the whole GPU: L2, memory port and SCU. The SCU's counters are 0 without an SCU.
 GPU_COUNTERS = {
     "l2_accesses": "line requests at the L2",
@@ -100,8 +92,8 @@ GPU_COUNTERS = {
     "scu_lookups": "elements that the SCU looked up in its hash table",
     "scu_hits": "elements that the SCU found in its hash table",
     "scu_fetches": "lines of the hash table that the SCU requested; scu_reads includes them",
-    **{f"scu_stall_{stage}": f"cycles of the SCU in which {text}"
-       for stage, text in SCU_STAGES.items()},
+    **{f"scu_stall_{name}": f"cycles of an operation of the SCU in which {doc}"
+       for name, doc in SCU_STALLS.items()},
 }
 
 #: All counters.

@@ -1,6 +1,7 @@
-"""The causes that keep a warp from issuing: the only list of them.
+"""The causes that keep a warp from issuing, a pass from the L1 and a stage of the SCU from going
+on: the only lists of them.
 
-Scheduler, trace port, counters, timeline and tables of results all follow this list.
+Scheduler, trace port, counters, timeline and tables of results all follow these lists.
 """
 
 from typing import NamedTuple
@@ -8,7 +9,7 @@ from typing import NamedTuple
 from hw.operations import Unit
 
 
-__all__ = ["L1_STALLS", "STALLS", "WARP_STATES", "Stall"]
+__all__ = ["L1_STALLS", "SCU_STALLS", "STALLS", "WARP_STATES", "Stall"]
 
 
 class Stall(NamedTuple):
@@ -48,6 +49,15 @@ L1_STALLS = {
     "replay": "an answer has waited too long for the load queue, and goes first",
     "order": "an earlier pass to the line or to local memory is not done, or lines are forgotten",
     "l2": "the L2 takes no requests",
+}
+
+#: {stage of the SCU: the kind of wait}. Each cycle counts for all stages that do not take what they
+#: are offered.
+SCU_STALLS = {
+    "fetch": "the Data Fetch does not take an element's address",
+    "filter": "the Filtering/Grouping Unit does not take elements to look up",
+    "store": "a Data Store does not take elements or costs",
+    "l2": "the L2 does not take a request",
 }
 
 #: The states of a warp in the trace: the place in this list is the number in the record. For the

@@ -5,6 +5,7 @@ from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
 from hw.memory.port import line_layout
+from hw.stalls import SCU_STALLS
 
 
 __all__ = ["SLOTS", "TABLE_SLOTS", "event_layout", "line_request_layout", "line_response_layout",
@@ -55,9 +56,5 @@ def event_layout():
         "looked_up": 3,         # elements that were looked up in the hash table
         "found": 3,             # these elements that were in the hash table
         "fetched": 3,           # lines of the hash table that were requested
-        # A stage did not take what was offered, while an operation was under way:
-        "stall_fetch": 1,       # the Data Fetch, an element's address
-        "stall_filter": 1,      # the Filtering/Grouping Unit, elements to look up
-        "stall_store": 1,       # a Data Store, elements or costs
-        "stall_l2": 1,          # the L2, a request
+        **{f"stall_{name}": 1 for name in SCU_STALLS},      # while an operation is under way
     })

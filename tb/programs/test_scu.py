@@ -26,9 +26,9 @@ from campaign.lanes import place_of_lane
 from campaign.machines import SCUS, check_counters
 from hw.config import ConfigError, preset
 from hw.isa import Csr, MemoryMap
-from hw.registers import SCU_STAGES
 from hw.scu.registers import (ScuCommand, ScuError, ScuOperation, ScuOutput, ScuRegister,
                               ScuResult)
+from hw.stalls import SCU_STALLS
 from sim.errors import SimulationError
 from sim.native import NativeMachine
 from sw.errors import RunError
@@ -176,7 +176,7 @@ def test_stalls(name, memory, filtered, stalls):
     device.compact(registers)
     counters = device.counters()
     check_counters(device.config, counters)
-    assert {stage for stage in SCU_STAGES if counters[f"scu_stall_{stage}"]} == stalls
+    assert {stage for stage in SCU_STALLS if counters[f"scu_stall_{stage}"]} == stalls
 
 
 def test_limit():

@@ -8,6 +8,7 @@ from cocotb.triggers import FallingEdge, ReadOnly
 
 from campaign.operations import Operations, text
 from hw.isa import MemoryMap
+from hw.scu.interface import event_layout
 from hw.scu.registers import (ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput,
                               ScuRegister, ScuStatus)
 from sw.golden.scu import ScuOutcome, ScuModel
@@ -101,11 +102,17 @@ class Host:
         await self.write(ScuRegister.COMMAND, registers[ScuRegister.COMMAND])
 
     async def wait(self, limit=200_000):
-        """Wait until the unit is idle. Returns the cycles of the wait."""
-        cycles = 0
+        """Wait until the unit is idle. Returns the cycles of the wait.
+
+        In each cycle the event ``stall_l2`` must say whether the memory refuses a request.
+        """
+        cycles, stalls = 0, event_layout()["stall_l2"]
         while True:
             await ReadOnly()
             busy = int(self.dut.busy.value)
+            refused = int(self.dut.request__valid.value) & ~int(self.dut.request__ready.value)
+            event = int(self.dut.events.value) >> stalls.offset & 1
+            assert event == busy & refused, f"stall_l2 is {event} in cycle {cycles}"
             await FallingEdge(self.dut.clk)
             if not busy:
                 return cycles
