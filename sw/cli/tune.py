@@ -102,7 +102,7 @@ def _tune(
     from sw.runtime.plan import as_plan
     from sw.tune import strategies
     from sw.tune.candidates import Planner
-    from sw.tune.results import ResultsFile, header_of
+    from sw.tune.results import ResultsFile, header_of, identity
     from sw.tune.runs import RunSetting
     from sw.tune.search import Tuner
     from sw.tune.space import Space
@@ -151,7 +151,8 @@ def _tune(
     try:
         run_trials(search, setting, jobs, keep)
     except KeyboardInterrupt:
-        options.note(f"{len(search.outcomes)} trials are in {results}; the same command goes on")
+        kept = ResultsFile(results).studies[identity(header)].trials
+        options.note(f"{len(kept)} trials are in {results}; the same command goes on")
         raise
     command = _run_command(graph, _given(
         weights=weights, input_format=input_format, weight_scale=weight_scale,
@@ -207,6 +208,7 @@ def run_trials(search, setting, jobs, keep, title=""):
     """
     from sw.benchmarks.workers import work
     from sw.tune.runs import measure
+    from sw.tune.search import whole
 
     from .execute import progress_display
     with progress_display() as (show, tell):
@@ -222,11 +224,11 @@ def run_trials(search, setting, jobs, keep, title=""):
                                                    trial.limit)))
 
         def ended(trial, record):
+            record = whole(record)
+            keep(trial, record)         # first, as an interruption may come at any time
             search.ended(trial, record)
-            plan, record = search.outcomes[trial.candidate.digest]
-            keep(trial, record)
             if record["status"] == "failed":
-                tell(f"FAILED {plan.text}: {record['error']}")
+                tell(f"FAILED {trial.candidate.plan.text}: {record['error']}")
             elif len(search.outcomes) % _EVERY == 0:
                 progress(tell)
 

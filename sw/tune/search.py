@@ -136,7 +136,7 @@ class Tuner:
 
     def ended(self, trial, record):
         """A trial has ended with this record of :func:`sw.tune.runs.measure`."""
-        self._end(trial.candidate, {"status": "failed"} | record)
+        self._end(trial.candidate, whole(record))
 
     def _end(self, candidate, record):
         if record["status"] == "done":
@@ -149,6 +149,11 @@ class Tuner:
         """Run all trials here, one after another; ``measure(trial)`` gives a trial's record."""
         for trial in self.trials():
             self.ended(trial, measure(trial))
+
+
+def whole(record) -> dict:
+    """A trial's record, with the status that is missing if its process died."""
+    return {"status": "failed"} | record
 
 
 def _outcome(record):

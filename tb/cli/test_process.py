@@ -21,9 +21,14 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 
 
+def _hear_all():
+    """The tests may run under ``nohup``, which has children ignore SIGHUP."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def start(*command, **options):
     return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            **{"env": ENVIRONMENT, **options})
+                            preexec_fn=_hear_all, **{"env": ENVIRONMENT, **options})
 
 
 @pytest.mark.parametrize("milliseconds, number", [

@@ -13,7 +13,7 @@ import pytest
 
 from sw.cli.main import main
 from sw.cli.tests import ROOT
-from sw.tune.results import identity
+from sw.tune.results import ResultsFile, identity
 from tb.cli.test_errors import refused
 
 
@@ -113,6 +113,22 @@ def test_interrupted(folder):
     said = re.search(r"note: (\d+) trials are in results/tuned.jsonl; the same command goes on",
                      err)
     assert int(said[1]) == len(_lines(path)) - 1 >= 3
+
+
+def test_interrupted_before_a_line_is_written(monkeypatch, capsys):
+    """The note counts the trials of the file, and no other."""
+    keep, calls = ResultsFile.keep, []
+
+    def interrupted(self, *arguments):
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        keep(self, *arguments)
+    monkeypatch.setattr(ResultsFile, "keep", interrupted)
+    assert main(["tune", "bfs", GRAPH, *FEW, "--trials", "9", "--strategy", "random", "--jobs",
+                 "1"]) == 130
+    assert "note: 2 trials are in results/tuned.jsonl" in capsys.readouterr().err
+    assert len(_lines("results/tuned.jsonl")) == 3
 
 
 def test_run_takes_the_tuned_plan(capsys):
