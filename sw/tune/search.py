@@ -12,7 +12,7 @@ from sw.tune.candidates import Candidate
 from sw.tune.strategies import WAIT, TrialOutcome
 
 
-__all__ = ["Tuner", "Trial"]
+__all__ = ["Trial", "Tuner", "whole"]
 
 
 @dataclasses.dataclass(frozen=True)
