@@ -58,8 +58,12 @@ __all__ = ["WeaverSchedule"]
 #: Works that each warp may take before the line that a work prefetches is needed.
 _PREFETCH_TURNS = 2
 
-#: Works per turn with a queue where edges are in long rows: with rounds, and without.
-_WORKS_LONG = 2, 3
+#: Works per turn with rounds and a queue, where degrees are high and edges are in rows that are
+#: longer than a work.
+_WORKS_ROUNDS = 2
+
+#: Works per turn without rounds and with a queue, where edges are in long rows.
+_WORKS_LONG = 3
 
 #: Bytes of instruction memory from which on sums are in local memory by default.
 _ROOM = 1 << 13
@@ -156,9 +160,11 @@ class WeaverSchedule(Schedule):
     def _preferred(self, k):
         """Works a turn, if the user does not say."""
         task = k.task
-        if task.queued or not self._streams:
-            long = task.queued and task.row_length >= LONG
-            return _WORKS_LONG[self._streams] if long else _WORKS
+        if not self._streams:
+            many = self._degrees_high(task) and task.row_length > task.config.threads
+            return _WORKS_ROUNDS if task.queued and many else _WORKS
+        if task.queued:
+            return _WORKS_LONG if task.row_length >= LONG else _WORKS
         return _WORKS if task.algorithm.first_only(k) else _WORKS_ALL[self._degrees_high(task)]
 
     @staticmethod

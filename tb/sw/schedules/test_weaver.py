@@ -23,6 +23,7 @@ import pytest
 
 from campaign.machines import CONFIGS
 from sw.errors import RunError, UserError
+from sw.graph.load import load
 from sw.kernels.local_sums import LocalSums
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
@@ -141,6 +142,22 @@ def test_the_choice_is_told():
             assert result.used == used
     with Device.functional(config(8, 4)) as device:
         assert device.run("cc", GRAPHS["random"], schedule="weaver").used == {"works": 1}
+
+
+@pytest.mark.parametrize("graph, algorithm, works", [
+    ("uniform:vertices=32,edges=128,seed=1", "bfs", 1),     # low degrees
+    ("uniform:vertices=16,edges=512,seed=1", "bfs", 2),
+    ("uniform:vertices=16,edges=512,seed=1", "cc", 1),      # all vertices
+])
+def test_works_with_rounds(graph, algorithm, works):
+    with Device.functional(config(2, 4)) as device:
+        assert device.run(algorithm, load(graph), schedule="weaver").used == {"works": works}
+
+
+def test_works_with_rounds_where_rows_are_shorter_than_a_work():
+    with Device.functional(config(1, 32)) as device:
+        graph = load("uniform:vertices=64,edges=512,seed=1")
+        assert device.run("bfs", graph, schedule="weaver").used == {"works": 1}
 
 
 @pytest.mark.parametrize("schedule, hardware, message", [
