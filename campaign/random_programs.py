@@ -252,7 +252,8 @@ class _Generator(SimpleStatements):
         a = self.a
         with a.scope("vid", "eid", "value", "place") as (vid, eid, value, place):
             a.andi(value, self._variable(), self.rng.choice((0, 1, 3, 7, 15)))
-            a.weaver_reg(self.lane, self._variable(), value)
+            # A row beyond the table is left out.
+            a.weaver_reg(self.lane, self._variable(), value, self.rng.choice((0, 0, 0, 1)))
             if self.config.gather == "stream":
                 a.li(value, -1)
                 a.weaver_skip(value)            # no more rows of this warp follow

@@ -6,7 +6,8 @@ are free. The harness assumes what a kernel keeps:
 
 - a warp waits for its answer;
 - all warps that register are open before the first warp asks;
-- an open warp registers its next row when it was told to, and not before;
+- an open warp registers its next rows when it was told to, each once, and not before;
+- two warps do not register the same row of the table;
 - a warp closes at most once, and registers nothing afterwards.
 
 A registration's number is its VID, and the upper part of its positions. Its degree is below 4. The
@@ -85,7 +86,7 @@ class StreamWeaverPromise(wiring.Component):
         asked = self.valid & dut.request.ready
         m.d.comb += [
             dut.request.valid.eq(self.valid), request.op.eq(self.op), request.warp.eq(self.warp),
-            request.mask.eq(self.mask), request.rd.eq(_RD | self.rd),
+            request.mask.eq(self.mask), request.rd.eq(Mux(is_reg, self.rd, _RD | self.rd)),
             request.rd2.eq(_RD2 | self.rd2),
         ]
         registers = []                     # VIDs of a row that is registered now
@@ -107,7 +108,11 @@ class StreamWeaverPromise(wiring.Component):
         rd, rd2 = Signal(warps), Signal(warps)
         masks = Signal(data.ArrayLayout(threads, warps))
         opened, closed = Signal(warps), Signal(warps)
-        may = Signal(warps, init=(1 << warps) - 1)       # may register a row
+        may = Signal(warps, init=(1 << warps) - 1)       # may register rows
+        owned, used = Signal(warps), Signal(warps)       # rows that were registered; ... since told
+        owners = Signal(data.ArrayLayout(warp_shape(config), warps))
+        into = Signal(range(warps + 1))
+        m.d.comb += into.eq(self.warp + self.rd)
         told = Signal(warps)               # told to, and has done nothing about it yet
         barred = Signal(warps)             # asked after the vertex was skipped
         begun = Signal()                   # some warp has asked for work
@@ -117,6 +122,8 @@ class StreamWeaverPromise(wiring.Component):
                 Assume(self.op.as_value() <= GatherOp.DEC.value), Assume(self.warp < warps),
                 Assume(~of(waits_work | waits_loc, self.warp)),
                 Assume(~is_reg | (of(may & ~closed, self.warp) & (rows != (1 << _ROW_BITS) - 1))),
+                Assume(~is_reg | ((into < warps) & of(~used, into)
+                                  & (of(~owned, into) | (owners[into] == self.warp)))),
                 Assume(~(is_reg & begun) | of(opened, self.warp)),
                 Assume(~closes | of(~closed, self.warp)),
             ]
@@ -129,7 +136,7 @@ class StreamWeaverPromise(wiring.Component):
         m.d.comb += Assume(~steady | (self.vertex == vertex))
         degree, given = Signal(_DEGREE_BITS), Signal(_DEGREE_BITS)
         passed = Signal()                  # an entry behind it in its row gave edges
-        is_last, next_last = Signal(), Signal()   # the entry handed out last is the vertex
+        is_last = Signal()                 # the entry handed out last is the vertex
         skipped, maybe_skipped = Signal(), Signal()
         over = Signal()                    # a work that was not full, or the end, was handed out
         ended = Signal()                   # the end was handed out
@@ -146,11 +153,14 @@ class StreamWeaverPromise(wiring.Component):
                                  rd[warp].eq(self.rd), rd2[warp].eq(self.rd2),
                                  masks[warp].eq(self.mask), barred[warp].eq(skipped)]
                     with m.If(is_reg):
-                        m.d.sync += [opened[warp].eq(1), may[warp].eq(0), told[warp].eq(0)]
+                        m.d.sync += [opened[warp].eq(1), told[warp].eq(0)]
+                    with m.If(asks_work):
+                        m.d.sync += may[warp].eq(0)
                     with m.If(closes):
                         m.d.sync += [opened[warp].eq(0), closed[warp].eq(1), told[warp].eq(0)]
             with m.If(is_reg):
-                m.d.sync += rows.eq(rows + 1)
+                m.d.sync += [rows.eq(rows + 1), owned.bit_select(into, 1).eq(1),
+                             used.bit_select(into, 1).eq(1), owners[into].eq(self.warp)]
                 for lane in range(threads):
                     with m.If(is_vertex(registers[lane]) & self.mask[lane]):
                         m.d.sync += degree.eq(self.degree[lane])
@@ -211,16 +221,15 @@ class StreamWeaverPromise(wiring.Component):
                     m.d.sync += [waits_work[warp].eq(0), waits_loc[warp].eq(both)]
                     with m.If(asks_row):
                         m.d.sync += [may[warp].eq(1), told[warp].eq(1)]
+                        for row in range(warps):
+                            with m.If(owners[row] == warp):
+                                m.d.sync += used[row].eq(0)
             m.d.sync += [over.eq(over | (~asks_row & ~has_work.all())), ended.eq(ended | ends)]
             with m.If(works):
                 m.d.sync += [given.eq(count), passed.eq(passed | behind.any())]
                 for lane in range(threads):
                     with m.If(has_work[lane]):
-                        m.d.sync += next_last.eq(mine[lane])
-                        with m.If(~both):
-                            m.d.sync += is_last.eq(mine[lane])
-            with m.Else():
-                m.d.sync += next_last.eq(is_last)
+                        m.d.sync += is_last.eq(mine[lane])
 
         # The EIDs belong to the VIDs.
 
@@ -254,9 +263,6 @@ class StreamWeaverPromise(wiring.Component):
         for warp in range(warps):
             with m.If(answered & ~is_first & (response.warp == warp)):
                 m.d.sync += waits_loc[warp].eq(0)
-        # The edges of a DEC have been handed out with its second part.
-        with m.If(answered & ~is_first & both):
-            m.d.sync += is_last.eq(next_last)
         # Nothing comes between the parts of a DEC.
         gave, gave_to = Signal(), Signal.like(response.warp)
         m.d.sync += gave.eq((answered & is_first & both) | (gave & ~answered))

@@ -144,6 +144,8 @@ class Instruction:
         Whether rs2 names a second register that is written; it is not read then. Both results come
         from the instruction's unit, the one for ``rd`` first. If both name one register, it keeps
         the one for ``rd``.
+    numbered : bool
+        Whether the place of ``rd`` holds a number, ``imm``, and names no register.
     control : bool
         Whether the instruction can set the PC or the thread mask. The warp does not fetch until
         such an instruction has been executed.
@@ -167,6 +169,7 @@ class Instruction:
     size: int = 2
     signed: bool = False
     writes_rs2: bool = False
+    numbered: bool = False
     control: bool = False
     variants: tuple = ()
     doc: str = ""
@@ -212,7 +215,7 @@ class Instruction:
         if self.funct7 is not None:
             mask |= {Format.N: 0xFFFF_8F80, Format.R4: 0x3 << 25,
                      Format.AMO: 0x7C << 25}.get(self.format, 0x7F << 25)
-        if not self.writes and self.format in (Format.R, Format.R4):
+        if not self.writes and not self.numbered and self.format in (Format.R, Format.R4):
             mask |= 0x1F << 7
         for source, shift in (("1", 15), ("2", 20)):
             if self.format in (Format.R, Format.R4) and source not in self.named:
@@ -368,7 +371,8 @@ def _table():
               "^ b, see Shuffles"),
         cross("shfl.idx", CrossOp.IDX, "12", "rd = rs1 of lane b of the segment, see Shuffles"),
         gather("weaver.reg", Format.R4, GatherOp.REG, 0, 1, "123",
-               "register (VID, loc, degree) = (rs1, rs2, rs3) for this warp and lane"),
+               "register (VID, loc, degree) = (rs1, rs2, rs3) in this lane's entry of row W + imm, "
+               "W = number of the warp", numbered=True),
         gather("weaver.skip", Format.R4, GatherOp.SKIP, 0, 2, "1",
                "hand out no more work of VID rs1"),
         gather("weaver.dec_id", Format.R, GatherOp.DEC_ID, 0, 7, "",
@@ -399,8 +403,8 @@ def encode(name, *, rd=0, rs1=0, rs2=0, rs3=0, imm=0, csr=0) -> int:
     """Encode one instruction as a 32-bit word.
 
     ``imm`` is the value in assembler text: a 12-bit immediate or offset, a shift amount, the byte
-    offset of a branch or jump from its own PC, the upper 20 bits of LUI/AUIPC, or the 5-bit CSR
-    immediate.
+    offset of a branch or jump from its own PC, the upper 20 bits of LUI/AUIPC, the 5-bit CSR
+    immediate, or the number in the place of ``rd``.
 
     Raises
     ------
@@ -418,7 +422,9 @@ def encode(name, *, rd=0, rs1=0, rs2=0, rs3=0, imm=0, csr=0) -> int:
         case Format.R | Format.AMO:
             word |= rs1 << 15 | rs2 << 20
         case Format.R4:
-            word |= rs1 << 15 | rs2 << 20 | rs3 << 27
+            if row.numbered and not 0 <= imm < 32:
+                raise ValueError(f"{name}: number {imm} is not in 0..31")
+            word |= rs1 << 15 | rs2 << 20 | rs3 << 27 | row.numbered * imm << 7
         case Format.I:
             word |= rs1 << 15 | _signed_field(imm, 12, f"{name}: immediate") << 20
         case Format.SH:

@@ -121,7 +121,7 @@ class Weaver(wiring.Component):
         m.submodules.table = table = SparseTable(self._config)
         m.d.comb += [
             table.write.eq(is_accepted(GatherOp.REG)),
-            table.warp.eq(request.warp),
+            table.into.eq(request.warp + request.rd),
             table.mask.eq(request.mask),
             table.vid.eq(request.vid),
             table.loc.eq(request.loc),

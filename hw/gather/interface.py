@@ -8,12 +8,22 @@ from amaranth.utils import ceil_log2
 from hw.operations import GatherOp
 
 
-__all__ = ["event_layout", "request_layout", "response_layout", "unit_signature", "warp_shape"]
+__all__ = ["event_layout", "request_layout", "response_layout", "row_shape", "unit_signature",
+           "warp_shape"]
+
+
+#: Bits of the distance from a warp's number to a row that it registers.
+_DISTANCE_BITS = 5
 
 
 def warp_shape(config):
     """Shape of a warp number, at least one bit wide."""
     return unsigned(max(1, ceil_log2(config.warps)))
+
+
+def row_shape(config):
+    """Shape of the number of a row that a REG can name."""
+    return range(config.warps + (1 << _DISTANCE_BITS) - 1)
 
 
 def request_layout(config):
@@ -34,7 +44,8 @@ def request_layout(config):
     warp : unsigned
         The warp that issued it.
     rd, rd2 : unsigned(5)
-        Destination registers; ``rd2`` of a DEC only. Responses carry the same numbers.
+        Destination registers; ``rd2`` of a DEC only. Responses carry the same numbers. Of a REG,
+        ``rd`` is the distance of the row from the warp's number.
     mask : unsigned(threads)
         Lanes that take part. DEC_ID and DEC ignore the mask: any lane may get work.
     """
@@ -46,7 +57,7 @@ def request_layout(config):
         "degree": lanes,
         "op": GatherOp,
         "warp": warp_shape(config),
-        "rd": 5,
+        "rd": _DISTANCE_BITS,
         "rd2": 5,
         "mask": config.threads,
     })

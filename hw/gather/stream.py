@@ -135,17 +135,26 @@ class StreamWeaver(wiring.Component):
         taken = Signal(threads)            # entries of the taken row that are not loaded yet
         m.d.comb += [
             store.write.eq(is_accepted(GatherOp.REG)),
-            store.warp.eq(request.warp), store.mask.eq(request.mask), store.vid.eq(request.vid),
+            store.into.eq(request.warp + request.rd),
+            store.mask.eq(request.mask), store.vid.eq(request.vid),
             store.loc.eq(request.loc), store.degree.eq(request.degree),
             take.eq(store.registered.any() & ~taken.any()),
             rows.requests.eq(store.registered), rows.advance.eq(take),
             store.take.eq(take), store.row.eq(rows.grant),
         ]
-        in_table = (1 << len(store.registered)) - 1
+        owners = Signal(data.ArrayLayout(warp_shape(config), len(store.registered)))
+        for row, owner in enumerate(owners):
+            with m.If(store.write & (store.into == row)):
+                m.d.sync += owner.eq(request.warp)
+        has_row = Signal(warps)            # a row of the warp is registered
+        m.d.comb += has_row.eq(Cat(
+            Cat(store.registered[row] & (owner == warp) for row, owner in enumerate(owners)).any()
+            for warp in range(warps)))
+        opens = store.write & (store.into < len(store.registered))
         opened = Signal(warps)
         closes = is_accepted(GatherOp.SKIP) & (request.mask & Cat(
             name == NONE for name in request.vid)).any()
-        m.d.sync += opened.eq((opened | Mux(store.write, from_warp & in_table, 0))
+        m.d.sync += opened.eq((opened | Mux(opens, from_warp, 0))
                               & ~Mux(closes, from_warp, 0))
 
         # The current entry: its next edges. The row's other entries follow, lowest lane first.
@@ -239,6 +248,10 @@ class StreamWeaver(wiring.Component):
                          entry_goes_on.eq(goes_on & more)]
             with m.If(goes_on):
                 m.d.sync += od_goes_on.eq(end)
+        with m.Elif(dropping.any()):
+            # Nothing of the entry handed out last is left, so another SKIP finds nothing.
+            m.d.sync += [dropping.eq(dropping - 1), filled.eq(filled - 1),
+                         shifted.eq(shifted + 1)]
         with m.Elif(skipped):
             # If the OD leaves just now, the mark has to be that of the OD's last entry.
             m.d.sync += entry_goes_on.eq(leaves & divided & ~entry_goes_on)
@@ -250,9 +263,6 @@ class StreamWeaver(wiring.Component):
                     m.d.sync += [filled.eq(0), shifted.eq(0), divided.eq(0)]
                 with m.Else():
                     m.d.sync += dropping.eq(od_goes_on)
-        with m.Elif(dropping.any()):
-            m.d.sync += [dropping.eq(dropping - 1), filled.eq(filled - 1),
-                         shifted.eq(shifted + 1)]
         with m.Elif(dry & filled.any() & chosen & works & ~leaves):
             m.d.sync += sealed.eq(1)
 
@@ -272,16 +282,18 @@ class StreamWeaver(wiring.Component):
         shown = Signal()                   # the answer to a DEC_ID is shown, not a DEC_LOC's
         second = Signal()                  # the VIDs of a DEC were taken
         held = Signal()                    # the answer to a DEC_LOC was offered and not taken
+        places = Signal(data.StructLayout(  # the EIDs of the work whose VIDs were taken
+            {"eid": lanes, "shifted": shifted.shape(), "mask": threads}), reset_less=True)
         decoded, answered = Signal(), Signal()   # the first and the last part is taken
         m.d.comb += [
-            is_ready.eq(chosen & (~works | sealed)),
-            offered.eq(is_ready & works),
+            is_ready.eq(chosen & (~works | sealed | second)),
+            offered.eq(chosen & works & sealed & ~second),
             shown.eq(is_ready & ~held),
             decoded.eq(shown & self.response.ready & ~second),
             answered.eq(shown & self.response.ready & (second | ~asked_read.data.fused)),
-            leaves.eq(answered & works),
+            leaves.eq(decoded & works),
             others.eq(waiting & ~Mux(is_ready, (1 << warp)[:warps], 0)),
-            free.eq(others & opened & ~store.registered),
+            free.eq(others & opened & ~has_row),
             choose.eq(~chosen | answered | (~is_ready & free.any())),
             turns.requests.eq(Mux(free.any(), free, others)),
             turns.advance.eq(choose),
@@ -306,15 +318,17 @@ class StreamWeaver(wiring.Component):
         filled_mask = Signal(threads)
         m.d.comb += filled_mask.eq(everyone >> (threads - filled)[:len(filled)])
         m.submodules.dense = dense = memory.Memory(
-            shape=data.StructLayout({"eid": lanes, "shifted": shifted.shape(), "mask": threads}),
+            shape=places.shape(),
             depth=max(2, warps), init=[], attrs={"no_rw_check": 1})
         dense_write, dense_read = dense.write_port(), dense.read_port()
         m.d.comb += [
-            dense_write.en.eq(answered), dense_write.addr.eq(warp),
+            dense_write.en.eq(decoded), dense_write.addr.eq(warp),
             dense_write.data.eid.eq(od_eid), dense_write.data.shifted.eq(shifted),
             dense_write.data.mask.eq(Mux(works, filled_mask, 0)),
             dense_read.en.eq(asks_loc), dense_read.addr.eq(request.warp),
         ]
+        with m.If(decoded):
+            m.d.sync += places.eq(dense_write.data)
         locator = Signal(data.StructLayout({"warp": warp_shape(config), "rd": 5, "mask": threads}),
                          reset_less=True)
         with m.If(asks_loc):
@@ -328,22 +342,22 @@ class StreamWeaver(wiring.Component):
         # replace an answer that is already on offer. Nothing comes between the parts of a DEC.
 
         has_work = Signal(threads)
-        offset = Signal.like(shifted)
+        source = Signal(places.shape())    # of the EIDs that are shown
         other = Signal(32)                 # what lanes without work read
         m.d.comb += [
-            offset.eq(Mux(shown, shifted, dense_read.data.shifted)),
-            has_work.eq(Mux(shown, filled_mask & works.replicate(threads), dense_read.data.mask)),
+            source.eq(Mux(shown, places, dense_read.data)),
+            has_work.eq(Mux(shown & ~second, Mux(works, filled_mask, 0), source.mask)),
             other.eq(Mux(shown & ~second & ~works & ~ended, REGISTER, NONE)),
             self.response.valid.eq(is_ready | loc_valid),
             response.warp.eq(Mux(shown, warp, locator.warp)),
             response.rd.eq(Mux(shown, Mux(second, asked_read.data.rd2, asked_read.data.rd),
                                locator.rd)),
             response.set_mask.eq(shown & (second | ~asked_read.data.fused)),
-            response.mask.eq(Mux(shown, Mux(response.set_mask & works, filled_mask, everyone),
+            response.mask.eq(Mux(shown, Mux(response.set_mask & works, has_work, everyone),
                                  locator.mask)),
         ]
         for lane in range(threads):
-            eid = (Mux(shown, od_eid[lane], dense_read.data.eid[lane]) + (offset + lane))[:32]
+            eid = (source.eid[lane] + (source.shifted + lane))[:32]
             place = Mux(shown, Mux(second, (eid << 2)[:32], od_vid[lane]), eid)
             m.d.comb += response.data[lane].eq(Mux(has_work[lane], place, other))
 
@@ -351,7 +365,7 @@ class StreamWeaver(wiring.Component):
             Assert(~(running & asks & (waiting & from_warp).any())),
             Assert(~(running & asks & choose & turns.grant.any()
                      & (asked_write.addr == asked_read.addr))),
-            Assert(~(running & answered & asks_loc & (dense_write.addr == dense_read.addr))),
+            Assert(~(running & decoded & asks_loc & (dense_write.addr == dense_read.addr))),
             Assert(~(running & (sealed | (fill & ~leaves)) & dropping.any())),
             Assert(~(running & fill & goes_on & start.any())),
         ]

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.util import and_or, encode, lowest
-from hw.gather.interface import warp_shape
+from hw.gather.interface import row_shape
 
 
 __all__ = ["RowStore", "SparseTable", "entry_layout"]
@@ -15,7 +15,7 @@ __all__ = ["RowStore", "SparseTable", "entry_layout"]
 def _members(config):
     """The ports by which a row is written."""
     lanes = data.ArrayLayout(32, config.threads)
-    return {"write": In(1), "warp": In(warp_shape(config)), "mask": In(config.threads),
+    return {"write": In(1), "into": In(row_shape(config)), "mask": In(config.threads),
             "vid": In(lanes), "loc": In(lanes), "degree": In(lanes)}
 
 
@@ -31,10 +31,9 @@ def entry_layout():
 
 
 class RowStore(wiring.Component):
-    """Stores registrations by (warp, lane), and reads them by rows.
+    """Stores registrations by (row, lane), and reads them by rows.
 
-    Each warp has one row, with one entry a lane. An instruction of a warp therefore writes a whole
-    row at once. One flip-flop a row says whether the row holds a registration. The valid bits of
+    A row has one entry a lane. An instruction of a warp therefore writes a whole row at once. One flip-flop a row says whether the row holds a registration. The valid bits of
     single entries are in a memory. Nothing ever has to be cleared: the first write to a row whose
     flip-flop is 0 marks the entries of the other lanes as empty.
 
@@ -51,8 +50,8 @@ class RowStore(wiring.Component):
     write : In(1)
         Write the entries of the lanes in ``mask``; other lanes keep their entries. An entry whose
         ``degree`` is 0 becomes empty. Not in the same cycle as ``take``.
-    warp : In(warp_shape(config))
-        The row to write. A warp beyond the table is ignored.
+    into : In(row_shape(config))
+        The number of the row to write. A row beyond the table is ignored.
     mask : In(threads)
         Lanes to write.
     vid, loc, degree : In(ArrayLayout(32, threads))
@@ -87,12 +86,12 @@ class RowStore(wiring.Component):
         m = Module()
 
         nonzero = Signal(self._threads)          # lanes that register at least one edge
-        select = Signal(self._rows)              # one-hot: the row of the warp that writes
+        select = Signal(self._rows)              # one-hot: the row that is written
         kept = (self.registered & select).any()
         write_lanes = Signal(self._threads)
         m.d.comb += [
             nonzero.eq(self.mask & Cat(degree.any() for degree in self.degree)),
-            select.eq(1 << self.warp),
+            select.eq(Cat(self.into == row for row in range(self._rows))),
             self.number.eq(encode(self.row)),
         ]
         with m.If(self.write & select.any()):
@@ -109,7 +108,7 @@ class RowStore(wiring.Component):
             write, read = table.write_port(granularity=1), table.read_port(domain=domain)
             m.d.comb += [
                 write.en.eq(write_lanes),
-                write.addr.eq(self.warp),
+                write.addr.eq(self.into),
                 read.addr.eq(self.number),
             ]
             if domain == "sync":
@@ -134,7 +133,7 @@ class RowStore(wiring.Component):
 
 
 class SparseTable(wiring.Component):
-    """Stores registrations in any order and reads them in the order of (warp, lane).
+    """Stores registrations in any order and reads them in the order of (row, lane).
 
     The scan takes the lowest row of the :class:`RowStore` that holds a registration. Entries are
     then loaded from this copy, lowest lane first; empty entries are left out. A row that is written
@@ -150,7 +149,7 @@ class SparseTable(wiring.Component):
 
     Members
     -------
-    write, warp, mask, vid, loc, degree
+    write, into, mask, vid, loc, degree
         As of :class:`RowStore`.
     some : Out(1)
         At least one row can be taken: its flip-flop is 1.
@@ -200,7 +199,7 @@ class SparseTable(wiring.Component):
             ]
 
         used = Mux(self.load, pick, 0)
-        written = Mux(self.write & (self.warp == current), self.mask, 0)
+        written = Mux(self.write & (self.into == current), self.mask, 0)
         m.d.sync += left.eq(Mux(self.take, store.valid, left & ~used & ~written))
         with m.If(self.take):
             m.d.sync += current.eq(store.number)

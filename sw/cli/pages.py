@@ -58,7 +58,7 @@ def _operands(row):
     names = [name for name in _OPERANDS[row.format].split(", ") if name]
     if row.format in (Format.R, Format.R4):
         names = [name for name in names if (name == "rd" and row.writes)
-                 or (name[:2] == "rs" and name[2] in row.named)]
+                 or (name[:2] == "rs" and name[2] in row.named)] + ["imm"] * row.numbered
     if row.op is operations.MemOp.LOAD or row.branch is operations.BranchOp.JALR:
         names = ["rd", "imm(rs1)"]
     if row.op is operations.MemOp.FENCE:

@@ -124,8 +124,11 @@ class CompressedRows(AddressedEdges):
                                           self._neighbors)
 
     def get_neighbor(self, k, row, begin, end):
-        k.a.lw(begin, row, 0)
-        k.a.lw(end, row, 4)
+        self.get_neighbor_behind(k, row, 0, begin, end)
+
+    def get_neighbor_behind(self, k, row, distance, begin, end):
+        k.a.lw(begin, row, distance)
+        k.a.lw(end, row, distance + 4)
 
     def get_base(self, k, row, into):
         where = k.a.reg("row_base")

@@ -52,7 +52,7 @@ class _Unpredicted:
     def reset(self):
         pass
 
-    def register(self, warp, mask, vids, locs, degrees):
+    def register(self, warp, mask, vids, locs, degrees, distance=0):
         pass
 
     def skip(self, vids, mask=None, warp=None):

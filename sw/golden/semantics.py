@@ -310,7 +310,7 @@ def _bind_gather(core, warp, pc, fields):
     no_lanes = np.zeros(core.threads, bool)     # makes an array of True, the mask of all lanes
 
     def register():
-        unit.register(warp.number, warp.where | no_lanes, *sources)
+        unit.register(warp.number, warp.where | no_lanes, *sources, distance=fields.imm)
         core.wake()
         return following
 

@@ -380,7 +380,7 @@ ROWS = {row.name: row for row in INSTRUCTIONS}
 
 def _method(row):
     names = parameters(row)
-    optional = row.unit is Unit.LSU and "imm" in names
+    optional = row.unit in (Unit.LSU, Unit.GATHER) and "imm" in names
 
     def method(self, *operands):
         if optional and len(operands) == len(names) - 1:

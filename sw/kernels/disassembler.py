@@ -90,6 +90,8 @@ def _immediate(form: Format, word: int) -> int:
                            | (word >> 21 & 0x3FF) << 1, 21)
         case Format.CSI:
             return word >> 15 & 0x1F
+        case Format.R4:
+            return word >> 7 & 0x1F
         case _:
             return 0
 
@@ -99,7 +101,7 @@ def parameters(row: Instruction) -> list[str]:
     sources = [f"rs{digit}" for digit in "123" if digit in row.named]
     match row.format:
         case Format.R | Format.R4:
-            return ["rd"] * row.writes + sources
+            return ["rd"] * row.writes + sources + ["imm"] * row.numbered
         case Format.AMO:
             return ["rd", "rs2", "rs1"]
         case Format.I if row.op is MemOp.FENCE:

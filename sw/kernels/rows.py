@@ -36,13 +36,21 @@ class Rows:
 
     sharing : int
         How many neighbouring lanes share a vertex.
+    many : int
+        How many vertices a lane has in a round. Neighbouring lanes have neighbouring vertices;
+        a lane's vertices are as many vertices apart as a warp has lanes. More than one only if all
+        vertices come up, one a row, and no lanes share a vertex.
 
     Attributes
     ----------
+    vertices : list of Vertex
+        The lane's vertices, in the algorithm's base array.
     vertex : Vertex
-        The lane's vertex, in the algorithm's base array.
+        The first of them.
+    ranges : list of [begin, end]
+        For each vertex of the lane, the locations of its first edge and behind its last.
     begin, end : GeneralRegister
-        Locations of its first edge and behind its last.
+        The locations of the first vertex.
     queued : bool
         Whether the vertices come from a queue.
     filtered : bool
@@ -51,10 +59,10 @@ class Rows:
         Whether a lane's vertex may be outside the frontier: see :meth:`test`.
     """
 
-    def __init__(self, k, warps=None, together=False, sharing=1):
-        self._k, self._warps, self._sharing = k, warps, sharing
+    def __init__(self, k, warps=None, together=False, sharing=1, many=1):
+        self._k, self._warps, self._sharing, self._many = k, warps, sharing, many
         task = k.task
-        rows = task.config.threads // sharing
+        rows = task.config.threads // sharing * many
         if together:
             rows *= warps or task.warps
         self._together = together
@@ -63,15 +71,18 @@ class Rows:
         self._queue: Any = k.input if queued else None
         self.filtered = not queued and not k.layout.active and task.algorithm.filters(task)
         self.conditional = self._queue is not None or self.filtered
-        self.vertex = Vertex(k.a.reg("vertex"), task.algorithm.base_array(task))
-        self.begin, self.end = k.a.regs("begin", "end")
+        array = task.algorithm.base_array(task)
+        self.vertices = [Vertex(k.a.reg("vertex"), array) for _ in range(many)]
+        self.vertex = self.vertices[0]
+        self.ranges = [k.a.regs("begin", "end") for _ in range(many)]
+        self.begin, self.end = self.ranges[0]
 
     def start(self, done=None):
         """In the prologue: start the loads of the first round. Warps without a round go to the
         label ``done``, if there is one."""
         k, a = self._k, self._k.a
         index = a.reg("index")
-        k.lane_index(index, warps=self._warps)
+        k.lane_index(index, k.task.config.threads * self._many, self._warps)
         k.shifted(index, index, -log2(self._sharing))
         if self._queue is None:
             self._start_all(index, done)
@@ -83,21 +94,23 @@ class Rows:
         """The register with the address of the round's entry of the queue, or the row."""
         return self._row if self._queue is None else self._pointer
 
-    def test(self, into):
-        """``into`` = 1 if the lane's vertex is in the frontier, else 0."""
+    def test(self, into, index=0):
+        """``into`` = 1 if a vertex of the lane, its first by default, is in the frontier, else 0."""
         if self._queue is not None:
             self._queue.present(self._k, self._pointer, self._note, into)
         else:
-            self._k.task.algorithm.filter(self._k, self.vertex, self._data, into)
+            self._k.task.algorithm.filter(self._k, self.vertices[index], self._data[index], into)
 
-    def size(self, into):
+    def size(self, into, index=0):
         """``into`` = the distance from the first edge of the lane's row to behind its last edge; 0
-        if the lane's vertex is not in the frontier."""
+        if the lane's vertex is not in the frontier. ``index`` is the number of the vertex among the
+        lane's."""
         a = self._k.a
-        a.sub(into, self.end, self.begin)
+        begin, end = self.ranges[index]
+        a.sub(into, end, begin)
         if self.conditional:
             present = a.reg("present")
-            self.test(present)
+            self.test(present, index)
             self._k.masked(into, present)
 
     @property
@@ -129,14 +142,21 @@ class Rows:
 
     # All vertices
 
+    @property
+    def _apart(self):
+        """Bytes between two of a lane's vertices."""
+        return 4 * self._k.task.config.threads
+
     def _start_all(self, index, done):
         k, layout = self._k, self._k.layout
         self._row = k.a.reg("row")
         if self.filtered:
-            self._data = k.a.reg("filter")
+            self._data = [k.a.reg("filter") for _ in self.vertices]
         k.scaled(self._row, index, layout.first_row(k))
         if not layout.virtual:
             k.scaled(self.vertex.reg, index, self.vertex.array)
+            for number, vertex in enumerate(self.vertices[1:], 1):
+                k.a.addi(vertex.reg, self.vertex.reg, number * self._apart)
         self._split.start(layout.rows_end(k))
         if done is not None:
             k.a.branch(~self._split.more(), done)
@@ -146,13 +166,16 @@ class Rows:
         layout = self._k.layout
         if layout.virtual:
             layout.get_base(self._k, self._row, self.vertex.reg)
-        layout.get_neighbor(self._k, self._row, self.begin, self.end)
+        for number, (begin, end) in enumerate(self.ranges):
+            layout.get_neighbor_behind(self._k, self._row, number * self._apart, begin, end)
         if self.filtered:
-            self._k.task.algorithm.filter_data(self._k, self.vertex, self._data)
+            for vertex, data in zip(self.vertices, self._data):
+                self._k.task.algorithm.filter_data(self._k, vertex, data)
 
     def _advance_all(self):
         self._split.go_on()
-        self._split.take(self._row, *([] if self._k.layout.virtual else [self.vertex.reg]))
+        self._split.take(self._row, *([] if self._k.layout.virtual else
+                                      [vertex.reg for vertex in self.vertices]))
         self._load_all()
 
     # The queue: its entries are loaded two rounds ahead, because a row's address depends on one.

@@ -74,10 +74,13 @@ _WORKS = 1
 #: Degrees are high from this mean on.
 _HIGH = 8
 
-#: Works per turn without rounds, where all vertices take part: by whether degrees are high.
-_WORKS_ALL = 3, 4
+#: Works per turn without rounds, where all vertices take part.
+_WORKS_ALL = 4
 
-#: One warp of so many registers rows: where degrees are low, and where they are high.
+#: Rows that a registrar registers in a turn, and registrars, where all vertices take part.
+_ROWS_ALL, _REGISTRARS_ALL = 4, 2
+
+#: Else one warp of so many registers rows: where degrees are low, and where they are high.
 _SHARE_LOW, _SHARE_HIGH = 2, 4
 
 
@@ -114,18 +117,23 @@ class WeaverSchedule(Schedule):
                               "bank and atomics take a word each; global memory where local memory "
                               "cannot serve"),
                "registrars": Integer(1, 32, None, "warps of a core that register rows, with "
-                                     "gather = 'stream'; left out, a quarter of them "
-                                     "if the mean degree is at least 8, else half of them")}
+                                     "gather = 'stream'; left out, two, or with one row a turn a "
+                                     "quarter of them if the mean degree is at least 8, else half "
+                                     "of them"),
+               "rows": Integer(1, 4, None, "rows that a registrar registers in a turn, with gather = "
+                               "'stream' and all vertices; left out, as many as the table has room "
+                               "for", power=True)}
     AT_ONCE = "works"
 
     def check_config(self, config):
         if config.gather == "none":
             raise self.refuse(f"needs a Weaver, which configuration {config.name!r} does not have "
                              "(gather = 'none'); gather = 'fsm' or 'stream' has one")
-        if self.options["registrars"] and config.gather != "stream":
-            raise self.refuse("with the option registrars needs a Weaver without rounds, which "
-                              f"configuration {config.name!r} does not have "
-                              f"(gather = {config.gather!r}); gather = 'stream' has one")
+        for option in ("registrars", "rows"):
+            if self.options[option] and config.gather != "stream":
+                raise self.refuse(f"with the option {option} needs a Weaver without rounds, which "
+                                  f"configuration {config.name!r} does not have "
+                                  f"(gather = {config.gather!r}); gather = 'stream' has one")
 
     def overread(self, task):
         return _PREFETCH_TURNS * task.warps * task.config.threads
@@ -134,18 +142,20 @@ class WeaverSchedule(Schedule):
         task, config = k.task, k.task.config
         self._streams = config.gather == "stream"
         self._works = self.at_once(self._preferred(k))
-        rows = self._table_rows(task)
-        self._sums = None
+        self._sums, self._many, self._registrars = None, 1, self._table_rows(task)
         if self._streams:
+            # All warps register, if only the program of one loop fits.
             if self._divisor == 1 or self.options["registrars"] or task.owns_vertex:
-                rows = self._registering(task)
-            self._registrars = rows         # all warps, if only the program of one loop fits
-            self.used = self.used | {"registrars": rows}
+                self._registrars = self._registering(task, self._rows_asked(task))
+            if self._divisor == 1:
+                room = self._table_rows(task) // self._registrars
+                self._many = min(self._rows_asked(task), 1 << room.bit_length() - 1)
+            self.used = self.used | {"registrars": self._registrars, "rows": self._many}
             if task.direction == "pull" and task.algorithm.identity is not None:
                 self.used = self.used | {"sums": "local" if task.owns_vertex else "global"}
             if task.owns_vertex:
-                self._sums = LocalSums(task, rows)
-        self._rows = Rows(k, rows, together=not self._streams)
+                self._sums = LocalSums(task, self._registrars)
+        self._rows = Rows(k, self._registrars, together=not self._streams, many=self._many)
         if not self._streams:
             self._rows.start()
         self._behind = None
@@ -165,17 +175,35 @@ class WeaverSchedule(Schedule):
             return _WORKS_ROUNDS if task.queued and many else _WORKS
         if task.queued:
             return _WORKS_LONG if task.row_length >= LONG else _WORKS
-        return _WORKS if task.algorithm.first_only(k) else _WORKS_ALL[self._degrees_high(task)]
+        return _WORKS if task.algorithm.first_only(k) else _WORKS_ALL
 
     @staticmethod
     def _table_rows(task):
         """Warps for which the unit's table has a row."""
         return min(task.warps, task.config.weaver_table_entries // task.config.threads)
 
-    def _registering(self, task):
-        """Warps that register rows."""
-        return min(self._table_rows(task), self.options["registrars"] or max(
-            1, task.warps // (_SHARE_LOW, _SHARE_HIGH)[self._degrees_high(task)]))
+    def _registering(self, task, many=1):
+        """Warps that register rows, each ``many`` in a turn if the table has room."""
+        rows = self._table_rows(task)
+        if self.options["registrars"]:
+            return min(rows, self.options["registrars"])
+        if many > 1:
+            return min(_REGISTRARS_ALL, max(1, rows // many))
+        return max(1, min(
+            rows, task.warps // (_SHARE_LOW, _SHARE_HIGH)[self._degrees_high(task)]))
+
+    def _rows_asked(self, task):
+        """Rows that a registrar registers in a turn, if the table has room for them."""
+        if self._takes_many(task):
+            return self.options["rows"] or _ROWS_ALL
+        return 1
+
+    @staticmethod
+    def _takes_many(task):
+        """Whether a registrar may register several rows in a turn: if the places of all vertices
+        are known beforehand."""
+        return not (task.queued or task.owns_vertex or task.split != "static"
+                    or any(layout.virtual or layout.active for layout in task.layouts))
 
     def collects_locally(self, task):
         registrars = self._registering(task)
@@ -290,22 +318,24 @@ class WeaverSchedule(Schedule):
 
     def _advance(self, k, rows):
         rows.advance()
-        k.task.algorithm.expect(k, rows.vertex)
+        for vertex in rows.vertices:
+            k.task.algorithm.expect(k, vertex)
 
     def _register(self, k, rows):
         a = k.a
         k.phase(1)
-        degree = a.reg("degree")
-        if self._sums:
-            token, self._form = self._slot, None
-        elif self._hands_words(k):
-            token = a.reg("word")
-            a.lw(token, rows.vertex.reg)
-        else:
-            vertex = k.task.algorithm.token(k, rows.vertex)
-            token, self._form = vertex.reg, vertex.array
-        rows.size(degree)
-        a.weaver_reg(token, rows.begin, degree)
+        for number, vertex in enumerate(rows.vertices):
+            degree = a.reg("degree")
+            if self._sums:
+                token, self._form = self._slot, None
+            elif self._hands_words(k):
+                token = a.reg("word")
+                a.lw(token, vertex.reg)
+            else:
+                vertex = k.task.algorithm.token(k, vertex)
+                token, self._form = vertex.reg, vertex.array
+            rows.size(degree, number)
+            a.weaver_reg(token, rows.ranges[number][0], degree, number * self._registrars)
 
     @staticmethod
     def _hands_words(k):

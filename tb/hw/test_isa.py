@@ -140,7 +140,8 @@ KNOWN_WORDS = [
     ("vote.uni a0, a1", 0x0205A50B), ("vote.ballot a0, a1", 0x0205B50B),
     ("shfl.up a0, a1, a2", 0x02C5C50B), ("shfl.down a0, a1, a2", 0x02C5D50B),
     ("shfl.bfly a0, a1, a2", 0x02C5E50B), ("shfl.idx a0, a1, a2", 0x02C5F50B),
-    ("weaver.reg a0, a1, a2", 0x62B5002B), ("weaver.skip a0", 0x0405002B),
+    ("weaver.reg a0, a1, a2, 0", 0x62B5002B),
+    ("weaver.reg a0, a1, a2, 5", 0x62B502AB), ("weaver.skip a0", 0x0405002B),
     ("weaver.dec_id a0", 0x0E00050B), ("weaver.dec_loc a0", 0x1000050B),
     ("weaver.dec a0, a1", 0x18B0050B),
 ]

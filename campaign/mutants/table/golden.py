@@ -143,6 +143,11 @@ MUTANTS = (
            "self._open or self._table or self._row or self._current",
            "self._table or self._row or self._current",
            ("tb/sw/golden/gather/test_stream.py::test_rows_are_asked_for_and_works_are_full",)),
+    Mutant("golden-stream-tells-a-warp-with-a-row-left",
+           "sw/golden/gather/stream.py", "StreamModel._hand_out",
+           "warp not in map(self._owners.get, self._table)", "warp not in self._table",
+           ("tb/sw/golden/gather/test_stream.py::"
+            "test_a_warp_with_several_rows_is_told_once_all_were_taken",)),
     Mutant("golden-second-result-replaces-the-first",
            "sw/kernels/disassembler.py", "Operands.destinations",
            "self.row.writes_rs2 and self.rs2 != first", "self.row.writes_rs2",

@@ -151,7 +151,7 @@ MUTANTS = (
            proof=Refutation("stream_weaver", "distribution", "2 warps x 1 lane", 10)),
     Mutant("a-closed-warp-is-told-to-register",
            "hw/gather/stream.py", "StreamWeaver",
-           "others & opened & ~store.registered", "others & ~store.registered",
+           "others & opened & ~has_row", "others & ~has_row",
            proof=Refutation("stream_weaver", "distribution", "2 warps x 1 lane", 6)),
     Mutant("the-end-comes-while-a-warp-is-open",
            "hw/gather/stream.py", "StreamWeaver",

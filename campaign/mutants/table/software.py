@@ -99,6 +99,12 @@ MUTANTS = (
            "self._degrees_high(task) and task.row_length > task.config.threads",
            "self._degrees_high(task)",
            (f"{_WEAVER}test_works_with_rounds_where_rows_are_shorter_than_a_work",)),
+    Mutant("weaver-schedule-registers-all-rows-of-a-turn-in-one",
+           "sw/schedules/weaver.py", "WeaverSchedule._register",
+           "number * self._registrars", "0", (f"{_WEAVER}test_results",)),
+    Mutant("weaver-schedule-filters-by-the-first-vertex-alone",
+           "sw/kernels/rows.py", "Rows.test",
+           "self._data[index]", "self._data[0]", (f"{_WEAVER}test_results",)),
     Mutant("weaver-schedule-does-not-skip",
            "sw/schedules/weaver.py", "WeaverSchedule._sum",
            "k.a.weaver_skip(work.token)", "pass", _all_graphs("bfs", "pull", "weaver"),
@@ -106,7 +112,7 @@ MUTANTS = (
                     "are held by the cycle budgets of tb/benchmarks"),
     Mutant("weaver-schedule-registers-what-is-not-in-the-frontier",
            "sw/schedules/weaver.py", "WeaverSchedule._register",
-           "rows.size(degree)", "a.sub(degree, rows.end, rows.begin)",
+           "rows.size(degree, number)", "a.sub(degree, *reversed(rows.ranges[number]))",
            (f"{_FRONTIERS}test_all_graphs[bfs-push-weaver-bitmap]",)),
 
     # Kernels: splits, frontiers, near and far, assembler

@@ -10,6 +10,7 @@ _WEAVER = ("tb/hw/gather/test_fsm.py::test_weaver[icarus-full]",)
 _WEAVER_MORE = ("tb/hw/gather/test_fsm.py::test_weaver[icarus-more_warps]",)
 _WEAVER_RANDOM = ("tb/hw/gather/test_fsm_random.py::test_weaver[icarus-tiny]",)
 _STREAM = ("tb/hw/gather/test_stream_random.py::test_stream[icarus-tiny]",)
+_STREAM_CYCLES = ("tb/hw/gather/test_stream.py::test_stream[icarus-full]",)
 _ADDRESS = ("tb/hw/scu/test_address.py::test_address_generator[icarus-4]",)
 _CHECKS = ("tb/hw/scu/test_checks.py::test_checks[icarus-4-16]",)
 _FILTER = ("tb/hw/scu/test_filter_group.py::test_directed[icarus-32 bytes]",)
@@ -69,6 +70,10 @@ MUTANTS = (
            "Mux(kept, self.mask, (1 << self._threads) - 1)", "(1 << self._threads) - 1",
            _WEAVER_RANDOM),
 
+    Mutant("weaver-registers-in-the-warps-own-row",
+           "hw/gather/fsm.py", "Weaver.elaborate",
+           "request.warp + request.rd", "request.warp", _WEAVER_RANDOM),
+
     # Weaver without rounds
     Mutant("stream-partial-work-is-sealed-while-it-leaves",
            "hw/gather/stream.py", "StreamWeaver.elaborate",
@@ -99,6 +104,21 @@ MUTANTS = (
            "hw/gather/stream.py", "StreamWeaver.elaborate",
            "response.set_mask.eq(shown & (second | ~asked_read.data.fused))",
            "response.set_mask.eq(shown)", _STREAM),
+
+    Mutant("stream-registers-in-the-warps-own-row",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "request.warp + request.rd", "request.warp", _STREAM),
+    Mutant("stream-asks-before-all-rows-of-a-warp-were-taken",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "store.registered[row] & (owner == warp)",
+           "store.registered[row] & (owner == warp) & (row == warp)", _STREAM),
+    Mutant("stream-a-second-skip-stops-the-shift",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "m.Elif(dropping.any())", "m.Elif(dropping.any() & ~skipped)", _STREAM_CYCLES),
+    Mutant("stream-addresses-of-a-dec-are-those-of-the-next-work",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "Mux(shown, places, dense_read.data)",
+           "Mux(shown, dense_write.data, dense_read.data)", _STREAM),
 
     # Stream Compaction Unit
     Mutant("scu-selector-ignores-counts-of-0",

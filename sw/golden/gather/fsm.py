@@ -19,7 +19,7 @@ NONE = 0xFFFFFFFF
 class WeaverModel:
     """Sparse table, scan and dense table of one core.
 
-    The sparse table has one entry for each lane of each warp, in one row for each warp. An entry
+    The sparse table has rows of one entry a lane. An entry
     holds at most one registration. A new registration replaces one that was not loaded yet. A
     registration of degree 0 leaves the entry empty. The scan takes the lowest row with a
     registration, and loads the row's lanes in rising order. Then the scan takes the next row. If a
@@ -33,7 +33,7 @@ class WeaverModel:
         Lanes of a warp.
     entries : int or None
         Entries of the sparse table, a multiple of ``threads``; ``None`` or 0 for one a lane of
-        every warp. Registrations of a warp beyond the table are ignored.
+        every warp. Registrations of a row beyond the table are ignored.
 
     Raises
     ------
@@ -65,20 +65,21 @@ class WeaverModel:
         self._vid, self._loc, self._degree = 0, 0, 0              # current entry data (CED)
         self._dense = np.full((self.warps, self.threads), NONE, dtype=np.uint32)
 
-    def register(self, warp, mask, vids, locs, degrees):
-        """WEAVER_REG: the lanes in ``mask`` write their entries of row ``warp``.
+    def register(self, warp, mask, vids, locs, degrees, distance=0):
+        """WEAVER_REG: the lanes in ``mask`` write their entries of row ``warp + distance``.
 
         ``mask`` is a bit mask (an int) or one bool a lane; the others hold one number a lane.
         """
-        if not 0 <= warp < self.rows:
+        row = warp + distance
+        if not 0 <= row < self.rows:
             return
         mask = self._lane_mask(mask)
         degrees = np.asarray(degrees, dtype=np.uint32)
-        if warp == self._row:
+        if row == self._row:
             self._left &= ~mask
         for column, values in enumerate((vids, locs, degrees)):
-            self._table[column, warp, mask] = np.asarray(values, dtype=np.uint32)[mask]
-        self._valid[warp, mask] = degrees[mask] != 0
+            self._table[column, row, mask] = np.asarray(values, dtype=np.uint32)[mask]
+        self._valid[row, mask] = degrees[mask] != 0
 
     def skip(self, vids, mask=None, warp=None):
         """WEAVER_SKIP: the current entry gives out no more if its VID is among ``vids``.

@@ -43,6 +43,7 @@ class StreamModel:
     def reset(self):
         """Forget everything, as a launch does."""
         self._table = {}             # row -> {lane: (VID, position, degree)}
+        self._owners = {}            # row -> warp that registered it last
         self._turn = 0               # row with which the search for the next one begins
         self._row = []               # entries of the row taken: [VID, position, degree]
         self._current = None         # the entry whose edges come next
@@ -51,22 +52,25 @@ class StreamModel:
         self._open = set()
         self._dense = np.full((self.warps, self.threads), NONE, dtype=np.uint32)
 
-    def register(self, warp, mask, vids, locs, degrees):
-        """WEAVER_REG: the lanes in ``mask`` write their entries of row ``warp``; the warp is open.
+    def register(self, warp, mask, vids, locs, degrees, distance=0):
+        """WEAVER_REG: the lanes in ``mask`` write their entries of row ``warp + distance``, which
+        is the warp's from now on; the warp is open.
 
         ``mask`` is a bit mask (an int) or one bool a lane; the others hold one number a lane.
         """
-        if not 0 <= warp < self.rows:
+        number = warp + distance
+        if not 0 <= number < self.rows:
             return
         self._open.add(warp)
-        row = self._table.get(warp, {})
+        self._owners[number] = warp
+        row = self._table.get(number, {})
         for lane in np.flatnonzero(self._lane_mask(mask)).tolist():
             entry = [int(vids[lane]), int(locs[lane]), int(degrees[lane])]
             row.pop(lane, None)
             if entry[2]:
                 row[lane] = entry
-        if row or warp in self._table:
-            self._table[warp] = row
+        if row or number in self._table:
+            self._table[number] = row
         self._settle()
 
     def skip(self, vids, mask=None, warp=None):
@@ -111,7 +115,7 @@ class StreamModel:
     def _hand_out(self, warp):
         vids = np.full(self.threads, NONE, dtype=np.uint32)
         edges, going_on = [], np.ones(self.threads, bool)
-        if warp in self._open and warp not in self._table:
+        if warp in self._open and warp not in map(self._owners.get, self._table):
             vids[:] = REGISTER
         elif len(self._output) == self.threads or not (self._open or self._table or self._row
                                                        or self._current):

@@ -9,7 +9,7 @@ from hw.gather.fsm import Weaver
 from tb import runner
 from tb.clocking import reset, tick
 from tb.hw.gather.driver import Core, NONE
-from tb.hw.gather.warps import SHAPES, random_degree, random_rates
+from tb.hw.gather.warps import SHAPES, random_degree, random_distance, random_rates
 
 
 DEC_ID, DEC_LOC, DEC = GatherOp.DEC_ID, GatherOp.DEC_LOC, GatherOp.DEC
@@ -22,7 +22,8 @@ def _register(core, rng):
         entries = [(rng.randrange(8) if few else rng.getrandbits(32), rng.getrandbits(32),
                     random_degree(rng, core.threads)) for _ in range(core.threads)]
         core.reg(rng.randrange(core.warps), entries,
-                 core.all_lanes if rng.random() < 0.5 else rng.getrandbits(core.threads))
+                 core.all_lanes if rng.random() < 0.5 else rng.getrandbits(core.threads),
+                 random_distance(rng, core.model.rows))
 
 
 @cocotb.test()

@@ -127,14 +127,19 @@ async def throughput(dut):
 
 @cocotb.test()
 async def throughput_of_low_degrees(dut):
-    """A work takes a cycle for each of its entries, and one more for each row that ends."""
+    """A work takes a cycle for each of its entries, and one more for each row that ends. The next
+    work's entries are at work while the addresses of a DEC are answered."""
     core = await Core.start(dut)
-    for warp in range(3):
-        core.reg(warp, [(10 * warp + lane, 0, 1) for lane in range(4)])
-        core.close(warp)
-    await _settle(core)
-    gaps = await _ask_again(core, DEC_ID, core.warps - 1)
-    assert gaps[:2] == [4, 4 + 1]                                 # a cycle an entry
+    for op in (DEC_ID, DEC):
+        for warp in range(3):
+            core.reg(warp, [(10 * warp + lane, 0, 1) for lane in range(4)])
+            core.close(warp)
+        await _settle(core)
+        gaps = await _ask_again(core, op, core.warps - 1)
+        firsts = [sum(gaps[index:index + 2]) for index in (1, 3)] if op is DEC else gaps[:2]
+        assert firsts == [4, 4 + 1]                               # a cycle an entry
+        await _settle(core)
+        await core.launch()
 
 
 @cocotb.test()
@@ -153,6 +158,35 @@ async def a_skip_shifts_the_output(dut):
 
 
 @cocotb.test()
+async def a_skip_during_the_shift_changes_nothing(dut):
+    """A second SKIP of the vertex, while the output is shifted, finds nothing left."""
+    core = await Core.start(dut)
+    core.reg(0, [(1, 10, 7), (2, 20, 40)])
+    await _settle(core)
+    assert await core.answer(DEC_ID, 1) == (0b1111, [1] * 4)
+    await _settle(core)
+    for _ in range(3):
+        core.skip(0, [1])                                         # three edges are in the output
+    assert await core.answer(DEC, 1) == (0b1111, [2] * 4 + [80, 84, 88, 92])
+
+
+@cocotb.test()
+async def rows_of_one_warp(dut):
+    """A warp is told to register when none of its rows is left in the table."""
+    core = await Core.start(dut)
+    for vid, distance in ((1, 0), (4, 3), (2, 1), (3, 2)):
+        core.reg(0, [(vid, 10, 4)], distance=distance)
+    core.reg(2, [(9, 90, 4)], distance=2)                         # beyond the table
+    await _settle(core)                                           # row 2 is left
+    assert await core.answer(DEC_ID, 0) == (0b1111, [1] * 4)
+    await _settle(core)
+    assert await core.answer(DEC_ID, 0) == (0b1111, [REGISTER] * 4)
+    core.close(0)
+    for vid in (4, 2, 3, NONE):
+        assert await core.answer(DEC_ID, vid % 4) == (0b1111, [vid] * 4)
+
+
+@cocotb.test()
 async def accepts_at_once(dut):
     """A REG a cycle, except in a cycle in which a row is taken; nothing else delays a request."""
     core = await Core.start(dut)
@@ -167,7 +201,7 @@ async def accepts_at_once(dut):
 
 
 TESTS = ["works_cross_rows", "asks_for_the_next_row", "latency", "a_skip_shifts_the_output",
-         "accepts_at_once"]
+         "a_skip_during_the_shift_changes_nothing", "rows_of_one_warp", "accepts_at_once"]
 MORE_WARPS = ["throughput", "throughput_of_low_degrees"]
 
 

@@ -9,7 +9,7 @@ from hw.operations import GatherOp
 from tb import runner
 from tb.clocking import reset, tick
 from tb.hw.gather.stream_driver import Core, NONE, REGISTER
-from tb.hw.gather.warps import SHAPES, random_degree, random_rates
+from tb.hw.gather.warps import SHAPES, random_degree, random_distance, random_rates
 
 
 DEC_ID, DEC_LOC, DEC = GatherOp.DEC_ID, GatherOp.DEC_LOC, GatherOp.DEC
@@ -29,7 +29,8 @@ async def against_golden(dut):
         if kind < 0.2:
             entries = [(rng.randrange(6), rng.getrandbits(32), random_degree(rng, core.threads))
                        for _ in range(core.threads)]
-            core.reg(warp, entries, rng.choice((core.all_lanes, rng.getrandbits(core.threads))))
+            core.reg(warp, entries, rng.choice((core.all_lanes, rng.getrandbits(core.threads))),
+                     random_distance(rng, core.rows))
         elif kind < 0.3:
             core.close(warp)
         elif kind < 0.5:
@@ -79,14 +80,16 @@ class _Ledger:
 
 @cocotb.test()
 async def promise(dut):
-    """All warps at once, as in a kernel: each registers its rows when told to, and works until the
-    end. Each edge comes once, in order, and not after its vertex was skipped. Works are full. The
+    """All warps at once, as in a kernel: the first warps register rows when told to, one or more at
+    once, and all work until the end. Each edge comes once, in order, and not after its vertex was skipped. Works are full. The
     end comes when nothing is left, and it comes."""
     core = await Core.start(dut)
     rng, threads = core.rng, core.threads
     for _ in range(runner.parameters()["rounds"]):
         ledger = _Ledger()
-        rows = {warp: rng.randrange(runner.parameters()["rows"]) for warp in range(core.rows)}
+        many = rng.randrange(1, core.rows + 1)           # rows of a warp in the table
+        registrars = core.rows // many
+        rows = {warp: rng.randrange(runner.parameters()["rows"]) for warp in range(registrars)}
         opened = set()
         skips = rng.random() < 0.6
         barred, located, ended, lacking = {}, {}, set(), False
@@ -120,8 +123,9 @@ async def promise(dut):
                 await tick(dut, rng.choice((0, 0, 3, 30)))
                 rows[warp] -= 1
                 if rows[warp] >= 0:
-                    core.reg(warp, [ledger.register(random_degree(rng, threads))
-                                    for _ in range(threads)])
+                    for index in rng.sample(range(many), rng.randint(1, many)):
+                        core.reg(warp, [ledger.register(random_degree(rng, threads))
+                                        for _ in range(threads)], distance=index * registrars)
                 if rows[warp] <= 0:
                     core.close(warp)
                     opened.discard(warp)

@@ -13,7 +13,7 @@ from tb.clocking import start, tick
 from tb.streams import StreamSink, StreamSource
 
 
-__all__ = ["SHAPES", "Event", "Warps", "random_degree", "random_rates"]
+__all__ = ["SHAPES", "Event", "Warps", "random_degree", "random_distance", "random_rates"]
 
 
 #: Shapes of the random benches, as fields of a configuration.
@@ -35,6 +35,11 @@ def random_degree(rng, threads):
     """A degree: often 0 or small, sometimes several works long."""
     return rng.choice([0, 0, 1, 1, 2, 3, rng.randrange(2 * threads + 1),
                        rng.randrange(6 * threads)])
+
+
+def random_distance(rng, rows):
+    """The distance of a row from a warp: often 0, sometimes to a row beyond the table."""
+    return rng.choice([0, 0, 0, rng.randrange(rows + 1), rng.randrange(32)])
 
 
 def random_rates(core, rng):
@@ -96,12 +101,13 @@ class Warps:
                            "vid": self.lanes(vid), "loc": self.lanes(loc),
                            "degree": self.lanes(degree)}])
 
-    def reg(self, warp, entries, mask=None):
-        """Queue a REG; ``entries`` holds (vid, loc, degree) of the lanes from 0 on."""
+    def reg(self, warp, entries, mask=None, distance=0):
+        """Queue a REG of row ``warp + distance``; ``entries`` holds (vid, loc, degree) of the lanes
+        from 0 on."""
         vid, loc, degree = (self.lanes(column) for column in zip(*entries))
         mask = (1 << len(entries)) - 1 if mask is None else mask
-        self.send(GatherOp.REG, warp, mask=mask, vid=vid, loc=loc, degree=degree)
-        self.model.register(warp, mask, vid, loc, degree)
+        self.send(GatherOp.REG, warp, rd=distance, mask=mask, vid=vid, loc=loc, degree=degree)
+        self.model.register(warp, mask, vid, loc, degree, distance)
 
     def skip(self, warp, vids, mask=None):
         """Queue a SKIP."""

@@ -33,7 +33,8 @@ from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, check, config
 
 SCHEDULES = ("weaver", "weaver:works=2", "weaver:registrars=1:works=4",
              "weaver:registrars=2:works=3", "weaver:registrars=3:sums=global:works=2",
-             "weaver:registrars=1:sums=local:works=1")
+             "weaver:registrars=1:sums=local:works=1", "weaver:rows=1:registrars=2",
+             "weaver:rows=2")
 FORMATS = ("tigr:k=3", "ell:width=2:rest=csr", "cr2:cluster_bits=3", "dia", "block-coo:block=16",
            "csr:reorder=rcm:block=16")
 
@@ -51,7 +52,8 @@ def draw(*values):
 def run(rng, algorithm, name, schedule, direction, **options):
     """Run on a shape that is drawn, warps in random order."""
     shape = rng.choice([(2, 4), (4, 8), (4, 1), (8, 2), (1, 32)])
-    units = ["stream"] if "registrars" in schedule else ["stream", "fsm"]
+    without_rounds = "registrars" in schedule or "rows" in schedule
+    units = ["stream"] if without_rounds else ["stream", "fsm"]
     hardware = config(*shape, cores=rng.choice([1, 2]), imem_bytes=1 << 15,
                       gather=rng.choice(units))
     return check(hardware, algorithm, GRAPHS[name], schedule, direction,
@@ -77,7 +79,8 @@ def test_formats(algorithm, schedule):
             rng.choice(["pull", "push"]), format=format)
 
 
-@pytest.mark.parametrize("schedule", ["weaver:sums=local", "weaver:registrars=2:works=2"])
+@pytest.mark.parametrize("schedule", ["weaver:sums=local", "weaver:registrars=2:works=2",
+                                      "weaver:rows=2:registrars=1:sums=global"])
 @pytest.mark.parametrize("algorithm, direction", [("pagerank", "pull"), ("sssp", "pull"),
                                                   ("bfs", "push"), ("cc", "push")])
 def test_on_the_rtl(algorithm, direction, schedule):
@@ -128,7 +131,7 @@ def test_sums_fall_back_to_global_memory(options):
 
 def test_a_word_is_handed_out():
     """A vertex that pushes is registered by its word: no lane loads the word for an edge."""
-    program = planned("weaver:works=1", direction="push").program
+    program = planned("weaver:works=1:rows=1", direction="push").program
     lines = program.lines[program.entries["gather"] // 4:program.entries["apply"] // 4]
     assert sum("lw word" in line for line in lines) == 1
     assert not any("lw share" in line for line in lines)
@@ -136,10 +139,17 @@ def test_a_word_is_handed_out():
 
 def test_the_choice_is_told():
     with Device.functional(streaming(8, 4)) as device:
-        for schedule, used in (("weaver", {"works": 3, "registrars": 4}),
-                               ("weaver:registrars=3:works=2", {"works": 2, "registrars": 3})):
+        for schedule, used in (("weaver", {"works": 4, "registrars": 2, "rows": 4}),
+                               ("weaver:registrars=3:works=2",
+                                {"works": 2, "registrars": 3, "rows": 2}),
+                               ("weaver:rows=1", {"works": 4, "registrars": 4, "rows": 1})):
             result = device.run("cc", GRAPHS["random"], schedule=schedule)
             assert result.used == used
+        # Neither entries of a queue nor parts from a counter are known beforehand.
+        assert device.run("bfs", GRAPHS["random"], schedule="weaver",
+                          direction="push").used["rows"] == 1
+        assert device.run("cc", GRAPHS["random"], schedule="weaver",
+                          split="counter").used["rows"] == 1
     with Device.functional(config(8, 4)) as device:
         assert device.run("cc", GRAPHS["random"], schedule="weaver").used == {"works": 1}
 
@@ -164,6 +174,8 @@ def test_works_with_rounds_where_rows_are_shorter_than_a_work():
     ("weaver:works=5", streaming(2, 4), "works is '5', must be an integer from 1 to 4"),
     ("weaver:registrars=0", streaming(2, 4), "registrars is '0', must be an integer from 1 to 32"),
     ("weaver:registrars=2", config(2, 4), "registrars needs a Weaver without"),
+    ("weaver:rows=2", config(2, 4), "rows needs a Weaver without"),
+    ("weaver:rows=3", streaming(2, 4), "rows is '3', must be a power of two from 1 to 4"),
     ("weaver:sums=local", config(2, 4, gather="none"), "needs a Weaver, which"),
     ("weaver:sums=near", streaming(2, 4), "sums is 'near', must be local or global"),
 ])

@@ -42,6 +42,18 @@ def test_a_row_registered_anew_keeps_what_was_taken():
     assert [decode(weaver, 1)[1] for _ in range(4)] == [[1, 1], [1, 2], [2, 7], [4, NONE]]
 
 
+def test_a_warp_with_several_rows_is_told_once_all_were_taken():
+    weaver = StreamModel(4, 1)
+    weaver.register(0, 1, [1], [10], [3])                  # goes on to the output
+    weaver.register(0, 1, [2], [20], [1], distance=3)      # is taken
+    weaver.register(0, 1, [3], [30], [1], distance=1)
+    weaver.register(1, 1, [4], [40], [1], distance=3)      # beyond the table: ignored
+    assert [decode(weaver, 0)[1] for _ in range(2)] == [[1], [1]]
+    assert decode(weaver, 0)[1] == [REGISTER]              # row 1 was taken as well
+    weaver.skip([NONE], warp=0)
+    assert [decode(weaver, 1)[1] for _ in range(4)] == [[1], [2], [3], [NONE]]
+
+
 def test_rows_come_in_turn():
     weaver = StreamModel(4, 1)
     for row, vid in ((2, 20), (3, 30), (1, 10), (0, 1), (3, 31)):
