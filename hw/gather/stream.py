@@ -16,15 +16,16 @@ __all__ = ["StreamWeaver"]
 class StreamWeaver(wiring.Component):
     """Hands out the edges of registered vertices, one a lane, to whichever warp asks next.
 
-    Each warp keeps its next row of vertices registered. The unit says when the row is needed, so no
+    A warp keeps its next rows of vertices registered. The unit says when rows are needed, so no
     barrier separates registration and distribution. Rows are taken in turn; the edges of a row are
     handed out by lane, then by rising position. Every registered edge is handed out exactly once,
     unless its vertex is skipped or its registration replaced.
 
     Instructions
-        REG writes the row of its warp, as in :class:`hw.gather.table.RowStore`, and *opens* the
-        warp: more rows of the warp may follow. A row that was taken is not changed by a later REG.
-        REG has no response. A REG of a warp beyond the table is ignored.
+        REG writes the row *warp + rd*, as in :class:`hw.gather.table.RowStore`, and *opens* the
+        warp: more rows of the warp may follow. The row is the warp's from then on. So a warp can
+        have several rows; two warps must not use the same row. A row that was taken is not changed
+        by a later REG. REG has no response. A REG of a row beyond the table is ignored.
 
         SKIP ends the entry that was handed out last if a lane in the mask names the entry's VID. A
         DEC_ID accepted after the SKIP gets no edge of the entry; a DEC_ID that already waited may.
@@ -36,8 +37,8 @@ class StreamWeaver(wiring.Component):
         - *Work*: a VID for each lane. Works are full, whatever rows their edges come from. Only the
           last work before the end may leave the highest lanes without an edge. These lanes read
           NONE and are not in the response's mask.
-        - REGISTER in all lanes: the warp is open and its row is free. The warp has to register its
-          next row, or to close.
+        - REGISTER in all lanes: the warp is open and all its rows were taken. The warp has to
+          register its next rows, or to close.
         - NONE in all lanes: no warp is open, and no edge is left.
 
         If there is no such answer, the warp waits. An open warp must not wait for other warps
@@ -48,7 +49,7 @@ class StreamWeaver(wiring.Component):
 
         DEC is answered like a DEC_ID and a DEC_LOC behind it, with the EIDs times 4. The VIDs are
         written in all lanes. The EIDs set the mask; they are all ones in lanes without work. The
-        edges count as handed out once the EIDs were taken. A DEC counts as a DEC_ID wherever one is
+        edges count as handed out once the VIDs were taken. A DEC counts as a DEC_ID wherever one is
         named below.
 
     The row taken last lies in the output registers of the :class:`~hw.gather.table.RowStore`. Its
@@ -72,10 +73,11 @@ class StreamWeaver(wiring.Component):
         response to a DEC_LOC is offered in the cycle after the request, unless the response to a
         DEC_ID is on offer. The EIDs of a DEC are offered in the cycle after its VIDs were taken.
 
-        While DEC_IDs wait, an entry answers one in every cycle, and a DEC in every second cycle.
-        Each further entry of the same work takes one cycle, and each further row one more.
+        While DEC_IDs wait, a work takes a cycle for each of its entries, and one more for each row
+        that ends. A DEC takes two cycles at least: the next work is filled from the cycle in which
+        its VIDs are taken.
 
-    Warps whose row is free are answered first. Else waiting warps are answered in turn.
+    Warps whose rows were taken are answered first. Else waiting warps are answered in turn.
 
     Parameters
     ----------
@@ -267,7 +269,7 @@ class StreamWeaver(wiring.Component):
             m.d.sync += sealed.eq(1)
 
         # Warps that wait. One of them is chosen, and gets the OD once the OD is sealed. Until then
-        # it gives way to a warp whose row is free.
+        # it gives way to a warp whose rows were taken.
 
         waiting, others, free = Signal(warps), Signal(warps), Signal(warps)
         m.submodules.turns = turns = RoundRobin(warps)

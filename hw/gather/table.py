@@ -33,9 +33,10 @@ def entry_layout():
 class RowStore(wiring.Component):
     """Stores registrations by (row, lane), and reads them by rows.
 
-    A row has one entry a lane. An instruction of a warp therefore writes a whole row at once. One flip-flop a row says whether the row holds a registration. The valid bits of
-    single entries are in a memory. Nothing ever has to be cleared: the first write to a row whose
-    flip-flop is 0 marks the entries of the other lanes as empty.
+    A row has one entry a lane. An instruction of a warp therefore writes a whole row at once. One
+    flip-flop a row says whether the row holds a registration. The valid bits of single entries are
+    in a memory. Nothing ever has to be cleared: the first write to a row whose flip-flop is 0 marks
+    the entries of the other lanes as empty.
 
     A row is *taken*: it is read into the output registers of the memory, and its flip-flop goes to
     0. A write and a take need one cycle each, and exclude each other.

@@ -95,7 +95,7 @@ class Rows:
         return self._row if self._queue is None else self._pointer
 
     def test(self, into, index=0):
-        """``into`` = 1 if a vertex of the lane, its first by default, is in the frontier, else 0."""
+        """``into`` = 1 if the lane's vertex of that number is in the frontier, else 0."""
         if self._queue is not None:
             self._queue.present(self._k, self._pointer, self._note, into)
         else:

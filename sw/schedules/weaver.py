@@ -9,8 +9,11 @@ because the table has to be complete before the first request. Another barrier p
 registration. Without it, a warp that has not yet read the end of this round's work would get new
 work.
 
-*Without rounds* (``gather = "stream"``) the first warps, the *registrars*, register a row whenever
-the unit asks for one. The other warps only take work, so an answer without work is rare for them.
+*Without rounds* (``gather = "stream"``) the first warps, the *registrars*, register rows whenever
+the unit asks for some. The other warps only take work, so an answer without work is rare for them.
+Where all vertices take part, a registrar registers several rows in a turn, as many as the table has
+room for: number i in row *warp + i x registrars*. So a turn's branches and additions serve several
+rows.
 
 Masks
 -----
@@ -120,9 +123,9 @@ class WeaverSchedule(Schedule):
                                      "gather = 'stream'; left out, two, or with one row a turn a "
                                      "quarter of them if the mean degree is at least 8, else half "
                                      "of them"),
-               "rows": Integer(1, 4, None, "rows that a registrar registers in a turn, with gather = "
-                               "'stream' and all vertices; left out, as many as the table has room "
-                               "for", power=True)}
+               "rows": Integer(1, 4, None, "rows that a registrar registers in a turn, with "
+                               "gather = 'stream', at most; left out, 4. One where a frontier, a "
+                               "counter or virtual rows decide which row comes next", power=True)}
     AT_ONCE = "works"
 
     def check_config(self, config):

@@ -81,8 +81,8 @@ class _Ledger:
 @cocotb.test()
 async def promise(dut):
     """All warps at once, as in a kernel: the first warps register rows when told to, one or more at
-    once, and all work until the end. Each edge comes once, in order, and not after its vertex was skipped. Works are full. The
-    end comes when nothing is left, and it comes."""
+    once, and all work until the end. Each edge comes once, in order, and not after its vertex was
+    skipped. Works are full. The end comes when nothing is left, and it comes."""
     core = await Core.start(dut)
     rng, threads = core.rng, core.threads
     for _ in range(runner.parameters()["rounds"]):
