@@ -17,7 +17,9 @@ lists of the edges that are left.
 A filter's table is never emptied between supersteps
 (:attr:`~sw.algorithms.algorithm.Algorithm.least_wins` allows this). Its default size is the paper's
 part of the L2 (table 2), rounded down to a power of two, but no more entries than there are
-vertices. Without an L2 the part is of :data:`_NO_L2` bytes. The table for grouping is at most as
+vertices. Without an L2 the part is of :data:`_NO_L2` bytes. Streaming, the table is no larger than
+the lines that the unit's banks hold, if there are several cores or few edges a vertex: then it
+costs less to look at edges that a larger table would drop than to fetch its lines. The table for grouping is at most as
 large. It is also no larger than a call's elements may need, because emptying the table and
 searching it for the rest take a cycle a line.
 """
@@ -35,6 +37,9 @@ __all__ = ["ScuCompaction"]
 
 #: Bytes of a table that is not cached.
 _NO_L2 = 1 << 15
+
+#: Fewer edges a vertex than this are few.
+_FEW = 8
 
 #: The words of all edges, before the edges are filtered.
 _ALL_VALUES = "all_values"
@@ -95,12 +100,13 @@ class ScuCompaction:
         """Sets of the filter's table."""
         if self._options.get("sets"):
             return self._options["sets"]
-        l2 = self._task.config.l2_bytes
-        room = l2 * (0.75 if self._weighted else 0.5) if l2 else _NO_L2
+        config, graph = self._task.config, self._task.graph
+        room = config.l2_bytes * (0.75 if self._weighted else 0.5) if config.l2_bytes else _NO_L2
+        if self._streams and (config.cores > 1 or graph.num_edges < _FEW * graph.num_vertices):
+            room = min(room, _power_below(config.scu_hash_bytes / 2))
         ways = self._ways[ScuOutput.FILTER_BEST]
-        entry = entry_bytes(ScuOutput.FILTER_BEST, self._task.config.line_bytes)
-        return min(_power_below(room / (entry * ways)),
-                   _power_above(self._task.graph.num_vertices / ways))
+        entry = entry_bytes(ScuOutput.FILTER_BEST, config.line_bytes)
+        return min(_power_below(room / (entry * ways)), _power_above(graph.num_vertices / ways))
 
     def reserve(self):
         """Reserve the unit's buffers."""

@@ -321,14 +321,23 @@ def test_filtering_saves_work(algorithm):
     assert work[1] < work[2] < work[0] and 3 * work[1] < work[0]
 
 
-@pytest.mark.parametrize("algorithm, changes, given, sets, ways", [
-    ("bfs", {"l2_bytes": 1 << 14}, "", 128, 8),            # half of the L2, in entries of 8 bytes
-    ("sssp", {"l2_bytes": 1 << 14}, "", 128, 8),           # the power of two below three quarters
-    ("bfs", {"l2_bytes": 1 << 20}, "", 1024, 8),           # no more entries than vertices
-    ("bfs", {"l2_bytes": 0}, "", 512, 8),
-    ("bfs", {}, ":sets=2", 2, 8), ("sssp", {}, ":sets=4:ways=2", 4, 2)])
-def test_the_size_of_the_table(algorithm, changes, given, sets, ways):
-    graph = random_graph(8000, 9000, 2).weighted(9)
+@pytest.mark.parametrize("algorithm, changes, schedule, sets, ways", [
+    # Half of the L2, in entries of 8 bytes; the power of two below three quarters; no more entries
+    # than vertices.
+    ("bfs", {"l2_bytes": 1 << 14}, "scu-enhanced", 128, 8),
+    ("sssp", {"l2_bytes": 1 << 14}, "scu-enhanced", 128, 8),
+    ("bfs", {"l2_bytes": 1 << 20}, "scu-enhanced", 1024, 8),
+    ("bfs", {"l2_bytes": 0}, "scu-enhanced", 512, 8),
+    ("bfs", {}, "scu-enhanced:sets=2", 2, 8), ("sssp", {}, "scu-enhanced:sets=4:ways=2", 4, 2),
+    # The lines that the banks hold, where there are few edges a vertex or several cores.
+    ("bfs", {"l2_bytes": 1 << 20, "scu_hash_bytes": 18 << 10}, "scu-stream", 128, 8),
+    ("sssp", {"l2_bytes": 1 << 20, "scu_hash_bytes": 2 << 10}, "scu-stream", 16, 8),
+    ("bfs", {"l2_bytes": 1 << 20, "cores": 2, "edges": 64_000}, "scu-stream", 128, 8),
+    ("bfs", {"l2_bytes": 1 << 20, "edges": 64_000}, "scu-stream", 1024, 8),
+    ("bfs", {"l2_bytes": 1 << 20}, "scu-stream:sets=256", 256, 8)])
+def test_the_size_of_the_table(algorithm, changes, schedule, sets, ways):
+    changes = dict(changes)
+    graph = random_graph(8000, changes.pop("edges", 9000), 2).weighted(9)
     performed = []
 
     class Listening:
@@ -343,9 +352,9 @@ def test_the_size_of_the_table(algorithm, changes, given, sets, ways):
             performed.append(registers)
             return self._machine.compact(registers, **limits)
 
-    with Device.functional(hardware("scu", 2, 16, **changes)) as device:
+    with Device.functional(hardware("scu", 2, 16, memory_bytes=1 << 22, **changes)) as device:
         device._machine = Listening(device.machine)
-        device.run(algorithm, graph, schedule=f"scu-enhanced{given}")
+        device.run(algorithm, graph, schedule=schedule)
     filters = [registers for registers in performed
                if registers.get(ScuRegister.HASH_SETS) and registers[ScuRegister.COMMAND] & 0x20
                and not registers[ScuRegister.COMMAND] & 0x10]
