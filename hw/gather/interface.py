@@ -44,8 +44,8 @@ def request_layout(config):
     warp : unsigned
         The warp that issued it.
     rd, rd2 : unsigned(5)
-        Destination registers; ``rd2`` of a DEC only. Responses carry the same numbers. Of a REG,
-        ``rd`` is the distance of the row from the warp's number.
+        Destination registers; ``rd2`` of a DEC only. Responses carry the same numbers. A REG has
+        the distance of its row from the warp's number in ``rd``.
     mask : unsigned(threads)
         Lanes that take part. DEC_ID and DEC ignore the mask: any lane may get work.
     """

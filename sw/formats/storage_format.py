@@ -195,11 +195,9 @@ class Layout:
 
     def get_neighbor_behind(self, k, row, distance, begin, end):
         """As :meth:`get_neighbor`, for the row that lies ``distance`` bytes behind ``row``."""
-        if distance:
-            behind = k.a.reg("row_behind")
-            k.a.addi(behind, row, distance)
-            row = behind
-        self.get_neighbor(k, row, begin, end)
+        behind = k.a.reg("row_behind")
+        k.a.addi(behind, row, distance)
+        self.get_neighbor(k, behind, begin, end)
 
     def get_base(self, k, row, into):
         """Load the vertex of a virtual row, as its address in the algorithm's base array. All lanes

@@ -166,7 +166,8 @@ class Rows:
         layout = self._k.layout
         if layout.virtual:
             layout.get_base(self._k, self._row, self.vertex.reg)
-        for number, (begin, end) in enumerate(self.ranges):
+        layout.get_neighbor(self._k, self._row, self.begin, self.end)
+        for number, (begin, end) in enumerate(self.ranges[1:], 1):
             layout.get_neighbor_behind(self._k, self._row, number * self._apart, begin, end)
         if self.filtered:
             for vertex, data in zip(self.vertices, self._data):
