@@ -20,15 +20,15 @@ class Weaver(wiring.Component):
 
     Each lane of a warp registers a vertex (VID), the position of its first edge (loc) and the
     number of its edges (degree). Registrations may come in any order. Each DEC_ID or DEC asks for
-    the next edges, one a lane. Edges are handed out by (warp, lane) of their registration, then by
+    the next edges, one a lane. Edges are handed out by (row, lane) of their registration, then by
     rising position. The answer to the DEC_ID holds the VIDs. The answer to the DEC_LOC that
     follows holds the positions of the edges (EIDs). A DEC gets both. Every registered edge is
     handed out exactly once, unless its vertex is skipped or its registration replaced.
 
     Instructions
-        REG writes the entries of the lanes in its mask and has no response. A degree of 0 makes
-        the entry empty. A registration replaces an earlier registration of the same warp and lane
-        if the earlier entry was not loaded yet. A REG of a warp beyond the table
+        REG writes the entries of the lanes in its mask, in row *warp + rd*, and has no response. A
+        degree of 0 makes the entry empty. A registration replaces an earlier one of the same row
+        and lane if the earlier entry was not loaded yet. A REG of a row beyond the table
         (``weaver_entries``) is ignored.
 
         SKIP ends the entry being handed out if a lane in the mask names the entry's VID. SKIP has

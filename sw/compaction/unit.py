@@ -18,8 +18,8 @@ A filter's table is never emptied between supersteps
 (:attr:`~sw.algorithms.algorithm.Algorithm.least_wins` allows this). Its default size is the paper's
 part of the L2 (table 2), rounded down to a power of two, but no more entries than there are
 vertices. Without an L2 the part is of :data:`_NO_L2` bytes. Streaming, the table is no larger than
-the lines that the unit's banks hold, if there are several cores or few edges a vertex: then it
-costs less to look at edges that a larger table would drop than to fetch its lines. The table for
+the lines that the unit's banks hold, if there are few edges a vertex, or several cores and no near
+and far vertices: then it costs less to look at edges that a larger table would drop than to fetch its lines. The table for
 grouping is at most as large. It is also no larger than a call's elements may need, because emptying
 the table and searching it for the rest take a cycle a line.
 """
@@ -102,7 +102,9 @@ class ScuCompaction:
             return self._options["sets"]
         config, graph = self._task.config, self._task.graph
         room = config.l2_bytes * (0.75 if self._weighted else 0.5) if config.l2_bytes else _NO_L2
-        if self._streams and (config.cores > 1 or graph.num_edges < _FEW * graph.num_vertices):
+        few = graph.num_edges < _FEW * graph.num_vertices
+        divided = self._task.algorithm.first_threshold(self._task) is not None
+        if self._streams and (few or (config.cores > 1 and not divided)):
             room = min(room, _power_below(config.scu_hash_bytes / 2))
         ways = self._ways[ScuOutput.FILTER_BEST]
         entry = entry_bytes(ScuOutput.FILTER_BEST, config.line_bytes)
