@@ -334,10 +334,13 @@ def test_filtering_saves_work(algorithm):
     ("sssp", {"l2_bytes": 1 << 20, "scu_hash_bytes": 2 << 10}, "scu-stream", 16, 8),
     ("bfs", {"l2_bytes": 1 << 20, "cores": 2, "edges": 64_000}, "scu-stream", 128, 8),
     ("bfs", {"l2_bytes": 1 << 20, "edges": 64_000}, "scu-stream", 1024, 8),
+    ("sssp", {"l2_bytes": 1 << 20, "cores": 2, "edges": 64_000, "delta": 9}, "scu-stream", 1024,
+     8),
     ("bfs", {"l2_bytes": 1 << 20}, "scu-stream:sets=256", 256, 8)])
 def test_the_size_of_the_table(algorithm, changes, schedule, sets, ways):
     changes = dict(changes)
     graph = random_graph(8000, changes.pop("edges", 9000), 2).weighted(9)
+    options = {"delta": changes.pop("delta")} if "delta" in changes else {}
     performed = []
 
     class Listening:
@@ -354,7 +357,7 @@ def test_the_size_of_the_table(algorithm, changes, schedule, sets, ways):
 
     with Device.functional(hardware("scu", 2, 16, memory_bytes=1 << 22, **changes)) as device:
         device._machine = Listening(device.machine)
-        device.run(algorithm, graph, schedule=schedule)
+        device.run(algorithm, graph, schedule=schedule, **options)
     filters = [registers for registers in performed
                if registers.get(ScuRegister.HASH_SETS) and registers[ScuRegister.COMMAND] & 0x20
                and not registers[ScuRegister.COMMAND] & 0x10]
