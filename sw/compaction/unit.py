@@ -19,9 +19,9 @@ A filter's table is never emptied between supersteps
 part of the L2 (table 2), rounded down to a power of two, but no more entries than there are
 vertices. Without an L2 the part is of :data:`_NO_L2` bytes. Streaming, the table is no larger than
 the lines that the unit's banks hold, if there are few edges a vertex, or several cores and no near
-and far vertices: then it costs less to look at edges that a larger table would drop than to fetch its lines. The table for
-grouping is at most as large. It is also no larger than a call's elements may need, because emptying
-the table and searching it for the rest take a cycle a line.
+and far vertices: then it costs less to look at edges that a larger table would drop than to fetch
+its lines. The table for grouping is at most as large. It is also no larger than a call's elements
+may need, because emptying the table and searching it for the rest take a cycle a line.
 """
 
 from hw.scu.registers import ScuOutput, entry_bytes
