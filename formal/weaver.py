@@ -153,7 +153,7 @@ class WeaverPromise(wiring.Component):
             with m.If(request.op == GatherOp.REG):
                 m.d.comb += Assume(~model.begun)
                 for lane in range(self._config.threads):
-                    vid = request.warp * self._config.threads + lane
+                    vid = (request.warp + request.rd) * self._config.threads + lane
                     m.d.comb += [Assume(request.vid[lane] == vid),
                                  Assume(request.degree[lane] < 1 << DEGREE_BITS)]
             with m.If(request.op == GatherOp.DEC_LOC):
@@ -196,8 +196,8 @@ class WeaverPromise(wiring.Component):
                          for lane in range(threads)]
         with m.If(asked & (request.op == GatherOp.REG)):
             for entry in range(model.entries):
-                warp, lane = divmod(entry, threads)
-                with m.If((request.warp == warp) & request.mask[lane]):
+                row, lane = divmod(entry, threads)
+                with m.If((request.warp + request.rd == row) & request.mask[lane]):
                     m.d.sync += [model.left[entry].eq(request.degree[lane]),
                                  model.loc[entry].eq(request.loc[lane])]
         named = request.mask & Cat(vid == model.current for vid in request.vid)
