@@ -39,11 +39,11 @@ def gpu_event_layout(config: HardwareConfig):
 
     Each bank can have one event of each kind in a cycle.
     """
-    of_scu = scu_event_layout()
+    events = scu_event_layout()
+    of_scu = {name: events[event].shape for name, event in SCU_EVENTS.items()} | {"scu_beside": 1}
     return data.StructLayout({
-        name: of_scu[SCU_EVENTS[name]].shape if name in SCU_EVENTS
-        else ceil_log2(config.l2_banks + 1)
-        for name in GPU_COUNTERS if config.scu or name not in SCU_EVENTS})
+        name: of_scu.get(name, ceil_log2(config.l2_banks + 1))
+        for name in GPU_COUNTERS if config.scu or name not in of_scu})
 
 
 def counting_cycles(config: HardwareConfig) -> int:

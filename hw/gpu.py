@@ -166,6 +166,7 @@ class Uncore(wiring.Component):
         if scu is not None:
             m.d.comb += [counters.events[name].eq(scu.events[event])
                          for name, event in SCU_EVENTS.items()]
+            m.d.comb += counters.events.scu_beside.eq(scu.busy & control.running)
         # Each core's block of registers begins at a multiple of the block's size.
         place = control.address[:BLOCK_BITS]
         value = Signal(32)

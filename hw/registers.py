@@ -13,7 +13,8 @@ from hw.stalls import L1_STALLS, SCU_STALLS, STALLS
 
 __all__ = ["Register", "Control", "Status", "CORE_COUNTERS", "GPU_COUNTERS", "COUNTERS",
            "GPU_BASE", "CORE_BASE", "CORE_STRIDE", "BLOCK_BITS", "WARP_OFFSET", "WARP_COUNTS",
-           "IMEM_BASE", "ADDRESS_BITS", "REGISTER_DOCS", "counter_address"]
+           "IMEM_BASE", "ADDRESS_BITS", "REGISTER_DOCS", "counter_address",
+           "cycles_of"]
 
 
 class Register(enum.IntEnum):
@@ -94,6 +95,7 @@ GPU_COUNTERS = {
     "scu_fetches": "lines of the hash table that the SCU requested; scu_reads includes them",
     **{f"scu_stall_{name}": f"cycles of an operation of the SCU in which {doc}"
        for name, doc in SCU_STALLS.items()},
+    "scu_beside": "cycles of an operation of the SCU in which a launch was under way",
 }
 
 #: All counters.
@@ -112,6 +114,13 @@ WARP_COUNTS = 7
 #: Bits of an address, and the first address of instruction memory, which may fill the upper half.
 ADDRESS_BITS = 21
 IMEM_BASE = 1 << ADDRESS_BITS - 1
+
+
+def cycles_of(counters) -> int:
+    """All cycles that counters tell of: those of launches, and those in which the SCU works alone.
+    Counters that a machine does not have count 0."""
+    return (counters.get("cycles", 0) + counters.get("scu_cycles", 0)
+            - counters.get("scu_beside", 0))
 
 
 def counter_address(name, core=0) -> int:

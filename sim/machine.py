@@ -7,6 +7,7 @@ and keeps memory. Data that the stopped GPU's caches had not written back is los
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from hw.scu.registers import (SCU_BASE, SCU_REGISTER_DOCS, ScuRegister, ScuResul
 from .errors import Fault, SimulationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Self
 
     from numpy.typing import NDArray
@@ -128,19 +129,12 @@ class RegisterMachine:
         """
         self._ensure_idle()
         self._write(Register.ENTRY, entry, argument)
-        self._used = True
-        try:
-            self._stale = True    # until it is seen to be idle
+        with self._under_way():
             self._command(Register.CONTROL, Control.LAUNCH)
             if not self._run_all(max_cycles, progress, launched=True, watch=watch):
                 self._stopped()
                 return False
-            if self._failed():
-                fault = self._fault()
-                raise SimulationError("device", fault.describe(), self.counters(), fault)
-        except BaseException:
-            self._stopped()
-            raise
+            self._check_launch()
         return True
 
     def compact(self, registers: Mapping[ScuRegister, int], *, max_cycles: int | None = None,
@@ -163,24 +157,29 @@ class RegisterMachine:
         SimulationError
             If the operation did not end by itself, or ended with an error.
         """
-        if not self.config.scu:
-            raise ConfigError("HardwareConfig: scu = 0: there is no SCU to compact with; must be "
-                              "1 or 4")
         self._ensure_idle()
-        self._used = True
-        try:
-            self._stale = True    # until it is seen to be idle
-            self._set_scu({register: registers.get(register, 0) & 0xFFFF_FFFF
-                           for register in _SCU_KEPT})
+        self._set_scu(registers)
+        with self._under_way():
             self._command(SCU_BASE + ScuRegister.COMMAND, registers.get(ScuRegister.COMMAND, 0))
             self._run_all(max_cycles, progress)
-            status, *found, error, address = self._read(SCU_BASE + ScuRegister.STATUS, 5)
-            if not status & ScuStatus.DONE:
-                raise SimulationError("device", error_text(error, address), self.counters())
-            return ScuResult(*found)
-        except BaseException:
-            self._stopped()
-            raise
+            return self._compacted()
+
+    def launch_beside(self, entry: int, argument: int, registers: Mapping[ScuRegister, int], *,
+                      max_cycles: int | None = None, progress: Progress | None = None) -> ScuResult:
+        """A launch, and an operation of the SCU at the same time. Waits for the end of both.
+
+        Of a word that one of them writes, the other may read the old or the new value. Parameters
+        and errors are those of :meth:`launch` and :meth:`compact`.
+        """
+        self._ensure_idle()
+        self._set_scu(registers)
+        self._write(Register.ENTRY, entry, argument)
+        with self._under_way():
+            self._command(Register.CONTROL, Control.LAUNCH)
+            self._command(SCU_BASE + ScuRegister.COMMAND, registers.get(ScuRegister.COMMAND, 0))
+            self._run_all(max_cycles, progress, launched=True)
+            self._check_launch()
+            return self._compacted()
 
     def flush(self, invalidate: bool = False) -> None:
         """Brings everything the device wrote into its memory.
@@ -279,9 +278,36 @@ class RegisterMachine:
             self._write(IMEM_BASE, *self._program, *rest)
             self._written = len(self._program)
 
-    def _set_scu(self, values: Mapping[ScuRegister, int]) -> None:
-        """Writes the SCU's registers, as far as they have other values; those that follow one
-        another together."""
+    @contextlib.contextmanager
+    def _under_way(self) -> Iterator[None]:
+        """The GPU works, until it is seen to be idle; if that does not end well, it is stopped."""
+        self._stale = self._used = True
+        try:
+            yield
+        except BaseException:
+            self._stopped()
+            raise
+
+    def _check_launch(self) -> None:
+        """Raises SimulationError if the launch that has ended did so with an error."""
+        if self._failed():
+            fault = self._fault()
+            raise SimulationError("device", fault.describe(), self.counters(), fault)
+
+    def _compacted(self) -> ScuResult:
+        """The result of the operation that has ended, or SimulationError."""
+        status, *found, error, address = self._read(SCU_BASE + ScuRegister.STATUS, 5)
+        if not status & ScuStatus.DONE:
+            raise SimulationError("device", error_text(error, address), self.counters())
+        return ScuResult(*found)
+
+    def _set_scu(self, registers: Mapping[ScuRegister, int]) -> None:
+        """Writes the SCU's registers but COMMAND, as far as they have other values; those that
+        follow one another together. Raises ConfigError if there is no SCU."""
+        if not self.config.scu:
+            raise ConfigError("HardwareConfig: scu = 0: there is no SCU to compact with; must be "
+                              "1 or 4")
+        values = {register: registers.get(register, 0) & 0xFFFF_FFFF for register in _SCU_KEPT}
         changed = [register for register in sorted(values)
                    if self._scu_registers.get(register, 0) != values[register]]
         while changed:

@@ -40,6 +40,7 @@ class FunctionalMachine(ArrayMemory):
     def __init__(self, config: HardwareConfig, *, seed=None):
         self.config = config
         self.cores = Cores(config, seed=seed)
+        self._compacts_first = seed is not None and seed % 2
         self.memory = self.cores.memory
 
     def power_on(self) -> None:
@@ -83,6 +84,14 @@ class FunctionalMachine(ArrayMemory):
         if outcome.error:
             raise RunError(error_text(outcome.error, outcome.error_address), self.counters())
         return ScuResult(outcome.result, outcome.selected)
+
+    def launch_beside(self, entry: int, argument: int, registers, *, max_cycles=None,
+                      progress=None) -> ScuResult:
+        """A launch and an operation of the SCU, one after the other; an odd seed has the operation
+        first. Parameters and errors are those of :meth:`launch` and :meth:`compact`."""
+        found = self.compact(registers) if self._compacts_first else None
+        self.launch(entry, argument, max_cycles=max_cycles, progress=progress)
+        return self.compact(registers) if found is None else found
 
     def flush(self, invalidate: bool = False) -> None:
         """Nothing to do: there are no caches."""

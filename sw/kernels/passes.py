@@ -34,7 +34,11 @@ class Pass:
         Whether the prologue of the frontier prepares the frontier of the next superstep. One kernel
         of a set does so.
     operate : callable, optional
-        ``operate(session, argument, layout)`` is the host's work in place of a kernel.
+        ``operate(session, argument, layout, kernels)`` is the host's work in place of a kernel.
+        ``kernels`` has the names of the set's kernels for the layout, by the names of their passes.
+    alone : bool
+        Whether the host launches the kernel in its turn. If not, the work of another pass of the
+        set launches it.
     """
     name: str
     emit: Callable[[Any], None] | None = None
@@ -42,4 +46,5 @@ class Pass:
     gathers: bool = True
     enter: Callable[[Any, Any], None] | None = None
     leads: bool = True
-    operate: Callable[[Any, int, Any], None] | None = None
+    operate: Callable[[Any, int, Any, Any], None] | None = None
+    alone: bool = True

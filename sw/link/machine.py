@@ -10,7 +10,7 @@ import time
 
 from hw.config import ConfigError, HardwareConfig
 from hw.link.frames import MAX_WORDS
-from hw.registers import Control, Register, Status, counter_address
+from hw.registers import Control, Register, Status, counter_address, cycles_of
 from sim.errors import SimulationError
 from sim.machine import RegisterMachine
 from sw.link.cable import Cable
@@ -233,8 +233,8 @@ class SerialMachine(RegisterMachine):
         """The GPU's cycles so far; for hardware without counters, the cycles of ``seconds``."""
         if not self.config.counters:
             return int(seconds * self.clock_hz)
-        names = ["cycles"] + ["scu_cycles"] * (self.config.scu > 0)
-        return sum(self._count(counter_address(name)) for name in names)
+        names = ["cycles", *(["scu_cycles", "scu_beside"] if self.config.scu else [])]
+        return cycles_of({name: self._count(counter_address(name)) for name in names})
 
     def _count(self, address):
         """A counter of 64 bits, which may count on between the readings of its two words."""

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hw.link.frames import BAUD
+from hw.registers import cycles_of
 from sim.errors import SimulationError
 from sw.errors import LimitError, RunError, UserError
 from sw.link import TIME_LIMIT, SerialMachine
 from sw.runtime.plan import as_plan
-from sw.runtime.result import Result, cycles_of
+from sw.runtime.result import Result
 from sw.runtime.task import Task
 
 if TYPE_CHECKING:
@@ -62,23 +63,36 @@ class _Session:
                 continue
             if step.operate is not None:
                 step.operate(self, argument)
-            else:
-                self._launch(step.name, argument)
+            elif step.alone:
+                self.launch_kernel(step.name, argument)
         self.first = False
 
-    def _launch(self, kernel, argument):
+    def launch_kernel(self, kernel, argument):
+        """Run a kernel to its end."""
+        entry = self._entry(kernel)
+        self._measure(kernel, "cores", f"kernel {kernel!r}",
+                      lambda **limits: self._machine.launch(entry, argument, **limits))
+
+    def _entry(self, kernel):
+        """The entry point of a kernel that is launched now."""
         self.launches += 1
         if self._recorder is not None:
             self._recorder.launched(kernel, self.task.program.words)
-        entry = self.task.program.entries[kernel]
-        self._measure(kernel, "cores", f"kernel {kernel!r}",
-                      lambda **limits: self._machine.launch(entry, argument, **limits))
+        return self.task.program.entries[kernel]
 
     def compact(self, name, registers):
         """Perform an operation of the SCU, which is counted under ``name``; ``registers`` and the
         :class:`~hw.scu.registers.ScuResult` are those of the machine's ``compact``."""
         return self._measure(name, "scu", f"operation {name!r}",
                              lambda **limits: self._machine.compact(registers, **limits))
+
+    def launch_beside(self, kernel, argument, name, registers):
+        """:meth:`launch_kernel` and :meth:`compact` at the same time, which are counted together
+        under the names of both."""
+        entry = self._entry(kernel)
+        return self._measure(
+            f"{kernel} beside {name}", "both", f"kernel {kernel!r} beside operation {name!r}",
+            lambda **limits: self._machine.launch_beside(entry, argument, registers, **limits))
 
     def _measure(self, name, unit, what, run):
         """``run`` a step within the limits, and count what it takes."""

@@ -19,13 +19,7 @@ if TYPE_CHECKING:
     from sw.runtime.plan import Hybrid, Plan
 
 
-__all__ = ["Result", "checksum", "cycles_of"]
-
-
-def cycles_of(counters: Mapping[str, int]) -> int:
-    """All cycles that counters tell of: those of the cores, and those of the SCU, which works when
-    they do not. 0 where the machine has none."""
-    return counters.get("cycles", 0) + counters.get("scu_cycles", 0)
+__all__ = ["Result", "checksum"]
 
 
 def checksum(outputs: Mapping[str, NDArray[Any]]) -> str:

@@ -58,11 +58,14 @@ class TaskStep(typing.NamedTuple):
         As of :class:`~sw.kernels.passes.Pass`.
     operate : callable, optional
         ``operate(session, argument)`` is the host's work if there is no kernel.
+    alone : bool
+        As of :class:`~sw.kernels.passes.Pass`.
     """
     name: str
     emit: typing.Callable[[VirtualAssembler], None] | None
     when: typing.Callable[[typing.Any], bool] | None = None
     operate: typing.Callable[[typing.Any, int], None] | None = None
+    alone: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -404,18 +407,21 @@ class Task:
         # A single kernel goes through one layout after another.
         groups = [self.layouts] if len(passes) == 1 else [[layout] for layout in self.layouts]
         for number, layouts in enumerate(groups):
+            entries = {item.name: "_".join(part for part in (name, str(number or ""), item.name)
+                                           if part) for item in passes}
             for item in passes:
-                entry = "_".join(part for part in (name, str(number or ""), item.name) if part)
+                entry = entries[item.name]
                 if item.operate is not None:
                     steps.append(TaskStep(
-                        entry, None, item.when, lambda session, argument, item=item,
-                        layout=layouts[0]: item.operate(session, argument, layout)))
+                        entry, None, item.when,
+                        lambda session, argument, item=item, layout=layouts[0], entries=entries:
+                        item.operate(session, argument, layout, entries)))
                     continue
 
                 def gather(assembler, entry=entry, item=item, layouts=layouts,
                            passing=others if item is passes[0] else ()):
                     self.gather(assembler, entry, variant, layouts, item, passing)
-                steps.append(TaskStep(entry, gather, item.when))
+                steps.append(TaskStep(entry, gather, item.when, alone=item.alone))
         return steps
 
     def _assemble(self):

@@ -9,7 +9,7 @@ from sw.benchmarks.batch import Batch, Case
 from sw.benchmarks.system import System, SystemRun
 from sw.reproduce.study import describe
 from sw.runtime import Plan
-from sw.runtime.result import cycles_of
+from hw.registers import cycles_of
 
 
 _TINY, _DRAM = preset("tiny"), DramConfig()

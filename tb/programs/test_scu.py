@@ -8,6 +8,7 @@ host registers        test_registers_are_kept: only changed registers are writte
                       that is left out is 0
 with kernels          test_kernels_and_operations: kernels and operations see each other's writes,
                       also to lines in a cache; test_after_a_launch_that_failed
+at once               test_a_launch_and_an_operation_at_once, and its errors
 limits                test_limit, test_progress
 counters of stalls    test_stalls
 cost                  test_no_cost: programs without operations take as long as without an SCU
@@ -26,6 +27,7 @@ from campaign.lanes import place_of_lane
 from campaign.machines import SCUS, check_counters
 from hw.config import ConfigError, preset
 from hw.isa import Csr, MemoryMap
+from hw.registers import cycles_of
 from hw.scu.registers import (ScuCommand, ScuError, ScuOperation, ScuOutput, ScuRegister,
                               ScuResult)
 from hw.stalls import SCU_STALLS
@@ -140,6 +142,53 @@ def test_kernels_and_operations(name):
     assert np.array_equal(words[seen:seen + lanes], first[:lanes] + np.uint32(1))
     check_counters(device.config, counters)
     assert counters["scu_elements"] == lanes and counters["l1_load_hits"] < counters["l1_loads"]
+
+
+@pytest.mark.parametrize("name", SCUS)
+def test_a_launch_and_an_operation_at_once(name):
+    """They take less time than one after the other. The cycles of both are counted once."""
+    device = machine(name)
+    device.flush(invalidate=True)
+    lanes = device.config.cores * device.config.warps * device.config.threads
+    words = device.memory.view(np.uint32)
+    words[:] = np.random.default_rng(4).integers(0, 1 << 32, len(words), np.uint32)
+    first = words.copy()
+    device.load_program(_kernel())
+    operation = data_compaction(BASE + 0x3000, 500, BASE + 0x4000)
+    taken = {}
+    for both in (False, True):
+        device.clear_counters()
+        if both:
+            assert device.launch_beside(0, BASE, operation) == ScuResult(500, 0)
+        else:
+            device.launch(0, BASE)
+            assert device.compact(operation) == ScuResult(500, 0)
+        counters = device.counters()
+        check_counters(device.config, counters)
+        assert bool(counters["scu_beside"]) == both
+        taken[both] = cycles_of(counters)
+        assert counters["scu_operations"] == 1
+    assert taken[True] < taken[False]
+    device.flush()
+    assert np.array_equal(words[:lanes], first[:lanes] + np.uint32(2))
+    assert np.array_equal(words[0x1000:0x1000 + 500], first[0xC00:0xC00 + 500])
+
+
+def test_errors_of_a_launch_and_an_operation_at_once():
+    """Each ends the call with its error, and the next call succeeds."""
+    device = machine("narrow")
+    device.flush(invalidate=True)
+    operation = data_compaction(BASE, 500, BASE + 0x1000)
+    for program, registers, error in (([0], operation, "core 0, warp"),
+                                      (_kernel(), data_compaction(BASE, 9, 0), "the SCU stopped")):
+        device.load_program(program)
+        with pytest.raises(SimulationError, match=error):
+            device.launch_beside(0, BASE, registers)
+        device.load_program(_kernel())
+        assert device.launch_beside(0, BASE, operation) == ScuResult(500, 0)
+    with pytest.raises(SimulationError, match="not finished after 20 cycles"):
+        device.launch_beside(0, BASE, operation, max_cycles=20)
+    assert device.launch_beside(0, BASE, operation) == ScuResult(500, 0)
 
 
 def test_after_a_launch_that_failed():

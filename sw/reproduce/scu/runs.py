@@ -6,7 +6,7 @@ from sw import algorithms
 from sw.benchmarks.schedules import plan
 from sw.benchmarks.system import SystemRun, scu_systems
 from sw.runtime.plan import as_plan
-from sw.runtime.result import cycles_of
+from hw.registers import cycles_of
 
 from ..outcome import ratio
 from . import published
