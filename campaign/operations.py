@@ -116,6 +116,8 @@ class Operations:
         plan = self._plan()
         wrong = self._rng.random() < self._errors
         spoiled = wrong and self._rng.random() < 0.6 and self._spoil_vectors(plan)
+        if plan.streams and self._rng.random() < 0.5:
+            spoiled |= self._by_rows(plan, wrong and not spoiled)
         registers = self._place(plan)
         if wrong and not spoiled:
             self._spoil_registers(plan, registers)
@@ -221,7 +223,8 @@ class Operations:
         source = plan.vectors["SOURCE"]
         compare = rng.choice(list(ScuCompare))
         signed, clear = rng.random() < 0.5, rng.random() < 0.5
-        registers["COMMAND"] = ScuCommand.of(plan.operation, plan.output, compare, signed, clear)
+        registers["COMMAND"] = ScuCommand.of(
+            plan.operation, plan.output, compare, signed=signed, clear=clear)
         registers["REFERENCE"] = (int(rng.choice(source)) if len(source) and rng.random() < 0.8
                                   else rng.getrandbits(32))
         operands = plan.count + _extra(rng)
@@ -281,6 +284,35 @@ class Operations:
                     way[0] = value
                     way[1:] = rng.randrange(100)
         plan.vectors["HASH"] = table
+
+    def _by_rows(self, plan, wrong):
+        """Let the operation look up its rows, and sometimes their costs. Returns whether an input
+        is wrong, which is so only if it may be."""
+        rng, vectors = self._rng, plan.vectors
+        vectors["INDEXES"], rows = vectors["INDEXES"].copy(), vectors["INDEXES"]
+        ends = rows + vectors.pop("COUNTS")
+        plan.registers["COMMAND"] |= ScuCommand.ROWS
+        slots = list(range(plan.length))
+        rng.shuffle(slots)
+        shift = plan.shift["ROWS"] = rng.randrange(1 << 30)
+        vectors["ROWS"] = self._random_words(2 * plan.length)
+        looked = {"ROWS": (rows, ends)}
+        if rng.random() < 0.5:
+            plan.registers["COMMAND"] |= ScuCommand.LOOKS
+            looked["OPERAND"] = (vectors["OPERAND"],)
+            vectors["OPERAND"] = self._random_words(2 * plan.length)
+            plan.shift["OPERAND"] = shift
+        for i, slot in enumerate(slots):
+            vectors["INDEXES"][i] = (4 * (shift + 2 * slot) + rng.randrange(4)) & WORD
+            for name, words in looked.items():
+                for place, values in enumerate(words):
+                    vectors[name][2 * slot + place] = values[i]
+        if not wrong or not plan.length or rng.random() < 0.5:
+            return False
+        i = rng.randrange(plan.length)
+        vectors["INDEXES"][i] = int(vectors["INDEXES"][i]) + rng.choice(
+            [1 << 29, 4 * len(self._words), WORD - 4 * len(self._words)]) & WORD
+        return True
 
     # Places in memory
 
@@ -351,6 +383,8 @@ class Operations:
             idle.append("OPERAND_LENGTH")
         if not plan.streams:
             idle += ["COSTS", "WEIGHTS"]
+        if "ROWS" not in used:
+            idle.append("ROWS")
         for name in idle:
             if rng.random() < 0.5:
                 registers[ScuRegister[name]] = rng.getrandbits(32)
@@ -419,7 +453,9 @@ class Operations:
         rng, names = self._rng, ScuRegister
         match rng.choice(["command", "misaligned", "unmapped", "table"]):
             case "command":
-                match rng.randrange(5):
+                match rng.randrange(6):
+                    case 5:
+                        registers[names.COMMAND] |= rng.choice([ScuCommand.ROWS, ScuCommand.LOOKS])
                     case 0:
                         registers[names.COMMAND] |= rng.choice([6, 7])
                     case 4:

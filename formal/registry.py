@@ -23,6 +23,7 @@ from formal.loads import LoadPromise
 from formal.misses import MissPromise
 from formal.packer import BitPackerPromise, PackerPromise
 from formal.prove import Refuted, prove
+from formal.rows import RowsPromise
 from formal.scoreboard import ScoreboardPromise
 from formal.sdram import SdramPromise
 from formal.store import StorePromise
@@ -421,6 +422,15 @@ PROPERTIES = (
               for width, slots, window, depth, full in ((1, 2, 1, 9, False), (2, 4, 2, 10, True))),
         covers=("the watched element gets its word", "two elements have their words",
                 "all slots wait for a line", "the second line comes before the first"), reach=9),
+    Property(
+        "scu", "rows",
+        "each input gets the words of its row and its cost, in order; from the first input with a "
+        "place outside the memory on, rows are empty", "at most 7 inputs; a plain queue in the "
+        "place of the fetch",
+        tuple(Proof(f"width {width}", lambda width=width: RowsPromise(_config(threads=4), width),
+                    "bounded", 10, full) for width, full in ((1, False), (2, True))),
+        covers=("indexes of a later beat leave", "counts of a later beat leave",
+                "given of a later beat leave", "an input is wrong"), reach=14),
     Property(
         "scu", "store",
         "each element is written once, with its value, in its place; of several elements for one "

@@ -15,7 +15,7 @@ from hw.config import HardwareConfig
 from hw.util import and_or, encode, lowest
 
 from .beats import beat_layout
-from .registers import ScuCompare, ScuError, ScuOperation, ScuOutput, ScuRegister, entry_bytes
+from .registers import ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput, ScuRegister, entry_bytes
 
 
 __all__ = ["Bounds", "RegisterCheck", "Sieve", "fault_layout", "mapped", "register_layout"]
@@ -77,7 +77,8 @@ class RegisterCheck(wiring.Component):
         streams = operation == ScuOperation.STREAM
         expands = streams | (operation == ScuOperation.ACCESS_EXPANSION)
         indexed = expands | (operation == ScuOperation.ACCESS)
-        counted = expands | (operation == ScuOperation.REPLICATION)
+        rows, looks = ((command & flag).any() for flag in (ScuCommand.ROWS, ScuCommand.LOOKS))
+        counted = expands & ~rows | (operation == ScuOperation.REPLICATION)
         bit_bytes = [Cat(Const(0, 2), (length >> 5) + length[:5].any())
                      for length in (r.length, r.filter_length)]
         # Each vector, in the order of the check: its address, whether it is used, and the bytes
@@ -88,7 +89,7 @@ class RegisterCheck(wiring.Component):
             (r.indexes, indexed, r.length << 2), (r.counts, counted, r.length << 2),
             (r.filter, r.filter != 0, bit_bytes[1]),
             (r.order, r.order != 0, r.operand_length << 2),
-            (r.operand, r.operand != 0, Mux(streams, r.length, r.operand_length) << 2),
+            (r.operand, (r.operand != 0) & ~looks, Mux(streams, r.length, r.operand_length) << 2),
             (r.count_address, r.count_address != 0, Const(4, 32)),
         ]
         aligned = [(r.source, 1), (r.destination, 1), *(vector[:2] for vector in vectors[1:]),
@@ -133,7 +134,8 @@ class RegisterCheck(wiring.Component):
                           | (hashed & (r.order != 0))
                           | (hashed & ~streams
                              & ((output == ScuOutput.FILTER_BEST) == (r.operand == 0)))
-                          | (streams & ((output == ScuOutput.GROUP) | (r.operand == 0)
+                          | (rows & ~streams) | (looks & ~rows)
+                          | (streams & ((output == ScuOutput.GROUP) | ((r.operand == 0) & ~looks)
                                         | (r.costs == 0) | (r.filter != 0) | (r.order != 0)))):
                     refuse(ScuError.OPERATION, command)
             with m.Case(2):

@@ -99,7 +99,7 @@ class OutputStage(wiring.Component):
             streams.eq(operation == ScuOperation.STREAM),
             hashed.eq(output != ScuOutput.DATA), grouped.eq(output == ScuOutput.GROUP),
             compares.eq(operation == ScuOperation.BITMASK),
-            uses_operand.eq(r.operand != 0), ordered.eq(r.order != 0),
+            uses_operand.eq((r.operand != 0) | streams), ordered.eq(r.order != 0),
             self.bits.eq(compares & ordered),
         ]
 

@@ -16,6 +16,12 @@ gives no element. Otherwise input ``i`` gives
   are ``WEIGHTS``, plus the word of ``WEIGHTS`` with the number that the element has in ``SOURCE``.
   This operation is not the paper's.
 
+STREAM may look up the rows of its inputs. ``INDEXES`` then has a *key* for each input, an address.
+The word at key + ``ROWS`` stands for ``INDEXES[i]``, and the difference between the word behind it
+and this word for ``COUNTS[i]``. STREAM may also look up their costs: the word at key + ``OPERAND``
+stands for ``OPERAND[i]``. The two lowest bits of these addresses do not count. Inputs are looked up
+whether or not they are selected.
+
 If there is a ``FILTER``, an element stays in the stream only if its bit in the filter is 1. The
 elements that stay are numbered ``k`` from 0. If there is an ``OPERAND`` and the output is DATA,
 ``OPERAND[k]`` is added to element ``k``. STREAM has neither ``FILTER`` nor ``ORDER``, and its
@@ -60,10 +66,12 @@ may be read before or after they are written.
 **Errors** end an operation. Wrong registers end it before anything is read or written; they are
 checked in the order of the numbers of :class:`ScuError`. An element ends the operation if it lies
 outside the memory, if a vector is too short for it, or if there is no memory for its output. The
-elements before it are handled as if the stream had ended there.
+elements before it are handled as if the stream had ended there. An input whose row or cost lies
+outside the memory ends the stream like its first element, before any other input is looked at.
 
 An ``ORDER`` goes together with output DATA only. FILTER_BEST needs an ``OPERAND``; FILTER_UNIQUE
-and GROUP exclude one. STREAM needs ``OPERAND`` and ``COSTS`` with every output.
+and GROUP exclude one. STREAM needs ``OPERAND`` and ``COSTS`` with every output; ``OPERAND`` may be
+0 if costs are looked up. Only STREAM looks up rows, and costs are looked up with rows only.
 """
 
 import enum
@@ -109,6 +117,7 @@ class ScuRegister(enum.IntEnum):
     COUNT_OFFSET   = 0x58
     COSTS          = 0x5C
     WEIGHTS        = 0x60
+    ROWS           = 0x64
 
 
 class ScuOperation(enum.IntEnum):
@@ -145,12 +154,14 @@ class ScuCommand(enum.IntFlag):
     COMPARE   = 0x700
     SIGNED    = 0x800
     CLEAR     = 0x1000
+    ROWS      = 0x2000
+    LOOKS     = 0x4000
 
     @classmethod
-    def of(cls, operation, output=0, compare=0, signed=False, clear=False) -> int:
-        """The word for COMMAND. ``clear`` empties the hash table first."""
+    def of(cls, operation, output=0, compare=0, **flags) -> int:
+        """The word for COMMAND. A flag is the name of a field of one bit, in lower case."""
         return (int(operation) | int(output) << 4 | int(compare) << 8
-                | (int(cls.SIGNED) if signed else 0) | (int(cls.CLEAR) if clear else 0))
+                | sum(int(cls[name.upper()]) for name, is_set in flags.items() if is_set))
 
 
 class ScuStatus(enum.IntFlag):
@@ -185,7 +196,8 @@ SCU_ERROR_DOCS = {
 SCU_REGISTER_DOCS = {
     ScuRegister.COMMAND: ("w", "starts an operation: operation in bits 2:0, output in 5:4, "
                           "comparison in 10:8, whether the comparison is signed in 11, whether the "
-                          "hash table is emptied first in 12"),
+                          "hash table is emptied first in 12, whether STREAM looks up rows in 13, "
+                          "and their costs in 14"),
     ScuRegister.STATUS: ("r", "busy; done; ended with an error; a start was refused"),
     ScuRegister.RESULT: ("r", "number of elements of the output"),
     ScuRegister.SELECTED: ("r", "for BITMASK or a filter: number of output bits that are 1; for "
@@ -217,6 +229,8 @@ SCU_REGISTER_DOCS = {
     ScuRegister.COSTS: ("rw", "address of the costs that STREAM stores"),
     ScuRegister.WEIGHTS: ("rw", "address of a vector with a word for each word of the data, which "
                           "STREAM adds to the costs; 0: none"),
+    ScuRegister.ROWS: ("rw", "distance in bytes from a key to the address of its row, where STREAM "
+                       "looks up rows"),
 }
 
 

@@ -29,12 +29,25 @@ from .fork import Fork
 from .interface import event_layout
 from .output import OutputStage
 from .port import Port
-from .registers import ScuError, ScuOperation, ScuOutput, ScuRegister, ScuStatus
+from .registers import ScuCommand, ScuError, ScuOperation, ScuOutput, ScuRegister, ScuStatus
+from .rows import RowLookup
 from .store import DataStore, store_request_layout
 from .vectors import BitVector, WordVector
 
 
 __all__ = ["Scu"]
+
+
+def _choose(m, choice, sources, sink, others=0):
+    """Connects the first of two streams if ``choice``, else the second. ``others`` is the readiness
+    of another sink of the second, which takes it if ``choice``."""
+    first, second = sources
+    m.d.comb += [
+        sink.valid.eq(Mux(choice, first.valid, second.valid)),
+        sink.payload.eq(Mux(choice, first.payload, second.payload)),
+        first.ready.eq(sink.ready & choice),
+        second.ready.eq(Mux(choice, others, sink.ready)),
+    ]
 
 
 class Scu(wiring.Component):
@@ -199,6 +212,7 @@ class Scu(wiring.Component):
         operation, output = r.command[:3], r.command[4:6]
         streams = operation == ScuOperation.STREAM
         expands = streams | (operation == ScuOperation.ACCESS_EXPANSION)
+        by_rows, looks = ((r.command & flag).any() for flag in (ScuCommand.ROWS, ScuCommand.LOOKS))
         m.submodules.port = port = Port(config)
 
         vectors = {}
@@ -215,16 +229,19 @@ class Scu(wiring.Component):
             if name == "indexes":
                 wanted = expands | (operation == ScuOperation.ACCESS)
             if name == "counts":
-                wanted = expands | (operation == ScuOperation.REPLICATION)
+                wanted = expands & ~by_rows | (operation == ScuOperation.REPLICATION)
+            if name == "operand":
+                wanted = wanted & ~looks
             m.d.comb += [vector.start.eq(start), vector.address.eq(address),
                          vector.length.eq(Mux(wanted, length, 0))]
-            if name != "order":
+            if name not in ("counts", "order"):
                 connect(m, vector.read, getattr(port, f"read_{name}"))
                 connect(m, getattr(port, f"response_{name}"), vector.response)
 
         def add(name, block):
             m.submodules[name] = ResetInserter(clear)(block)
             return block
+        rows = add("row_lookup", RowLookup(config, width))
         generator = add("address_generator", AddressGenerator(width))
         sieve = add("sieve", Sieve(width))
         packer = add("packer", Packer(30, width))
@@ -242,6 +259,8 @@ class Scu(wiring.Component):
         m.submodules.filter_group = lookup = FilterBanks(config, width)
 
         m.d.comb += [
+            rows.start.eq(start & by_rows), rows.length.eq(r.length), rows.looks.eq(looks),
+            rows.to_row.eq(r.rows), rows.to_cost.eq(r.operand),
             generator.start.eq(start),
             generator.operation.eq(Mux(streams, ScuOperation.ACCESS_EXPANSION, operation)),
             generator.length.eq(r.length), generator.masked.eq(r.bitmask != 0),
@@ -262,37 +281,41 @@ class Scu(wiring.Component):
             bits.enable.eq(Cat(1, streams)), counts.enable.eq(Cat(1, streams)),
             words.enable.eq(Cat(1, streams & (r.weights != 0))),
         ]
-        connect(m, vectors["indexes"].o, generator.indexes)
         connect(m, vectors["filter"].o, sieve.bits)
         connect(m, vectors["order"].o, result.order)
         for source, fork, sinks in ((vectors["bitmask"].o, bits, (generator.bits, costs.bits)),
-                                    (vectors["counts"].o, counts, (generator.counts, costs.counts)),
+                                    (None, counts, (generator.counts, costs.counts)),
                                     (bounds.o, words, (fetch.i, costs.elements))):
-            connect(m, source, fork.i)
+            if source is not None:
+                connect(m, source, fork.i)
             for branch, sink in zip(fork.o, sinks):
                 connect(m, branch, sink)
+        # INDEXES has the indexes, or the keys by which rows are looked up.
+        indexes = vectors["indexes"].o
+        m.d.comb += [rows.keys.valid.eq(indexes.valid & by_rows),
+                     rows.keys.payload.eq(indexes.payload)]
+        _choose(m, by_rows, (rows.indexes, indexes), generator.indexes, others=rows.keys.ready)
+        _choose(m, by_rows, (rows.counts, vectors["counts"].o), counts.i)
         # The operands are the words of the inputs of STREAM, or the operands of the elements.
         operand = vectors["operand"].o
         m.d.comb += [
-            costs.given.valid.eq(operand.valid & streams), costs.given.payload.eq(operand.payload),
-            operand.ready.eq(Mux(streams, costs.given.ready, result.operands.ready)),
+            costs.given.valid.eq(Mux(looks, rows.given.valid, operand.valid & streams)),
+            costs.given.payload.eq(Mux(looks, rows.given.payload, operand.payload)),
+            rows.given.ready.eq(costs.given.ready),
+            operand.ready.eq(Mux(streams, costs.given.ready & ~looks, result.operands.ready)),
             result.operands.valid.eq(Mux(streams, costs.o.valid, operand.valid)),
             result.operands.payload.eq(Mux(streams, costs.o.payload, operand.payload)),
             costs.o.ready.eq(result.operands.ready & streams),
         ]
-        # STREAM has no order. Its weights are read in place of the order.
-        order, weights = vectors["order"], costs.read
-        m.d.comb += [
-            port.read_order.valid.eq(Mux(streams, weights.valid, order.read.valid)),
-            port.read_order.payload.eq(Mux(streams, weights.payload, order.read.payload)),
-            weights.ready.eq(port.read_order.ready & streams),
-            order.read.ready.eq(port.read_order.ready & ~streams),
-            costs.response.valid.eq(port.response_order.valid & streams),
-            costs.response.payload.eq(port.response_order.payload),
-            order.response.valid.eq(port.response_order.valid & ~streams),
-            order.response.payload.eq(port.response_order.payload),
-            port.response_order.ready.eq(1),
-        ]
+        # STREAM has no order. Its weights are read in place of the order. Rows are looked up in
+        # place of the counts.
+        for taken, name, block in ((streams, "order", costs), (by_rows, "counts", rows)):
+            request, answer = getattr(port, f"read_{name}"), getattr(port, f"response_{name}")
+            _choose(m, taken, (block.read, vectors[name].read), request)
+            m.d.comb += answer.ready.eq(1)
+            for is_mine, reader in ((taken, block), (~taken, vectors[name])):
+                m.d.comb += [reader.response.valid.eq(answer.valid & is_mine),
+                             reader.response.payload.eq(answer.payload)]
         for source, sink in ((generator.o, sieve.i), (sieve.o, packer.i), (packer.o, bounds.i),
                              (fetch.o, result.i), (result.o_costs, costs_store.i),
                              (costs_store.request, requests.i[1]),
@@ -318,8 +341,8 @@ class Scu(wiring.Component):
             waits = Cat(given.valid & ~given.ready for given in stage_inputs).any()
             m.d.comb += self.events[f"stall_{name}"].eq(self.busy & waits)
         fault = Signal(fault_layout())
-        m.d.comb += fault.eq(sieve.fault)
-        for later in (bounds.fault, result.fault):
+        m.d.comb += fault.eq(rows.fault)
+        for later in (sieve.fault, bounds.fault, result.fault):
             with m.If(later.error != ScuError.NONE):
                 m.d.comb += fault.eq(later)
         done = store.done & (costs_store.done | ~streams) & ~requests.o.valid

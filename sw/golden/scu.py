@@ -106,11 +106,17 @@ class ScuModel:
         if (operation not in list(ScuOperation)
                 or (operation == ScuOperation.BITMASK and compare not in list(ScuCompare))
                 or (self._output and ordered)
-                or (self._output == ScuOutput.FILTER_BEST and not operand)):
+                or (self._output == ScuOutput.FILTER_BEST and not operand
+                    and operation != ScuOperation.STREAM)):
             raise _Refused(ScuError.OPERATION, command)
         self._streams = operation == ScuOperation.STREAM
+        self._rows, self._looks = (bool(command & flag)
+                                   for flag in (ScuCommand.ROWS, ScuCommand.LOOKS))
+        if (self._rows and not self._streams) or (self._looks and not self._rows):
+            raise _Refused(ScuError.OPERATION, command)
         if self._streams:
-            wrong = (self._output == ScuOutput.GROUP or ordered or not operand
+            wrong = (self._output == ScuOutput.GROUP or ordered
+                     or not (operand or self._looks)
                      or self._get("FILTER") or not self._get("COSTS"))
         else:
             wrong = self._output in (ScuOutput.FILTER_UNIQUE, ScuOutput.GROUP) and operand
@@ -131,12 +137,14 @@ class ScuModel:
         for name, needed, size in (
                 ("BITMASK", False, (inputs + 31) // 32 * 4),
                 ("INDEXES", self._operation in _INDEXED, 4 * inputs),
-                ("COUNTS", self._operation in _COUNTED, 4 * inputs),
+                ("COUNTS", self._operation in _COUNTED and not self._rows, 4 * inputs),
                 ("FILTER", False, (filters + 31) // 32 * 4),
                 ("ORDER", False, 4 * operands),
                 ("OPERAND", False, 4 * (inputs if self._streams else operands)),
                 ("COUNT_ADDRESS", False, 4)):
             optional = name not in ("INDEXES", "COUNTS")
+            if name == "OPERAND" and self._looks:
+                continue
             if needed or (optional and self._get(name)):
                 vectors[name] = size
         if self._streams:
@@ -198,7 +206,11 @@ class ScuModel:
         indexes, counts = selected, np.ones(len(selected), np.int64)
         if inputs and self._operation in _INDEXED:
             indexes = self._vector(ScuRegister.INDEXES, inputs).astype(np.int64)[selected]
-        if inputs and self._operation in _COUNTED:
+        error = None
+        if inputs and self._rows:
+            indexes, counts, error = self._look_up(inputs)
+            indexes, counts = indexes[selected], counts[selected]
+        elif inputs and self._operation in _COUNTED:
             counts = self._vector(ScuRegister.COUNTS, inputs).astype(np.int64)[selected]
         # No more than this number of elements can be stored.
         room = 32 * (self._end - self._base) // 4 + 1
@@ -208,7 +220,6 @@ class ScuModel:
         self._inputs = np.repeat(selected, counts)
         if self._operation in _EXPANDS:
             words = words + np.arange(len(words)) - np.repeat(first, counts)
-        error = None
         if self._get("FILTER"):
             length = self._get("FILTER_LENGTH")
             if len(words) > length:
@@ -218,6 +229,26 @@ class ScuModel:
                 words = words[self._bit_vector(ScuRegister.FILTER, len(words))]
         addresses = self._get("SOURCE") + 4 * words & 0xFFFF_FFFF
         return self._until_wrong(addresses, error)
+
+    def _look_up(self, inputs):
+        """The first word and the number of words of each input, and the error of the first input
+        outside the memory or None. From this input on, numbers are 0."""
+        keys = self._vector(ScuRegister.INDEXES, inputs).astype(np.int64)
+        first = keys + self._get("ROWS") & 0xFFFF_FFFC
+        places = [first, first + 4 & 0xFFFF_FFFF]
+        if self._looks:
+            places.append(keys + self._get("OPERAND") & 0xFFFF_FFFC)
+        wrong = np.array([(place < self._base) | (place >= self._end) for place in places])
+        count, error = inputs, None
+        if wrong.any():
+            count = int(np.argmax(wrong.any(axis=0)))
+            at = places[int(np.argmax(wrong[:, count]))][count]
+            error = ScuError.UNMAPPED, int(at)
+        words = [np.zeros(inputs, np.int64) for _ in range(3)]
+        for found, place in zip(words, places):
+            found[:count] = self._read(place[:count])
+        begin, end, self._costs = words
+        return begin, end - begin & 0xFFFF_FFFF, error
 
     def _until_wrong(self, addresses, error):
         """The addresses of the elements before the first that cannot be read, lacks an operand or
@@ -263,8 +294,9 @@ class ScuModel:
         """Store the elements of STREAM, or the kept ones, with their costs."""
         costs = np.zeros(0, np.uint32)
         if len(values):
-            costs = self._vector(ScuRegister.OPERAND, self._get("LENGTH"))[
-                self._inputs[:len(values)]]
+            costs = (self._costs if self._looks else
+                     self._vector(ScuRegister.OPERAND, self._get("LENGTH")))
+            costs = costs.astype(np.uint32)[self._inputs[:len(values)]]
             if self._get("WEIGHTS"):
                 costs = costs + self._read(self._weight_addresses(addresses))
         kept = np.ones(len(values), bool)

@@ -24,6 +24,7 @@ def draw() -> str:
             "scu/order"))
     d.box("generator", 160, 130, 120, 60, ["Address", "generator"], kind="graph",
           of=("scu/address_generator", "scu/bits_fork", "scu/counts_fork"))
+    d.box("rows", 160, 262, 120, 40, ["Row lookup"], kind="graph", of=("scu/row_lookup",))
     d.box("sieve", 310, 130, 110, 60, ["Sieve, packer", "drop, close gaps"], kind="graph",
           of=("scu/sieve", "scu/packer"))
     d.box("bounds", 450, 130, 90, 60, ["Bounds", "first fault"], kind="graph",
@@ -42,6 +43,9 @@ def draw() -> str:
           of=("scu/port",))
     d.arrow("host", "check")
     d.arrow("vectors", "generator", shift=-30)
+    d.arrow("vectors", "rows", shift=45, via=((145, None), (None, 282)))
+    d.arrow("rows", "generator", out="top", into="bottom", shift=-35, enter=-35)
+    d.arrow("rows", "port", out="bottom", into="top", enter=-210, both=True)
     d.arrow("vectors", "sieve", shift=30, out="right", into="bottom",
             via=((365, None),))
     d.arrow("vectors", "output", out="top", into="top", via=((None, 108), (780, None)),

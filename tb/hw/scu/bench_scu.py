@@ -185,6 +185,42 @@ async def wrong_streams(dut):
         assert (await host.outcome()).error, wrong
 
 
+@cocotb.test()
+async def streams_by_rows(dut):
+    """STREAM looks up rows and costs, costs at the keys themselves too; and its throughput with
+    rows of sixteen words."""
+    host = await Host.start(dut)
+    width = host.config.scu
+    host.hurry()
+    words = host.memory.view(np.uint32)
+    offsets, costs, queue, data = (_BASE + 4096 * place for place in range(4))
+    length = 150
+    words[:length + 1] = [_BASE // 4 + 3072 + 16 * row for row in range(length + 1)]
+    words[1024:1024 + length] = host.rng.choices(range(1000), k=length)
+    keys = [costs + 4 * row for row in host.rng.sample(range(length), length)]
+    registers = {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.STREAM, rows=True, looks=True),
+                 ScuRegister.LENGTH: length, ScuRegister.INDEXES: _words(host, 2048, keys),
+                 ScuRegister.ROWS: offsets - costs & 0xFFFF_FFFF,
+                 ScuRegister.DESTINATION: _BASE + 28672, ScuRegister.COSTS: _BASE + 40960}
+    assert queue == registers[ScuRegister.INDEXES] and data == _BASE + 12288
+    port = host.config.line_words / (3 + 1 / 32)
+    rate = _rate(await host.check(registers), 16 * length)
+    assert rate >= 0.75 * min(width, port), rate
+    assert (words[10240:10240 + 16] == words[(keys[0] - _BASE) // 4]).all()
+    table = {ScuRegister.HASH: _BASE + 61440, ScuRegister.HASH_SETS: 16, ScuRegister.HASH_WAYS: 1}
+    filtered = ScuCommand.of(ScuOperation.STREAM, ScuOutput.FILTER_BEST, clear=True, rows=True,
+                             looks=True)
+    await host.check(registers | table | {ScuRegister.COMMAND: filtered})
+    given = {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.STREAM, rows=True),
+             ScuRegister.OPERAND: costs}
+    await host.check(registers | given)
+    for wrong in ({ScuRegister.OPERAND: 0}, {ScuRegister.COMMAND: ScuCommand.of(
+            ScuOperation.STREAM, looks=True)}, {ScuRegister.COMMAND: ScuCommand.of(
+            ScuOperation.ACCESS_EXPANSION, rows=True)}):
+        await host.check(registers | given | wrong)
+        assert (await host.outcome()).error, wrong
+
+
 def _words(host, at, values):
     """Put words into memory. Returns their address."""
     host.memory.view(np.uint32)[at:at + len(values)] = values

@@ -5,7 +5,7 @@ The tests of each feature:
 
 ====================================  ==============================================================
 all operations, outputs, errors       random_operations, on lines of 16 and 64 bytes
-STREAM                                random_streams, wrong_streams, throughput
+STREAM                                random_streams, wrong_streams, streams_by_rows, throughput
 a second start                        a_start_while_busy_is_refused
 reset                                 reset_in_the_middle
 elements a cycle, lines a cycle       throughput

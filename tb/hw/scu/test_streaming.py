@@ -1,5 +1,6 @@
 # amaranth: UnusedElaboratable=no
-"""Tests of the blocks of STREAM: the fork, the costs, and the places of elements and costs."""
+"""Tests of the blocks of STREAM: rows, the fork, the costs, and the places of elements and costs.
+"""
 
 import cocotb
 import pytest
@@ -8,6 +9,7 @@ from cocotb.triggers import FallingEdge, ReadOnly
 from hw.scu.costs import StreamCosts
 from hw.scu.fork import Fork
 from hw.scu.pairs import PairPlaces, pair_layout
+from hw.scu.rows import RowLookup
 from hw.scu.store import placed_layout
 from tb import runner
 from tb.clocking import tick
@@ -149,10 +151,78 @@ async def costs(dut):
             assert all(vector.drained for vector in bench.vectors.values())
 
 
+class RowsBench(BlockBench):
+    """The look-up of rows, with the vector of keys and a memory."""
+    def connect(self, dut):
+        self.memory = ReadPort(dut, self.config, self.rng, "rows__")
+        self.keys = StreamSource(dut, "rows__keys")
+        self.sinks = {name: StreamSink(dut, f"rows__{name}")
+                      for name in ("indexes", "counts", "given")}
+
+    async def run(self, keys, rows, costs, looks):
+        """The lists of first words, counts and costs of some inputs."""
+        dut, rng, width = self.dut, self.rng, self.width
+        self.memory.shake()
+        self.keys.idle = rng.choice([0, 0.5])
+        for sink in self.sinks.values():
+            sink.stall = rng.choice([0, 0.3, 0.8])
+        await tick(dut)
+        for name, value in (("length", len(keys)), ("to_row", rows), ("to_cost", costs),
+                            ("looks", looks), ("start", 1)):
+            getattr(dut, f"rows__{name}").value = value
+        await tick(dut)
+        dut.rows__start.value = 0
+        beats = -(-len(keys) // width)
+        keys = keys + [rng.getrandbits(32) for _ in range(-len(keys) % width)]
+        self.keys.send(sum(key << 32 * lane for lane, key in enumerate(keys[first:first + width]))
+                       for first in range(0, len(keys), width))
+        found = {}
+        for name, sink in self.sinks.items():
+            some = await sink.receive(beats if looks or name != "given" else 0)
+            found[name] = [beat >> 32 * lane & WORD for beat in some for lane in range(width)]
+        await tick(dut, 20)
+        assert self.keys.drained and not any(sink.items for sink in self.sinks.values())
+        return found
+
+
+@cocotb.test()
+async def rows(dut):
+    """Words at the right places, in any order of the keys; none of an input that comes after one
+    outside the memory."""
+    bench = await RowsBench.start(dut)
+    rng, memory = bench.rng, bench.memory
+    top = 0x8000_0000 + bench.config.memory_bytes
+    for length in [*range(2 * bench.width + 2), 30, 60, 60, 60]:
+        looks, wrong = rng.random() < 0.5, length and rng.random() < 0.4
+        rows, costs = rng.getrandbits(32), rng.getrandbits(32)
+        costs = costs if rng.random() < 0.5 else rows + 4 * rng.randrange(9)
+        first = rng.randrange(0x8000_0000, top - 4096, 4)
+        places = [first + rng.choice([4 * k, rng.randrange(4000)]) for k in range(length)]
+        if (costs - rows) & WORD > 4096:
+            looks = False
+        fault, end = (0, 0), length
+        if wrong:
+            end = rng.randrange(length)
+            places[end] = rng.choice([top - 4, top, 0x8000_0000 - 4, 0x7000_0000])
+            fault = (4, top if places[end] == top - 4 else places[end])
+        keys = [place - rows & WORD for place in places]
+        found = await bench.run(keys, rows, costs, looks)
+        words = [place // 4 for place in places[:end]]
+        begins = [memory.word(word) for word in words]
+        assert found["indexes"][:end] == begins
+        assert found["counts"][:length] == [
+            memory.word(word + 1) - begin & WORD for word, begin in zip(words, begins)
+        ] + [0] * (length - end)
+        if looks:
+            assert found["given"][:end] == [
+                memory.word((key + costs & WORD) // 4) for key in keys[:end]]
+        assert (int(dut.rows__fault.value) & 7, int(dut.rows__fault.value) >> 3) == fault
+
+
 @pytest.mark.parametrize("width", [1, 4])
 def test_streaming(simulator, width):
     fields = {"scu": width, "line_bytes": 16}
     config = scu_config(**fields)
     runner.run_bench(Together(fork=Fork(8, 3), pairs=PairPlaces(width),
-                              costs=StreamCosts(config, width)),
+                              costs=StreamCosts(config, width), rows=RowLookup(config, width)),
                      "scu_streaming", __name__, simulator=simulator, parameters=fields)

@@ -226,6 +226,7 @@ def stream(memory, command, length=2, **more):
     vectors = {"source": [15, 16, 17, 18], "indexes": [2, 0], "counts": [2, 2],
                "operand": [5, 2]} | more
     registers = vectors.pop("registers", {})
+    vectors = {name: words for name, words in vectors.items() if words is not None}
     memory.words[COSTS:COSTS + 8] = OLD
     got = memory.run(command, length, registers={R.COSTS: BASE + 4 * COSTS, **registers}, **vectors)
     return got, memory.words[COSTS:COSTS + 5].tolist()
@@ -261,6 +262,58 @@ def test_stream_with_a_filter():
     got, costs = stream(memory, STREAM | UNIQUE | CLEAR, **rows)
     assert got == ScuOutcome(2, 4) and memory.output(3) == [7, 8, OLD]
     assert costs[:3] == [5, 2, OLD] and memory.table(2) == [7, 8]
+
+
+ROWS, LOOKS = 0x2000, 0x4000
+
+#: Three words that lead to two rows, and the distance from a key to them.
+OFFSETS, FROM_KEY = 64 * 13, 4 * 64 * 13 - 4 * INDEXES
+
+
+def by_rows(memory, command, keys, **more):
+    """Rows 15, 16 and 17, 18 of the keys 0 and 1, which are addresses of INDEXES."""
+    memory.words[OFFSETS:OFFSETS + 3] = [0, 2, 4]
+    registers = {R.ROWS: FROM_KEY} | more.pop("registers", {})
+    return stream(memory, command | ROWS, len(keys), counts=[9, 9], registers=registers,
+                  indexes=[BASE + 4 * (INDEXES + key) for key in keys], **more)
+
+
+def test_rows():
+    """A key leads to two offsets, and to a cost if costs are looked up. The two lowest bits of a
+    place do not count."""
+    memory = Memory()
+    got, costs = by_rows(memory, STREAM, [1, 0])
+    assert got == ScuOutcome(4, 4) and memory.output(5) == [17, 18, 15, 16, OLD]
+    assert costs == [5, 5, 2, 2, OLD]
+    looks = {R.OPERAND: 4 * COUNT - 4 * INDEXES, R.ROWS: FROM_KEY + 3}
+    memory.words[COUNT:COUNT + 2] = [30, 40]
+    for weights, right in (({}, [40, 40, 30, 30]), ({"weights": [1, 2, 3, 4]}, [43, 44, 31, 32])):
+        got, costs = by_rows(memory, STREAM | LOOKS, [1, 0], registers=looks | (
+            {R.WEIGHTS: BASE + 4 * WEIGHTS} if weights else {}), operand=None, **weights)
+        assert got == ScuOutcome(4, 4) and costs == [*right, OLD]
+    # Costs at the keys: each key is the address of a key, here of its own and of the one before.
+    got, costs = by_rows(memory, STREAM | LOOKS, [1, 0], operand=None, registers={R.OPERAND: 0})
+    assert costs == [BASE + 4 * INDEXES] * 2 + [BASE + 4 * INDEXES + 4] * 2 + [OLD]
+    # A bitmask selects inputs, after all are looked up.
+    got, costs = by_rows(memory, STREAM, [1, 0], bitmask=[0b10])
+    assert got == ScuOutcome(2, 2) and costs[:3] == [2, 2, OLD]
+
+
+def test_rows_outside_the_memory():
+    """The first such input ends the inputs. What comes before is stored."""
+    last = SIZE // 4 - 1 - OFFSETS
+    for keys, result, error in (([0, 1, last, 0], 4, SIZE), ([last + 1, 0], 0, SIZE),
+                                ([0, -OFFSETS - 1], 2, -4)):
+        got, _ = by_rows(Memory(), STREAM, keys, operand=[1] * len(keys))
+        assert got == ScuOutcome(result, result, ScuError.UNMAPPED, BASE + error)
+    got, _ = by_rows(Memory(), STREAM | LOOKS, [1, 0], operand=None,
+                     registers={R.OPERAND: SIZE - 4 * INDEXES - 4})
+    assert got == ScuOutcome(0, 0, ScuError.UNMAPPED, BASE + SIZE)
+    for wrong in (STREAM | LOOKS, ACCESS_EXPANSION | ROWS, DATA | ROWS, DATA | LOOKS):
+        got, _ = stream(Memory(), wrong)
+        assert got == ScuOutcome(0, 0, ScuError.OPERATION, wrong)
+    got, _ = by_rows(Memory(), STREAM, [0], operand=None, registers={R.OPERAND: 0})
+    assert got == ScuOutcome(0, 0, ScuError.OPERATION, STREAM | ROWS)
 
 
 @pytest.mark.parametrize("command, more, outcome", [
