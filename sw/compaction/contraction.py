@@ -20,7 +20,7 @@ class Contraction:
     Parameters
     ----------
     k : Kernel
-    end, done, windows
+    end, done, windows, start
         See :class:`~sw.compaction.lists.Blocks`.
     notes : bool
         Whether additions to the frontier leave bits.
@@ -29,12 +29,12 @@ class Contraction:
         kept elements are stored in :data:`ADDRESSES`.
     """
 
-    def __init__(self, k, end, done, windows, notes=False, shift=0):
+    def __init__(self, k, end, done, windows, notes=False, shift=0, start=None):
         self._k, self._shift = k, shift
         self._bits = None
         frontier = k.task.frontier
         names = frontier.BITS if notes and frontier is not None else ()
-        self._blocks = Blocks(k, end, done, windows, names)
+        self._blocks = Blocks(k, end, done, windows, names, start)
         if names:
             self._bits = Bits(k, self._blocks)
 

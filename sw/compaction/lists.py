@@ -5,6 +5,8 @@ over the edge. If the algorithm sends no words (:attr:`~sw.algorithms.algorithm.
 the second word is the edge's base. Each layout has two words that tell where its list ends:
 superstep s uses word s mod 2.
 
+The unit may make a list in pieces, with three such words (:mod:`sw.compaction.unit`).
+
 A block is a few *windows* of one element per lane. The loads of a block are under way together.
 Blocks are even work, so the warps take them in turn.
 """
@@ -24,17 +26,18 @@ _OVER = 256
 
 
 def ends(layout) -> str:
-    """The buffer of the two words that tell where a layout's list ends."""
+    """The buffer of the words that tell where a layout's list ends."""
     return layout.array("edge_ends")
 
 
-def reserve(task):
-    """Reserve the lists, which the layouts use one after the other."""
-    words = max(layout.edges for layout in task.layouts) + _OVER
+def reserve(task, pieces=1):
+    """Reserve the lists, which the layouts use one after the other. Each piece of a list begins
+    with a block."""
+    words = max(layout.edges for layout in task.layouts) + pieces * _OVER
     for name in (EDGES, VALUES):
         task.buffers.reserve(name, words)
     for layout in task.layouts:
-        task.buffers.reserve(ends(layout), 2)
+        task.buffers.reserve(ends(layout), 3 if pieces > 1 else 2)
 
 
 def fill(task):
@@ -61,6 +64,13 @@ def end_word(k, into, layout=None):
     a.add(into, into, first)
 
 
+def block_size(task, windows, bits=()):
+    """Elements of a block, whose parameters are those of :class:`Blocks`."""
+    lanes = task.config.threads
+    count = max(1, -(-8 // (lanes * windows))) if bits else 1
+    return lanes * windows * count
+
+
 class Blocks:
     """The blocks of the edge frontier, in a kernel.
 
@@ -78,6 +88,9 @@ class Blocks:
     bits : sequence of str
         Buffers of bits that the kernel goes through beside the list. With them, a block has whole
         bytes of bits.
+    start : GeneralRegister, optional
+        Number of elements before the first one. The blocks begin with the first whole block behind
+        them; the register is changed. Left out, 0.
 
     Attributes
     ----------
@@ -89,17 +102,20 @@ class Blocks:
         Windows, as offsets from ``here``, by groups.
     """
 
-    def __init__(self, k, end, done, windows, bits=()):
+    def __init__(self, k, end, done, windows, bits=(), start=None):
         a, config = k.a, k.task.config
         lanes = config.threads
-        count = max(1, -(-8 // (lanes * windows))) if bits else 1
+        self._k, self._end, self._size = k, end, block_size(k.task, windows, bits)
         self.groups = [[4 * lanes * (group * windows + window) for window in range(windows)]
-                       for group in range(count)]
-        self._k, self._end, self._size = k, end, lanes * windows * count
+                       for group in range(self._size // (lanes * windows))]
         self._stride = self._size * k.task.warps * config.cores
         index = a.reg("index")
         self.here, *self.bits = map(a.reg, ("element", *bits))
         k.lane_index(index, per_warp=self._size)
+        if start is not None:
+            a.addi(start, start, self._size - 1)
+            a.andi(start, start, -self._size)
+            a.add(index, index, start)
         a.slli(self.here, index, 2)
         a.branch(~self._more, done)
         first = a.reg("first")

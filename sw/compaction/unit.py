@@ -12,7 +12,10 @@ such a filter would lose the smallest parent.
 
 *Streaming*, the unit makes both lists of the edge frontier with one operation, which is not the
 paper's. If the algorithm allows it, the operation filters as above. Nothing is written but the
-lists of the edges that are left.
+lists of the edges that are left. The unit makes a long list in pieces, one operation each. While
+the unit makes a piece, the cores contract the piece before it. The pieces follow one another in the
+lists, and each begins with a block of the contraction. Three words tell where they end: the pieces
+use them in turn.
 
 A filter's table is never emptied between supersteps
 (:attr:`~sw.algorithms.algorithm.Algorithm.least_wins` allows this). Its default size is the paper's
@@ -24,15 +27,29 @@ its lines. The table for grouping is at most as large. It is also no larger than
 may need, because emptying the table and searching it for the rest take a cycle a line.
 """
 
+import functools
+
 from hw.scu.registers import ScuOutput, entry_bytes
 from sw.compaction.contraction import ADDRESSES
 from sw.compaction.expansion import COUNTS, GIVEN, INDEXES
 from sw.compaction.lists import EDGES, VALUES, ends
 from sw.errors import UserError
-from sw.runtime.scu import Best, Filter, Group, ScuOperations
+from sw.formats.compressed import CompressedRows
+from sw.runtime.scu import Best, Filter, Group, Keys, Prepared, ScuOperations
 
 
-__all__ = ["ScuCompaction"]
+__all__ = ["MOST_PIECES", "ScuCompaction"]
+
+
+#: Most pieces of an edge frontier.
+MOST_PIECES = 8
+
+#: Edges that a piece should have, if the user does not say.
+_PIECE = 2048
+
+#: Most pieces then, with a filter: it costs time at both ends of an operation, as its lines come
+#: and go.
+_MOST_FILTERED = 4
 
 
 #: Bytes of a table that is not cached.
@@ -43,6 +60,11 @@ _FEW = 8
 
 #: The words of all edges, before the edges are filtered.
 _ALL_VALUES = "all_values"
+
+
+def _whole_rows(layout):
+    """Whether each vertex has one row, between two words of a list of offsets."""
+    return type(layout) is CompressedRows and not layout.virtual
 
 
 def _power_below(value):
@@ -148,16 +170,87 @@ class ScuCompaction:
                 self._given = self._task.input.first_entry(session, argument)
         number = argument if frontier is None else frontier.number_of(session, argument)
         mark = self._address(ends(layout)) + 4 * (number % 2)
-        if self._streams:
-            self._length = self._expand_stream(mark)
+        self._length = (self._expand_filtered if self.filters else self._expand_all)(mark)
+
+    def stream(self, session, argument, layout, contract, block):
+        """Make the edge frontier from the prepared rows, and contract it.
+
+        Parameters
+        ----------
+        contract : sequence of str
+            The kernels that contract the first piece, and in turn the later ones.
+        block : int
+            Elements of a block of theirs.
+        """
+        first, *others = contract
+        inputs, rows = self._inputs(session, argument, layout)
+        begin = place = 0
+        pieces, kernel = self._pieces(rows), None
+        for number in range(pieces):
+            end = rows * (number + 1) // pieces
+            perform = session.compact if kernel is None else functools.partial(
+                session.launch_beside, kernel, argument)
+            made = self._stream(ScuOperations(perform), layout, inputs.behind(begin), end - begin,
+                                place, self._address(ends(layout)) + 4 * (number % 3))
+            self._length = place + made
+            begin, place = end, -(-self._length // block) * block
+            kernel = others[(number - 1) % 3] if number else first
+            if number and not made:
+                kernel = None
+        if kernel is not None:
+            session.launch_kernel(kernel, argument)
+
+    def _inputs(self, session, argument, layout):
+        """The inputs of STREAM, and their number."""
+        task = self._task
+        count, first = layout.rows, None
+        if task.queued:
+            count = task.input.entry_count(session, argument)
+            first = task.input.first_entry(session, argument)
+        if self.looks_up:
+            array = task.algorithm.base_array(task)
+            rows = self._address(layout.row_array) - self._address(array)
+            looks = task.algorithm.sends
+            return Keys(first, rows, 0 if looks else first, looks), count
+        given = first if not self.gives else self._address(
+            task.algorithm.base_array(task) if self.prepares_once else GIVEN)
+        return Prepared(self._address(INDEXES), self._address(COUNTS), given), count
+
+    def _pieces(self, rows):
+        """The number of pieces of the edge frontier."""
+        if self._options.get("pieces"):
+            pieces = self._options["pieces"]
         else:
-            self._length = (self._expand_filtered if self.filters else self._expand_all)(mark)
+            graph = self._task.graph
+            edges = rows * graph.num_edges // max(1, graph.num_vertices)
+            pieces = min(edges // _PIECE, _MOST_FILTERED if self.filters else MOST_PIECES)
+        return max(1, min(pieces, rows))
 
     @property
     def gives(self) -> bool:
         """Whether the cores prepare the word of each row; else the queue's entries are the words.
         """
         return not self._task.queued or self._task.algorithm.sends
+
+    @property
+    def looks_up(self) -> bool:
+        """Whether the unit looks up the rows: if the frontier is a list, and a vertex's row is two
+        words at a distance from the vertex's own word."""
+        task, asked = self._task, self._options.get("rows")
+        able = (task.queued and task.input is task.frontier and not task.frontier.noted
+                and not task.switches and len(task.layouts) == 1 and _whole_rows(task.layouts[0]))
+        if asked == "unit" and not able:
+            raise UserError(
+                f"schedule {task.schedule.name!r}: rows is 'unit', which needs a deduplicated "
+                "queue as frontier, one plan, and a format that stores all edges as csr does")
+        return self._streams and able and asked != "cores"
+
+    @property
+    def prepares_once(self) -> bool:
+        """Whether the rows, and the places of their words, are the same in all supersteps."""
+        task = self._task
+        return (self._streams and task.frontier is None and task.algorithm.sends
+                and all(map(_whole_rows, task.layouts)))
 
     def _source(self, name):
         """The address of a layout's array, from which the locations of edges, divided by 4, count.
@@ -195,11 +288,13 @@ class ScuCompaction:
         self._fresh = False
         return table
 
-    def _expand_stream(self, mark):
-        return self._scu.stream_expansion(
-            self._source("neighbors"), self._address(INDEXES), self._address(COUNTS), self._given,
-            self._rows, self._address(EDGES), self._address(VALUES),
-            weights=self._source("weights") if self._weighted else 0, count=(mark, 0),
+    def _stream(self, scu, layout, inputs, rows, place, mark):
+        """Make the elements of some rows at a place of the lists. Returns their number."""
+        self._layout = layout
+        return scu.stream_expansion(
+            self._source("neighbors"), inputs, rows,
+            self._address(EDGES) + 4 * place, self._address(VALUES) + 4 * place,
+            weights=self._source("weights") if self._weighted else 0, count=(mark, place),
             output=self._table() if self.filters else None, name="stream edges").result
 
     def _expand_filtered(self, mark):
@@ -239,9 +334,9 @@ class ScuCompaction:
         """Add to the frontier's lists what the contraction has noted."""
         if not self._length:
             return
-        frontier = self._task.frontier
+        frontier, scu = self._task.frontier, ScuOperations(session.compact)
         for bits, (end, mark, count) in zip(frontier.BITS, frontier.targets(session, argument)):
-            self._scu.data_compaction(
+            scu.data_compaction(
                 self._address(ADDRESSES if self.filters else EDGES), self._length, end,
                 bitmask=self._address(bits), count=(mark, count),
                 name=f"compact {bits.removesuffix('_bits')}")

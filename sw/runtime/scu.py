@@ -35,7 +35,7 @@ import dataclasses
 from hw.scu.registers import ScuCommand, ScuOperation, ScuOutput, ScuRegister, ScuResult
 
 
-__all__ = ["Best", "Filter", "Group", "ScuOperations", "Unique"]
+__all__ = ["Best", "Filter", "Group", "Keys", "Prepared", "ScuOperations", "Unique"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +90,63 @@ class Group(_Table):
     output = ScuOutput.GROUP
 
 
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """Inputs of STREAM whose rows are known: addresses of a first position, a number of words and a
+    cost for each input."""
+    indexes: int
+    counts: int
+    given: int
+
+    fields = {}
+
+    @property
+    def registers(self):
+        """Values of registers."""
+        return {"INDEXES": self.indexes, "COUNTS": self.counts, "OPERAND": self.given}
+
+    def behind(self, inputs):
+        """The inputs behind so many inputs."""
+        return Prepared(*(address + 4 * inputs for address in dataclasses.astuple(self)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Keys:
+    """Inputs of STREAM whose rows the unit looks up.
+
+    Parameters
+    ----------
+    keys : int
+        Address of the keys, which are addresses.
+    rows : int
+        Distance in bytes from a key to two words: the positions of the row's first word, and of the
+        word behind its last.
+    given : int
+        Address of a cost for each input; or distance in bytes from a key to its cost.
+    looks : bool
+        Whether ``given`` is a distance.
+    """
+    keys: int
+    rows: int
+    given: int
+    looks: bool
+
+    @property
+    def fields(self):
+        """Flags of the command."""
+        return {"rows": True, "looks": self.looks}
+
+    @property
+    def registers(self):
+        """Values of registers."""
+        return {"INDEXES": self.keys, "ROWS": self.rows, "OPERAND": self.given}
+
+    def behind(self, inputs):
+        """The inputs behind so many inputs."""
+        given = self.given + (0 if self.looks else 4 * inputs)
+        return dataclasses.replace(self, keys=self.keys + 4 * inputs, given=given)
+
+
 class ScuOperations:
     """The five operations.
 
@@ -136,18 +193,18 @@ class ScuOperations:
         return self._run(ScuOperation.ACCESS_EXPANSION, source, length, destination, options,
                          INDEXES=indexes, COUNTS=counts)
 
-    def stream_expansion(self, source, indexes, counts, given, length, destination, costs, *,
-                         weights=0, **options) -> ScuResult:
+    def stream_expansion(self, source, inputs, length, destination, costs, *, weights=0,
+                         **options) -> ScuResult:
         """The runs of :meth:`access_expansion_compaction` go to ``destination``, their costs to
-        ``costs``. The cost of each element is the word of its run in ``given``, plus the word of
-        ``weights`` with the element's position in ``source``. With a filter as ``output``, only
-        kept elements are stored. ``selected`` is the number of elements before the filter.
+        ``costs``. ``inputs`` are :class:`Prepared` or :class:`Keys`. The cost of each element is
+        the word of its run, plus the word of ``weights`` with the element's position in ``source``.
+        With a filter as ``output``, only kept elements are stored. ``selected`` is the number of
+        elements before the filter.
 
         This operation is not the paper's. Its options are ``bitmask``, ``output``, ``count`` and
         ``name``."""
         return self._run(ScuOperation.STREAM, source, length, destination, options,
-                         INDEXES=indexes, COUNTS=counts, OPERAND=given, COSTS=costs,
-                         WEIGHTS=weights)
+                         inputs.fields, **inputs.registers, COSTS=costs, WEIGHTS=weights)
 
     def _run(self, operation, source, length, destination, options, fields=None, **registers):
         registers |= {"SOURCE": source, "LENGTH": length, "DESTINATION": destination}

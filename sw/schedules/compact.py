@@ -17,11 +17,11 @@ from sw.kernels.passes import Pass
 from sw.schedules.schedule import Schedule
 
 
-__all__ = ["Compact"]
+__all__ = ["PREFERRED_WINDOWS", "WINDOWS", "Compact"]
 
 
 #: Windows whose loads are under way together, if the user does not say.
-_WINDOWS = 4
+PREFERRED_WINDOWS = 4
 
 #: How much of a list a warp works on at once.
 WINDOWS = Integer(1, 8, None, "elements of a list that a lane works on at once; left out, 4",
@@ -116,9 +116,14 @@ class Compact(Schedule):
 
     def enter(self, k, done):
         """Emit the beginning of the contraction."""
-        self._list = Contraction(k, self.edges_end(k), done, self.at_once(_WINDOWS),
-                                 self.notes, self.neighbor_shift)
+        self.contract(k, done, self.edges_end(k))
+
+    def contract(self, k, done, end, start=None):
+        """The contraction of the elements from ``start`` to ``end``; see
+        :class:`~sw.compaction.lists.Blocks`."""
+        self._list = Contraction(k, end, done, self.at_once(PREFERRED_WINDOWS), self.notes,
+                                 self.neighbor_shift, start)
 
     def _enter_compact(self, k, done):
         self._list = lists.Blocks(k, self.edges_end(k, resets=False), done,
-                                  self.at_once(_WINDOWS), k.task.frontier.BITS)
+                                  self.at_once(PREFERRED_WINDOWS), k.task.frontier.BITS)

@@ -4,6 +4,8 @@ The cores look up the frontier's vertices. From them the unit makes the list of 
 from the elements that the cores keep of this list, the next frontier (:mod:`sw.compaction.unit`).
 """
 
+import dataclasses
+
 from sw.compaction import expansion, lists
 from sw.compaction.expansion import COUNTS, GIVEN, INDEXES
 from sw.compaction.unit import ScuCompaction
@@ -43,35 +45,47 @@ class StreamCompaction(Compact):
     def overread(self, task):
         return 0
 
+    pieces = 1
+
     def reserve(self, task):
         self._unit = ScuCompaction(      # now with the frontier
             task, self.options, self.enhanced, self.streams)
-        lists.reserve(task)
-        expansion.reserve_prepared(task, self._prepared)
+        lists.reserve(task, self.pieces)
+        if not self._unit.looks_up:
+            expansion.reserve_prepared(task, self._prepared)
         self.reserve_bits(task)
         self._unit.reserve()
 
     @property
     def _prepared(self):
-        return (INDEXES, COUNTS, GIVEN) if self._unit.gives else (INDEXES, COUNTS)
+        if self._unit.gives and not self._unit.prepares_once:
+            return INDEXES, COUNTS, GIVEN
+        return INDEXES, COUNTS
 
     def build(self, task):
         super().build(task)
         self._unit.fresh()
 
     def passes(self, task):
-        passes = [
-            self.prepare(task, lambda k: expansion.prepare(k, self._prepared)),
-            Pass("expand", operate=self._expand),
-            Pass("contract", lambda k: self._list.emit(), enter=self.enter, leads=False)]
+        passes = self._edge_passes(task)
+        if not self._unit.looks_up:
+            prepare = self.prepare(task, lambda k: expansion.prepare(k, self._prepared))
+            if self._unit.prepares_once:
+                prepare = dataclasses.replace(prepare, when=lambda session: session.first)
+            passes = [prepare, *passes]
         if task.frontier is not None and task.frontier.BITS:
             passes.append(Pass("compact", operate=self._compact))
         return passes
 
-    def _expand(self, session, argument, layout):
+    def _edge_passes(self, task):
+        """The passes over the edge frontier."""
+        return [Pass("expand", operate=self._expand),
+                Pass("contract", lambda k: self._list.emit(), enter=self.enter, leads=False)]
+
+    def _expand(self, session, argument, layout, kernels):
         self._unit.expand(session, argument, layout)
 
-    def _compact(self, session, argument, layout):
+    def _compact(self, session, argument, layout, kernels):
         self._unit.compact(session, argument, layout)
 
     def edges_end(self, k, resets=True):

@@ -1,14 +1,34 @@
-"""Stream compaction by the unit in one pass over the edges.
+"""Stream compaction by the unit in one pass over the edges, beside the cores.
 
 The unit expands the frontier, adds weights, filters as ``scu-enhanced`` does, and stores the edges
 that are left, all with one operation. The paper's operations (Segura et al., 3.1) take four passes
 for this, and six with weights. Nothing is grouped.
+
+The unit also looks up the rows of the frontier, if it is a list and the format stores whole rows.
+It makes the edges in pieces. The cores contract a piece while the unit makes the next one; in
+the paper, one of the two always waits for the other.
 """
 
+import functools
+
+from hw.isa import Csr
+from sw.compaction import lists
+from sw.compaction.unit import MOST_PIECES
+from sw.kernels.assembler import Condition
+from sw.kernels.options import Choice, Integer
+from sw.kernels.passes import Pass
+from sw.schedules.compact import PREFERRED_WINDOWS
 from sw.schedules.scu_enhanced import EnhancedStreamCompaction
 
 
 __all__ = ["StreamingCompaction"]
+
+
+#: The kernels that contract the first piece of a list, and in turn the later ones. Each is named
+#: with the words, among the list's three, that tell where the piece before ends, and where the
+#: piece ends. Meanwhile the unit writes the third word.
+_FIRST = {"contract": (None, 0)}
+_LATER = {"contract_b": (0, 1), "contract_c": (1, 2), "contract_d": (2, 0)}
 
 
 class StreamingCompaction(EnhancedStreamCompaction):
@@ -16,4 +36,51 @@ class StreamingCompaction(EnhancedStreamCompaction):
     name = "scu-stream"
     streams = True
     OPTIONS = {name: option for name, option in EnhancedStreamCompaction.OPTIONS.items()
-               if name != "grouping"}
+               if name != "grouping"} | {
+        "rows": Choice(("unit", "cores"), None, "who looks up the rows of the frontier; left out, "
+                       "the unit where it can"),
+        "pieces": Integer(1, MOST_PIECES, None, "pieces of a list of edges, one of which the cores "
+                          "contract while the unit makes the next; left out, by the number of edges")}
+
+    @property
+    def pieces(self):
+        """Most pieces of a list."""
+        return self.options.get("pieces") or MOST_PIECES
+
+    def _edge_passes(self, task):
+        kernels = _FIRST | (_LATER if self.pieces > 1 else {})
+        return [Pass("expand", operate=functools.partial(self._stream, tuple(kernels))),
+                *(Pass(name, lambda k: self._list.emit(), leads=False, alone=False,
+                       enter=functools.partial(self._enter_piece, words))
+                  for name, words in kernels.items())]
+
+    def _stream(self, names, session, argument, layout, kernels):
+        task = session.task
+        bits = task.frontier.BITS if task.frontier is not None else ()
+        block = lists.block_size(task, self.at_once(PREFERRED_WINDOWS), bits)
+        self._unit.stream(session, argument, layout, [kernels[name] for name in names], block)
+
+    def _enter_piece(self, words, k, done):
+        a, start = k.a, None
+        before, this = words
+        if before is None and self._unit.looks_up:
+            self._lead(k)
+        end, place = a.regs("edges_end", "place")
+        a.li(place, k.address(lists.ends(k.layout)))
+        a.lw(end, place, 4 * this)
+        if before is not None:
+            start = a.reg("edges_start")
+            a.lw(start, place, 4 * before)
+        a.slli(end, end, 2)
+        self.contract(k, done, end, start)
+
+    @staticmethod
+    def _lead(k):
+        """The last warp of each core prepares the frontier of the next superstep. In a short list
+        that warp has no elements."""
+        a = k.a
+        warp, last = a.regs("warp", "last_warp")
+        a.csrr(warp, Csr.WARP_ID)
+        a.li(last, k.task.warps - 1)
+        with a.if_uniform(Condition("eq", warp, last), "lead"):
+            k.task.frontier.lead(k)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from campaign.machines import SCUS
+from hw.registers import cycles_of
 from tb.programs.algorithms import run
 from tb.programs.test_algorithms import GRAPHS
 from tb.sw.graphs import random_graph
@@ -25,16 +26,17 @@ def test_algorithms(name, schedule, algorithm):
 
 @pytest.mark.parametrize("name", SCUS)
 @pytest.mark.parametrize("schedule", ("scu", "scu-enhanced", "scu-enhanced:grouping=no:sets=1",
-                                      "scu-stream"))
+                                      "scu-stream", "scu-stream:pieces=3"))
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_algorithms_on_the_unit(name, schedule, algorithm):
     for number, graph in enumerate(GRAPHS.values()):
         result = run(name, graph, algorithm, schedule, split=("static", "counter")[number % 2])
         steps = result.steps.values()
-        assert sum(step["cycles"] + step["scu_cycles"] for step in steps) == result.cycles
-        assert {step["unit"] for step in steps if step["scu_cycles"]} <= {"scu"}
+        assert sum(map(cycles_of, steps)) == result.cycles
+        assert {step["unit"] for step in steps if step["scu_cycles"]} <= {"scu", "both"}
+        assert all((step["unit"] == "both") == (step["scu_beside"] > 0) for step in steps)
         assert result.counters["scu_operations"] == sum(
-            step["launches"] for step in steps if step["unit"] == "scu")
+            step["launches"] for step in steps if step["unit"] != "cores")
         assert not result.counters["scu_lookups"] or schedule != "scu"
 
 

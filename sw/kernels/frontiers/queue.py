@@ -135,25 +135,26 @@ class Queue(Frontier):
         if (self.end, self._END) in words:
             self._counted(k, block, self.end, self._COUNT)
         if k.leads:
-            self._lead(k, self.start, after, following)
+            self._lead(k, self.number, self._tail, self.start, after, following)
 
     def lead(self, k):
         """Prepare the frontier of the next superstep, in a kernel whose prologue does not."""
         a = k.a
-        block, start, after, following = a.regs("block", "first", "after", "following")
+        block, number, tail, start, after, following = a.regs(
+            "block", "superstep", "next_tail", "first", "after", "following")
         self._argument_block(k, block)
-        for register, word in ((self.number, self._NUMBER), (self._tail, self._NEXT),
-                               (after, self._AFTER), (start, self._START)):
+        for register, word in ((number, self._NUMBER), (tail, self._NEXT), (after, self._AFTER),
+                               (start, self._START)):
             a.lw(register, block, 4 * word)
-        self._lead(k, start, after, following)
+        self._lead(k, number, tail, start, after, following)
 
-    def _lead(self, k, start, after, following):
+    def _lead(self, k, number, tail, start, after, following):
         a = k.a
-        a.addi(following, self.number, 1)
+        a.addi(following, number, 1)
         a.sw(start, after, 4 * self._END)               # of all warps the same
         if self.counts_entries:
             a.sw(a.zero, after, 4 * self._COUNT)
-        a.sw(following, self._tail, 4 * self._NUMBER)
+        a.sw(following, tail, 4 * self._NUMBER)
 
     def parity(self, k, into, place=0):
         bit = log2(4 * Ring.WORDS)

@@ -42,7 +42,7 @@ from tb.sw.kernels.test_programs import GRAPHS, config
 
 ALGORITHMS = ("bfs", "cc", "pagerank", "sssp")
 SCHEDULES = ("compact", "compact:fused=no", "scu", "scu-enhanced", "scu-stream",
-             "scu-enhanced:grouping=no")
+             "scu-enhanced:grouping=no", "scu-stream:pieces=3", "scu-stream:pieces=8:rows=cores")
 SHAPES = ((2, 1), (2, 4), (4, 16), (1, 32))
 
 
@@ -207,14 +207,13 @@ def test_lengths_that_do_not_fit_are_no_paths():
 # Lists
 
 def watch(monkeypatch, look):
-    """Call ``look(session, argument)`` before each contraction."""
-    launch = _Session._launch
-
-    def watched(self, kernel, argument):
-        if kernel.endswith("_contract"):
-            look(self, argument)
-        launch(self, kernel, argument)
-    monkeypatch.setattr(_Session, "_launch", watched)
+    """Call ``look(session, argument)`` before the contraction of each superstep's first piece."""
+    for name in ("launch_kernel", "launch_beside"):
+        def watched(self, kernel, argument, *operation, launch=getattr(_Session, name)):
+            if kernel.endswith("_contract"):
+                look(self, argument)
+            return launch(self, kernel, argument, *operation)
+        monkeypatch.setattr(_Session, name, watched)
 
 
 def frontier_of(session, argument):
@@ -229,7 +228,8 @@ def length_of(session, argument):
     task = next((side for side in session.task.sides.values() if side.schedule.has_lists),
                 session.task)
     words = session.read(ends(task.layouts[0]))
-    length = int(words[task.frontier.number_of(session, argument) % 2])
+    first_piece = task.schedule.name == "scu-stream"
+    length = int(words[0 if first_piece else task.frontier.number_of(session, argument) % 2])
     return length if task.schedule.counts_entries else length // 4
 
 
@@ -411,6 +411,75 @@ def test_moves(schedule):
         assert result.steps.get("advance", {"launches": 0})["launches"] <= 11 * most + (most > 0)
 
 
+# Pieces
+
+@pytest.mark.parametrize("pieces", [1, 2, 3, 8])
+@pytest.mark.parametrize("seed", [2, 3])        # the operation beside a launch comes last, or first
+def test_pieces(monkeypatch, pieces, seed):
+    """The pieces of a superstep are all edges once, each piece in blocks of its own."""
+    graph = GRAPHS["random"]
+    seen = []
+
+    def look(session, kernel):
+        ends_of = session.read(ends(session.task.layouts[0])).tolist()
+        before, end = {"contract": (0, ends_of[0]), "b": ends_of[:2], "c": ends_of[1:],
+                       "d": ends_of[::-2]}[kernel.rpartition("_")[2]]
+        block = 4 * session.task.config.threads
+        start = -(-before // block) * block
+        if kernel.endswith("_contract"):
+            seen.append([])
+        base = session.task.buffers.address("sum")
+        seen[-1].append((session.read(EDGES, end)[start:] - base) // 4)
+
+    for name in ("launch_kernel", "launch_beside"):
+        def watched(self, kernel, *rest, launch=getattr(_Session, name)):
+            if "_contract" in kernel:
+                look(self, kernel)
+            return launch(self, kernel, *rest)
+        monkeypatch.setattr(_Session, name, watched)
+    run(hardware("scu-stream", 2, 4, cores=2), "pagerank", graph, f"scu-stream:pieces={pieces}",
+        seed=seed, iterations=2)
+    assert [len(lists) for lists in seen] == [pieces] * 2
+    for lists in seen:
+        assert np.array_equal(np.sort(np.concatenate(lists)), np.sort(graph.dst))
+
+
+def test_pieces_without_elements(monkeypatch):
+    """A piece that the filter leaves empty is not contracted, and the pieces behind it are."""
+    fan = np.arange(1, 21)
+    # All of the first layer lead to the same vertex; the last also to another.
+    graph = Graph(24, [*np.zeros(20, int), *fan, 20, 21, 22],
+                  [*fan, *np.full(20, 21), 22, 23, 23], name="fan")
+    for seed in (0, 1):
+        for pieces in (4, 8):
+            result = run(hardware("scu-stream", 2, 4), "bfs", graph, f"scu-stream:pieces={pieces}",
+                         seed=seed)
+            launches = {name: step["launches"] for name, step in result.steps.items()}
+            contracted = sum(count for name, count in launches.items() if "_contract" in name)
+            assert contracted < result.supersteps + launches["compact frontier"] * pieces
+            assert result.outputs["depth"].tolist() == [0, *[1] * 20, 2, 2, 3]
+
+
+@pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
+def test_rows_of_the_unit(algorithm):
+    """The unit looks up rows where it can, unless the user says otherwise. Where the unit cannot,
+    the user gets an error."""
+    graph = GRAPHS["random"]
+
+    def steps(schedule, **options):
+        return run(hardware("scu-stream", 2, 4), algorithm, graph, schedule, **options).steps
+
+    assert "gather_prepare" not in steps("scu-stream")
+    assert "gather_prepare" not in steps("scu-stream:rows=unit")
+    assert "gather_prepare" in steps("scu-stream:rows=cores")
+    for options in ({"format": "tigr:k=3"}, {"format": "ell:width=3:rest=csr"},
+                    {"frontier": "bytemap"}):
+        assert "gather_prepare" in steps("scu-stream", **options)
+        with pytest.raises(UserError, match="rows is 'unit', which needs a deduplicated queue as "
+                                            "frontier"):
+            steps("scu-stream:rows=unit", **options)
+
+
 # Steps of a result
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -420,8 +489,10 @@ def test_steps(schedule, algorithm):
     result = run(hardware(schedule, 2, 8), algorithm, GRAPHS["random"], schedule)
     kernels = {name: step for name, step in result.steps.items() if step["unit"] == "cores"}
     operations = {name: step for name, step in result.steps.items() if step["unit"] == "scu"}
-    assert len(kernels) + len(operations) == len(result.steps)
-    assert bool(operations) == schedule.startswith("scu")
+    both = {name: step for name, step in result.steps.items() if step["unit"] == "both"}
+    assert len(kernels) + len(operations) + len(both) == len(result.steps)
+    assert bool(operations) == schedule.startswith("scu") and bool(both) == ("pieces" in schedule)
+    kernels |= both
     assert sum(step["launches"] for step in kernels.values()) == result.launches
     for counter in ("instructions", "lanes"):
         assert sum(step[counter] for step in kernels.values()) == result.counters[counter]

@@ -12,7 +12,7 @@ from hw.isa import MemoryMap
 from hw.scu.registers import ScuCompare, ScuRegister
 from sw.errors import RunError
 from sw.golden.machine import FunctionalMachine
-from sw.runtime.scu import Best, Filter, Group, ScuOperations, Unique
+from sw.runtime.scu import Best, Filter, Group, Keys, Prepared, ScuOperations, Unique
 
 
 CONFIG = HardwareConfig(warps=2, threads=16, memory_bytes=1 << 16, scu=4)
@@ -122,12 +122,31 @@ def test_stream(memory):
     data, weights = memory.put([7, 8, 7, 7]), memory.put([1, 1, 1, 0])
     indexes, counts, given = memory.put([0, 2]), memory.put([2, 2]), memory.put([10, 10])
     out, costs, table = memory.room(8), memory.room(8), memory.room(128)
-    args = data, indexes, counts, given, 2, out, costs
+    args = data, Prepared(indexes, counts, given), 2, out, costs
     assert memory.scu.stream_expansion(*args) == (4, 4)
     assert memory.get(out, 4) == [7, 8, 7, 7] and memory.get(costs, 4) == [10] * 4
     assert memory.scu.stream_expansion(*args, weights=weights,
                                        output=Best(table, 8, 4, clear=True)) == (3, 4)
     assert memory.get(out, 3) == [7, 8, 7] and memory.get(costs, 3) == [11, 11, 10]
+
+
+def test_stream_by_rows(memory):
+    """The same lists, of inputs whose rows and costs the unit looks up, or whose costs it is given.
+    """
+    data = memory.put([7, 8, 7, 7])
+    first = data // 4
+    offsets, words = memory.put([first, first + 2, first + 4]), memory.put([10, 20])
+    out, costs = memory.room(8), memory.room(8)
+    for keys, given, looks in (([words, words + 4], 0, True),
+                               ([words + 4, words], memory.put([5, 6]), False)):
+        inputs = Keys(memory.put(keys), offsets - words, given, looks)
+        assert memory.scu.stream_expansion(0, inputs, 2, out, costs) == (4, 4)
+        right = [7, 8, 7, 7] if looks else [7, 7, 7, 8]
+        assert memory.get(out, 4) == right
+        assert memory.get(costs, 4) == ([10, 10, 20, 20] if looks else [5, 5, 6, 6])
+        assert memory.scu.stream_expansion(0, inputs.behind(1), 1, out, costs) == (2, 2)
+        assert memory.get(out, 2) == right[2:]
+        assert memory.get(costs, 2) == ([20, 20] if looks else [6, 6])
 
 
 def test_names_and_registers():
