@@ -350,7 +350,7 @@ MUTANTS = (
            "a.addi(start, start, self._size - 1)", "pass", (f"{_COMPACTION}test_pieces",)),
     Mutant("scu-looks-up-the-first-rows-for-each-piece",
            "sw/runtime/scu.py", "Keys.behind",
-           "keys=self.keys + 4 * inputs", "keys=self.keys",
+           "self.keys + 4 * inputs", "self.keys",
            (f"{_COMPACTION}test_all_graphs[bfs-scu-stream:pieces=3-2x4]",)),
     Mutant("scu-prepares-no-next-frontier",
            "sw/schedules/scu_stream.py", "StreamingCompaction._lead",

@@ -188,7 +188,7 @@ MUTANTS = (
            "hw/scu/checks.py", "RegisterCheck.elaborate",
            "(looks & ~rows)", "0", _STREAM_OPERATIONS),
     Mutant("scu-beside-counts-cycles-alone",
-           "hw/gpu.py", "Gpu._counters",
+           "hw/gpu.py", "Uncore._counters",
            "scu.busy & control.running", "scu.busy",
            ("tb/programs/test_scu.py::test_a_launch_and_an_operation_at_once",)),
     Mutant("scu-costs-count-on-from-the-word-of-a-row",
