@@ -132,7 +132,8 @@ class L2Bank(wiring.Component):
         m.submodules.misses = misses = MissTable(
             mshrs=config.l2_mshrs, entries=2 * config.l2_mshrs, line_bits=line_bits,
             payload=request_shape, ahead=config.long)
-        m.submodules.replacement = replacement = Replacement(sets=sets, ways=ways)
+        m.submodules.replacement = replacement = Replacement(sets=sets, ways=ways,
+                                                                 passing=config.scu > 0)
 
         fetch_shape = data.StructLayout({"line": line_bits, "tag": ceil_log2(config.l2_mshrs)})
         m.submodules.fetches = fetches = fifo.SyncFIFO(width=fetch_shape.size,
@@ -292,6 +293,7 @@ class L2Bank(wiring.Component):
             replacement.set.eq(act_set), replacement.touched_set.eq(act_set),
             replacement.valid.eq(valid_ways),
             replacement.touch.eq(Mux(act_valid & ~is_flush, way, 0)),
+            *([replacement.once.eq(act.once)] if config.scu else []),
             misses.payload.eq(act),
             wants_line.eq(is_request & ~hit),
             misses.insert.eq(wants_line & (misses.match | ~whole_line)),

@@ -53,12 +53,13 @@ def core_request_layout(config: HardwareConfig):
     ``data`` is a line. For ATOMIC, it holds an operand at the place of each word, and ``mask`` has
     the bytes of the words: of one word, unless the configuration has atomics of whole lines. CAS
     always has one word. The word beside it, whose number differs in the lowest bit, is the value to
-    compare with.
+    compare with. ``once``, only with an SCU, says that the line is not wanted again soon.
     """
     return data.StructLayout({
         "op": LineOp,
         "amo": AmoOp,
         "wanted": 1,
+        **({"once": 1} if config.scu else {}),
         "line": 32 - config.line_bits,
         "data": line_layout(config),
         "mask": config.line_bytes,

@@ -1,4 +1,5 @@
-"""Replacement: a pseudo-random way of the set, but not the most recently used way."""
+"""Replacement: a way that has passed, or a pseudo-random way, but not the most recently used way.
+"""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -18,9 +19,15 @@ class Replacement(wiring.Component):
     draws a way. If the drawn way is the set's most recently used way, its neighbour is the victim.
     Combinational.
 
+    With ``passing`` a way may be used *once*, for a line that is not wanted again soon. The last
+    such way of a set is the next victim if all ways are valid, unless the way is used again
+    meanwhile. Such a use does not count as the most recent one.
+
     Parameters
     ----------
     sets, ways : int
+    passing : bool
+        Whether there is ``once``.
 
     Members
     -------
@@ -34,11 +41,15 @@ class Replacement(wiring.Component):
         The set for ``touch``.
     touch : In(ways)
         One-hot: the way of ``touched_set`` that is used in this cycle; zero if none is used.
+    once : In(1)
+        Whether ``touch`` is for a line that is not wanted again soon.
     """
-    def __init__(self, *, sets, ways):
+    def __init__(self, *, sets, ways, passing=False):
         self._sets = sets
         self._ways = ways
+        self._passing = passing
         super().__init__({
+            **({"once": In(1)} if passing else {}),
             "set": In(index_bits(sets)), "valid": In(ways), "victim": Out(ways),
             "touched_set": In(index_bits(sets)), "touch": In(ways),
         })
@@ -58,14 +69,34 @@ class Replacement(wiring.Component):
         with m.If(self.touch.any()):
             m.d.sync += lfsr.eq(Cat(lfsr[1:], lfsr[0] ^ lfsr[2] ^ lfsr[3] ^ lfsr[5]))
         drawn = lfsr[:index_bits(ways)]
+        used = self.touch.any()
+        lasting = used
+        passed, is_passed = Signal(index_bits(ways)), Signal()
+        if self._passing:
+            lasting = used & ~self.once
+            self._remember(m, passed, is_passed)
         invalid = lowest(m, ~self.valid, name="invalid")
         index = Signal(index_bits(ways))
         m.d.comb += [
             recent_read.addr.eq(self.set),
             index.eq(Mux(drawn == recent_read.data, drawn + 1, drawn)),
-            self.victim.eq(Mux(invalid.any(), invalid, 1 << index)),
+            self.victim.eq(Mux(invalid.any(), invalid, 1 << Mux(is_passed, passed, index))),
             recent_write.addr.eq(self.touched_set),
             recent_write.data.eq(encode(self.touch)),
-            recent_write.en.eq(self.touch.any()),
+            recent_write.en.eq(lasting),
         ]
         return m
+
+    def _remember(self, m, passed, is_passed):
+        """The way of ``set`` that was used once, if there is one."""
+        bits = index_bits(self._ways)
+        m.submodules.passing = passing = Memory(shape=bits + 1, depth=self._sets, init=[])
+        write = passing.write_port()
+        victims, touched = passing.read_port(domain="comb"), passing.read_port(domain="comb")
+        way = encode(self.touch)
+        m.d.comb += [
+            victims.addr.eq(self.set), Cat(passed, is_passed).eq(victims.data),
+            touched.addr.eq(self.touched_set), write.addr.eq(self.touched_set),
+            write.data.eq(Cat(way, self.once)),
+            write.en.eq(self.touch.any() & (self.once | (touched.data[:bits] == way))),
+        ]

@@ -55,6 +55,8 @@ class Port(wiring.Component):
         Requests to the L2.
     response : In(stream(core_response_layout))
         Answers of the L2 to reads.
+    once : In(1)
+        The lines that blocks read are not wanted again soon, but for those of COUNTS and HASH.
     stop : In(1)
         Accept no more requests of blocks that only read.
     idle : Out(1)
@@ -73,7 +75,7 @@ class Port(wiring.Component):
             **{f"response_{reader.name.lower()}": answer for reader in Reader},
             "request": Out(stream.Signature(core_request_layout(config))),
             "response": In(stream.Signature(core_response_layout(config))),
-            "stop": In(1), "idle": Out(1), "read": Out(1), "written": Out(1),
+            "once": In(1), "stop": In(1), "idle": Out(1), "read": Out(1), "written": Out(1),
         })
 
     def elaborate(self, platform):
@@ -96,6 +98,7 @@ class Port(wiring.Component):
             from_reads.valid.eq(reads.o.valid), reads.o.ready.eq(from_reads.ready),
             from_reads.payload.op.eq(LineOp.READ),
             from_reads.payload.line.eq(reads.o.payload.read.line),
+            from_reads.payload.once.eq(self.once & (reads.o.payload.reader != Reader.COUNTS)),
             from_reads.payload.tag.mshr.eq(
                 reads.o.payload.read.slot | reads.o.payload.reader << slot_bits),
 

@@ -274,7 +274,7 @@ class Scu(wiring.Component):
             lookup.start.eq(start & (output != ScuOutput.DATA)), lookup.mode.eq(output),
             lookup.clear.eq(r.command[12]), lookup.address.eq(r.hash),
             lookup.sets_bits.eq(check.sets_bits), lookup.ways_bits.eq(check.ways_bits),
-            store.bits.eq(result.bits),
+            store.bits.eq(result.bits), port.once.eq(streams),
             costs.start.eq(start & streams), costs.length.eq(r.length),
             costs.masked.eq(r.bitmask != 0), costs.weighted.eq(r.weights != 0),
             costs.distance.eq((r.weights - r.source)[2:]),

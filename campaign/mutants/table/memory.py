@@ -6,7 +6,7 @@ from campaign.mutants.mutant import Mutant
 __all__ = ["MUTANTS"]
 
 
-_REPLACEMENT = ("tb/hw/memory/test_replacement.py::test_replacement[icarus-8-4]",)
+_REPLACEMENT = ("tb/hw/memory/test_replacement.py::test_replacement[icarus-8-4-True]",)
 _L2 = ("tb/hw/memory/test_l2_bank.py::test_l2_bank[icarus-4]",)
 _L2_LINE = ("tb/hw/memory/test_l2_bank.py::test_l2_bank[icarus-4, line]",)
 _BUFFER = ("tb/hw/memory/test_l2_bank.py::test_l2_bank[icarus-buffer]",)
@@ -74,7 +74,14 @@ MUTANTS = (
            "Mux(drawn == recent_read.data, drawn + 1, drawn)", "recent_read.data", _REPLACEMENT),
     Mutant("replacement-evicts-while-a-way-is-empty",
            "hw/memory/replacement.py", "Replacement.elaborate",
-           "Mux(invalid.any(), invalid, 1 << index)", "1 << index", _REPLACEMENT),
+           "Mux(invalid.any(), invalid, 1 << Mux(is_passed, passed, index))",
+           "1 << Mux(is_passed, passed, index)", _REPLACEMENT),
+    Mutant("replacement-forgets-that-a-way-was-used-again",
+           "hw/memory/replacement.py", "Replacement._remember",
+           "self.once | (touched.data[:bits] == way)", "self.once", _REPLACEMENT),
+    Mutant("replacement-keeps-what-has-passed",
+           "hw/memory/replacement.py", "Replacement.elaborate",
+           "Mux(is_passed, passed, index)", "index", _REPLACEMENT),
     Mutant("misses-a-stale-line-still-matches",
            "hw/memory/miss.py", "MissTable.elaborate",
            "same & taken & ~stale", "same & taken", _MISSES),

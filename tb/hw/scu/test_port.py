@@ -38,6 +38,7 @@ class Bench(BlockBench):
                                            line_response_layout(self.config)) for reader in Reader}
         self.sent = {block: [] for block in range(STORE + 1)}  # requests to see at the L2
         self.counts = {"read": 0, "written": 0}
+        self.once = dut.once.value = 1
         self.first = LineStore(self.config.line_bytes)
         cocotb.start_soon(self._watch())
 
@@ -112,6 +113,7 @@ class Bench(BlockBench):
                 LineOp.READ: (request.tag.mshr & SLOTS - 1,), LineOp.WRITE: (data, mask),
                 LineOp.ATOMIC: (self._operand(request), mask, request.amo)}[request.op]))
             assert not request.wanted or request.op != LineOp.ATOMIC
+            assert request.once == (self.once and block not in (Reader.COUNTS, Reader.HASH, STORE))
         assert seen == self.sent
         reads = [request for requests in self.sent.values() for request in requests
                  if request[0] == LineOp.READ]
@@ -134,6 +136,7 @@ class Bench(BlockBench):
 
     def forget(self):
         """Forget everything, as after a reset or after a comparison."""
+        self.once = self.dut.once.value = 1 - self.once
         for source in (*self.reads.values(), self.hash, self.store):
             source.clear()
         self.l2.forget()
