@@ -23,7 +23,7 @@ from hw.scu.registers import (SCU_BASE, SCU_REGISTER_DOCS, ScuRegister, ScuResul
 from .errors import Fault, SimulationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping
     from typing import Self
 
     from numpy.typing import NDArray
@@ -279,7 +279,7 @@ class RegisterMachine:
             self._written = len(self._program)
 
     @contextlib.contextmanager
-    def _under_way(self) -> Iterator[None]:
+    def _under_way(self) -> Generator[None]:
         """The GPU works, until it is seen to be idle; if that does not end well, it is stopped."""
         self._stale = self._used = True
         try:

@@ -15,7 +15,8 @@ from hw.config import HardwareConfig
 from hw.util import and_or, encode, lowest
 
 from .beats import beat_layout
-from .registers import ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput, ScuRegister, entry_bytes
+from .registers import (ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput, ScuRegister,
+                        entry_bytes)
 
 
 __all__ = ["Bounds", "RegisterCheck", "Sieve", "fault_layout", "mapped", "register_layout"]

@@ -12,7 +12,6 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hw.config import HardwareConfig
 from hw.util import and_or, lowest
 
-from .beats import beat_layout
 from .checks import fault_layout, mapped
 from .fetch import DataFetch
 from .fork import Fork
@@ -33,9 +32,9 @@ _AHEAD = 4
 class RowLookup(wiring.Component):
     """Looks up the first word, the number of words, and the cost of each input.
 
-    An input is a key, an address. The word at ``key + to_row`` is the number of the row's first word,
-    the word behind it the number of the word behind the row. The word at ``key + to_cost`` is the
-    input's cost. The two lowest bits of the sums do not count.
+    An input is a key, an address. The word at ``key + to_row`` is the number of the row's first
+    word, the word behind it the number of the word behind the row. The word at ``key + to_cost`` is
+    the input's cost. The two lowest bits of the sums do not count.
 
     The first input with an address outside the memory ends the inputs: it and all later inputs have
     a count of 0.

@@ -173,7 +173,7 @@ class ScuCompaction:
         self._length = (self._expand_filtered if self.filters else self._expand_all)(mark)
 
     def stream(self, session, argument, layout, contract, block):
-        """Make the edge frontier from the prepared rows, and contract it.
+        """Make the edge frontier in pieces, and contract each while the next is made.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class ScuCompaction:
     def _inputs(self, session, argument, layout):
         """The inputs of STREAM, and their number."""
         task = self._task
-        count, first = layout.rows, None
+        count, first = layout.rows, 0
         if task.queued:
             count = task.input.entry_count(session, argument)
             first = task.input.first_entry(session, argument)

@@ -40,7 +40,8 @@ class StreamingCompaction(EnhancedStreamCompaction):
         "rows": Choice(("unit", "cores"), None, "who looks up the rows of the frontier; left out, "
                        "the unit where it can"),
         "pieces": Integer(1, MOST_PIECES, None, "pieces of a list of edges, one of which the cores "
-                          "contract while the unit makes the next; left out, by the number of edges")}
+                          "contract while the unit makes the next; left out, by the number of "
+                          "edges")}
 
     @property
     def pieces(self):

@@ -206,14 +206,24 @@ def test_lengths_that_do_not_fit_are_no_paths():
 
 # Lists
 
+def watch_pieces(monkeypatch, look):
+    """Call ``look(session, kernel, argument)`` before the contraction of each piece of a list."""
+    def watched(launch):
+        def look_and_launch(self, kernel, argument, *operation):
+            if "_contract" in kernel:
+                look(self, kernel, argument)
+            return launch(self, kernel, argument, *operation)
+        return look_and_launch
+    for name in ("launch_kernel", "launch_beside"):
+        monkeypatch.setattr(_Session, name, watched(getattr(_Session, name)))
+
+
 def watch(monkeypatch, look):
     """Call ``look(session, argument)`` before the contraction of each superstep's first piece."""
-    for name in ("launch_kernel", "launch_beside"):
-        def watched(self, kernel, argument, *operation, launch=getattr(_Session, name)):
-            if kernel.endswith("_contract"):
-                look(self, argument)
-            return launch(self, kernel, argument, *operation)
-        monkeypatch.setattr(_Session, name, watched)
+    def look_first(session, kernel, argument):
+        if kernel.endswith("_contract"):
+            look(session, argument)
+    watch_pieces(monkeypatch, look_first)
 
 
 def frontier_of(session, argument):
@@ -420,7 +430,7 @@ def test_pieces(monkeypatch, pieces, seed):
     graph = GRAPHS["random"]
     seen = []
 
-    def look(session, kernel):
+    def look(session, kernel, argument):
         ends_of = session.read(ends(session.task.layouts[0])).tolist()
         before, end = {"contract": (0, ends_of[0]), "b": ends_of[:2], "c": ends_of[1:],
                        "d": ends_of[::-2]}[kernel.rpartition("_")[2]]
@@ -431,12 +441,7 @@ def test_pieces(monkeypatch, pieces, seed):
         base = session.task.buffers.address("sum")
         seen[-1].append((session.read(EDGES, end)[start:] - base) // 4)
 
-    for name in ("launch_kernel", "launch_beside"):
-        def watched(self, kernel, *rest, launch=getattr(_Session, name)):
-            if "_contract" in kernel:
-                look(self, kernel)
-            return launch(self, kernel, *rest)
-        monkeypatch.setattr(_Session, name, watched)
+    watch_pieces(monkeypatch, look)
     run(hardware("scu-stream", 2, 4, cores=2), "pagerank", graph, f"scu-stream:pieces={pieces}",
         seed=seed, iterations=2)
     assert [len(lists) for lists in seen] == [pieces] * 2
