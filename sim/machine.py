@@ -168,8 +168,8 @@ class RegisterMachine:
                       max_cycles: int | None = None, progress: Progress | None = None) -> ScuResult:
         """A launch, and an operation of the SCU at the same time. Waits for the end of both.
 
-        Of a word that one of them writes, the other may read the old or the new value. Parameters
-        and errors are those of :meth:`launch` and :meth:`compact`.
+        If one of them writes a word, the other may read the old or the new value. Parameters and
+        errors are those of :meth:`launch` and :meth:`compact`.
         """
         self._ensure_idle()
         self._set_scu(registers)

@@ -35,7 +35,7 @@ from sw.compaction.expansion import COUNTS, GIVEN, INDEXES
 from sw.compaction.lists import EDGES, VALUES, ends
 from sw.errors import UserError
 from sw.formats.compressed import CompressedRows
-from sw.runtime.scu import Best, Filter, Group, Keys, Prepared, ScuOperations
+from sw.runtime.scu import Best, Filter, Group, Keys, PreparedRows, ScuOperations
 
 
 __all__ = ["MOST_PIECES", "ScuCompaction"]
@@ -214,7 +214,7 @@ class ScuCompaction:
             return Keys(first, rows, 0 if looks else first, looks), count
         given = first if not self.gives else self._address(
             task.algorithm.base_array(task) if self.prepares_once else GIVEN)
-        return Prepared(self._address(INDEXES), self._address(COUNTS), given), count
+        return PreparedRows(self._address(INDEXES), self._address(COUNTS), given), count
 
     def _pieces(self, rows):
         """The number of pieces of the edge frontier."""

@@ -35,7 +35,7 @@ import dataclasses
 from hw.scu.registers import ScuCommand, ScuOperation, ScuOutput, ScuRegister, ScuResult
 
 
-__all__ = ["Best", "Filter", "Group", "Keys", "Prepared", "ScuOperations", "Unique"]
+__all__ = ["Best", "Filter", "Group", "Keys", "PreparedRows", "ScuOperations", "Unique"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Group(_Table):
 
 
 @dataclasses.dataclass(frozen=True)
-class Prepared:
+class PreparedRows:
     """Inputs of STREAM whose rows are known: addresses of a first position, a number of words and a
     cost for each input."""
     indexes: int
@@ -107,7 +107,7 @@ class Prepared:
 
     def behind(self, inputs):
         """The inputs behind so many inputs."""
-        return Prepared(*(address + 4 * inputs for address in dataclasses.astuple(self)))
+        return PreparedRows(*(address + 4 * inputs for address in dataclasses.astuple(self)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -196,7 +196,7 @@ class ScuOperations:
     def stream_expansion(self, source, inputs, length, destination, costs, *, weights=0,
                          **options) -> ScuResult:
         """The runs of :meth:`access_expansion_compaction` go to ``destination``, their costs to
-        ``costs``. ``inputs`` are :class:`Prepared` or :class:`Keys`. The cost of each element is
+        ``costs``. ``inputs`` are :class:`PreparedRows` or :class:`Keys`. The cost of each element is
         the word of its run, plus the word of ``weights`` with the element's position in ``source``.
         With a filter as ``output``, only kept elements are stored. ``selected`` is the number of
         elements before the filter.

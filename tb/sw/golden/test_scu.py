@@ -300,7 +300,7 @@ def test_rows():
 
 
 def test_rows_outside_the_memory():
-    """The first such input ends the inputs. What comes before is stored."""
+    """The first such input ends the inputs. Elements before it are stored."""
     last = SIZE // 4 - 1 - OFFSETS
     for keys, result, error in (([0, 1, last, 0], 4, SIZE), ([last + 1, 0], 0, SIZE),
                                 ([0, -OFFSETS - 1], 2, -4)):

@@ -12,7 +12,7 @@ from hw.isa import MemoryMap
 from hw.scu.registers import ScuCompare, ScuRegister
 from sw.errors import RunError
 from sw.golden.machine import FunctionalMachine
-from sw.runtime.scu import Best, Filter, Group, Keys, Prepared, ScuOperations, Unique
+from sw.runtime.scu import Best, Filter, Group, Keys, PreparedRows, ScuOperations, Unique
 
 
 CONFIG = HardwareConfig(warps=2, threads=16, memory_bytes=1 << 16, scu=4)
@@ -122,7 +122,7 @@ def test_stream(memory):
     data, weights = memory.put([7, 8, 7, 7]), memory.put([1, 1, 1, 0])
     indexes, counts, given = memory.put([0, 2]), memory.put([2, 2]), memory.put([10, 10])
     out, costs, table = memory.room(8), memory.room(8), memory.room(128)
-    args = data, Prepared(indexes, counts, given), 2, out, costs
+    args = data, PreparedRows(indexes, counts, given), 2, out, costs
     assert memory.scu.stream_expansion(*args) == (4, 4)
     assert memory.get(out, 4) == [7, 8, 7, 7] and memory.get(costs, 4) == [10] * 4
     assert memory.scu.stream_expansion(*args, weights=weights,
