@@ -198,8 +198,8 @@ class ScuOperations:
         """The runs of :meth:`access_expansion_compaction` go to ``destination``, their costs to
         ``costs``. ``inputs`` are :class:`PreparedRows` or :class:`Keys`. The cost of each element
         is the word of its run, plus the word of ``weights`` with the element's position in
-        ``source``. With a filter as ``output``, only kept elements are stored. ``selected`` is the number of
-        elements before the filter.
+        ``source``. With a filter as ``output``, only kept elements are stored. ``selected`` is the
+        number of elements before the filter.
 
         This operation is not the paper's. Its options are ``bitmask``, ``output``, ``count`` and
         ``name``."""
