@@ -132,8 +132,8 @@ class L2Bank(wiring.Component):
         m.submodules.misses = misses = MissTable(
             mshrs=config.l2_mshrs, entries=2 * config.l2_mshrs, line_bits=line_bits,
             payload=request_shape, ahead=config.long)
-        m.submodules.replacement = replacement = Replacement(sets=sets, ways=ways,
-                                                                 passing=config.scu > 0)
+        m.submodules.replacement = replacement = Replacement(
+            sets=sets, ways=ways, passing=config.scu > 0)
 
         fetch_shape = data.StructLayout({"line": line_bits, "tag": ceil_log2(config.l2_mshrs)})
         m.submodules.fetches = fetches = fifo.SyncFIFO(width=fetch_shape.size,

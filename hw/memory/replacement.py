@@ -1,7 +1,7 @@
 """Replacement: a way that has passed, or a pseudo-random way, but not the most recently used way.
 """
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -69,12 +69,10 @@ class Replacement(wiring.Component):
         with m.If(self.touch.any()):
             m.d.sync += lfsr.eq(Cat(lfsr[1:], lfsr[0] ^ lfsr[2] ^ lfsr[3] ^ lfsr[5]))
         drawn = lfsr[:index_bits(ways)]
-        used = self.touch.any()
-        lasting = used
-        passed, is_passed = Signal(index_bits(ways)), Signal()
+        once = passed = is_passed = Const(0)
         if self._passing:
-            lasting = used & ~self.once
-            self._remember(m, passed, is_passed)
+            once = self.once
+            passed, is_passed = self._remember(m)
         invalid = lowest(m, ~self.valid, name="invalid")
         index = Signal(index_bits(ways))
         m.d.comb += [
@@ -83,20 +81,21 @@ class Replacement(wiring.Component):
             self.victim.eq(Mux(invalid.any(), invalid, 1 << Mux(is_passed, passed, index))),
             recent_write.addr.eq(self.touched_set),
             recent_write.data.eq(encode(self.touch)),
-            recent_write.en.eq(lasting),
+            recent_write.en.eq(self.touch.any() & ~once),
         ]
         return m
 
-    def _remember(self, m, passed, is_passed):
-        """The way of ``set`` that was used once, if there is one."""
+    def _remember(self, m):
+        """A way of ``set``, and whether it was used once."""
         bits = index_bits(self._ways)
         m.submodules.passing = passing = Memory(shape=bits + 1, depth=self._sets, init=[])
         write = passing.write_port()
         victims, touched = passing.read_port(domain="comb"), passing.read_port(domain="comb")
         way = encode(self.touch)
         m.d.comb += [
-            victims.addr.eq(self.set), Cat(passed, is_passed).eq(victims.data),
+            victims.addr.eq(self.set),
             touched.addr.eq(self.touched_set), write.addr.eq(self.touched_set),
             write.data.eq(Cat(way, self.once)),
             write.en.eq(self.touch.any() & (self.once | (touched.data[:bits] == way))),
         ]
+        return victims.data[:bits], victims.data[bits]
