@@ -428,9 +428,9 @@ PROPERTIES = (
         "place outside the memory on, rows are empty", "at most 7 inputs; a plain queue in the "
         "place of the fetch",
         tuple(Proof(f"width {width}", lambda width=width: RowsPromise(_config(threads=4), width),
-                    "bounded", 10, full) for width, full in ((1, False), (2, True))),
+                    "bounded", 11, full) for width, full in ((1, False), (2, True))),
         covers=("indexes of a later beat leave", "counts of a later beat leave",
-                "given of a later beat leave", "an input is wrong"), reach=14),
+                "given of a later beat leave", "an input is wrong"), reach=11),
     Property(
         "scu", "store",
         "each element is written once, with its value, in its place; of several elements for one "
