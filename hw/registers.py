@@ -13,8 +13,7 @@ from hw.stalls import L1_STALLS, SCU_STALLS, STALLS
 
 __all__ = ["Register", "Control", "Status", "CORE_COUNTERS", "GPU_COUNTERS", "COUNTERS",
            "GPU_BASE", "CORE_BASE", "CORE_STRIDE", "BLOCK_BITS", "WARP_OFFSET", "WARP_COUNTS",
-           "IMEM_BASE", "ADDRESS_BITS", "REGISTER_DOCS", "counter_address",
-           "cycles_of"]
+           "IMEM_BASE", "ADDRESS_BITS", "REGISTER_DOCS", "counter_address", "cycles_of"]
 
 
 class Register(enum.IntEnum):

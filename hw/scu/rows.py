@@ -40,8 +40,8 @@ class RowLookup(wiring.Component):
     a count of 0.
 
     Throughput: a beat of inputs in two cycles, or in three if costs are looked up, under the
-    conditions of :class:`~hw.scu.fetch.DataFetch`. Latency: a beat's rows are on offer three cycles
-    after the last of its words has left the Data Fetch.
+    conditions of :class:`~hw.scu.fetch.DataFetch`. Latency: rows are on offer six cycles after the
+    line of their words has arrived, or seven if costs are looked up.
 
     Parameters
     ----------

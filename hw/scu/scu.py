@@ -11,7 +11,7 @@ Stores write the elements and the costs that are left.
 """
 
 from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.config import HardwareConfig
@@ -38,16 +38,20 @@ from .vectors import BitVector, WordVector
 __all__ = ["Scu"]
 
 
-def _choose(m, choice, sources, sink, others=0):
-    """Connects the first of two streams if ``choice``, else the second. ``others`` is the readiness
-    of another sink of the second, which takes it if ``choice``."""
-    first, second = sources
+def _choose(m, choice, first, second, sink):
+    """Connects the first of two streams if ``choice``, else the second."""
     m.d.comb += [
         sink.valid.eq(Mux(choice, first.valid, second.valid)),
         sink.payload.eq(Mux(choice, first.payload, second.payload)),
-        first.ready.eq(sink.ready & choice),
-        second.ready.eq(Mux(choice, others, sink.ready)),
+        first.ready.eq(sink.ready & choice), second.ready.eq(sink.ready & ~choice),
     ]
+
+
+def _direct(m, choice, source, first, second):
+    """Connects a stream to the first of two sinks if ``choice``, else to the second."""
+    m.d.comb += source.ready.eq(Mux(choice, first.ready, second.ready))
+    for is_chosen, sink in ((choice, first), (~choice, second)):
+        m.d.comb += [sink.valid.eq(source.valid & is_chosen), sink.payload.eq(source.payload)]
 
 
 class Scu(wiring.Component):
@@ -283,39 +287,29 @@ class Scu(wiring.Component):
         ]
         connect(m, vectors["filter"].o, sieve.bits)
         connect(m, vectors["order"].o, result.order)
-        for source, fork, sinks in ((vectors["bitmask"].o, bits, (generator.bits, costs.bits)),
-                                    (None, counts, (generator.counts, costs.counts)),
-                                    (bounds.o, words, (fetch.i, costs.elements))):
-            if source is not None:
-                connect(m, source, fork.i)
+        connect(m, vectors["bitmask"].o, bits.i)
+        connect(m, bounds.o, words.i)
+        for fork, sinks in ((bits, (generator.bits, costs.bits)),
+                            (counts, (generator.counts, costs.counts)),
+                            (words, (fetch.i, costs.elements))):
             for branch, sink in zip(fork.o, sinks):
                 connect(m, branch, sink)
-        # INDEXES has the indexes, or the keys by which rows are looked up.
-        indexes = vectors["indexes"].o
-        m.d.comb += [rows.keys.valid.eq(indexes.valid & by_rows),
-                     rows.keys.payload.eq(indexes.payload)]
-        _choose(m, by_rows, (rows.indexes, indexes), generator.indexes, others=rows.keys.ready)
-        _choose(m, by_rows, (rows.counts, vectors["counts"].o), counts.i)
-        # The operands are the words of the inputs of STREAM, or the operands of the elements.
-        operand = vectors["operand"].o
-        m.d.comb += [
-            costs.given.valid.eq(Mux(looks, rows.given.valid, operand.valid & streams)),
-            costs.given.payload.eq(Mux(looks, rows.given.payload, operand.payload)),
-            rows.given.ready.eq(costs.given.ready),
-            operand.ready.eq(Mux(streams, costs.given.ready & ~looks, result.operands.ready)),
-            result.operands.valid.eq(Mux(streams, costs.o.valid, operand.valid)),
-            result.operands.payload.eq(Mux(streams, costs.o.payload, operand.payload)),
-            costs.o.ready.eq(result.operands.ready & streams),
-        ]
+        # INDEXES has the indexes, or the keys by which rows are looked up. OPERAND has the words of
+        # the inputs of STREAM, or the operands of the elements.
+        indexes, given, operands = (stream.Signature(data.ArrayLayout(32, width)).create(
+            path=(name,)) for name in ("given_indexes", "given_words", "given_operands"))
+        _direct(m, by_rows, vectors["indexes"].o, rows.keys, indexes)
+        _choose(m, by_rows, rows.indexes, indexes, generator.indexes)
+        _choose(m, by_rows, rows.counts, vectors["counts"].o, counts.i)
+        _direct(m, streams, vectors["operand"].o, given, operands)
+        _choose(m, looks, rows.given, given, costs.given)
+        _choose(m, streams, costs.o, operands, result.operands)
         # STREAM has no order. Its weights are read in place of the order. Rows are looked up in
         # place of the counts.
         for taken, name, block in ((streams, "order", costs), (by_rows, "counts", rows)):
-            request, answer = getattr(port, f"read_{name}"), getattr(port, f"response_{name}")
-            _choose(m, taken, (block.read, vectors[name].read), request)
-            m.d.comb += answer.ready.eq(1)
-            for is_mine, reader in ((taken, block), (~taken, vectors[name])):
-                m.d.comb += [reader.response.valid.eq(answer.valid & is_mine),
-                             reader.response.payload.eq(answer.payload)]
+            _choose(m, taken, block.read, vectors[name].read, getattr(port, f"read_{name}"))
+            _direct(m, taken, getattr(port, f"response_{name}"), block.response,
+                    vectors[name].response)
         for source, sink in ((generator.o, sieve.i), (sieve.o, packer.i), (packer.o, bounds.i),
                              (fetch.o, result.i), (result.o_costs, costs_store.i),
                              (costs_store.request, requests.i[1]),
