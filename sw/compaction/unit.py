@@ -163,11 +163,8 @@ class ScuCompaction:
         """Make the edge frontier from the prepared rows."""
         self._scu, self._layout = ScuOperations(session.compact), layout
         frontier = self._task.frontier
-        self._rows, self._given = layout.rows, self._address(GIVEN) if self.gives else None
-        if self._task.queued:
-            self._rows = self._task.input.entry_count(session, argument)
-            if not self.gives:
-                self._given = self._task.input.first_entry(session, argument)
+        self._rows = self._count(session, argument)
+        self._given = self._words_beside(session, argument)
         number = argument if frontier is None else frontier.number_of(session, argument)
         mark = self._address(ends(layout)) + 4 * (number % 2)
         self._length = (self._expand_filtered if self.filters else self._expand_all)(mark)
@@ -183,38 +180,51 @@ class ScuCompaction:
             Elements of a block of theirs.
         """
         first, *others = contract
-        inputs, rows = self._inputs(session, argument, layout)
+        self._layout = layout
+        count = self._count(session, argument)
+        rows = (self._keys if self.looks_up else self._prepared)(session, argument)
         begin = place = 0
-        pieces, kernel = self._pieces(rows), None
+        pieces, kernel = self._pieces(count), None
         for number in range(pieces):
-            end = rows * (number + 1) // pieces
+            end = count * (number + 1) // pieces
             perform = session.compact if kernel is None else functools.partial(
                 session.launch_beside, kernel, argument)
-            made = self._stream(ScuOperations(perform), layout, inputs.behind(begin), end - begin,
-                                place, self._address(ends(layout)) + 4 * (number % 3))
+            made = self._stream(ScuOperations(perform), rows.behind(begin), end - begin, place,
+                                self._address(ends(layout)) + 4 * (number % 3))
             self._length = place + made
             begin, place = end, -(-self._length // block) * block
-            kernel = others[(number - 1) % 3] if number else first
-            if number and not made:
-                kernel = None
+            # A later piece without elements needs no contraction.
+            kernel = first if number == 0 else others[(number - 1) % 3] if made else None
         if kernel is not None:
             session.launch_kernel(kernel, argument)
 
-    def _inputs(self, session, argument, layout):
-        """The inputs of STREAM, and their number."""
+    def _count(self, session, argument):
+        """The number of rows."""
         task = self._task
-        count, first = layout.rows, 0
-        if task.queued:
-            count = task.input.entry_count(session, argument)
-            first = task.input.first_entry(session, argument)
-        if self.looks_up:
-            array = task.algorithm.base_array(task)
-            rows = self._address(layout.row_array) - self._address(array)
-            looks = task.algorithm.sends
-            return Keys(first, rows, 0 if looks else first, looks), count
-        given = first if not self.gives else self._address(
-            task.algorithm.base_array(task) if self.prepares_once else GIVEN)
-        return PreparedRows(self._address(INDEXES), self._address(COUNTS), given), count
+        return task.input.entry_count(session, argument) if task.queued else self._layout.rows
+
+    def _words_beside(self, session, argument):
+        """The address of the word beside each prepared row."""
+        if not self.gives:
+            return self._task.input.first_entry(session, argument)
+        return self._address(self._base_array if self.prepares_once else GIVEN)
+
+    def _prepared(self, session, argument):
+        """The rows that the cores have prepared."""
+        return PreparedRows(self._address(INDEXES), self._address(COUNTS),
+                            self._words_beside(session, argument))
+
+    def _keys(self, session, argument):
+        """The frontier's vertices, as keys by which the unit looks up rows."""
+        first = self._task.input.first_entry(session, argument)
+        rows = self._address(self._layout.row_array) - self._address(self._base_array)
+        # A vertex is the address of its own word.
+        looks = self._task.algorithm.sends
+        return Keys(first, rows, 0 if looks else first, looks)
+
+    @property
+    def _base_array(self):
+        return self._task.algorithm.base_array(self._task)
 
     def _pieces(self, rows):
         """The number of pieces of the edge frontier."""
@@ -288,11 +298,10 @@ class ScuCompaction:
         self._fresh = False
         return table
 
-    def _stream(self, scu, layout, inputs, rows, place, mark):
-        """Make the elements of some rows at a place of the lists. Returns their number."""
-        self._layout = layout
+    def _stream(self, scu, rows, count, place, mark):
+        """Make the elements of ``count`` rows at a place of the lists. Returns their number."""
         return scu.stream_expansion(
-            self._source("neighbors"), inputs, rows,
+            self._source("neighbors"), rows, count,
             self._address(EDGES) + 4 * place, self._address(VALUES) + 4 * place,
             weights=self._source("weights") if self._weighted else 0, count=(mark, place),
             output=self._table() if self.filters else None, name="stream edges").result

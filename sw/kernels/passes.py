@@ -36,7 +36,7 @@ class Pass:
     operate : callable, optional
         ``operate(session, argument, layout, kernels)`` is the host's work in place of a kernel.
         ``kernels`` has the names of the set's kernels for the layout, by the names of their passes.
-    alone : bool
+    in_turn : bool
         Whether the host launches the kernel in its turn. If not, the work of another pass of the
         set launches it.
     """
@@ -47,4 +47,4 @@ class Pass:
     enter: Callable[[Any, Any], None] | None = None
     leads: bool = True
     operate: Callable[[Any, int, Any, Any], None] | None = None
-    alone: bool = True
+    in_turn: bool = True

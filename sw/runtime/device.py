@@ -63,7 +63,7 @@ class _Session:
                 continue
             if step.operate is not None:
                 step.operate(self, argument)
-            elif step.alone:
+            elif step.in_turn:
                 self.launch_kernel(step.name, argument)
         self.first = False
 

@@ -58,14 +58,14 @@ class TaskStep(typing.NamedTuple):
         As of :class:`~sw.kernels.passes.Pass`.
     operate : callable, optional
         ``operate(session, argument)`` is the host's work if there is no kernel.
-    alone : bool
+    in_turn : bool
         As of :class:`~sw.kernels.passes.Pass`.
     """
     name: str
     emit: typing.Callable[[VirtualAssembler], None] | None
     when: typing.Callable[[typing.Any], bool] | None = None
     operate: typing.Callable[[typing.Any, int], None] | None = None
-    alone: bool = True
+    in_turn: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -421,7 +421,7 @@ class Task:
                 def gather(assembler, entry=entry, item=item, layouts=layouts,
                            passing=others if item is passes[0] else ()):
                     self.gather(assembler, entry, variant, layouts, item, passing)
-                steps.append(TaskStep(entry, gather, item.when, alone=item.alone))
+                steps.append(TaskStep(entry, gather, item.when, in_turn=item.in_turn))
         return steps
 
     def _assemble(self):

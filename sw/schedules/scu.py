@@ -45,7 +45,10 @@ class StreamCompaction(Compact):
     def overread(self, task):
         return 0
 
-    pieces = 1
+    @property
+    def pieces(self) -> int:
+        """Most pieces of a list of edges."""
+        return 1
 
     def reserve(self, task):
         self._unit = ScuCompaction(      # now with the frontier

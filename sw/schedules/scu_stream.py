@@ -35,23 +35,24 @@ class StreamingCompaction(EnhancedStreamCompaction):
     """The unit with its streaming operation."""
     name = "scu-stream"
     streams = True
-    OPTIONS = {name: option for name, option in EnhancedStreamCompaction.OPTIONS.items()
-               if name != "grouping"} | {
+    OPTIONS = {
+        **{name: option for name, option in EnhancedStreamCompaction.OPTIONS.items()
+           if name != "grouping"},
         "rows": Choice(("unit", "cores"), None, "who looks up the rows of the frontier; left out, "
                        "the unit where it can"),
         "pieces": Integer(1, MOST_PIECES, None, "pieces of a list of edges, one of which the cores "
                           "contract while the unit makes the next; left out, by the number of "
-                          "edges")}
+                          "edges"),
+    }
 
     @property
     def pieces(self):
-        """Most pieces of a list."""
         return self.options.get("pieces") or MOST_PIECES
 
     def _edge_passes(self, task):
         kernels = _FIRST | (_LATER if self.pieces > 1 else {})
         return [Pass("expand", operate=functools.partial(self._stream, tuple(kernels))),
-                *(Pass(name, lambda k: self._list.emit(), leads=False, alone=False,
+                *(Pass(name, lambda k: self._list.emit(), leads=False, in_turn=False,
                        enter=functools.partial(self._enter_piece, words))
                   for name, words in kernels.items())]
 
