@@ -217,7 +217,8 @@ def check_counters(config: HardwareConfig, counters):
     hold(c.scu_fetches <= c.scu_reads, "scu_fetches", "scu_reads")
     hold(c.scu_elements <= c.scu_cycles * config.scu, "scu_elements", "scu_cycles")
     hold(c.scu_operations <= c.scu_cycles, "scu_operations", "scu_cycles")
-    for name in (f"scu_stall_{stage}" for stage in SCU_STALLS):
+    hold(c.scu_beside <= c.cycles, "scu_beside", "cycles")
+    for name in ("scu_beside", *(f"scu_stall_{stage}" for stage in SCU_STALLS)):
         hold(counters[name] <= c.scu_cycles, name, "scu_cycles")
     # The L2 requested every line read at the memory port; line sizes agree.
     hold(c.dram_reads <= c.l2_accesses - c.l2_hits, "dram_reads", "l2_accesses", "l2_hits")

@@ -121,16 +121,21 @@ def _kernel():
     return a.finish().words
 
 
-@pytest.mark.parametrize("name", SCUS)
-def test_kernels_and_operations(name):
+def _with_kernel(name):
+    """A machine with :func:`_kernel` and random words in its memory; its lanes; the words."""
     device = machine(name)
     device.flush(invalidate=True)
-    lanes = device.config.cores * device.config.warps * device.config.threads
     words = device.memory.view(np.uint32)
     words[:] = np.random.default_rng(4).integers(0, 1 << 32, len(words), np.uint32)
-    first, source, copied, seen = words.copy(), 0, 0x400, 0x800
     device.load_program(_kernel())
     device.clear_counters()
+    return device, device.config.cores * device.config.warps * device.config.threads, words
+
+
+@pytest.mark.parametrize("name", SCUS)
+def test_kernels_and_operations(name):
+    device, lanes, words = _with_kernel(name)
+    first, source, copied, seen = words.copy(), 0, 0x400, 0x800
     device.launch(0, BASE)          # now the L1 has the lines that the SCU is to write
     got = device.compact(data_compaction(BASE, lanes, BASE + 4 * copied))
     assert got == ScuResult(lanes, 0)
@@ -147,13 +152,8 @@ def test_kernels_and_operations(name):
 @pytest.mark.parametrize("name", SCUS)
 def test_a_launch_and_an_operation_at_once(name):
     """They take less time than one after the other. The cycles of both are counted once."""
-    device = machine(name)
-    device.flush(invalidate=True)
-    lanes = device.config.cores * device.config.warps * device.config.threads
-    words = device.memory.view(np.uint32)
-    words[:] = np.random.default_rng(4).integers(0, 1 << 32, len(words), np.uint32)
+    device, lanes, words = _with_kernel(name)
     first = words.copy()
-    device.load_program(_kernel())
     operation = data_compaction(BASE + 0x3000, 500, BASE + 0x4000)
     taken = {}
     for both in (False, True):

@@ -16,11 +16,14 @@ from tb.clocking import tick
 from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
 from tb.hw.scu.reader import ReadPort
-from tb.hw.scu.streams import BeatSink, BeatSource, Together, cut, scatter
+from tb.hw.scu.streams import BeatSink, BeatSource, Together, Transfers, cut, scatter
 from tb.streams import StreamSink, StreamSource
 
 
 WORD = 0xFFFF_FFFF
+
+#: Cycles from the line with an input's words to its row, without costs and with costs.
+LATENCY = (6, 7)
 
 
 class ForkBench(BlockBench):
@@ -191,20 +194,26 @@ async def rows(dut):
     outside the memory."""
     bench = await RowsBench.start(dut)
     rng, memory = bench.rng, bench.memory
-    top = 0x8000_0000 + bench.config.memory_bytes
-    for length in [*range(2 * bench.width + 2), 30, 60, 60, 60]:
-        looks, wrong = rng.random() < 0.5, length and rng.random() < 0.4
-        rows, costs = rng.getrandbits(32), rng.getrandbits(32)
-        costs = costs if rng.random() < 0.5 else rows + 4 * rng.randrange(9)
-        first = rng.randrange(0x8000_0000, top - 4096, 4)
+    base = 0x8000_0000
+    top = base + bench.config.memory_bytes
+    cases = [(length, rng.choice(["", "", "row", "cost"]))
+             for length in (*range(2 * bench.width + 2), 30, 60, 60)]
+    for length, wrong in [*cases, (9, ""), (9, "row"), (9, "cost"), (60, "cost")]:
+        # From a row to its cost. A cost outside the memory does not count if none is looked up.
+        apart = 4 * rng.randrange(1, 9)
+        looks = wrong == "cost" or rng.random() < 0.5
+        rows = rng.getrandbits(32)
+        costs = rows + apart & WORD if looks else rng.getrandbits(32)
+        first = rng.randrange(base, top - 4096, 4)
         places = [first + rng.choice([4 * k, rng.randrange(4000)]) for k in range(length)]
-        if (costs - rows) & WORD > 4096:
-            looks = False
         fault, end = (0, 0), length
-        if wrong:
+        if wrong and length:
             end = rng.randrange(length)
-            places[end] = rng.choice([top - 4, top, 0x8000_0000 - 4, 0x7000_0000])
-            fault = (4, top if places[end] == top - 4 else places[end])
+            places[end] = (top - max(apart, 8) if wrong == "cost" else
+                           rng.choice([top - 4, top, base - 4, 0x7000_0000]))
+            if wrong == "cost" and apart < 8:
+                costs = rows + 8 & WORD
+            fault = (4, top if wrong == "cost" or places[end] == top - 4 else places[end])
         keys = [place - rows & WORD for place in places]
         found = await bench.run(keys, rows, costs, looks)
         words = [place // 4 for place in places[:end]]
@@ -217,6 +226,27 @@ async def rows(dut):
             assert found["given"][:end] == [
                 memory.word((key + costs & WORD) // 4) for key in keys[:end]]
         assert (int(dut.rows__fault.value) & 7, int(dut.rows__fault.value) >> 3) == fault
+
+
+@cocotb.test()
+async def rows_rate(dut):
+    """With a memory that is always ready: the cycles of a beat of rows, without and with costs, and
+    the cycles from a line to its row."""
+    bench = await RowsBench.start(dut)
+    bench.memory.shake = lambda: None
+    width, beats, base = bench.width, 60, 0x8000_0000
+    for looks in (0, 1):
+        seen = Transfers(dut, "rows__counts", "rows__response")
+        keys = [base + 4 * k for k in range(width * beats)]
+        bench.rng.choice = lambda values: values[0]         # sources and sinks without a pause
+        await bench.run(keys, 0, 4, looks)
+        cycles = seen.rows__counts
+        assert len(cycles) == beats
+        # After the first beats, which wait for the memory.
+        rate = (cycles[-1] - cycles[10]) / (beats - 11)
+        assert rate <= (2 + looks) * 1.05, rate
+        await bench.run([base], 0, 4, looks)
+        assert seen.rows__counts[-1] - seen.rows__response[-1] == LATENCY[looks]
 
 
 @pytest.mark.parametrize("width", [1, 4])
