@@ -63,6 +63,8 @@ LAYERS = {
     # It counts the instructions that the machine without RTL executes.
     "sw.reproduce.grassembler.operations": ("hw", "sw.benchmarks", "sw.golden.machine",
                                             "sw.kernels", "sw.reproduce", "sw.runtime"),
+    # It synthesizes cores.
+    "sw.reproduce.sparseweaver.area": ("hw", "sim", "sw.reproduce", "synth"),
     "sw.tune": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats", "sw.schedules",
                 "sw.algorithms", "sw.runtime", "sw.benchmarks"),
     "sw.figures": ("hw", "sim", *BELOW, "sw.benchmarks", "sw.reproduce.outcome",

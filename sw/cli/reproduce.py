@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from hw.config import PRESETS
 from sw.errors import UserError
 from sw.installation import PROGRAM, need
 
@@ -32,7 +33,8 @@ def register(app):
 
 def _reproduce(
         paper: Annotated[str, typer.Argument(
-            metavar="PAPER", help="Paper: cr2, grassembler or scu.", show_default=False)],
+            metavar="PAPER", help="Paper: cr2, grassembler, scu or sparseweaver.",
+            show_default=False)],
         figures: Annotated[list[str] | None, typer.Argument(
             metavar="[FIGURE]...", help="Figures and tables of the paper; all if left out.",
             show_default=False)] = None,
@@ -52,7 +54,10 @@ def _reproduce(
         repeat: Annotated[int, typer.Option(
             "--repeat", metavar="N", min=1, help="Build each format N times and take the median "
             "time.")] = 5,
-        preset: options.Preset = "default",
+        preset: Annotated[str | None, typer.Option(
+            "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",
+            rich_help_panel="Hardware",
+            show_default="default; sparseweaver with --large: paper")] = None,
         set_: options.Set = None,
         dram: options.Dram = None,
         jobs: options.Jobs = os.cpu_count() or 1,
@@ -78,7 +83,8 @@ def _reproduce(
     if list_:
         _list(known, chosen)
         return 0
-    config, memory = options.hardware(preset, set_), options.memory(dram)
+    config = options.hardware(preset or (known.large if large else "default"), set_)
+    memory = options.memory(dram)
     real = {}
     if largest is not None and folder is None:
         raise UserError("--largest limits the graphs of --folder: give --folder as well")
@@ -136,7 +142,7 @@ def _folder(path):
 
 def _given(**values):
     """The options that are not as they are by default, as they are given on a command line."""
-    default = {"large": False, "folder": None, "largest": None, "repeat": 5, "preset": "default",
+    default = {"large": False, "folder": None, "largest": None, "repeat": 5, "preset": None,
                "set": None, "dram": None}
     words = []
     for name, value in values.items():

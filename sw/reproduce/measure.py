@@ -1,6 +1,6 @@
-"""Measurements on the host alone: bytes and build times of storage formats.
+"""Measurements on the host alone: bytes and build times of storage formats, turns of warps.
 
-Both have the interface of :class:`sw.benchmarks.batch.Case`. Weights of edges are left out, as
+All have the interface of :class:`sw.benchmarks.batch.Case`. Weights of edges are left out, as
 in the papers: they take the same 4 bytes per edge in every format without padding.
 """
 
@@ -8,15 +8,17 @@ import abc
 import dataclasses
 import json
 
+import numpy as np
+
 from sw.errors import UserError
 
 
-__all__ = ["BuildTime", "Stored"]
+__all__ = ["BuildTime", "OnHost", "Stored", "WarpIterations"]
 
 
 @dataclasses.dataclass(frozen=True)
-class _OnHost(abc.ABC):
-    """Base of both: a case that needs no machine."""
+class OnHost(abc.ABC):
+    """Base of all: a case that needs no machine."""
     graph: str
     undirected: bool
 
@@ -47,7 +49,7 @@ class _OnHost(abc.ABC):
 
 
 @dataclasses.dataclass(frozen=True)
-class Stored(_OnHost):
+class Stored(OnHost):
     """The memory that a graph takes in a storage format.
 
     The record has ``bytes``; ``scratch``, bytes that a super-step needs beside them; ``options``;
@@ -73,7 +75,7 @@ class Stored(_OnHost):
 
 
 @dataclasses.dataclass(frozen=True)
-class BuildTime(_OnHost):
+class BuildTime(OnHost):
     """Build times of several formats, which take turns in one process.
 
     The record has ``seconds`` of each build, by format. Only their ratios have a meaning. Measure
@@ -89,3 +91,28 @@ class BuildTime(_OnHost):
         from sw.benchmarks.formats import build_seconds
         build_seconds(graph, self.formats, self.direction, 1)      # fetches code and memory
         return {"seconds": build_seconds(graph, self.formats, self.direction, self.repeat)}
+
+
+@dataclasses.dataclass(frozen=True)
+class WarpIterations(OnHost):
+    """The turns that warps take to go through all in-arcs, counted from the degrees.
+
+    The record has ``iterations`` by schedule. Vertex mapping takes as many as the largest vertex of
+    a warp has arcs. Warp mapping shares out the arcs of a warp's vertices among the warp's lanes.
+    Edge mapping shares out all arcs.
+
+    Parameters
+    ----------
+    lanes : int
+        Lanes of a warp.
+    """
+    lanes: int
+
+    def measure(self, graph):
+        degrees = np.asarray(graph.in_degrees)
+        rows = np.zeros(-(-max(1, len(degrees)) // self.lanes) * self.lanes, np.int64)
+        rows[:len(degrees)] = degrees
+        rows = rows.reshape(-1, self.lanes)
+        return {"iterations": {"vm": int(rows.max(axis=1).sum()),
+                               "wm": int((-(-rows.sum(axis=1) // self.lanes)).sum()),
+                               "em": -(-int(degrees.sum()) // self.lanes)}}

@@ -104,11 +104,14 @@ class Paper:
         The paper's title, and where it appeared.
     figures : tuple of Figure
         The figures in the order of the paper.
+    large : str
+        The preset of runs with ``--large``, if the user gives none.
     """
     paper = None
     title = None
     source = None
     figures = ()
+    large = "default"
 
     @classmethod
     def find(cls, name):

@@ -102,6 +102,17 @@ _TUNED_LARGE = (
     GraphChoice("road", "road:side=64,seed=1", undirected=False),
 )
 
+
+def _power_law(vertices, edges):
+    return GraphChoice(f"{vertices:,}", f"powerlaw:vertices={vertices},edges={edges},seed=1")
+
+
+#: Graphs of as many arcs on more and more vertices: those of SparseWeaver's figure 4.11, and a
+#: thirty-second part of them.
+_VERTICES, _EDGES = (10_000, 12_000, 16_000, 20_000, 40_000, 80_000), 1_900_000
+_SKEWED = tuple(_power_law(vertices // 32, _EDGES // 64) for vertices in _VERTICES)
+_SKEWED_LARGE = tuple(_power_law(vertices, _EDGES // 2) for vertices in _VERTICES)
+
 #: Graphs for measurements on the host alone. The vertices are several clusters of 2^16.
 _STORED = (
     GraphChoice("rmat", "rmat:scale=17,degree=8,seed=1"),
@@ -137,7 +148,8 @@ def choices(large, simulated=(), stored=()):
     Returns
     -------
     dict
-        ``simulated``, ``wide``, ``brief``, ``tuned`` and ``stored`` of :class:`Setting`.
+        ``simulated``, ``wide``, ``brief``, ``tuned``, ``skewed`` and ``stored`` of
+        :class:`Setting`.
     """
     def real(graphs):
         return tuple(GraphChoice(each.name, each.path, undirected=each.undirected,
@@ -147,6 +159,7 @@ def choices(large, simulated=(), stored=()):
             "wide": (_WIDE_LARGE if large else _WIDE) + real(simulated),
             "brief": (_BRIEF_LARGE if large else _BRIEF) + real(simulated),
             "tuned": (_TUNED_LARGE if large else _TUNED) + real(simulated),
+            "skewed": _SKEWED_LARGE if large else _SKEWED,
             "stored": (_STORED_LARGE if large else _STORED) + real(stored)}
 
 
@@ -174,6 +187,8 @@ class Setting:
         Graphs for many runs of each.
     tuned : tuple of GraphChoice
         Graphs for hundreds of plans of each algorithm.
+    skewed : tuple of GraphChoice
+        Graphs of as many arcs on more and more vertices.
     """
     config: HardwareConfig
     dram: DramConfig
@@ -183,6 +198,7 @@ class Setting:
     repeat: int = 5
     brief: tuple = ()
     tuned: tuple = ()
+    skewed: tuple = ()
 
     @property
     def warp_bits(self) -> int:

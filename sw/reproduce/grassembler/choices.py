@@ -1,4 +1,4 @@
-"""Cycles of one choice beside another: figures 2.3, 2.9b, 2.10 and 4.10."""
+"""Cycles of one choice beside another: figures 2.3, 2.9b and 2.10."""
 
 from sw.benchmarks.schedules import DIRECTIONS
 
@@ -10,7 +10,7 @@ from . import published
 from .space import tried
 
 
-__all__ = ["PageRankPlans", "Formats", "Shards", "Software"]
+__all__ = ["PageRankPlans", "Formats", "Shards"]
 
 
 class Formats(Figure):
@@ -155,51 +155,3 @@ class Shards(Figure):
                 for algorithm in self._algorithms for choice in setting.wide),
                 {f"over {name}": tuple(values) for name, values in series.items()},
                 reference=1.0),), comparisons=tuple(comparisons), data=data)
-
-
-class Software(Figure):
-    """Figure 4.10."""
-    name = "fig4.10"
-    title = "the schedules in software, and the Weaver, over vm"
-    source = "figure 4.10, section 4.6.1"
-    method = ("Each algorithm in its own direction, with CSR. The paper has seven graphs on six "
-              "cores of 32 warps of 32 lanes. PageRank makes one iteration. Means are geometric.")
-    _schedules = ("vm", "em", "wm", "cm", "weaver")
-
-    def _runs(self, choice, algorithm):
-        return {schedule: run(choice, algorithm, DIRECTIONS[algorithm][0], schedule, "csr")
-                for schedule in self._schedules}
-
-    def cases(self, setting):
-        return [case for algorithm in published.ALGORITHMS for choice in setting.brief
-                for case in self._runs(choice, algorithm).values()]
-
-    def outcome(self, setting, results):
-        tables, plots, comparisons, data, every = [], [], [], {}, {"vm": [], "em": []}
-        for algorithm, short in published.ALGORITHMS.items():
-            cycles = {choice.label: {schedule: results.cycles(case) for schedule, case in
-                                     self._runs(choice, algorithm).items()}
-                      for choice in setting.brief}
-            gains = {schedule: [ratio(found["vm"], found[schedule]) for found in cycles.values()]
-                     for schedule in self._schedules}
-            means = {schedule: mean(setting.brief, values) for schedule, values in gains.items()}
-            tables.append(Table(f"{short}: cycles", ("graph", *self._schedules), (
-                *((label, *map(number, found.values())) for label, found in cycles.items()),
-                ("mean speedup over vm", *map(times, means.values())))))
-            plots.append(Plot(short, "speedup over vm", (*cycles, "mean"), {
-                schedule: (*gains[schedule], means[schedule])
-                for schedule in self._schedules[1:]}, reference=1.0,
-                paper={"paper's Weaver": published.WEAVER_OVER["vm", algorithm]}))
-            for other, values in every.items():
-                values += [ratio(found[other], found["weaver"]) for found in cycles.values()]
-            comparisons.append(Comparison(
-                f"{short}: the Weaver over vm", times(published.WEAVER_OVER["vm", algorithm]),
-                times(means["weaver"])))
-            comparisons += [Comparison(f"{short}: {schedule} over vm", "-", times(means[schedule]))
-                            for schedule in self._schedules[1:-1]]
-            data[algorithm] = {"cycles": cycles, "means": means}
-        graphs = setting.brief * len(published.ALGORITHMS)
-        comparisons += [Comparison(f"all four: the Weaver over {other}",
-                                   times(published.WEAVER_OVER[other, None]),
-                                   times(mean(graphs, values))) for other, values in every.items()]
-        return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data)

@@ -7,8 +7,8 @@ import dataclasses
 
 
 __all__ = ["ALGORITHMS", "AXES", "BEST", "BLOCKED_GAP", "LINES", "OVER", "PAIRS", "PRODUCT",
-           "SECOND", "SECOND_FORMAT", "SECOND_MOST", "SPACES", "TUNING_MINUTES", "WEAVER_OVER",
-           "WORST", "WORST_RANGE", "FrameworkSpace"]
+           "SECOND", "SECOND_FORMAT", "SECOND_MOST", "SPACES", "TUNING_MINUTES", "WORST",
+           "WORST_RANGE", "FrameworkSpace"]
 
 
 #: The paper's four algorithms, by their names here.
@@ -111,7 +111,3 @@ LINES = {
 
 #: Section 2.5.6: time of the worst option of figure 2.10 over that of the best; both have blocks.
 BLOCKED_GAP = 4.7
-
-#: Section 4.6.1: speedups of SparseWeaver over VM and EM, and over VM by algorithm.
-WEAVER_OVER = {("vm", None): 2.36, ("em", None): 2.63, ("vm", "bfs"): 2.73, ("vm", "sssp"): 2.64,
-               ("vm", "pagerank"): 2.71, ("vm", "cc"): 1.60}

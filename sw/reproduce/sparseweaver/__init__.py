@@ -1,0 +1,35 @@
+"""SparseWeaver: chapter 4 of the thesis, on this hardware.
+
+====================  =============================================================================
+:mod:`.published`     the numbers of the chapter
+:mod:`.runs`          the Weavers, the schedules in software, and their runs
+:mod:`.software`      the schedules in software: figures 4.2a, 4.3 and 4.4
+:mod:`.speed`         the Weaver against software: figure 4.10, table 4.5
+:mod:`.sensitivity`   skewness, memory and caches: figures 4.11 to 4.14
+:mod:`.area`          the area of a core: table 4.4
+:mod:`.phases`        phases of the gather kernel: figure 4.17
+====================  =============================================================================
+
+Figures 4.15, 4.18 and 4.19 need units that are not built: tables with a latency, EGHW, and GCN.
+"""
+
+from ..paper import Paper
+from .area import AreaOverhead
+from .phases import Phases
+from .sensitivity import CacheLevels, CacheSizes, Frequencies, Skewness
+from .software import BestSoftware, Iterations, Stalls
+from .speed import ByGraph, Speedups
+
+
+__all__ = ["SparseWeaverPaper"]
+
+
+class SparseWeaverPaper(Paper):
+    """The thesis's chapter on SparseWeaver."""
+    paper = "sparseweaver"
+    title = "SparseWeaver: a unit of the core that hands out edges"
+    source = ("S. Jeong: Decoupling Scheduling and Storage Formats for Balanced Graph Processing "
+              "on a GPU. Dissertation, Yonsei University, 2024; chapter 4")
+    large = "paper"
+    figures = (Iterations(), BestSoftware(), Stalls(), Speedups(), Skewness(), Frequencies(),
+               CacheLevels(), CacheSizes(), AreaOverhead(), Phases(), ByGraph())
