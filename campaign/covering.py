@@ -40,7 +40,7 @@ _ORDER = {
     "scu_hash_bytes": (18 << 10, 2 << 10, 6 << 10),
     "pipeline": ("short", "long"),
     "trace": (True, True, True, True, True, True, False),
-    "gather": ("fsm", "fsm", "stream", "fsm", "none"),
+    "gather": ("fsm", "scan", "stream", "fsm", "none"),
     "weaver_entries": ("0", "all warps", "one warp", "all but one"),
 }
 

@@ -49,6 +49,7 @@ CONFIGS = {
     "bare": _TINY.replace(name="bare", gather="none", divider="none", counters=False,
                           l1_ways=1, l2_bytes=1 << 9, l2_ways=1, barriers=2),
     "long": _TINY.replace(name="long", warps=4, l1_banks=2, pipeline="long", atomic_words="line"),
+    "scan": _TINY.replace(name="scan", warps=4, gather="scan", weaver_entries=12),
     "stream": _TINY.replace(name="stream", warps=4, gather="stream", weaver_entries=12,
                             imem_bytes=1 << 14),
 }

@@ -42,6 +42,7 @@ from hw.sdram.controller import SdramController
 from hw.sdram.timing import SLOWEST
 from hw.util import StreamBuffer, StreamRegister
 from hw.gather.fsm import Weaver
+from hw.gather.scan import ScanWeaver
 from hw.gather.stream import StreamWeaver
 
 
@@ -164,6 +165,18 @@ def _shapes(harness, shapes, *, full=(), mode="induction", depth=1):
 
 #: A chip that is ready very soon, so that a proof needs few cycles.
 _QUICK = SLOWEST.replace(power_up=20, rfc=20, rp=20, rcd=20)
+
+#: Events of the Weavers with rounds.
+_ROUNDS = ("an answer has edges of two entries", "an entry is given out in several answers",
+           "an EID is reported", "a DEC gets its EIDs while another warp waits",
+           "an entry is skipped", "two warps wait, and no work is left")
+
+#: The Weaver that scans a row a step.
+_SCAN_PROOFS = tuple(
+    Proof(shape, lambda fields=fields: WeaverPromise(_config(gather="scan", **fields)), "bounded",
+          depth)
+    for shape, fields, depth in (
+        ("2 warps x 1 lane", {"threads": 1}, 10), ("2 warps x 2 lanes", {}, 9)))
 
 #: The Weaver without rounds. It takes 4 cycles from a registration to the first work.
 _STREAM_PROOFS = tuple(
@@ -331,11 +344,15 @@ PROPERTIES = (
             "2 warps x 1 lane": {"threads": 1}, "2 warps x 2 lanes": {},
             "4 warps x 2 lanes": {"warps": 4}, "2 warps x 4 lanes": {"threads": 4}},
             full=("4 warps x 2 lanes", "2 warps x 4 lanes")),
-        covers=("an answer has edges of two entries", "an entry is given out in several answers",
-                "an EID is reported", "a DEC gets its EIDs while another warp waits",
-                "an entry is skipped", "two warps wait, and no work is left"),
-        covered="2 warps x 2 lanes", reach=14),
+        covers=_ROUNDS, covered="2 warps x 2 lanes", reach=14),
     *_streams("weaver", lambda: Weaver(_config()), "2 warps x 2 lanes"),
+    Property(
+        "scan_weaver", "distribution",
+        "as for weaver; all assertions inside hold: an entry that was divided is the first of the "
+        "window, and only one entry of a work goes on",
+        "as for weaver",
+        _SCAN_PROOFS, covers=_ROUNDS, covered="2 warps x 2 lanes", reach=8),
+    *_streams("scan_weaver", lambda: ScanWeaver(_config(gather="scan")), "2 warps x 2 lanes"),
     Property(
         "stream_weaver", "distribution",
         "every registered edge is given out once, in order, with its vertex, and none to a warp "

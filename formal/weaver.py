@@ -1,4 +1,4 @@
-"""The promise of the Weaver as assertions: every registered edge once, in order.
+"""The promise of the Weavers with rounds as assertions: every registered edge once, in order.
 
 The harness holds a Weaver and a model of the edges that are left. The requests and the readiness
 for responses are free. The harness assumes three things: a warp waits for its answer; no entry is
@@ -16,9 +16,9 @@ from amaranth.utils import ceil_log2
 
 from formal.peek import Peek
 from formal.streams import hold
+from hw.gather import variants
 from hw.operations import GatherOp
 from hw.gather.interface import request_layout, response_layout, warp_shape
-from hw.gather.fsm import Weaver
 
 
 __all__ = ["NONE", "DEGREE_BITS", "Model", "WeaverPromise"]
@@ -104,7 +104,7 @@ class WeaverPromise(wiring.Component):
     Parameters
     ----------
     config : HardwareConfig
-        A small shape.
+        A small shape; ``gather`` is ``"fsm"`` or ``"scan"``.
     invariants : callable, optional
         Adds the invariants that make the assertions inductive. Called with the module, the
         configuration, the model, the signal that counts the cycles of waiting, and a ``Peek`` of
@@ -119,7 +119,8 @@ class WeaverPromise(wiring.Component):
         self._config = config
         self._invariants = invariants
         entries = config.weaver_table_entries
-        self.longest_wait = 3 * entries + 2 * (entries // config.threads) + 4
+        rows = entries // config.threads
+        self.longest_wait = 3 * entries + 2 * rows + 4 if config.gather == "fsm" else rows + 3
         super().__init__({
             "request": In(stream.Signature(request_layout(config))),
             "response": Out(stream.Signature(response_layout(config))),
@@ -127,7 +128,7 @@ class WeaverPromise(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        dut = Weaver(self._config)
+        dut = variants.component(self._config)
         connect(m, flipped(self.request), dut.request)
         connect(m, dut.response, flipped(self.response))
         m.d.comb += [dut.reset.eq(0), Assume(~ResetSignal())]

@@ -72,7 +72,7 @@ LEGAL = {
     "l2_mshrs": _powers(2, 64),
     "barriers": _powers(1, 32),
     "memory_bytes": _powers(1 << 16, 1 << 31),
-    "gather": _one_of("none", "fsm", "stream"),
+    "gather": _one_of("none", "fsm", "scan", "stream"),
     "scu": Legal((0, 1, 4), "0, 1 or 4"),
     "scu_vector_bytes": Legal((2 << 10, 5 << 10), "2048 or 5120"),
     "scu_request_bytes": Legal((2 << 10, 10 << 10, 38 << 10), "2048, 10240 or 38912"),
@@ -136,7 +136,8 @@ class HardwareConfig:
         Mapped global memory, in bytes.
     gather : str
         The unit that hands out edges. ``"fsm"``: the Weaver, the state machine of the SparseWeaver
-        paper; ``"stream"``: a Weaver without rounds; ``"none"``: no such unit.
+        paper; ``"scan"``: the same with a row a step; ``"stream"``: a Weaver without rounds;
+        ``"none"``: no such unit.
     weaver_entries : int
         Entries of the Weaver's sparse table; 0 means one entry per warp and lane. Warps from
         ``weaver_entries // threads`` on cannot register.

@@ -265,7 +265,7 @@ def _table():
     def csr(name, format, op, funct3, reads, doc):
         return Instruction(name, format, Unit.ALU, op, SYSTEM, funct3, None, reads, True, doc=doc)
 
-    def gather(name, format, op, funct3, funct7, reads, doc, *, variants=("fsm", "stream"),
+    def gather(name, format, op, funct3, funct7, reads, doc, *, variants=("fsm", "scan", "stream"),
                **fields):
         opcode = CUSTOM_1 if format is Format.R4 else CUSTOM_0
         return Instruction(name, format, Unit.GATHER, op, opcode, funct3, funct7, reads,

@@ -4,6 +4,7 @@ from amaranth.lib import wiring
 
 from hw.config import ConfigError, HardwareConfig
 from hw.gather.fsm import Weaver
+from hw.gather.scan import ScanWeaver
 from hw.gather.stream import StreamWeaver
 
 
@@ -12,7 +13,7 @@ __all__ = ["VARIANTS", "component"]
 
 #: {value of ``HardwareConfig.gather``: class of the unit}. A class takes the configuration, and has
 #: the members of :func:`hw.gather.interface.unit_signature`.
-VARIANTS = {"fsm": Weaver, "stream": StreamWeaver}
+VARIANTS = {"fsm": Weaver, "scan": ScanWeaver, "stream": StreamWeaver}
 
 
 def component(config: HardwareConfig) -> wiring.Component:

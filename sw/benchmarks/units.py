@@ -29,7 +29,7 @@ SOFTWARE = ("vm", "vwc", "em", "wm", "cm", "strict", "twc", "twce", "etwc")
 
 #: The units by name. Units that hand out edges are values of ``HardwareConfig.gather``.
 SCU = "scu"
-UNITS = ("fsm", "stream", SCU)
+UNITS = ("fsm", "scan", "stream", SCU)
 
 #: Compaction by the cores, and the schedules of the SCU.
 _COMPACT = "compact"

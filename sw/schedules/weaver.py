@@ -4,10 +4,10 @@ A lane registers a vertex of the frontier. Then warps request works from the Wea
 many edges as there are lanes, of any number of vertices, in the order of the vertices. So the loads
 of the edges are coalesced, and no lane is idle.
 
-*With rounds* (``gather = "fsm"``) every lane registers one vertex a round. A barrier follows,
-because the table has to be complete before the first request. Another barrier precedes the next
-registration. Without it, a warp that has not yet read the end of this round's work would get new
-work.
+*With rounds* (``gather = "fsm"`` or ``"scan"``) every lane registers one vertex a round. A barrier
+follows, because the table has to be complete before the first request. Another barrier precedes the
+next registration. Without it, a warp that has not yet read the end of this round's work would get
+new work.
 
 *Without rounds* (``gather = "stream"``) the first warps, the *registrars*, register rows whenever
 the unit asks for some. The other warps only take work, so an answer without work is rare for them.
@@ -131,7 +131,7 @@ class WeaverSchedule(Schedule):
     def check_config(self, config):
         if config.gather == "none":
             raise self.refuse(f"needs a Weaver, which configuration {config.name!r} does not have "
-                             "(gather = 'none'); gather = 'fsm' or 'stream' has one")
+                             "(gather = 'none'); gather = 'fsm', 'scan' or 'stream' has one")
         for option in ("registrars", "rows"):
             if self.options[option] and config.gather != "stream":
                 raise self.refuse(f"with the option {option} needs a Weaver without rounds, which "

@@ -26,7 +26,7 @@ from tb import runner
 from tb.clocking import start, tick
 from tb.hw.scu.configs import scu_config
 from tb.hw.gather import test_fsm as directed
-from tb.hw.gather import test_fsm_random as at_random
+from tb.hw.gather import test_rounds_random as at_random
 from tb.synth.gates import netlist
 
 

@@ -19,6 +19,7 @@ _SIMULATOR = "tb/sw/golden/test_simulator.py::"
 _ERRORS = "tb/sw/golden/test_simulator_errors.py::"
 _SCU = "tb/sw/golden/test_scu.py::"
 _WEAVER = "tb/sw/golden/gather/test_fsm.py::"
+_SCAN = "tb/sw/golden/gather/test_scan.py::"
 
 
 MUTANTS = (
@@ -138,6 +139,19 @@ MUTANTS = (
            "sw/golden/gather/fsm.py", "WeaverModel.decode",
            "self._dense[warp] << np.uint32(2)", "self._dense[warp]",
            (f"{_WEAVER}test_decode_gives_four_times_the_positions",)),
+    Mutant("golden-scan-takes-rows-before-it-is-asked",
+           "sw/golden/gather/scan.py", "ScanModel._settle",
+           "self._started and len(self._window) < 2 and self._valid.any()",
+           "len(self._window) < 2 and self._valid.any()",
+           (f"{_SCAN}test_rounds",)),
+    Mutant("golden-scan-looks-at-one-row",
+           "sw/golden/gather/scan.py", "ScanModel._settle",
+           "len(self._window) < 2", "len(self._window) < 1",
+           (f"{_SCAN}test_a_window_of_two_rows",)),
+    Mutant("golden-scan-skips-what-nobody-has-seen",
+           "sw/golden/gather/scan.py", "ScanModel.skip",
+           "self._divided and np.any(vids == self._window[0][0][0])",
+           "self._window and np.any(vids == self._window[0][0][0])", (f"{_SCAN}test_skip",)),
     Mutant("golden-stream-ends-while-a-warp-is-open",
            "sw/golden/gather/stream.py", "StreamModel._hand_out",
            "self._open or self._table or self._row or self._current",

@@ -8,7 +8,10 @@ __all__ = ["MUTANTS"]
 
 _WEAVER = ("tb/hw/gather/test_fsm.py::test_weaver[icarus-full]",)
 _WEAVER_MORE = ("tb/hw/gather/test_fsm.py::test_weaver[icarus-more_warps]",)
-_WEAVER_RANDOM = ("tb/hw/gather/test_fsm_random.py::test_weaver[icarus-tiny]",)
+_WEAVER_RANDOM = ("tb/hw/gather/test_rounds_random.py::test_weaver[icarus-tiny-fsm]",)
+_SCAN = ("tb/hw/gather/test_scan.py::test_scan[icarus-full]",)
+_SCAN_CYCLES = ("tb/hw/gather/test_scan.py::test_scan[icarus-many_warps]",)
+_SCAN_RANDOM = ("tb/hw/gather/test_rounds_random.py::test_weaver[icarus-tiny-scan]",)
 _STREAM = ("tb/hw/gather/test_stream_random.py::test_stream[icarus-tiny]",)
 _STREAM_SEED = ("tb/hw/gather/test_stream_random.py::test_seeds[icarus-2]",)
 _STREAM_CYCLES = ("tb/hw/gather/test_stream.py::test_stream[icarus-full]",)
@@ -71,6 +74,43 @@ MUTANTS = (
            "Mux(kept, self.mask, (1 << self._threads) - 1)", "(1 << self._threads) - 1",
            _WEAVER_RANDOM),
 
+    Mutant("scan-skip-ends-another-vertex",
+           "hw/gather/scan.py", "ScanWeaver._fill",
+           "name == vid", "Const(1)", _SCAN),
+    Mutant("scan-skip-ends-an-entry-that-nobody-has-seen",
+           "hw/gather/scan.py", "ScanWeaver._fill",
+           "skips & partial & (request.mask & Cat(\n"
+           "                name == vid for name in request.vid)).any()",
+           "skips & (request.mask & Cat(name == vid for name in request.vid)).any()", _SCAN),
+    Mutant("scan-hands-out-the-rest-as-a-whole",
+           "hw/gather/scan.py", "ScanWeaver._fill",
+           "degree.eq(Mux(is_rest[number], rest.degree, entry.degree))",
+           "degree.eq(entry.degree)", _SCAN),
+    Mutant("scan-positions-begin-again",
+           "hw/gather/scan.py", "ScanWeaver._fill",
+           "loc.eq(Mux(is_rest[number], rest.loc, entry.loc))", "loc.eq(entry.loc)", _SCAN),
+    Mutant("scan-takes-a-row-only-when-both-are-used-up",
+           "hw/gather/scan.py", "ScanWeaver._fill",
+           "moves | ~left[threads:].any()", "~left.any()", _SCAN_CYCLES),
+    Mutant("scan-takes-rows-before-it-is-asked",
+           "hw/gather/scan.py", "ScanWeaver._fill",
+           "(started | fill) & store.registered.any()", "store.registered.any()", _SCAN_RANDOM),
+    Mutant("scan-never-stops-taking-rows",
+           "hw/gather/scan.py", "ScanWeaver._fill",
+           "started.eq((started | fill) & ~dry)", "started.eq(started | fill)", _SCAN_RANDOM),
+    Mutant("scan-offers-what-more-rows-could-fill",
+           "hw/gather/scan.py", "ScanWeaver._fill",
+           "sealed.eq(full | dry)", "sealed.eq(full | ~stays.any())", _SCAN_CYCLES),
+    Mutant("scan-fills-one-work-in-two-cycles",
+           "hw/gather/scan.py", "ScanWeaver.elaborate",
+           "Mux(sealed, leaves & (pending.level > 1), pending.r_rdy)", "~sealed & pending.r_rdy",
+           _SCAN_CYCLES),
+    Mutant("scan-replaces-eids-on-offer",
+           "hw/gather/scan.py", "ScanWeaver._answer",
+           "sealed & ~second & ~held", "sealed & ~second", _SCAN),
+    Mutant("scan-dec-gives-positions-for-addresses",
+           "hw/gather/scan.py", "ScanWeaver._answer",
+           "Mux(second, (eid << 2)[:32], eid)", "eid", _SCAN),
     Mutant("weaver-registers-in-the-warps-own-row",
            "hw/gather/fsm.py", "Weaver.elaborate",
            "request.warp + request.rd", "request.warp", _WEAVER_RANDOM),

@@ -2,6 +2,7 @@
 
 from hw.config import HardwareConfig
 from sw.golden.gather.fsm import WeaverModel
+from sw.golden.gather.scan import ScanModel
 from sw.golden.gather.stream import StreamModel
 
 
@@ -11,6 +12,7 @@ __all__ = ["MODELS", "model"]
 #: {value of ``HardwareConfig.gather``: function from configuration to model}.
 MODELS = {
     "fsm": lambda config: WeaverModel(config.warps, config.threads, config.weaver_table_entries),
+    "scan": lambda config: ScanModel(config.warps, config.threads, config.weaver_table_entries),
     "stream": lambda config: StreamModel(config.warps, config.threads,
                                          config.weaver_table_entries),
 }

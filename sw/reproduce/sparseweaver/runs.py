@@ -10,7 +10,7 @@ __all__ = ["PLAIN", "SOFTWARE", "WEAVERS", "PhasedRun", "contenders", "run", "wh
 
 #: The Weavers: their names in tables, and the values of ``HardwareConfig.gather``. The first is the
 #: paper's.
-WEAVERS = {"weaver (fsm)": "fsm", "weaver (stream)": "stream"}
+WEAVERS = {"weaver (fsm)": "fsm", "weaver (scan)": "scan", "weaver (stream)": "stream"}
 
 #: Vertex mapping in the plain loop of the paper, one edge a turn.
 PLAIN = "vm:unroll=1"

@@ -1,4 +1,4 @@
-"""Plays the core of a Weaver, and compares the Weaver's answers with the golden model."""
+"""Plays the core of a Weaver with rounds, and compares its answers with the golden model."""
 
 import collections
 
@@ -6,7 +6,7 @@ from cocotb.triggers import FallingEdge, ReadOnly
 
 from hw.operations import GatherOp
 from hw.gather.interface import event_layout, response_layout
-from sw.golden.gather.fsm import NONE, WeaverModel
+from sw.golden.gather.fsm import NONE
 from tb.hw.gather.warps import Event, Warps
 from tb.streams import unpack
 
@@ -34,7 +34,7 @@ class Core(Warps):
     """
 
     def __init__(self, dut, *, golden=True, **rates):
-        super().__init__(dut, WeaverModel, **rates)
+        super().__init__(dut, **rates)
         self.golden = golden
         self.expected = {}                   # warp -> (op, what its responses have to be)
         self.given = {}                      # warp -> values of its first response of two

@@ -4,7 +4,7 @@ from cocotb.triggers import FallingEdge, ReadOnly
 
 from hw.operations import GatherOp
 from hw.gather.interface import event_layout, response_layout
-from sw.golden.gather.stream import NONE, REGISTER, StreamModel
+from sw.golden.gather.stream import NONE, REGISTER
 from tb.hw.gather.warps import Event, Warps
 from tb.streams import unpack
 
@@ -25,7 +25,7 @@ class Core(Warps):
     """
 
     def __init__(self, dut, **rates):
-        super().__init__(dut, StreamModel, **rates)
+        super().__init__(dut, **rates)
         self.rows = self.model.rows
         self.asked = {}                  # warp -> (op, rd, rd2, mask), without its last answer
         self.first = {}                  # warp -> VIDs of the DEC whose addresses are due

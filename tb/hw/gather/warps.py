@@ -8,6 +8,7 @@ import cocotb
 from hw.config import HardwareConfig
 from hw.gather.interface import request_layout, response_layout
 from hw.operations import GatherOp
+from sw.golden.gather import variants
 from tb import runner
 from tb.clocking import start, tick
 from tb.streams import StreamSink, StreamSource
@@ -58,9 +59,7 @@ class Warps:
     Parameters
     ----------
     dut
-        The top module, a Weaver.
-    model : class
-        The golden model.
+        The top module, the unit of the configuration.
     idle, stall : float
         Probability that a cycle offers no request, or takes no response.
 
@@ -70,13 +69,13 @@ class Warps:
         All transfers.
     """
 
-    def __init__(self, dut, model, *, idle=0.0, stall=0.0):
+    def __init__(self, dut, *, idle=0.0, stall=0.0):
         self.dut = dut
         self.config = HardwareConfig(**runner.parameters()["config"])
         self.warps, self.threads = self.config.warps, self.config.threads
         self.all_lanes = (1 << self.threads) - 1
         self.rng = random.Random(cocotb.RANDOM_SEED)
-        self.model = model(self.warps, self.threads, self.config.weaver_table_entries)
+        self.model = variants.model(self.config)
         self.layout = request_layout(self.config)
         self.source = StreamSource(dut, "request", self.layout, idle=idle)
         self.sink = StreamSink(dut, "response", response_layout(self.config), stall=stall)

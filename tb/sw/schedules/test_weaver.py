@@ -53,7 +53,7 @@ def run(rng, algorithm, name, schedule, direction, **options):
     """Run on a shape that is drawn, warps in random order."""
     shape = rng.choice([(2, 4), (4, 8), (4, 1), (8, 2), (1, 32)])
     without_rounds = "registrars" in schedule or "rows" in schedule
-    units = ["stream"] if without_rounds else ["stream", "fsm"]
+    units = ["stream"] if without_rounds else ["stream", "scan", "fsm"]
     hardware = config(*shape, cores=rng.choice([1, 2]), imem_bytes=1 << 15,
                       gather=rng.choice(units))
     return check(hardware, algorithm, GRAPHS[name], schedule, direction,

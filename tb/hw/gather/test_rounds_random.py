@@ -1,11 +1,12 @@
-"""Random tests of the Weaver in many shapes, against the golden model and against its promise."""
+"""Random tests of the Weavers with rounds in many shapes, against their golden models and against
+their promise."""
 
 import cocotb
 import pytest
 
 from hw.config import HardwareConfig
 from hw.operations import GatherOp
-from hw.gather.fsm import Weaver
+from hw.gather import variants
 from tb import runner
 from tb.clocking import reset, tick
 from tb.hw.gather.driver import Core, NONE
@@ -13,6 +14,9 @@ from tb.hw.gather.warps import SHAPES, random_degree, random_distance, random_ra
 
 
 DEC_ID, DEC_LOC, DEC = GatherOp.DEC_ID, GatherOp.DEC_LOC, GatherOp.DEC
+
+#: The units with rounds.
+ROUNDS = ("fsm", "scan")
 
 
 def _register(core, rng):
@@ -177,20 +181,24 @@ async def launches_and_resets_in_flight(dut):
         assert mask == core.all_lanes and set(vids) == {NONE}
 
 
-def _run(simulator, fields, seed, **amounts):
-    runner.run_bench(Weaver(HardwareConfig(**fields)), "weaver", __name__, simulator=simulator,
-                     parameters={"config": fields, **amounts}, seed=seed)
+def _run(simulator, unit, fields, seed, **amounts):
+    fields = {"gather": unit, **fields}
+    runner.run_bench(variants.component(HardwareConfig(**fields)), unit, __name__,
+                     simulator=simulator, parameters={"config": fields, **amounts}, seed=seed)
 
 
+@pytest.mark.parametrize("unit", ROUNDS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_weaver(simulator, shape):
-    _run(simulator, SHAPES[shape], 1, rounds=30, steps=1000, resets=40)
+def test_weaver(simulator, shape, unit):
+    _run(simulator, unit, SHAPES[shape], 1, rounds=30, steps=1000, resets=40)
 
 
-def test_weaver_at_full_size(simulator):
-    _run(simulator, {"warps": 32, "threads": 32}, 1, rounds=1, steps=60, resets=2)
+@pytest.mark.parametrize("unit", ROUNDS)
+def test_weaver_at_full_size(simulator, unit):
+    _run(simulator, unit, {"warps": 32, "threads": 32}, 1, rounds=1, steps=60, resets=2)
 
 
+@pytest.mark.parametrize("unit", ROUNDS)
 @pytest.mark.parametrize("seed", [2, 3, 4])
-def test_seeds(simulator, seed):
-    _run(simulator, SHAPES["tiny"], seed, rounds=60, steps=2000, resets=100)
+def test_seeds(simulator, seed, unit):
+    _run(simulator, unit, SHAPES["tiny"], seed, rounds=60, steps=2000, resets=100)
