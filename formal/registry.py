@@ -176,7 +176,7 @@ _SCAN_PROOFS = tuple(
     Proof(shape, lambda fields=fields: WeaverPromise(_config(gather="scan", **fields)), "bounded",
           depth)
     for shape, fields, depth in (
-        ("2 warps x 1 lane", {"threads": 1}, 10), ("2 warps x 2 lanes", {}, 9)))
+        ("2 warps x 1 lane", {"threads": 1}, 9), ("2 warps x 2 lanes", {}, 8)))
 
 #: The Weaver without rounds. It takes 4 cycles from a registration to the first work.
 _STREAM_PROOFS = tuple(
