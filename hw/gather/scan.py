@@ -193,7 +193,7 @@ class ScanWeaver(wiring.Component):
         with m.If(fill):
             m.d.sync += [filled.eq(ends[-1]), sealed.eq(full | dry)]
 
-        # What is left in the window. A SKIP names the entry of which some edges were handed out.
+        # The entries that stay in the window. A SKIP names the entry that was divided.
 
         skipped = Signal()
         stays = Signal(2 * threads)

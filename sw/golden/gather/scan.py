@@ -18,8 +18,8 @@ class ScanModel(WeaverModel):
     """Table, window of two rows and dense table of one core.
 
     From the first decode request of a round until no edge is left, rows leave the table, lowest
-    first, as soon as the window has room. What was registered of them afterwards belongs to
-    a row of its own.
+    first, as soon as the window has room. Registrations of such a row that come afterwards
+    make another row.
 
     Parameters
     ----------
