@@ -38,9 +38,8 @@ class ScanWeaver(wiring.Component):
     Rows are taken, lowest first, from the first DEC_ID of a round until no edge is left.
 
     Timing
-        A request is accepted at once, with three exceptions: a REG in a cycle in which a row is
-        taken; a DEC_LOC before the answer to the one before was taken; and a DEC_ID or DEC while
-        one of each warp waits.
+        A request is accepted at once, with two exceptions: a REG in a cycle in which a row is
+        taken, and a DEC_LOC before the answer to the one before was taken.
 
         A DEC_ID is answered 2 cycles after the request if no other waits and the window has enough
         edges. The first DEC_ID of a round takes a cycle more. The EIDs of a DEC are on offer in
