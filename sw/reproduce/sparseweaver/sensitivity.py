@@ -13,8 +13,11 @@ from .runs import PLAIN, WEAVERS, run, where
 __all__ = ["CacheLevels", "CacheSizes", "Frequencies", "Skewness"]
 
 
-#: The paper's contenders: vertex mapping (the paper's, and ours), edge mapping, and the Weavers.
-_CONTENDERS = (PLAIN, "vm", "em", *WEAVERS)
+#: The software of the paper's figures: vertex mapping (the paper's, and ours), and edge mapping.
+_SOFTWARE = (PLAIN, "vm", "em")
+
+#: The paper's Weaver.
+_PAPERS, *_ = WEAVERS
 
 
 class _Series(Figure):
@@ -22,7 +25,7 @@ class _Series(Figure):
     mapping at the first point, or at each point."""
     _label: str
     _first = False
-    _contenders = _CONTENDERS
+    _contenders: tuple = (*_SOFTWARE, *WEAVERS)
 
     def _points(self, setting) -> dict:
         """{name of a point: {graph: function from contender to case}}."""
@@ -134,7 +137,7 @@ class Frequencies(_Series):
 
 class _Caches(_Series):
     """Base of the figures that change the caches. Only the paper's Weaver runs."""
-    _contenders = _CONTENDERS[:-1]
+    _contenders = (*_SOFTWARE, _PAPERS)
     _first = True
 
     def _configs(self, config) -> dict:
