@@ -35,7 +35,8 @@ class Iterations(Figure):
         rows, data = [], {}
         gains: dict[str, list] = {"wm": [], "em": []}
         for choice, case in self._cases(setting).items():
-            turns = results.value(case, "iterations") or {"vm": None, "wm": None, "em": None}
+            found = results.value(case, "iterations") or {}
+            turns = {name: found.get(name) for name in ("vm", *gains)}
             for name, values in gains.items():
                 values.append(ratio(turns["vm"], turns[name]))
             rows.append((choice.label, *map(number, turns.values()),
