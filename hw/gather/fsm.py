@@ -2,20 +2,19 @@
 
 from amaranth.hdl import (Assert, Cat, Const, Module, Mux, ResetInserter, ResetSignal, Signal,
                           unsigned)
-from amaranth.lib import data, memory, wiring
-from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib import data, memory
 
-from hw.config import ConfigError
 from hw.operations import GatherOp
 from hw.util import check_stream, state_text
-from hw.gather.interface import unit_signature, warp_shape
+from hw.gather.interface import warp_shape
 from hw.gather.table import SparseTable
+from hw.gather.unit import GatheringUnit, waiting_warps
 
 
 __all__ = ["Weaver"]
 
 
-class Weaver(wiring.Component):
+class Weaver(GatheringUnit):
     """Hands out the edges of registered vertices, one a lane, to whichever warp asks next.
 
     Each lane of a warp registers a vertex (VID), the position of its first edge (loc) and the
@@ -68,28 +67,15 @@ class Weaver(wiring.Component):
         no work is left, the period is 2 cycles. (A row whose entries were all replaced by empty
         ones adds 2 cycles.)
 
-    Parameters
-    ----------
-    config : HardwareConfig
-        Shape; ``gather`` must be ``"fsm"``.
+    Parameters and errors are those of :class:`hw.gather.unit.GatheringUnit`.
 
     Members
     -------
     request, response, reset, events
         As in :func:`hw.gather.interface.unit_signature`. The answers to DEC_ID and to DEC_LOC can
         overtake each other.
-
-    Raises
-    ------
-    ConfigError
-        If the configuration has no Weaver of this kind.
     """
-    def __init__(self, config):
-        if config.gather != "fsm":
-            raise ConfigError(f"HardwareConfig: gather = {config.gather!r}: must be 'fsm' to build "
-                              f"this Weaver")
-        self._config = config
-        super().__init__(unit_signature(config))
+    variant = "fsm"
 
     def elaborate(self, platform):
         m = Module()
@@ -132,19 +118,8 @@ class Weaver(wiring.Component):
         # Warps whose DEC_ID waits. The first warp is being served, and leaves the queue when it is
         # answered.
 
-        head = Signal(data.StructLayout({"warp": warp_shape(self._config), "rd": 5, "rd2": 5,
-                                         "fused": 1}))
-        m.submodules.pending = pending = SyncFIFO(width=len(head.as_value()),
-                                                  depth=self._config.warps)
-        m.d.comb += [
-            pending.w_en.eq(is_accepted(GatherOp.DEC_ID) | is_accepted(GatherOp.DEC)),
-            pending.w_data.eq(Cat(request.warp, request.rd, request.rd2,
-                                  request.op == GatherOp.DEC)),
-            head.eq(pending.r_data),
-            pending.r_en.eq(self.events.decoded),
-            self.events.waiting.eq(pending.r_rdy),
-        ]
-        m.d.sync += Assert(~(running & pending.w_en & ~pending.w_rdy))
+        head, pending = waiting_warps(m, self._config, request, accepted, self.events.decoded)
+        m.d.comb += self.events.waiting.eq(pending.r_rdy)
 
         # Current entry data (CED): the rest of the entry being handed out.
 

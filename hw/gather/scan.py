@@ -1,12 +1,11 @@
 """The Weaver with rounds that scans a row a step, variant ``scan``."""
 
 from amaranth.hdl import Assert, Cat, Const, Module, Mux, ResetInserter, ResetSignal, Signal
-from amaranth.lib import data, memory, wiring
-from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib import data, memory
 
-from hw.config import ConfigError
-from hw.gather.interface import unit_signature, warp_shape
+from hw.gather.interface import warp_shape
 from hw.gather.table import RowStore, entry_layout
+from hw.gather.unit import GatheringUnit, waiting_warps
 from hw.operations import GatherOp
 from hw.util import and_or, at_most, check_stream, lowest
 
@@ -14,7 +13,7 @@ from hw.util import and_or, at_most, check_stream, lowest
 __all__ = ["ScanWeaver"]
 
 
-class ScanWeaver(wiring.Component):
+class ScanWeaver(GatheringUnit):
     """Hands out the edges of registered vertices, one a lane, to whichever warp asks next.
 
     It stands between :class:`hw.gather.fsm.Weaver`, whose rounds and instructions it has, and
@@ -50,28 +49,15 @@ class ScanWeaver(wiring.Component):
         lane of each row registers an edge at least, whatever the degrees. A DEC has two responses,
         and takes two cycles.
 
-    Parameters
-    ----------
-    config : HardwareConfig
-        Shape; ``gather`` must be ``"scan"``.
+    Parameters and errors are those of :class:`hw.gather.unit.GatheringUnit`.
 
     Members
     -------
     request, response, reset, events
         As in :func:`hw.gather.interface.unit_signature`. The answers to DEC_ID and to DEC_LOC can
         overtake each other.
-
-    Raises
-    ------
-    ConfigError
-        If the configuration has no Weaver of this kind.
     """
-    def __init__(self, config):
-        if config.gather != "scan":
-            raise ConfigError(f"HardwareConfig: gather = {config.gather!r}: must be 'scan' to "
-                              f"build this Weaver")
-        self._config = config
-        super().__init__(unit_signature(config))
+    variant = "scan"
 
     def elaborate(self, platform):
         m = Module()
@@ -99,19 +85,8 @@ class ScanWeaver(wiring.Component):
         # Warps whose DEC_ID waits. The first warp is being served, and leaves the queue when it is
         # answered.
 
-        head = Signal(data.StructLayout({"warp": warp_shape(self._config), "rd": 5, "rd2": 5,
-                                         "fused": 1}))
-        m.submodules.pending = pending = SyncFIFO(width=len(head.as_value()),
-                                                  depth=self._config.warps)
-        m.d.comb += [
-            pending.w_en.eq(accepted & ((request.op == GatherOp.DEC_ID)
-                                        | (request.op == GatherOp.DEC))),
-            pending.w_data.eq(Cat(request.warp, request.rd, request.rd2,
-                                  request.op == GatherOp.DEC)),
-            head.eq(pending.r_data), pending.r_en.eq(self.events.decoded),
-            self.events.waiting.eq(pending.r_rdy),
-        ]
-        m.d.sync += Assert(~(~ResetSignal() & pending.w_en & ~pending.w_rdy))
+        head, pending = waiting_warps(m, self._config, request, accepted, self.events.decoded)
+        m.d.comb += self.events.waiting.eq(pending.r_rdy)
 
         od = Signal(data.StructLayout({"vid": self._lanes, "loc": self._lanes, "step":
                                        data.ArrayLayout(range(threads), threads)}), reset_less=True)

@@ -1,11 +1,11 @@
 """A Weaver without rounds, variant ``stream``: warps register rows while others get work."""
 
 from amaranth.hdl import Assert, Cat, Const, Module, Mux, ResetInserter, ResetSignal, Signal
-from amaranth.lib import data, memory, wiring
+from amaranth.lib import data, memory
 
-from hw.config import ConfigError
-from hw.gather.interface import unit_signature, warp_shape
+from hw.gather.interface import warp_shape
 from hw.gather.table import RowStore
+from hw.gather.unit import GatheringUnit
 from hw.operations import NONE, REGISTER, GatherOp
 from hw.util import RoundRobin, and_or, check_stream, encode, lowest
 
@@ -13,7 +13,7 @@ from hw.util import RoundRobin, and_or, check_stream, encode, lowest
 __all__ = ["StreamWeaver"]
 
 
-class StreamWeaver(wiring.Component):
+class StreamWeaver(GatheringUnit):
     """Hands out the edges of registered vertices, one a lane, to whichever warp asks next.
 
     A warp keeps its next rows of vertices registered. The unit says when rows are needed, so no
@@ -79,28 +79,15 @@ class StreamWeaver(wiring.Component):
 
     Warps whose rows were taken are answered first. Else waiting warps are answered in turn.
 
-    Parameters
-    ----------
-    config : HardwareConfig
-        Shape; ``gather`` must be ``"stream"``.
+    Parameters and errors are those of :class:`hw.gather.unit.GatheringUnit`.
 
     Members
     -------
     request, response, reset, events
         As in :func:`hw.gather.interface.unit_signature`. Answers to different warps can overtake
         each other.
-
-    Raises
-    ------
-    ConfigError
-        If the configuration has no Weaver of this kind.
     """
-    def __init__(self, config):
-        if config.gather != "stream":
-            raise ConfigError(f"HardwareConfig: gather = {config.gather!r}: must be 'stream' to "
-                              f"build this Weaver")
-        self._config = config
-        super().__init__(unit_signature(config))
+    variant = "stream"
 
     def elaborate(self, platform):
         m = Module()

@@ -13,7 +13,7 @@ __all__ = ["VARIANTS", "component"]
 
 #: {value of ``HardwareConfig.gather``: class of the unit}. A class takes the configuration, and has
 #: the members of :func:`hw.gather.interface.unit_signature`.
-VARIANTS = {"fsm": Weaver, "scan": ScanWeaver, "stream": StreamWeaver}
+VARIANTS = {unit.variant: unit for unit in (Weaver, ScanWeaver, StreamWeaver)}
 
 
 def component(config: HardwareConfig) -> wiring.Component:
