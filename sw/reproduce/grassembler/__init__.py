@@ -23,7 +23,7 @@ __all__ = ["GrassemblerPaper"]
 
 
 class GrassemblerPaper(Paper):
-    """The thesis's chapter on GRAssembler, and the software part of its chapter on SparseWeaver."""
+    """The thesis's chapter on GRAssembler, and table 4.1."""
     paper = "grassembler"
     title = "GRAssembler: decoupling schedules and storage formats"
     source = ("S. Jeong: Decoupling Scheduling and Storage Formats for Balanced Graph Processing "

@@ -5,7 +5,7 @@ from hw.isa import PHASES
 from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio
 from ..paper import Figure
 from . import published
-from .runs import WEAVERS, PhasedRun, run, where
+from .runs import WEAVERS, run, where
 
 
 __all__ = ["Phases"]
@@ -23,7 +23,7 @@ class Phases(Figure):
 
     def _runs(self, setting):
         return {(choice, name): {direction: run(
-            setting, choice, "pagerank", name, direction=direction, kind=PhasedRun, phases=True)
+            setting, choice, "pagerank", name, direction, phases=True)
             for direction in ("push", "pull")} for choice in setting.brief for name in WEAVERS}
 
     def cases(self, setting):

@@ -6,8 +6,8 @@ fewer than their vertices.
 """
 
 
-__all__ = ["ALGORITHMS", "AREA", "BEST_SOFTWARE", "BY_GRAPH", "ITERATIONS",
-           "REGISTRATION", "SKEWED_VERTICES", "SPEEDUPS"]
+__all__ = ["ALGORITHMS", "AREA", "BEST_SOFTWARE", "BY_GRAPH", "ITERATIONS", "REGISTRATION",
+           "SPEEDUPS"]
 
 
 #: The four algorithms, by their names here.
@@ -23,9 +23,6 @@ BEST_SOFTWARE = 2.80
 #: over VM by algorithm.
 SPEEDUPS = {("vm", None): 2.36, ("em", None): 2.63, ("vm", "bfs"): 2.73, ("vm", "sssp"): 2.64,
             ("vm", "pagerank"): 2.71, ("vm", "cc"): 1.60}
-
-#: Section 4.6.2, figure 4.11: vertices of graphs of 1.9 million edges.
-SKEWED_VERTICES = (10_000, 12_000, 16_000, 20_000, 40_000, 80_000)
 
 #: Section 4.6.6, table 4.4: logic that SparseWeaver adds to a core (ALMs; dedicated registers), as
 #: a part of the core. It adds no block memory and no DSP block.

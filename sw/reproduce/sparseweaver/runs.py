@@ -2,7 +2,8 @@
 
 from sw import algorithms
 from sw.benchmarks.schedules import DIRECTIONS, plan
-from sw.benchmarks.system import System, SystemRun
+from sw.benchmarks.system import System
+from sw.benchmarks.units import SCU, SOFTWARE as RIVALS, UNITS, UnitRun, weaver
 
 
 __all__ = ["PLAIN", "SOFTWARE", "WEAVERS", "PhasedRun", "contenders", "run", "where", "with_mean"]
@@ -10,24 +11,19 @@ __all__ = ["PLAIN", "SOFTWARE", "WEAVERS", "PhasedRun", "contenders", "run", "wh
 
 #: The Weavers: their names in tables, and the values of ``HardwareConfig.gather``. The first is the
 #: paper's.
-WEAVERS = {"weaver (fsm)": "fsm", "weaver (scan)": "scan", "weaver (stream)": "stream"}
+WEAVERS = {weaver(unit): unit for unit in UNITS if unit != SCU}
 
 #: Vertex mapping in the plain loop of the paper, one edge a turn.
 PLAIN = "vm:unroll=1"
 
 #: The schedules in software. ``vm`` takes several edges a turn.
-SOFTWARE = (PLAIN, "vm", "vwc", "em", "wm", "cm", "twc", "twce", "etwc", "strict")
+SOFTWARE = (PLAIN, *RIVALS)
 
 #: Largest random weight for a graph without weights.
 _WEIGHTS = 64
 
 
-class _Run(SystemRun):
-    """A run of which a schedule may lack the direction: that is no failure."""
-    REFUSED = "refused"
-
-
-class PhasedRun(_Run):
+class PhasedRun(UnitRun):
     """A run whose kernels mark all phases. The record has ``phases``: the cycles of all warps in
     each phase (:data:`hw.isa.PHASES`), added up, and behind them all their cycles."""
 
@@ -35,8 +31,7 @@ class PhasedRun(_Run):
         return super().measured(result) | {"phases": result.phases.sum(axis=(0, 1)).tolist()}
 
 
-def run(setting, choice, algorithm, contender, *, direction=None, kind=_Run, dram=None, phases=None,
-        **fields):
+def run(setting, choice, algorithm, contender, direction, *, dram=None, phases=False, **fields):
     """A run on a graph: PageRank one iteration, searches from the vertex with the most arcs.
 
     Parameters
@@ -47,30 +42,27 @@ def run(setting, choice, algorithm, contender, *, direction=None, kind=_Run, dra
     contender : str
         A schedule in software, or a key of :data:`WEAVERS`. Software runs on the core that has the
         first of the Weavers.
-    direction : str, optional
-        By default the algorithm's own.
-    kind : type
-        The class of the case.
+    direction : str
     dram : DramConfig, optional
         The memory, in place of the setting's.
-    phases : bool, optional
-        Whether the kernels mark all phases.
+    phases : bool
+        Whether the run is a :class:`PhasedRun`.
     **fields
         Fields of the configuration that differ from the setting's.
     """
-    unit = WEAVERS.get(contender, next(iter(WEAVERS.values())))
+    unit = WEAVERS.get(contender, UNITS[0])
     config = setting.config.replace(gather=unit, **fields)
     system = System(config.replace(name=f"{setting.config.name} {unit}"), dram or setting.dram)
-    marks = {} if phases is None else {"phases": phases}
-    return kind(choice.graph, choice.undirected,
-                plan(algorithm, 1, direction=direction or DIRECTIONS[algorithm][0],
-                     schedule="weaver" if contender in WEAVERS else contender, **marks),
-                _WEIGHTS if algorithms.find(algorithm).weighted else None, system=system)
+    return (PhasedRun if phases else UnitRun)(
+        choice.graph, choice.undirected,
+        plan(algorithm, 1, direction=direction, phases=phases or None,
+             schedule="weaver" if contender in WEAVERS else contender),
+        _WEIGHTS if algorithms.find(algorithm).weighted else None, system=system)
 
 
-def contenders(setting, choice, algorithm, names, **choices) -> dict:
+def contenders(setting, choice, algorithm, names) -> dict:
     """{contender: {direction: case}}: each contender in all directions of the algorithm."""
-    return {name: {direction: run(setting, choice, algorithm, name, direction=direction, **choices)
+    return {name: {direction: run(setting, choice, algorithm, name, direction)
                    for direction in DIRECTIONS[algorithm]} for name in names}
 
 

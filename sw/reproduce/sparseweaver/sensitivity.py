@@ -75,7 +75,7 @@ def _each(setting, graphs, **choices):
 
 
 def _case(setting, choice, choices, name):
-    return run(setting, choice, "pagerank", name, direction="pull", **dict(choices))
+    return run(setting, choice, "pagerank", name, "pull", **dict(choices))
 
 
 class Skewness(_Series):

@@ -113,6 +113,11 @@ class Core(Warps):
         _, _, mask, values = await self.response()
         return mask, values
 
+    async def latency(self, op, warp=0):
+        """Ask, and return the cycles from the request to its last response."""
+        await self.ask(op, warp)
+        return self.responses[-1].cycle - self.requests[-1].cycle
+
     async def settle(self):
         """Wait until every request has been accepted and every response taken."""
         await self.source.drain()

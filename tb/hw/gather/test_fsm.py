@@ -222,11 +222,7 @@ async def decodes_do_not_starve(dut):
 async def latency(dut):
     """The latencies that the docstring of the Weaver promises."""
     core = await Core.start(dut)
-
-    async def measure(op, warp=0):
-        await core.ask(op, warp)
-        return core.responses[-1].cycle - core.requests[-1].cycle
-
+    measure = core.latency
     core.reg(0, [(1, 10, 1), (2, 20, 1), (3, 30, 1), (4, 40, 9)])
     core.reg(1, [(5, 50, 1)])
     await core.source.drain()

@@ -90,11 +90,7 @@ async def eids_on_offer_stay(dut):
 async def latency(dut):
     """The latencies that the docstring promises."""
     core = await Core.start(dut)
-
-    async def measure(op, warp=0):
-        await core.ask(op, warp)
-        return core.responses[-1].cycle - core.requests[-1].cycle
-
+    measure = core.latency
     core.reg(0, [(1, 10, 1), (2, 20, 1), (3, 30, 1), (4, 40, 9)])
     core.reg(1, [(5, 50, 1)])
     await core.source.drain()
@@ -145,10 +141,8 @@ async def sparse_rows(dut):
         core.reg(warp, [(0, 0, 0)] * (core.threads - 1) + [(warp, 10 * warp, 1)])
     await core.source.drain()
     await tick(dut)
-    await core.ask(DEC_ID, 0)
-    assert core.responses[-1].cycle - core.requests[-1].cycle == 2 + core.threads
-    await core.ask(DEC_ID, 0)
-    assert core.responses[-1].cycle - core.requests[-1].cycle <= core.threads
+    assert await core.latency(DEC_ID) == 2 + core.threads
+    assert await core.latency(DEC_ID) <= core.threads
 
 
 SMALL_TABLE = ["beyond_the_table"]
