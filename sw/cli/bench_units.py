@@ -37,9 +37,9 @@ def _units(
         folder: options.Folder = None,
         largest: options.Largest = 110_000,
         units: Annotated[str, typer.Option(
-            "--units", metavar="A,B,...", help="Units to measure: fsm, scan and stream, the Weavers "
-            "with rounds and without, and scu. The SCU runs on the large and the small system of its "
-            "paper.", rich_help_panel="Hardware")] = "fsm,stream",
+            "--units", metavar="A,B,...", help="Units to measure: fsm, scan and stream, the "
+            "Weavers with rounds and without, and scu. The SCU runs on the large and the small "
+            "system of its paper.", rich_help_panel="Hardware")] = "fsm,stream",
         algorithms: options.Algorithms = _ALGORITHMS,
         schedules: Annotated[str, typer.Option(
             "--schedules", metavar="A,B,...", help="Rivals of the Weavers.",

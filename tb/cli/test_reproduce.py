@@ -42,6 +42,18 @@ def test_list(capsys):
         assert words in text
 
 
+@pytest.mark.parametrize("arguments, name", [([], "default"), (["--large"], "paper"),
+                                             (["--large", "--preset", "tiny"], "tiny")])
+def test_the_hardware_of_large_runs(monkeypatch, tmp_path, arguments, name):
+    """SparseWeaver's large runs have the paper's hardware, unless the user names another."""
+    monkeypatch.setattr(setting, "_STORED_LARGE", _KARATE)
+    assert main(["reproduce", "sparseweaver", "fig4.2a", *arguments, "--output",
+                 str(tmp_path)]) == 0
+    record = json.loads((tmp_path / "fig4.2a.json").read_text())
+    assert record["configuration"]["name"] == name
+    assert record["command"].endswith(" ".join(["fig4.2a", *arguments]))
+
+
 def test_figures(capsys, tmp_path):
     folder = tmp_path / "made" / "here"
     command = ["reproduce", "cr2", "fig3.8", "fig3.10", "--repeat", "3", "--preset", "tiny",
