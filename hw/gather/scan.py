@@ -92,12 +92,11 @@ class ScanWeaver(GatheringUnit):
                                        data.ArrayLayout(range(threads), threads)}), reset_less=True)
         filled = Signal(self._count)       # lanes of the OD with an edge: the lowest
         sealed = Signal()                  # the OD is on offer
-        leaves = Signal()                  # the OD is handed out
-        m.d.comb += leaves.eq(self.events.decoded)
+        fill = Signal()                    # it is filled from the window
+        m.d.comb += fill.eq(Mux(sealed, self.events.decoded & (pending.level > 1), pending.r_rdy))
         # Nothing keeps a SKIP from being accepted. With ``accepted`` it would depend on itself.
         skips = self.request.valid & (request.op == GatherOp.SKIP)
-        self._fill(m, store, take, skips, od, filled, sealed, leaves,
-                   Mux(sealed, leaves & (pending.level > 1), pending.r_rdy))
+        self._fill(m, store, take, skips, od, filled, sealed, fill)
         asks_loc = accepted & (request.op == GatherOp.DEC_LOC)
         self._answer(m, head, asks_loc, loc_valid, od, filled, sealed)
 
@@ -105,11 +104,9 @@ class ScanWeaver(GatheringUnit):
         check_stream(m, self.response, name="response")
         return ResetInserter(self.reset)(m)
 
-    def _fill(self, m, store, take, skips, od, filled, sealed, leaves, wanted):
-        """Take rows, and fill the OD from the window if it is ``wanted``."""
+    def _fill(self, m, store, take, skips, od, filled, sealed, fill):
+        """Take rows, and fill the OD from the window."""
         threads, request = self._config.threads, self.request.payload
-        fill = Signal()
-        m.d.comb += fill.eq(wanted)
         current = Signal(data.ArrayLayout(entry_layout(), threads), reset_less=True)
         left = Signal(2 * threads)         # entries of the window that have edges left
         partial = Signal()                 # edges of the first of them were handed out
@@ -137,10 +134,10 @@ class ScanWeaver(GatheringUnit):
             wants.append(want)
             locs.append(loc)
             degrees.append(degree)
-        ends = self._sums(m, [(start + wants[0])[:len(start) + 1], *wants[1:]])
+        ends = self._sums(m, [at_most(start + wants[0], threads), *wants[1:]])
         begins = [start, *ends[:-1]]
-        took, done, divided = Signal(data.ArrayLayout(self._count, 2 * threads)), Signal(
-            2 * threads), Signal(2 * threads)
+        took = Signal(data.ArrayLayout(self._count, 2 * threads))
+        done, divided = (Signal(2 * threads, name=name) for name in ("done", "divided"))
         for number, (begin, end, degree) in enumerate(zip(begins, ends, degrees)):
             m.d.comb += [
                 took[number].eq(end - begin),
@@ -162,7 +159,7 @@ class ScanWeaver(GatheringUnit):
 
         full, dry = Signal(), Signal()
         m.d.comb += full.eq(fill & (ends[-1] == threads))
-        with m.If(leaves):
+        with m.If(self.events.decoded):
             m.d.sync += [sealed.eq(0), filled.eq(0)]
         with m.If(fill):
             m.d.sync += [filled.eq(ends[-1]), sealed.eq(full | dry)]
@@ -191,8 +188,8 @@ class ScanWeaver(GatheringUnit):
             moves.eq(~stays[:threads].any()),
             take.eq((started | fill) & store.registered.any()
                     & (moves | ~left[threads:].any())),
+            dry.eq(~store.registered.any() & ~stays.any()),
         ]
-        m.d.comb += dry.eq(~store.registered.any() & ~stays.any())
         m.d.sync += [
             started.eq((started | fill) & ~dry),
             left.eq(Cat(Mux(moves, stays[threads:], stays[:threads]),
@@ -209,20 +206,17 @@ class ScanWeaver(GatheringUnit):
         ]
 
     def _sums(self, m, values):
-        """The sums of the first value, of the first two, and so on, each at most the lanes."""
-        threads = self._config.threads
-        sums, distance = list(values), 1
-        level = 0
+        """The sums of the first value, of the first two, and so on, each at most the lanes, as the
+        values are."""
+        sums, distance = values, 1
         while distance < len(sums):
             longer = list(sums)
             for number in range(distance, len(sums)):
-                longer[number] = Signal(self._count, name=f"sum_{level}_{number}")
+                longer[number] = Signal(self._count, name=f"sum_{distance}_{number}")
                 m.d.comb += longer[number].eq(
-                    at_most(sums[number] + sums[number - distance], threads))
-            sums, distance, level = longer, 2 * distance, level + 1
-        least = Signal(self._count, name="sum_0")
-        m.d.comb += least.eq(at_most(sums[0], threads))
-        return [least, *sums[1:]]
+                    at_most(sums[number] + sums[number - distance], self._config.threads))
+            sums, distance = longer, 2 * distance
+        return sums
 
     def _answer(self, m, head, asks_loc, loc_valid, od, filled, sealed):
         """The responses. A DEC's EIDs go first, then a DEC_LOC's that were already on offer, then
