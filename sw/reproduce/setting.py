@@ -9,7 +9,7 @@ from sim.dram import DramConfig
 from .outcome import geometric_mean
 
 
-__all__ = ["GraphChoice", "Setting", "choices", "mean"]
+__all__ = ["GraphChoice", "Setting", "choices", "mean", "where", "with_mean"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,3 +204,15 @@ class Setting:
     def warp_bits(self) -> int:
         """The logarithm of the lanes of a warp."""
         return int(math.log2(self.config.threads))
+
+
+def with_mean(graphs) -> tuple:
+    """The names of graphs, then the name of their mean."""
+    return (*(choice.label for choice in graphs), "mean")
+
+
+def where(setting) -> str:
+    """A sentence on the common part of a setting's runs."""
+    config = setting.config
+    return (f"Cycles on `{config.name}`: {config.cores} core(s) of {config.warps} warps of "
+            f"{config.threads} lanes; every result is that of the golden model, bit by bit.")

@@ -4,9 +4,9 @@ from ..measure import Stored
 from ..outcome import (Comparison, Outcome, Plot, Table, geometric_mean, number, percent, ratio,
                        times)
 from ..paper import Figure
-from ..setting import mean
+from ..setting import mean, where
 from . import published
-from .runs import ALGORITHMS, cluster_text, directed, run, where
+from .runs import ALGORITHMS, cluster_text, directed, run
 
 
 __all__ = ["Blocking", "Directions", "ExpandList"]

@@ -2,9 +2,9 @@
 
 from ..outcome import Comparison, Outcome, Plot, Table, geometric_mean, number, ratio, times
 from ..paper import Figure
-from ..setting import mean
+from ..setting import mean, where
 from . import published
-from .runs import ALGORITHMS, SEARCHES, cluster_text, directed, where
+from .runs import ALGORITHMS, SEARCHES, cluster_text, directed
 
 
 __all__ = ["Frameworks", "frameworks"]

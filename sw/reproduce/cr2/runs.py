@@ -5,7 +5,7 @@ from sw.benchmarks.batch import Case
 from sw.benchmarks.schedules import plan
 
 
-__all__ = ["ALGORITHMS", "SEARCHES", "cluster_text", "directed", "run", "where"]
+__all__ = ["ALGORITHMS", "SEARCHES", "cluster_text", "directed", "run"]
 
 
 #: The paper's four algorithms, by their names here.
@@ -42,10 +42,3 @@ def directed(choice, algorithm, schedule, format, listed=True):
     """The run in each direction that the algorithm has, by direction."""
     return {direction: run(choice, algorithm, direction, schedule, format, listed)
             for direction in algorithms.find(algorithm).directions}
-
-
-def where(setting):
-    """A sentence on the common part of a setting's runs."""
-    config = setting.config
-    return (f"Cycles on `{config.name}`: {config.cores} core(s) of {config.warps} warps of "
-            f"{config.threads} lanes; every result is that of the golden model, bit by bit.")

@@ -4,7 +4,7 @@ import math
 
 from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio, times
 from ..paper import Figure
-from ..setting import mean
+from ..setting import mean, where
 from . import published
 from .space import candidates, distinct, half, within
 
@@ -94,7 +94,7 @@ class Overall(_OfAll):
                          for name, values in gains.items()}, reference=1.0,
                         paper={f"paper's mean over {name}": published.OVER[name][None]
                                for name in ("GSwitch", "GraphIt")}),),
-            comparisons=tuple(comparisons), data=data, notes=(_where(setting),))
+            comparisons=tuple(comparisons), data=data, notes=(where(setting),))
 
     def _spaces(self, setting):
         rows = []
@@ -143,7 +143,7 @@ class BestPlans(_OfAll):
                     Table("The paper's table 2.6", (
                         "algorithm", "graphs", "format", "schedule", "direction", "frontier",
                         "threads"), published.BEST)),
-            plots=(), comparisons=tuple(comparisons), data=data, notes=(_where(setting),))
+            plots=(), comparisons=tuple(comparisons), data=data, notes=(where(setting),))
 
 
 class Tuning(_OfAll):
@@ -207,7 +207,7 @@ class Tuning(_OfAll):
                 f"{published.ALGORITHMS[algorithm]} {choice.label}"
                 for algorithm, choice, _ in self._each(setting)), {"worst": tuple(worsts)},
                 reference=1.0, paper={"paper's mean": published.WORST}),),
-            comparisons=comparisons, data=data, notes=(_where(setting),))
+            comparisons=comparisons, data=data, notes=(where(setting),))
 
     @staticmethod
     def _cost(results, those):
@@ -234,9 +234,3 @@ def _stored(candidate):
 
 def _name(ranked, index):
     return str(ranked[index][1]) if len(ranked) > 1 else ""
-
-
-def _where(setting):
-    config = setting.config
-    return (f"Cycles on `{config.name}`: {config.cores} core(s) of {config.warps} warps of "
-            f"{config.threads} lanes; every result is that of the golden model, bit by bit.")

@@ -7,8 +7,8 @@ from sw.runtime.plan import as_plan
 
 from ..outcome import Comparison, Outcome, Plot, Table, number, ratio, times
 from ..paper import Figure
-from ..setting import mean
-from .runs import ALGORITHMS, BASELINE, counter, dram_bytes, enhanced, run, with_mean
+from ..setting import mean, with_mean
+from .runs import ALGORITHMS, BASELINE, counter, dram_bytes, enhanced, run
 
 
 __all__ = ["Schedules"]
@@ -98,7 +98,7 @@ class Schedules(Figure):
             tables.append(Table(short, ("", *names), tuple(rows)))
             speedups = {name: [ratio(found[BASELINE]["cycles"], found[name]["cycles"])
                                for found in best.values()] for name in names[1:]}
-            plots.append(Plot(short, f"speedup over {BASELINE}", with_mean(setting), {
+            plots.append(Plot(short, f"speedup over {BASELINE}", with_mean(setting.brief), {
                 name: (*values, mean(setting.brief, values)) for name, values in speedups.items()},
                 reference=1.0))
             comparisons += [Comparison(f"{short}: {name} over {BASELINE}", "-",

@@ -13,8 +13,7 @@ from . import published
 
 
 __all__ = ["ALGORITHMS", "BASELINE", "SEARCHES", "UNFUSED", "average", "counter", "dram_bytes",
-           "enhanced", "labels", "on_both", "run", "step", "step_cycles", "systems", "with_mean",
-           "where"]
+           "enhanced", "labels", "on_both", "run", "step", "step_cycles", "systems", "where"]
 
 
 #: The paper's three algorithms, by their names here.
@@ -114,11 +113,6 @@ def average(graphs, values):
 def labels(setting):
     """The names of the graphs."""
     return tuple(choice.label for choice in setting.brief)
-
-
-def with_mean(setting):
-    """The names of the graphs, then the name of their mean."""
-    return (*labels(setting), "mean")
 
 
 def where(setting) -> str:

@@ -2,9 +2,9 @@
 
 from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio
 from ..paper import Figure
+from ..setting import with_mean
 from . import published
-from .runs import (ALGORITHMS, UNFUSED, average, labels, run, step_cycles, systems, where,
-                   with_mean)
+from .runs import ALGORITHMS, UNFUSED, average, labels, run, step_cycles, systems, where
 
 
 __all__ = ["CompactionShare"]
@@ -50,7 +50,7 @@ class CompactionShare(Figure):
             tables.append(Table(f"{name}: cycles, and the share of compaction in them", (
                 "graph", *(f"{short}: {what}" for short in ALGORITHMS.values()
                            for what in ("cycles", "compaction"))), tuple(rows)))
-            plots.append(Plot(name, "share of the cycles", with_mean(setting), {
+            plots.append(Plot(name, "share of the cycles", with_mean(setting.brief), {
                 ALGORITHMS[algorithm]: values for algorithm, values in shares.items()},
                 paper=dict(zip(("paper's least", "paper's largest"), published.SHARE))))
             comparisons += [Comparison(f"{name}, {short}: compaction", f"{low} to {high}",

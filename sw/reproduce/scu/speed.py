@@ -2,10 +2,10 @@
 
 from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio, times
 from ..paper import Figure
-from ..setting import mean
+from ..setting import mean, with_mean
 from . import published
-from .runs import (ALGORITHMS, BASELINE, SEARCHES, UNFUSED, counter, enhanced, labels, on_both,
-                   run, step_cycles, systems, total, where, with_mean)
+from .runs import (ALGORITHMS, BASELINE, SEARCHES, UNFUSED, counter, enhanced, labels, on_both, run,
+                   step_cycles, systems, total, where)
 
 
 __all__ = ["BasicAndEnhanced", "Time"]
@@ -136,7 +136,7 @@ class BasicAndEnhanced(Figure):
                 f"{label}: speedup" for label in self._schedules)), tuple(rows)))
             plots.append(Plot(name, "speedup over the cores alone", tuple(
                 f"{ALGORITHMS[algorithm]} {label}" for algorithm in SEARCHES
-                for label in with_mean(setting)),
+                for label in with_mean(setting.brief)),
                 {label: tuple(values) for label, values in series.items()}, reference=1.0,
                 paper={"paper, basic": published.BASIC} | {
                     f"paper, enhanced, {ALGORITHMS[algorithm]}":

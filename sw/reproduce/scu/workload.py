@@ -4,9 +4,10 @@ import math
 
 from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio
 from ..paper import Figure
+from ..setting import with_mean
 from . import published
 from .runs import (ALGORITHMS, BASELINE, SEARCHES, average, counter, dram_bytes, enhanced, labels,
-                   on_both, run, step_cycles, systems, where, with_mean)
+                   on_both, run, step_cycles, systems, where)
 
 
 __all__ = ["Bandwidth", "Coalescing", "Reductions"]
@@ -121,7 +122,7 @@ class Bandwidth(Figure):
                 tuple(rows)))
             plots.append(Plot(name, "share of the peak", tuple(
                 f"{short} {label}" for short in ALGORITHMS.values()
-                for label in with_mean(setting)),
+                for label in with_mean(setting.brief)),
                 {label: tuple(values) for label, values in series.items()}))
         return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data, (where(setting),))
 
@@ -182,7 +183,7 @@ class Reductions(Figure):
                 data[name][algorithm] = {"graphs": {
                     what: dict(zip(labels(setting), values)) for what, values in shares.items()},
                     "means": means}
-            plots.append(Plot(name, "left, of the basic SCU's", with_mean(setting), series,
+            plots.append(Plot(name, "left, of the basic SCU's", with_mean(setting.brief), series,
                               reference=1.0, paper={
                                   f"paper, {ALGORITHMS[algorithm]}: edges and vertices":
                                       published.LEFT[algorithm] for algorithm in SEARCHES}))

@@ -4,8 +4,9 @@ from hw.isa import PHASES
 
 from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio
 from ..paper import Figure
+from ..setting import where
 from . import published
-from .runs import WEAVERS, run, where
+from .runs import HARDWARE, WEAVERS, run
 
 
 __all__ = ["Phases"]
@@ -58,4 +59,4 @@ class Phases(Figure):
             (Table("Cycles of all warps by phase", ("", "cycles", *self._phases), tuple(rows)),),
             (Plot("phases", "of the warps' cycles", tuple(groups), {
                 phase: tuple(values) for phase, values in series.items()}, stacked=True),),
-            tuple(comparisons), data, (where(setting),))
+            tuple(comparisons), data, (where(setting), HARDWARE))

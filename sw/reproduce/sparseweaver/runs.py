@@ -6,7 +6,7 @@ from sw.benchmarks.system import System
 from sw.benchmarks.units import SCU, SOFTWARE as RIVALS, UNITS, UnitRun, weaver
 
 
-__all__ = ["PLAIN", "SOFTWARE", "WEAVERS", "PhasedRun", "contenders", "run", "where", "with_mean"]
+__all__ = ["HARDWARE", "PLAIN", "SOFTWARE", "WEAVERS", "PhasedRun", "contenders", "run"]
 
 
 #: The Weavers: their names in tables, and the values of ``HardwareConfig.gather``. The first is the
@@ -18,6 +18,9 @@ PLAIN = "vm:unroll=1"
 
 #: The schedules in software. ``vm`` takes several edges a turn.
 SOFTWARE = (PLAIN, *RIVALS)
+
+#: The paper's hardware, in a sentence.
+HARDWARE = "The paper has six cores of 32 warps of 32 lanes."
 
 #: Largest random weight for a graph without weights.
 _WEIGHTS = 64
@@ -64,16 +67,3 @@ def contenders(setting, choice, algorithm, names) -> dict:
     """{contender: {direction: case}}: each contender in all directions of the algorithm."""
     return {name: {direction: run(setting, choice, algorithm, name, direction)
                    for direction in DIRECTIONS[algorithm]} for name in names}
-
-
-def with_mean(graphs):
-    """The names of graphs, then the name of their mean."""
-    return (*(choice.label for choice in graphs), "mean")
-
-
-def where(setting) -> str:
-    """A sentence on the hardware of a setting's runs, beside the paper's."""
-    config = setting.config
-    return (f"On `{config.name}`: {config.cores} core(s) of {config.warps} warps of "
-            f"{config.threads} lanes; the paper has six cores of 32 warps of 32 lanes. "
-            "Every result is that of the golden model, bit by bit.")

@@ -6,8 +6,8 @@ import functools
 from ..measure import WarpIterations
 from ..outcome import Comparison, Outcome, Plot, Table, number, ratio, times
 from ..paper import Figure
-from ..setting import mean
-from .runs import PLAIN, WEAVERS, run, where
+from ..setting import mean, where
+from .runs import HARDWARE, PLAIN, WEAVERS, run
 
 
 __all__ = ["CacheLevels", "CacheSizes", "Frequencies", "Skewness"]
@@ -57,7 +57,7 @@ class _Series(Figure):
             (Plot(str(self.title), f"speedup over {over}", tuple(points), gains, reference=1.0),),
             tuple(self._comparisons(setting, results, list(points), gains)),
             {point: {choice.label: found for choice, found in zip(graphs[point], cycles[point])}
-             for point in points}, (where(setting),))
+             for point in points}, (where(setting), HARDWARE))
 
     def _comparisons(self, setting, results, points, gains):
         raise NotImplementedError

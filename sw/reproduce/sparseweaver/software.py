@@ -7,9 +7,9 @@ from hw.stalls import STALLS
 from ..measure import WarpIterations
 from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio, times
 from ..paper import Figure
-from ..setting import mean
+from ..setting import mean, where, with_mean
 from . import published
-from .runs import PLAIN, SOFTWARE, contenders, where, with_mean
+from .runs import HARDWARE, PLAIN, SOFTWARE, contenders
 
 
 __all__ = ["BestSoftware", "Iterations", "Stalls"]
@@ -104,7 +104,7 @@ class BestSoftware(_OfSoftware):
                 times(published.BEST_SOFTWARE), times(most[over])) for over in gains),
             data={choice.label: {"cycles": found, "best": best}
                   for choice, found, best in zip(setting.brief, cycles, bests)},
-            notes=(where(setting),))
+            notes=(where(setting), HARDWARE))
 
 
 class Stalls(_OfSoftware):
@@ -141,7 +141,7 @@ class Stalls(_OfSoftware):
                 stacked=True),),
             comparisons=tuple(Comparison(f"{name}: cycles without an instruction", "-",
                                          percent(share[name])) for name in SOFTWARE),
-            data=data, notes=(where(setting),))
+            data=data, notes=(where(setting), HARDWARE))
 
 
 def _sum(values):

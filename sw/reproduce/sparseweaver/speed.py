@@ -2,9 +2,9 @@
 
 from ..outcome import Comparison, Outcome, Plot, Table, number, ratio, times
 from ..paper import Figure
-from ..setting import mean
+from ..setting import mean, where, with_mean
 from . import published
-from .runs import PLAIN, SOFTWARE, WEAVERS, contenders, where, with_mean
+from .runs import HARDWARE, PLAIN, SOFTWARE, WEAVERS, contenders
 
 
 __all__ = ["ByGraph", "Speedups"]
@@ -77,7 +77,8 @@ class Speedups(_Against):
         comparisons += [self._compared("all four", name, rival, (_RIVALS[rival], None),
                                        mean(graphs, values))
                         for (name, rival), values in every.items()]
-        return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data, (where(setting),))
+        return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data,
+                       (where(setting), HARDWARE))
 
     @staticmethod
     def _compared(what, name, rival, key, ours):
@@ -122,4 +123,4 @@ class ByGraph(_Against):
                    theirs)),
             (Plot("PageRank", f"speedup over {PLAIN}", with_mean(setting.brief), {
                 name: (*values, mean(setting.brief, values)) for name, values in series.items()},
-                reference=1.0),), tuple(comparisons), data, (where(setting),))
+                reference=1.0),), tuple(comparisons), data, (where(setting), HARDWARE))
