@@ -72,7 +72,8 @@ LEGAL = {
     "l2_mshrs": _powers(2, 64),
     "barriers": _powers(1, 32),
     "memory_bytes": _powers(1 << 16, 1 << 31),
-    "gather": _one_of("none", "fsm", "scan", "stream"),
+    "gather": _one_of("none", "fsm", "scan", "stream", "eghw"),
+    "eghw_requests": _numbers(1, 16),
     "scu": Legal((0, 1, 4), "0, 1 or 4"),
     "scu_vector_bytes": Legal((2 << 10, 5 << 10), "2048 or 5120"),
     "scu_request_bytes": Legal((2 << 10, 10 << 10, 38 << 10), "2048, 10240 or 38912"),
@@ -137,10 +138,12 @@ class HardwareConfig:
     gather : str
         The unit that hands out edges. ``"fsm"``: the Weaver, the state machine of the SparseWeaver
         paper; ``"scan"``: the same with a row a step; ``"stream"``: a Weaver without rounds;
-        ``"none"``: no such unit.
+        ``"eghw"``: a unit that reads offsets and edges itself; ``"none"``: no such unit.
     weaver_entries : int
         Entries of the Weaver's sparse table; 0 means one entry per warp and lane. Warps from
         ``weaver_entries // threads`` on cannot register.
+    eghw_requests : int
+        Loads, each of a word a lane, that the unit ``"eghw"`` can have under way.
     scu : int
         Elements that the Stream Compaction Unit (SCU) takes in a cycle; 0 means that there is no
         SCU.
@@ -189,6 +192,7 @@ class HardwareConfig:
     memory_bytes: int = 1 << 28
     gather: str = "fsm"
     weaver_entries: int = 0
+    eghw_requests: int = 16
     scu: int = 0
     scu_vector_bytes: int = 5 << 10
     scu_request_bytes: int = 38 << 10
@@ -329,6 +333,11 @@ class HardwareConfig:
     def long(self) -> bool:
         """Whether the pipeline is the long one."""
         return self.pipeline == "long"
+
+    @property
+    def gather_reads(self) -> bool:
+        """Whether the unit that hands out edges reads memory."""
+        return self.gather == "eghw"
 
     @property
     def weaver_table_entries(self) -> int:

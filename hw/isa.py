@@ -265,7 +265,9 @@ def _table():
     def csr(name, format, op, funct3, reads, doc):
         return Instruction(name, format, Unit.ALU, op, SYSTEM, funct3, None, reads, True, doc=doc)
 
-    def gather(name, format, op, funct3, funct7, reads, doc, *, variants=("fsm", "scan", "stream"),
+    weavers = "fsm", "scan", "stream"
+
+    def gather(name, format, op, funct3, funct7, reads, doc, *, variants=(*weavers, "eghw"),
                **fields):
         opcode = CUSTOM_1 if format is Format.R4 else CUSTOM_0
         return Instruction(name, format, Unit.GATHER, op, opcode, funct3, funct7, reads,
@@ -370,6 +372,8 @@ def _table():
         cross("shfl.bfly", CrossOp.BFLY, "12", "rd = rs1 of the lane whose number is this lane's "
               "^ b, see Shuffles"),
         cross("shfl.idx", CrossOp.IDX, "12", "rd = rs1 of lane b of the segment, see Shuffles"),
+        gather("gather.set", Format.R4, GatherOp.SET, 0, 0, "1",
+               "setting imm of the unit = rs1 of lane 0", variants=("eghw",), numbered=True),
         gather("weaver.reg", Format.R4, GatherOp.REG, 0, 1, "123",
                "register (VID, loc, degree) = (rs1, rs2, rs3) in this lane's entry of row W + imm, "
                "W = number of the warp", numbered=True),
@@ -380,10 +384,10 @@ def _table():
                writes=True, control=True),
         gather("weaver.dec_loc", Format.R, GatherOp.DEC_LOC, 0, 8, "",
                "rd = edge ID of this lane's work from the last DEC_ID, -1 if there was none",
-               writes=True),
+               variants=weavers, writes=True),
         gather("weaver.dec", Format.R, GatherOp.DEC, 0, 12, "",
                "rd = VID of this lane's next work, rs2 = 4 x its edge ID, or -1 in both if there "
-               "is none", writes=True, writes_rs2=True, control=True),
+               "is none", variants=weavers, writes=True, writes_rs2=True, control=True),
     )
 
 

@@ -8,7 +8,7 @@ from amaranth.lib import enum
 
 
 __all__ = ["Format", "Unit", "AluOp", "MulOp", "DivOp", "CrossOp", "BranchOp", "MemOp", "AmoOp",
-           "WarpOp", "GatherOp", "NONE", "REGISTER"]
+           "WarpOp", "GatherOp", "GatherSetting", "NONE", "REGISTER"]
 
 
 class Format(enum.Enum):
@@ -134,8 +134,18 @@ class GatherOp(enum.Enum, shape=3):
     DEC_ID  = 2
     DEC_LOC = 3
     DEC     = 4    # DEC_ID and DEC_LOC in one; the location becomes a byte address
+    SET     = 5
+
+
+class GatherSetting(enum.IntEnum, shape=5):
+    """Settings of a unit that reads memory (:mod:`hw.gather.eghw`)."""
+    OFFSETS = 0    # distance from a vertex ID to the address of the vertex's offset
+    WEIGHTS = 1    # distance from an edge's neighbour to its weight; 0 if there are no weights
+    IDS     = 2    # address of the rows of vertex IDs in local memory
+    RECORDS = 3    # address of the rows of records in local memory
 
 
 #: VIDs in the answers of a unit that hands out edges: in lanes without work, and in all lanes of
-#: an answer that asks the warp to register its next row.
+#: an answer that asks the warp to register its next row. NONE also stands for no vertex in a row of
+#: vertex IDs.
 NONE, REGISTER = 0xFFFF_FFFF, 0xFFFF_FFFE

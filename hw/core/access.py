@@ -51,10 +51,12 @@ def row_bits(config: HardwareConfig):
 def instruction_layout(config: HardwareConfig):
     """A memory instruction with its addresses, as the execute stage issues it.
 
-    ``compare`` has the values that CAS compares with memory.
+    ``compare`` has the values that CAS compares with memory. ``of_unit`` is high for an access of
+    the unit that hands out edges, if there is a unit that reads memory; ``rd`` is its tag then.
     """
     lanes = data.ArrayLayout(32, config.threads)
     return data.StructLayout({
+        **({"of_unit": 1} if config.gather_reads else {}),
         "op": MemOp, "amo": AmoOp, "size": 2, "signed": 1, "writes": 1,
         "warp": index_bits(config.warps), "rd": 5, "pc": 32, "mask": config.threads,
         "address": lanes, "data": lanes, "compare": lanes,

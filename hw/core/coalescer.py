@@ -111,7 +111,8 @@ class Coalescer(wiring.Component):
     busy : Out(1)
         An instruction is under way.
     started_global : Out(1)
-        An instruction whose lowest active lane is in global memory begins.
+        An instruction whose lowest active lane is in global memory begins. Accesses of the unit
+        that hands out edges do not count.
     started_local : Out(1)
         The same for local memory.
     started_warp, started_rd : Out
@@ -172,6 +173,8 @@ class Coalescer(wiring.Component):
             self.entry.mask.eq(head.mask), self.entry.size.eq(head.size),
             self.entry.signed.eq(head.signed),
         ]
+        if config.gather_reads:
+            m.d.comb += self.entry.of_unit.eq(head.of_unit)
         for i in range(threads):
             m.d.comb += [
                 self.entry.offset[i].eq(head.address[i][:config.line_bits]),
@@ -474,7 +477,8 @@ class Coalescer(wiring.Component):
                     Mux(is_load, Cause.LOAD_ACCESS, Cause.STORE_ACCESS))),
             self.fault_pc.eq(head.pc), self.fault_warp.eq(head.warp),
             self.fault_lane.eq(encode(culprit)),
-            starts.eq(telling & ~failing.any() & (head.op != MemOp.FENCE)),
+            starts.eq(telling & ~failing.any() & (head.op != MemOp.FENCE)
+                      & ~(head.of_unit if self._config.gather_reads else 0)),
             self.started_local.eq(starts & (starter & head.local).any()),
             self.started_global.eq(starts & ~(starter & head.local).any()),
             self.started_warp.eq(head.warp), self.started_rd.eq(head.rd),

@@ -486,6 +486,11 @@ class Core(wiring.Component):
                 self.events.weaver_decodes.eq(gathering.events.decoded),
                 self.events.weaver_waits.eq(gathering.events.waiting & self.running),
             ]
+            if config.gather_reads:
+                m.d.comb += [gathering.pc.eq(x.instruction.pc),
+                             parts.lsu.access_pc.eq(gathering.access_pc)]
+                connect(m, gathering.access, parts.lsu.access)
+                connect(m, parts.lsu.fetched, gathering.fetched)
             attached.append(Attached(Unit.GATHER, gathering.room, gathering.busy,
                                      gathering.result, config.long))
         return attached, answered

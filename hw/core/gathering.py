@@ -2,13 +2,14 @@
 
 from amaranth.hdl import Assert, Module
 from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out, connect
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.config import HardwareConfig
 from hw.core.issue_queue import IssueQueue
 from hw.core.loads import writeback_layout
 from hw.gather import variants
-from hw.gather.interface import event_layout, request_layout
+from hw.gather.interface import access_layout, event_layout, fetched_layout, request_layout
 from hw.util import StreamRegister, index_bits
 
 
@@ -39,7 +40,7 @@ class Gathering(wiring.Component):
         There is room for an instruction that is picked in this cycle, in the long pipeline in the
         next.
     busy : Out(1)
-        An instruction waits in the queue.
+        An instruction waits in the queue, or the unit is busy.
     result : Out(stream(writeback_layout))
         Answers. An answer that sets the mask writes all lanes, even lanes that it deactivates.
     set_mask : Out(1)
@@ -47,6 +48,15 @@ class Gathering(wiring.Component):
     set_warp, set_lanes : Out
     events : Out(event_layout)
         Events of the unit.
+
+    Only with a unit that reads memory:
+
+    pc : In(32)
+        The PC of the instruction that enters.
+    access, fetched : Out(stream(access_layout)), In(stream(fetched_layout))
+        As in :func:`hw.gather.interface.unit_signature`.
+    access_pc : Out(32)
+        The PC of the last instruction for the unit of the warp that ``access`` names.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -56,6 +66,9 @@ class Gathering(wiring.Component):
             "result": Out(stream.Signature(writeback_layout(config))),
             "set_mask": Out(1), "set_warp": Out(index_bits(config.warps)),
             "set_lanes": Out(config.threads), "events": Out(event_layout()),
+            **({"pc": In(32), "access": Out(stream.Signature(access_layout(config))),
+                "fetched": In(stream.Signature(fetched_layout(config))), "access_pc": Out(32)}
+               if config.gather_reads else {}),
         })
 
     def elaborate(self, platform):
@@ -88,4 +101,20 @@ class Gathering(wiring.Component):
             self.set_warp.eq(answer.warp), self.set_lanes.eq(answer.mask),
             self.events.eq(unit.events),
         ]
+        if config.gather_reads:
+            self._access(m, unit, queue)
         return m
+
+    def _access(self, m, unit, queue):
+        """The accesses of the unit. The PC of a warp's last instruction is kept for its faults."""
+        # The depth is at least 2: Verilog has no address of zero bits.
+        m.submodules.pcs = pcs = Memory(shape=32, depth=max(2, self._config.warps), init=[],
+                                        attrs={"no_rw_check": 1})
+        write, read = pcs.write_port(), pcs.read_port(domain="comb")
+        connect(m, unit.access, flipped(self.access))
+        connect(m, flipped(self.fetched), unit.fetched)
+        m.d.comb += [
+            write.en.eq(self.enter), write.addr.eq(self.instruction.warp), write.data.eq(self.pc),
+            read.addr.eq(unit.access.payload.warp), self.access_pc.eq(read.data),
+            self.busy.eq(queue.o.valid | unit.busy),
+        ]

@@ -39,6 +39,8 @@ class IssueQueue(wiring.Component):
     instruction : In(layout)
     o : Out(stream(layout))
         Instructions to the unit.
+    level : Out
+        Number of instructions in the queue.
     """
     def __init__(self, config: HardwareConfig, layout):
         self._config = config
@@ -47,6 +49,7 @@ class IssueQueue(wiring.Component):
             "picked": In(1), "room": Out(1),
             "enter": In(1), "instruction": In(layout),
             "o": Out(stream.Signature(layout)),
+            "level": Out(range(QUEUE[config.pipeline] + 1)),
         })
 
     def elaborate(self, platform):
@@ -57,7 +60,7 @@ class IssueQueue(wiring.Component):
             queue.w_en.eq(self.enter), queue.w_data.eq(self.instruction),
             self.o.valid.eq(queue.r_rdy),
             self.o.payload.eq(data.View(self._layout, queue.r_data)),
-            queue.r_en.eq(self.o.ready),
+            queue.r_en.eq(self.o.ready), self.level.eq(queue.level),
         ]
         if self._config.long:
             # Picked instructions that have not left the queue. The last two may not be counted yet.

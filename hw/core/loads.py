@@ -27,8 +27,10 @@ __all__ = ["LoadQueue", "slot_layout", "writeback_layout"]
 
 def slot_layout(config: HardwareConfig):
     """A load as it enters: warp, register and lanes that wait, and for each lane the bank that
-    gives the line, and the place in the line."""
+    gives the line, and the place in the line. ``of_unit`` is as in
+    :func:`hw.core.access.instruction_layout`."""
     return data.StructLayout({
+        **({"of_unit": 1} if config.gather_reads else {}),
         "warp": index_bits(config.warps), "rd": 5, "mask": config.threads,
         "size": 2, "signed": 1,
         "offset": data.ArrayLayout(config.line_bits, config.threads),
@@ -63,6 +65,8 @@ class LoadQueue(wiring.Component):
         Words for some lanes of a load, whose ``bank`` is this one; always taken.
     writeback : Out(stream(writeback_layout))
         Complete loads. Loads that a bank completed come in order of completion. ``rd`` may be 0.
+    of_unit : Out(1)
+        The load on offer is the unit's that hands out edges; only with a unit that reads memory.
     busy : Out(1)
         A load is under way.
     """
@@ -74,6 +78,7 @@ class LoadQueue(wiring.Component):
             "loaded": In(loaded_layout(config)).array(config.l1_banks),
             "loaded_valid": In(1).array(config.l1_banks),
             "writeback": Out(stream.Signature(writeback_layout(config))),
+            **({"of_unit": Out(1)} if config.gather_reads else {}),
             "busy": Out(1),
         })
 
@@ -133,6 +138,8 @@ class LoadQueue(wiring.Component):
               for lane in range(threads)),
             freed.eq(self.writeback.valid & self.writeback.ready),
         ]
+        if config.gather_reads:
+            m.d.comb += self.of_unit.eq(back_read.data.of_unit)
         with m.If(fetch):
             m.d.sync += [self.writeback.valid.eq(1), back_slot.eq(fetched_slot)]
         with m.Elif(self.writeback.ready):

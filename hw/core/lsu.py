@@ -1,6 +1,6 @@
 """The load/store unit: the path of memory instructions from execute to write-back."""
 
-from amaranth.hdl import Cat, Module, Mux
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -12,7 +12,9 @@ from hw.core.interface import fault_layout
 from hw.core.issue_queue import IssueQueue
 from hw.core.loads import LoadQueue, writeback_layout
 from hw.counters import event_layout
+from hw.gather.interface import access_layout, fetched_layout
 from hw.memory.port import core_request_layout, core_response_layout
+from hw.operations import MemOp
 from hw.stalls import L1_STALLS
 from hw.util import cut, extra_stage, index_bits
 
@@ -69,6 +71,12 @@ class LoadStoreUnit(wiring.Component):
         An instruction is under way.
     events : Out(memory_event_layout)
         Increments of the performance counters.
+    access, fetched : In(stream(access_layout)), Out(stream(fetched_layout))
+        The accesses of the unit that hands out edges, if there is a unit that reads memory
+        (:func:`hw.gather.interface.unit_signature`). An access takes its turn behind the
+        instructions that are in the queue when it comes on offer, and before later ones.
+    access_pc : In(32)
+        With ``access``: the PC that a fault reports.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -82,6 +90,9 @@ class LoadStoreUnit(wiring.Component):
             "started_rd": Out(5),
             "fails": Out(1), "fault": Out(fault_layout(config)), "busy": Out(1),
             "events": Out(memory_event_layout(config)),
+            **({"access": In(stream.Signature(access_layout(config))), "access_pc": In(32),
+                "fetched": Out(stream.Signature(fetched_layout(config)))}
+               if config.gather_reads else {}),
         })
 
     def elaborate(self, platform):
@@ -93,12 +104,13 @@ class LoadStoreUnit(wiring.Component):
         banks = add_banks(m, config, self.request, self.response)
 
         # Addresses are checked as they leave the queue.
-        queued = queue.o.payload
+        source = self._join(m, queue) if config.gather_reads else queue.o
+        queued = source.payload
         checked = stream.Signature(operation_layout(config)).create()
         m.d.comb += [
             queue.picked.eq(self.picked), self.room.eq(queue.room),
             queue.enter.eq(self.enter), queue.instruction.eq(self.instruction),
-            checked.valid.eq(queue.o.valid), queue.o.ready.eq(checked.ready),
+            checked.valid.eq(source.valid), source.ready.eq(checked.ready),
             *(checked.payload[name].eq(queued[name]) for name, _ in instruction_layout(config)),
         ]
         for i, address in enumerate(queued.address):
@@ -112,7 +124,10 @@ class LoadStoreUnit(wiring.Component):
                 loads.loaded[number].eq(bank.loaded),
                 loads.loaded_valid[number].eq(bank.loaded_valid), bank.flush.eq(self.launch),
             ]
-        connect(m, loads.writeback, flipped(self.writeback))
+        if config.gather_reads:
+            self._divide(m, loads)
+        else:
+            connect(m, loads.writeback, flipped(self.writeback))
         m.d.comb += [
             loads.allot.eq(coalescer.allot), loads.entry.eq(coalescer.entry),
             coalescer.slot.eq(loads.slot), coalescer.slot_free.eq(loads.free),
@@ -145,3 +160,46 @@ class LoadStoreUnit(wiring.Component):
                                        for bank in banks)),
         ]
         return m
+
+    def _join(self, m, queue):
+        """The instructions of the queue and the accesses of the unit, in one stream."""
+        config, access = self._config, self.access.payload
+        joined = stream.Signature(instruction_layout(config)).create(path=("joined",))
+        ahead = Signal.like(queue.level)       # instructions that go before the access on offer
+        waits = Signal()                       # the access was on offer in the cycle before
+        turn = Signal()
+        left = Signal.like(queue.level)
+        of_unit = joined.payload
+        m.d.comb += [
+            left.eq(Mux(waits, ahead, queue.level)), turn.eq(self.access.valid & (left == 0)),
+            joined.valid.eq(turn | queue.o.valid),
+            queue.o.ready.eq(joined.ready & ~turn), self.access.ready.eq(joined.ready & turn),
+        ]
+        m.d.sync += [
+            waits.eq(self.access.valid & ~self.access.ready),
+            ahead.eq(left - (queue.o.valid & queue.o.ready)),
+        ]
+        with m.If(turn):
+            m.d.comb += [
+                of_unit.of_unit.eq(1), of_unit.op.eq(Mux(access.store, MemOp.STORE, MemOp.LOAD)),
+                of_unit.size.eq(2), of_unit.writes.eq(~access.store), of_unit.warp.eq(access.warp),
+                of_unit.rd.eq(access.tag), of_unit.pc.eq(self.access_pc),
+                of_unit.mask.eq(access.mask), of_unit.address.eq(access.address),
+                of_unit.data.eq(access.data),
+            ]
+        with m.Else():
+            m.d.comb += of_unit.eq(queue.o.payload)
+        return joined
+
+    def _divide(self, m, loads):
+        """Results of the load queue go to the registers or to the unit."""
+        result, fetched = loads.writeback.payload, self.fetched.payload
+        m.d.comb += [
+            self.writeback.valid.eq(loads.writeback.valid & ~loads.of_unit),
+            self.writeback.payload.eq(result),
+            self.fetched.valid.eq(loads.writeback.valid & loads.of_unit),
+            fetched.warp.eq(result.warp), fetched.tag.eq(result.rd), fetched.mask.eq(result.mask),
+            fetched.data.eq(result.data),
+            loads.writeback.ready.eq(Mux(loads.of_unit, self.fetched.ready,
+                                         self.writeback.ready)),
+        ]

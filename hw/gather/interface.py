@@ -1,15 +1,15 @@
 """The signature of a unit that hands out edges, and the payloads of its two streams."""
 
 from amaranth.hdl import unsigned
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.operations import GatherOp
 
 
-__all__ = ["event_layout", "request_layout", "response_layout", "row_shape", "unit_signature",
-           "warp_shape"]
+__all__ = ["AccessTag", "access_layout", "event_layout", "fetched_layout", "request_layout",
+           "response_layout", "row_shape", "unit_signature", "warp_shape"]
 
 
 #: Bits of the distance from a warp's number to a row that it registers.
@@ -40,12 +40,12 @@ def request_layout(config):
         Operands rs1, rs2 and rs3. ``vid`` is the vertex ID (REG and SKIP), ``loc`` the position
         of the vertex's first edge (REG), ``degree`` the number of its edges (REG).
     op : GatherOp
-        The instruction.
+        The instruction. SET has a value in lane 0 of ``vid``.
     warp : unsigned
         The warp that issued it.
     rd, rd2 : unsigned(5)
         Destination registers; ``rd2`` of a DEC only. Responses carry the same numbers. A REG has
-        the distance of its row from the warp's number in ``rd``.
+        the distance of its row from the warp's number in ``rd``, a SET the number of a setting.
     mask : unsigned(threads)
         Lanes that take part. DEC_ID and DEC ignore the mask: any lane may get work.
     """
@@ -110,6 +110,42 @@ def event_layout():
     return data.StructLayout({"decoded": 1, "waiting": 1})
 
 
+class AccessTag(enum.Enum, shape=3):
+    """The purpose of an access of a unit that reads memory."""
+    IDS       = 0      # vertex IDs, in local memory
+    BEGINS    = 1      # offsets of vertices
+    ENDS      = 2      # the words behind these
+    NEIGHBORS = 3
+    WEIGHTS   = 4
+
+
+def access_layout(config):
+    """An access of a unit that reads memory: a word a lane.
+
+    Members
+    -------
+    address, data : ArrayLayout(32, threads)
+        Byte addresses, multiples of 4, in global or local memory; and the words of a store.
+    store : unsigned(1)
+        Whether it is a store.
+    tag : AccessTag
+        Its purpose, which comes back with the data of a load.
+    warp : unsigned
+        The warp for which it is made.
+    mask : unsigned(threads)
+        Lanes that take part, at least one.
+    """
+    lanes = data.ArrayLayout(32, config.threads)
+    return data.StructLayout({"address": lanes, "data": lanes, "store": 1, "tag": AccessTag,
+                              "warp": warp_shape(config), "mask": config.threads})
+
+
+def fetched_layout(config):
+    """The data of a load: ``data`` in the lanes of ``mask``, with the load's tag and warp."""
+    return data.StructLayout({"data": data.ArrayLayout(32, config.threads), "tag": AccessTag,
+                              "warp": warp_shape(config), "mask": config.threads})
+
+
 def unit_signature(config):
     """The members of every unit that hands out edges, with the unit's directions.
 
@@ -123,10 +159,26 @@ def unit_signature(config):
         Forget everything, responses on offer included. No request is accepted in the same cycle.
     events : Out(event_layout)
         Events of this cycle.
+
+    Only of a unit that reads memory (``config.gather_reads``):
+
+    access : Out(stream(access_layout))
+        Accesses, performed in their order. They come behind all memory instructions that the core
+        has issued before the access is on offer.
+    fetched : In(stream(fetched_layout))
+        Data of loads, in any order. Never waits for ``access``.
+    busy : Out(1)
+        An access, or an answer, is on offer or about to be.
     """
+    memory = {
+        "access": Out(stream.Signature(access_layout(config))),
+        "fetched": In(stream.Signature(fetched_layout(config))),
+        "busy": Out(1),
+    } if config.gather_reads else {}
     return wiring.Signature({
         "request": In(stream.Signature(request_layout(config))),
         "response": Out(stream.Signature(response_layout(config))),
         "reset": In(1),
         "events": Out(event_layout()),
+        **memory,
     })

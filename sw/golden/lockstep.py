@@ -21,8 +21,9 @@ CYCLE and INSTRET    The value is the same in all lanes. At each read of a launc
 other unknown CSRs   The value is the same in all lanes.
 Weaver               The model is asked in the order of issue and must agree. Once a registration
                      or SKIP overtakes a decode under way, the RTL's lanes and values are taken,
-                     if work fills the lanes from the lowest on. With ``gather = "stream"`` this
-                     is so from the beginning.
+                     if work fills the lanes from the lowest on. With ``gather = "stream"`` and
+                     ``"eghw"`` this is so from the beginning. The model of ``"eghw"`` then stores
+                     the records of the vertices in the answer, if they have edges left.
 ===================  ============================================================================
 """
 
@@ -36,6 +37,7 @@ from hw.operations import AluOp, Unit, GatherOp
 from sim.trace import access_of, written_by
 from sw.golden.semantics import Trap
 from sw.golden.simulator import Simulator
+from sw.golden.gather.eghw import EghwFollower
 from sw.golden.gather.fsm import NONE
 from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
 
@@ -149,9 +151,14 @@ class Lockstep:
 
     def __init__(self, simulator: Simulator):
         self.simulator = simulator
-        self._predicts = simulator.config.gather != "stream"
-        if not self._predicts:
+        config = simulator.config
+        self._predicts = config.gather not in ("stream", "eghw")
+        if config.gather == "stream":
             simulator.gather = _Unpredicted(simulator.threads)
+        elif config.gather_reads:
+            simulator.gather = EghwFollower(config.warps, config.threads,
+                                            config.weaver_table_entries)
+            simulator.gather.memory = simulator
         self.instructions = self.taken = 0
         self._registers = np.zeros_like(simulator.registers)
         self._program, self._at = None, {}      # the program's instructions, by PC
@@ -345,7 +352,7 @@ class Lockstep:
     def _take_work(self, matched, i, info, warp):
         """Take the Weaver's answer from the RTL, once the answer may depend on the time."""
         cycle = int(matched.issues["cycle"][i])
-        if info.gather in (GatherOp.REG, GatherOp.SKIP):
+        if info.gather in (GatherOp.REG, GatherOp.SKIP, GatherOp.SET):
             self._raced |= cycle <= self._decodes_until
             return
         results = [(warp.registers[register], write) for register, write in
@@ -369,6 +376,11 @@ class Lockstep:
                 for row, write in results:
                     row[:] = write["value"]
                 self.taken += 1
+            if self.simulator.config.gather_reads:
+                surplus = self.simulator.gather.take(warp.number, values)
+                if surplus:
+                    self._differ(matched, i, "work of vertices without edges left: "
+                                 + " ".join(f"{vertex:08x}" for vertex in surplus))
         else:
             for row, write in results:
                 row[warp.select] = write["value"][warp.select]

@@ -319,6 +319,11 @@ def _bind_gather(core, warp, pc, fields):
         core.wake()
         return following
 
+    def set_value():
+        if warp.mask & 1:
+            unit.set(fields.imm, sources[0].item(0))
+        return following
+
     def decode_id():
         answer = unit.decode_id(warp.number)
         if answer is None:
@@ -342,5 +347,5 @@ def _bind_gather(core, warp, pc, fields):
         core.set_mask(warp, int.from_bytes(np.packbits(lanes, bitorder="little"), "little"))
         return following
 
-    return {GatherOp.REG: register, GatherOp.SKIP: skip, GatherOp.DEC_ID: decode_id,
+    return {GatherOp.SET: set_value, GatherOp.REG: register, GatherOp.SKIP: skip, GatherOp.DEC_ID: decode_id,
             GatherOp.DEC_LOC: decode_loc, GatherOp.DEC: decode}[row.op]

@@ -18,7 +18,7 @@ import random
 import numpy as np
 
 from hw.config import HardwareConfig
-from hw.isa import CAUSE_DOCS, Cause, Csr
+from hw.isa import CAUSE_DOCS, Cause, Csr, MemoryMap
 from sw.errors import LimitError, RunError
 from sw.golden.gather import variants
 from sw.golden.semantics import Trap, bind
@@ -164,6 +164,8 @@ class Simulator:
         self.memory, self.local = memory, np.zeros(config.local_bytes, np.uint8)
         self.words = memory.view(np.uint32).data
         self.gather = variants.model(config) if gather is None else gather
+        if config.gather_reads:
+            self.gather.memory = self
         self.argument = 0
         self.program = []
         self.instructions = self.lanes = self._launches = self._start = self._ready = 0
@@ -316,6 +318,25 @@ class Simulator:
         if pc & 3 or not 0 <= pc < self.config.imem_bytes:
             raise Trap(Cause.FETCH_ACCESS, pc)
         return self.program[pc >> 2] if pc >> 2 < len(self.program) else 0
+
+    def load_word(self, address, lane=0):
+        """The word at an address of global or local memory. Raises Trap if there is none."""
+        words, index = self._locate(address, lane, Cause.LOAD_MISALIGNED, Cause.LOAD_ACCESS)
+        return words[index]
+
+    def store_word(self, address, word, lane=0):
+        """Store a word, as :meth:`load_word` loads one."""
+        words, index = self._locate(address, lane, Cause.STORE_MISALIGNED, Cause.STORE_ACCESS)
+        words[index] = word
+
+    def _locate(self, address, lane, misaligned, unmapped):
+        if address & 3:
+            raise Trap(misaligned, address, lane=lane)
+        for base, words in ((MemoryMap.GLOBAL, self.words),
+                            (MemoryMap.LOCAL, self.local.view(np.uint32).data)):
+            if 0 <= address - base < 4 * len(words):
+                return words, address - base >> 2
+        raise Trap(unmapped, address, lane=lane)
 
     def set_mask(self, warp, mask):
         """Change the active lanes of a warp. A warp without active lanes ends."""

@@ -1,6 +1,7 @@
 """The reference models of the units that hand out edges, by the name of the variant."""
 
 from hw.config import HardwareConfig
+from sw.golden.gather.eghw import EghwModel
 from sw.golden.gather.fsm import WeaverModel
 from sw.golden.gather.scan import ScanModel
 from sw.golden.gather.stream import StreamModel
@@ -15,6 +16,7 @@ MODELS = {
     "scan": lambda config: ScanModel(config.warps, config.threads, config.weaver_table_entries),
     "stream": lambda config: StreamModel(config.warps, config.threads,
                                          config.weaver_table_entries),
+    "eghw": lambda config: EghwModel(config.warps, config.threads, config.weaver_table_entries),
 }
 
 
