@@ -1,6 +1,6 @@
 """The place of the unit that hands out edges in the core: a queue before it, its answers behind."""
 
-from amaranth.hdl import Assert, Module
+from amaranth.hdl import Assert, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -106,15 +106,18 @@ class Gathering(wiring.Component):
         return m
 
     def _access(self, m, unit, queue):
-        """The accesses of the unit. The PC of a warp's last instruction is kept for its faults."""
+        """The accesses of the unit. The PC of a warp's last instruction is kept for its faults. An
+        access on offer keeps its PC."""
         # The depth is at least 2: Verilog has no address of zero bits.
         m.submodules.pcs = pcs = Memory(shape=32, depth=max(2, self._config.warps), init=[],
                                         attrs={"no_rw_check": 1})
         write, read = pcs.write_port(), pcs.read_port(domain="comb")
         connect(m, unit.access, flipped(self.access))
         connect(m, flipped(self.fetched), unit.fetched)
+        waits, held = Signal(), Signal(32, reset_less=True)
+        m.d.sync += [waits.eq(self.access.valid & ~self.access.ready), held.eq(self.access_pc)]
         m.d.comb += [
             write.en.eq(self.enter), write.addr.eq(self.instruction.warp), write.data.eq(self.pc),
-            read.addr.eq(unit.access.payload.warp), self.access_pc.eq(read.data),
+            read.addr.eq(unit.access.payload.warp), self.access_pc.eq(Mux(waits, held, read.data)),
             self.busy.eq(queue.o.valid | unit.busy),
         ]

@@ -74,6 +74,7 @@ class CompressedRows(AddressedEdges):
         self._bases, self._neighbors, self._weights = bases, neighbors, weights
         self._offsets, self._row_bases = offsets, row_bases
         self.virtual = row_bases is not None
+        self.plain = not self.virtual
         self.edges = len(neighbors)
 
     @property

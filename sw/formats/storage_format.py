@@ -108,11 +108,15 @@ class Layout:
         Whether it has :meth:`prefetch`.
     row_array : str or None
         The array whose addresses name the rows; see above.
+    plain : bool
+        Whether rows are vertices in their order, whose offsets lie in :attr:`row_array`, and whose
+        neighbours and weights lie in arrays of words, as :class:`hw.gather.eghw.EdgeGenerator`
+        reads them.
     """
     edges: int
     rows: int
     edge_bytes = 4
-    virtual = active = based = gathers = False
+    virtual = active = based = gathers = plain = False
     prefetches = True
     row_array = None
     index = 0

@@ -40,6 +40,8 @@ class Rows:
         How many vertices a lane has in a round. Neighbouring lanes have neighbouring vertices;
         a lane's vertices are as many vertices apart as a warp has lanes. More than one only if all
         vertices come up, one a row, and no lanes share a vertex.
+    ranged : bool
+        Whether to load the ranges of the vertices.
 
     Attributes
     ----------
@@ -59,13 +61,13 @@ class Rows:
         Whether a lane's vertex may be outside the frontier: see :meth:`test`.
     """
 
-    def __init__(self, k, warps=None, together=False, sharing=1, many=1):
+    def __init__(self, k, warps=None, together=False, sharing=1, many=1, ranged=True):
         self._k, self._warps, self._sharing, self._many = k, warps, sharing, many
         task = k.task
         rows = task.config.threads // sharing * many
         if together:
             rows *= warps or task.warps
-        self._together = together
+        self._together, self._ranged = together, ranged
         self._split = split(k, 4 * rows, warps=warps, together=together)
         self.queued = queued = task.queued and not k.layout.active
         self._queue: Any = k.input if queued else None
@@ -166,7 +168,8 @@ class Rows:
         layout = self._k.layout
         if layout.virtual:
             layout.get_base(self._k, self._row, self.vertex.reg)
-        layout.get_neighbor(self._k, self._row, self.begin, self.end)
+        if self._ranged:
+            layout.get_neighbor(self._k, self._row, self.begin, self.end)
         for number, (begin, end) in enumerate(self.ranges[1:], 1):
             layout.get_neighbor_behind(self._k, self._row, number * self._apart, begin, end)
         if self.filtered:
@@ -199,9 +202,10 @@ class Rows:
 
     def _load_queued(self):
         k, layout = self._k, self._k.layout
-        into = k.a.reg("row")
-        row = layout.row_of(k, self.vertex, into)
-        layout.get_neighbor(k, row, self.begin, self.end)
+        if self._ranged:
+            into = k.a.reg("row")
+            row = layout.row_of(k, self.vertex, into)
+            layout.get_neighbor(k, row, self.begin, self.end)
         if self._note is not None:
             self._queue.note_data(k, self.vertex, self._note)
 

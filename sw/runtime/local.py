@@ -22,7 +22,7 @@ class LocalAllocator:
         self._next = 0                      # bytes that are taken
         self._places = {}                   # by name: address, bytes of a warp's words
 
-    def reserve(self, name, words, per="core"):
+    def reserve(self, name, words, per="core", align=1):
         """Make room for words that all warps of a core share, or that each warp has for itself.
 
         Parameters
@@ -34,6 +34,8 @@ class LocalAllocator:
         per : str
             ``"core"`` or ``"warp"``. The words of warp w begin ``4 * words * w`` bytes behind the
             words of warp 0.
+        align : int
+            The address is a multiple of so many words, a power of two.
 
         Returns
         -------
@@ -48,6 +50,7 @@ class LocalAllocator:
         if name in self._places:
             raise ValueError(f"two places of local memory are named {name!r}")
         size = 4 * words * {"core": 1, "warp": self._warps}[per]
+        self._next += -self._next % (4 * align)
         self._places[name] = MemoryMap.LOCAL + self._next, size
         self._next += size
         if self._next > self._config.local_bytes:
