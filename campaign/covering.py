@@ -40,7 +40,7 @@ _ORDER = {
     "scu_hash_bytes": (18 << 10, 2 << 10, 6 << 10),
     "pipeline": ("short", "long"),
     "trace": (True, True, True, True, True, True, False),
-    "gather": ("fsm", "scan", "stream", "fsm", "none"),
+    "gather": ("fsm", "scan", "stream", "eghw", "fsm", "none"),
     "weaver_entries": ("0", "all warps", "one warp", "all but one"),
 }
 
@@ -57,6 +57,7 @@ _TURNS = {
 _IN_EFFECT = {
     "l2_ways": lambda config: config.l2_bytes > 0,
     "weaver_entries": lambda config: config.gather != "none",
+    "eghw_requests": lambda config: config.gather_reads,
     **dict.fromkeys(("scu_vector_bytes", "scu_request_bytes", "scu_hash_bytes"),
                     lambda config: config.scu > 0),
 }

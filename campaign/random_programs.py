@@ -21,11 +21,13 @@ registers             32 words for each lane
 import random
 
 import numpy as np
+from amaranth.utils import ceil_log2
 
 from campaign.machines import Launch
 from campaign.random_statements import SimpleStatements
 from hw.config import HardwareConfig
-from hw.isa import Csr
+from hw.isa import Csr, MemoryMap
+from hw.operations import GatherSetting
 from sw.kernels.assembler import Assembler, Condition, GeneralRegister
 
 
@@ -149,7 +151,9 @@ class _Generator(SimpleStatements):
         kind = rng.random()
         if kind < 0.12:
             self._exchange()
-        elif kind < 0.18 and self.config.gather != "none":
+        elif kind < 0.18 and self.generates:
+            self._generate()
+        elif kind < 0.18 and self.config.gather != "none" and not self.config.gather_reads:
             self._weave()
         elif kind < 0.28:
             with a.scope("mask") as (mask,):
@@ -282,6 +286,68 @@ class _Generator(SimpleStatements):
             a.mv(eid, vid)
             if self.partial:
                 a.tmc(self.full)        # the same in all lanes, also in lanes left earlier
+            self._meet()
+
+
+    def _generate(self):
+        """Let the unit that reads memory generate edges for a vertex of every lane. Lane n's vertex
+        has its offset in word n of the exchange region. Edges are constants."""
+        a, rng, config = self.a, self.rng, self.config
+        lanes, weighted = config.warps * config.threads, rng.random() < 0.5
+        with a.scope("vid", "value", "place", "mine") as (vid, value, place, mine):
+            if self.partial:
+                a.li(value, -1)
+                a.tmc(value)
+            a.andi(mine, self.lane, lanes - 1)          # the lane's number in its core
+            a.mul(value, mine, mine)
+            a.srli(value, value, max(0, 2 * ceil_log2(lanes) - 7) + rng.randrange(3))
+            a.li(place, self.constants // 4)
+            a.add(value, value, place)
+            a.slli(vid, self.lane, 2)
+            a.li(place, self.exchange)
+            a.add(vid, vid, place)
+            a.sw(value, vid, 0)
+            # No vertex in the core's last lane, behind which no offset follows, and in others.
+            a.addi(value, mine, 1)
+            a.andi(value, value, rng.choice((lanes - 1, lanes - 1, (lanes - 1) & 5)))
+            a.snez(value, value)
+            a.addi(value, value, -1)
+            a.or_(value, value, vid)
+            self._meet()
+            for setting, word in (
+                    (GatherSetting.OFFSETS, 0), (GatherSetting.WEIGHTS, 4 * weighted),
+                    (GatherSetting.IDS, MemoryMap.LOCAL),
+                    (GatherSetting.RECORDS, MemoryMap.LOCAL + 4 * lanes)):
+                a.li(place, word)
+                a.gather_set(place, setting)
+            a.slli(place, mine, 2)
+            a.li(vid, MemoryMap.LOCAL)
+            a.add(place, place, vid)
+            a.sw(value, place, 0)
+            a.weaver_reg(a.zero, a.zero, a.zero)
+            a.addi(place, place, 4 * lanes)
+            if weighted:
+                a.andi(mine, mine, -config.threads)     # the warp's records take two rows
+                a.slli(mine, mine, 2)
+                a.add(place, place, mine)
+            self._meet()
+            top, end = a.place("generate"), a.label("generated")
+            a.weaver_dec_id(vid)
+            a.addi(value, vid, 1)
+            a.beqz(value, end)
+            a.lw(value, place, 0)
+            if weighted:
+                a.lw(mine, place, 4 * config.threads)
+                a.xor(value, value, mine)
+            a.mul(value, value, vid)
+            a.li(mine, self.common)
+            a.amoadd_w(a.zero, value, mine)
+            a.j(top)
+            a.place(end)
+            # Every lane has read -1. The addresses that it has seen are the same in all runs.
+            a.mv(mine, vid)
+            if self.partial:
+                a.tmc(self.full)
             self._meet()
 
 

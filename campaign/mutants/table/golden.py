@@ -19,6 +19,7 @@ _SIMULATOR = "tb/sw/golden/test_simulator.py::"
 _ERRORS = "tb/sw/golden/test_simulator_errors.py::"
 _SCU = "tb/sw/golden/test_scu.py::"
 _WEAVER = "tb/sw/golden/gather/test_fsm.py::"
+_EGHW = "tb/sw/golden/gather/test_eghw.py::"
 _SCAN = "tb/sw/golden/gather/test_scan.py::"
 
 
@@ -152,6 +153,22 @@ MUTANTS = (
            "sw/golden/gather/scan.py", "ScanModel.skip",
            "self._divided and np.any(vids == self._window[0][0][0])",
            "self._window and np.any(vids == self._window[0][0][0])", (f"{_SCAN}test_skip",)),
+    Mutant("golden-eghw-skips-any-entry",
+           "sw/golden/gather/eghw.py", "EghwModel.skip",
+           "self._current and np.any(vids == self._current[0])", "self._current",
+           (f"{_EGHW}test_skip",)),
+    Mutant("golden-eghw-weights-lie-behind-all-neighbours",
+           "sw/golden/gather/eghw.py", "EghwModel._record",
+           "row + number", "row + number * self.warps", (f"{_EGHW}test_weights",)),
+    Mutant("golden-eghw-reads-no-row-ahead",
+           "sw/golden/gather/eghw.py", "EghwModel._settle",
+           "not self._read and self._registered",
+           "not self._read and not self._serving and not self._current and self._registered",
+           (f"{_EGHW}test_the_lowest_row_that_is_registered_comes_next",)),
+    Mutant("golden-eghw-keeps-a-skipped-entry",
+           "sw/golden/gather/eghw.py", "EghwFollower.register",
+           "[entry for entry in entries if not entry[2]]", "entries[:]",
+           (f"{_EGHW}test_follower_forgets_a_skipped_entry_when_its_vertex_comes_again",)),
     Mutant("golden-stream-ends-while-a-warp-is-open",
            "sw/golden/gather/stream.py", "StreamModel._hand_out",
            "self._open or self._table or self._row or self._current",

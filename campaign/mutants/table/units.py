@@ -12,6 +12,9 @@ _WEAVER_RANDOM = ("tb/hw/gather/test_rounds_random.py::test_weaver[icarus-tiny-f
 _SCAN = ("tb/hw/gather/test_scan.py::test_scan[icarus-full]",)
 _SCAN_CYCLES = ("tb/hw/gather/test_scan.py::test_scan[icarus-many_warps]",)
 _SCAN_RANDOM = ("tb/hw/gather/test_rounds_random.py::test_weaver[icarus-tiny-scan]",)
+_EGHW = ("tb/hw/gather/test_eghw.py::test_directed[icarus-2]",)
+_EGHW_RANDOM = ("tb/hw/gather/test_eghw.py::test_random[icarus-tiny-3]",)
+_EGHW_PROGRAMS = "tb/programs/test_eghw.py::"
 _STREAM = ("tb/hw/gather/test_stream_random.py::test_stream[icarus-tiny]",)
 _STREAM_SEED = ("tb/hw/gather/test_stream_random.py::test_seeds[icarus-2]",)
 _STREAM_CYCLES = ("tb/hw/gather/test_stream.py::test_stream[icarus-full]",)
@@ -74,6 +77,74 @@ MUTANTS = (
            "Mux(kept, self.mask, (1 << self._threads) - 1)", "(1 << self._threads) - 1",
            _WEAVER_RANDOM),
 
+    Mutant("eghw-skip-ends-another-vertex",
+           "hw/gather/eghw/works.py", "Works.elaborate",
+           "named == vid", "Const(1)", _EGHW),
+    Mutant("eghw-skip-ends-the-entry-behind",
+           "hw/gather/eghw/works.py", "Works.elaborate",
+           "self.skip & ~comes & (\n"
+           "            self.mask & Cat(named == vid for named in self.named)).any()",
+           "self.skip & (self.mask & Cat(named == vid for named in self.named)).any()",
+           survives="equivalent: an entry that comes wins over the end of the entry before, and "
+                    "nobody has seen its ID yet"),
+    Mutant("eghw-fills-works-that-nobody-wants",
+           "hw/gather/eghw/works.py", "Works.elaborate",
+           "self.wanted & left.any() & room.any()", "left.any() & room.any()", _EGHW),
+    Mutant("eghw-ends-while-rows-are-read",
+           "hw/gather/eghw/works.py", "Works.elaborate",
+           "~left.any() & ~self.more", "~left.any()", _EGHW),
+    Mutant("eghw-positions-begin-again",
+           "hw/gather/eghw/works.py", "Works.elaborate",
+           "loc.eq(loc + count)", "loc.eq(loc)", _EGHW),
+    Mutant("eghw-an-entry-takes-two-cycles",
+           "hw/gather/eghw/works.py", "Works.elaborate",
+           "~left.any() | exhausts", "~left.any()", _EGHW),
+    Mutant("eghw-reads-absent-vertices",
+           "hw/gather/eghw/topology.py", "Topology.elaborate",
+           "asks.mask.eq(present)", "asks.mask.eq(asks.mask)", _EGHW),
+    Mutant("eghw-takes-rows-twice",
+           "hw/gather/eghw/topology.py", "Topology.elaborate",
+           "registered & ~taken", "registered", _EGHW),
+    Mutant("eghw-reads-no-row-ahead",
+           "hw/gather/eghw/topology.py", "Topology.elaborate",
+           "with m.If(registered.any()):\n"
+           "    m.d.comb += taken.eq(first)\n"
+           "    m.d.sync += [row.eq(number), asks.eq(read.data)]\n"
+           "    m.next = 'ASK_IDS'",
+           "with m.If(registered.any() & ~left.any()):\n"
+           "    m.d.comb += taken.eq(first)\n"
+           "    m.d.sync += [row.eq(number), asks.eq(read.data)]\n"
+           "    m.next = 'ASK_IDS'", _EGHW),
+    Mutant("eghw-moves-a-row-without-its-ends",
+           "hw/gather/eghw/topology.py", "Topology.elaborate",
+           "has_begins & has_ends & ~left.any()", "has_begins & ~left.any()", _EGHW_RANDOM),
+    Mutant("eghw-answers-with-one-record-of-two",
+           "hw/gather/eghw/records.py", "Records.elaborate",
+           "stored & (~weighted | (half & of_warp).any())", "stored", _EGHW),
+    Mutant("eghw-weights-replace-neighbours",
+           "hw/gather/eghw/records.py", "Records.elaborate",
+           "(fetched.warp << 1) + (fetched.tag == AccessTag.WEIGHTS)", "fetched.warp << 1", _EGHW),
+    Mutant("eghw-mask-is-not-set-where-there-is-no-work",
+           "hw/gather/eghw/records.py", "Records.elaborate",
+           "Mux(read.data.mask.any(), read.data.mask, (1 << threads) - 1)", "read.data.mask",
+           _EGHW),
+    Mutant("eghw-loads-one-more-than-it-may",
+           "hw/gather/eghw/unit.py", "EdgeGenerator._arrivals",
+           "under_way != requests", "under_way != requests + 1", _EGHW_RANDOM),
+    Mutant("eghw-a-setting-needs-no-lane",
+           "hw/gather/eghw/unit.py", "EdgeGenerator.elaborate",
+           "is_accepted(GatherOp.SET) & request.mask[0]", "is_accepted(GatherOp.SET)", _EGHW),
+    Mutant("accesses-of-the-unit-go-before-stores",
+           "hw/core/lsu.py", "LoadStoreUnit._join",
+           "left == 0", "Const(1)", (f"{_EGHW_PROGRAMS}test_ids_are_seen",)),
+    Mutant("accesses-of-the-unit-count-as-instructions",
+           "hw/core/coalescer.py", "Coalescer._report",
+           "~(head.of_unit if self._config.gather_reads else 0)", "1",
+           (f"{_EGHW_PROGRAMS}test_accesses_are_not_instructions",)),
+    Mutant("an-access-on-offer-changes-its-pc",
+           "hw/core/gathering.py", "Gathering._access",
+           "Mux(waits, held, read.data)", "read.data",
+           ("tb/sw/schedules/test_eghw.py::test_algorithms",)),
     Mutant("scan-skip-ends-another-vertex",
            "hw/gather/scan.py", "ScanWeaver._fill",
            "name == vid", "Const(1)", _SCAN),
