@@ -51,6 +51,7 @@ _TURNS = {
     "warps": (4, 8, 2, 1),
     "memory_bytes": (1 << 20, 1 << 22, 1 << 18),
     "scu": (0, 0, 4, 0, 1),
+    "gather": ("eghw", "fsm", "eghw", "stream", "eghw", "scan"),
 }
 
 #: Whether a field's value has an effect, for fields where it may have none.

@@ -52,7 +52,7 @@ CONFIGS = {
     "scan": _TINY.replace(name="scan", warps=4, gather="scan", weaver_entries=12),
     "stream": _TINY.replace(name="stream", warps=4, gather="stream", weaver_entries=12,
                             imem_bytes=1 << 14),
-    "eghw": _TINY.replace(name="eghw", warps=4, gather="eghw", weaver_entries=12, eghw_requests=3,
+    "eghw": _TINY.replace(name="eghw", warps=4, gather="eghw", weaver_entries=12, eghw_requests=2,
                           imem_bytes=1 << 14),
 }
 

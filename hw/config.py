@@ -73,7 +73,7 @@ LEGAL = {
     "barriers": _powers(1, 32),
     "memory_bytes": _powers(1 << 16, 1 << 31),
     "gather": _one_of("none", "fsm", "scan", "stream", "eghw"),
-    "eghw_requests": _numbers(1, 16),
+    "eghw_requests": _powers(1, 16),
     "scu": Legal((0, 1, 4), "0, 1 or 4"),
     "scu_vector_bytes": Legal((2 << 10, 5 << 10), "2048 or 5120"),
     "scu_request_bytes": Legal((2 << 10, 10 << 10, 38 << 10), "2048, 10240 or 38912"),

@@ -15,7 +15,7 @@ from sw.graph.describe import gini
 from sw.runtime.plan import as_plan
 
 
-__all__ = ["ALGORITHMS", "GRAPHS", "SCU", "SOFTWARE", "UNITS", "Fewest", "UnitRun", "cases",
+__all__ = ["ALGORITHMS", "EGHW", "GRAPHS", "SCU", "SOFTWARE", "UNITS", "Fewest", "UnitRun", "cases",
            "compaction", "fewest", "over_software", "ratios", "resources", "skewed", "summary",
            "weaver"]
 
@@ -28,8 +28,8 @@ _OF_SCU = ("pagerank", "bfs", "sssp")
 SOFTWARE = ("vm", "vwc", "em", "wm", "cm", "strict", "twc", "twce", "etwc")
 
 #: The units by name. Units that hand out edges are values of ``HardwareConfig.gather``.
-SCU = "scu"
-UNITS = ("fsm", "scan", "stream", SCU)
+SCU, EGHW = "scu", "eghw"
+UNITS = ("fsm", "scan", "stream", EGHW, SCU)
 
 #: Compaction by the cores, and the schedules of the SCU.
 _COMPACT = "compact"
@@ -62,7 +62,7 @@ class UnitRun(SystemRun):
 
 def weaver(unit) -> str:
     """The name, in tables, of schedule ``weaver`` with a unit that hands out edges."""
-    return f"weaver ({unit})"
+    return unit if unit == EGHW else f"weaver ({unit})"
 
 
 def skewed(graph) -> bool:

@@ -13,7 +13,7 @@ _SCAN = ("tb/hw/gather/test_scan.py::test_scan[icarus-full]",)
 _SCAN_CYCLES = ("tb/hw/gather/test_scan.py::test_scan[icarus-many_warps]",)
 _SCAN_RANDOM = ("tb/hw/gather/test_rounds_random.py::test_weaver[icarus-tiny-scan]",)
 _EGHW = ("tb/hw/gather/test_eghw.py::test_directed[icarus-2]",)
-_EGHW_RANDOM = ("tb/hw/gather/test_eghw.py::test_random[icarus-tiny-3]",)
+_EGHW_RANDOM = ("tb/hw/gather/test_eghw.py::test_random[icarus-tiny-2]",)
 _EGHW_PROGRAMS = "tb/programs/test_eghw.py::"
 _STREAM = ("tb/hw/gather/test_stream_random.py::test_stream[icarus-tiny]",)
 _STREAM_SEED = ("tb/hw/gather/test_stream_random.py::test_seeds[icarus-2]",)
@@ -84,7 +84,7 @@ MUTANTS = (
            "hw/gather/eghw/works.py", "Works.elaborate",
            "self.skip & ~comes & (\n"
            "            self.mask & Cat(named == vid for named in self.named)).any()",
-           "self.skip & (self.mask & Cat(named == vid for named in self.named)).any()",
+           "self.skip & (self.mask & Cat(named == vid for named in self.named)).any()", _EGHW,
            survives="equivalent: an entry that comes wins over the end of the entry before, and "
                     "nobody has seen its ID yet"),
     Mutant("eghw-fills-works-that-nobody-wants",
@@ -117,7 +117,8 @@ MUTANTS = (
            "    m.next = 'ASK_IDS'", _EGHW),
     Mutant("eghw-moves-a-row-without-its-ends",
            "hw/gather/eghw/topology.py", "Topology.elaborate",
-           "has_begins & has_ends & ~left.any()", "has_begins & ~left.any()", _EGHW_RANDOM),
+           "fsm.ongoing('OFFSETS') & has_begins & has_ends & ~left.any()",
+           "fsm.ongoing('OFFSETS') & has_begins & ~left.any()", _EGHW_RANDOM),
     Mutant("eghw-answers-with-one-record-of-two",
            "hw/gather/eghw/records.py", "Records.elaborate",
            "stored & (~weighted | (half & of_warp).any())", "stored", _EGHW),

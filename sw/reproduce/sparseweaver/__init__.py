@@ -7,7 +7,7 @@
 :mod:`.speed`         the Weaver against software: figure 4.10, table 4.5
 :mod:`.sensitivity`   skewness, memory and caches: figures 4.11 to 4.14
 :mod:`.area`          the area of a core: table 4.4
-:mod:`.phases`        phases of the gather kernel: figure 4.17
+:mod:`.phases`        phases of the gather kernel: figures 4.17 and 4.18
 ====================  =============================================================================
 
 Figures 4.15, 4.18 and 4.19 need units that are not built: tables with a latency, EGHW, and GCN.
@@ -15,7 +15,7 @@ Figures 4.15, 4.18 and 4.19 need units that are not built: tables with a latency
 
 from ..paper import Paper
 from .area import AreaOverhead
-from .phases import Phases
+from .phases import EdgeGeneration, Phases
 from .sensitivity import CacheLevels, CacheSizes, Frequencies, Skewness
 from .software import BestSoftware, Iterations, Stalls
 from .speed import ByGraph, Speedups
@@ -32,4 +32,5 @@ class SparseWeaverPaper(Paper):
               "on a GPU. Dissertation, Yonsei University, 2024; chapter 4")
     large = "paper"
     figures = (Iterations(), BestSoftware(), Stalls(), Speedups(), Skewness(), Frequencies(),
-               CacheLevels(), CacheSizes(), AreaOverhead(), Phases(), ByGraph())
+               CacheLevels(), CacheSizes(), AreaOverhead(), Phases(), EdgeGeneration(),
+               ByGraph())

@@ -3,15 +3,20 @@
 from sw import algorithms
 from sw.benchmarks.schedules import DIRECTIONS, plan
 from sw.benchmarks.system import System
-from sw.benchmarks.units import SCU, SOFTWARE as RIVALS, UNITS, UnitRun, weaver
+from sw.benchmarks.units import EGHW, SCU, SOFTWARE as RIVALS, UNITS, UnitRun, weaver
 
 
-__all__ = ["HARDWARE", "PLAIN", "SOFTWARE", "WEAVERS", "PhasedRun", "contenders", "run"]
+__all__ = ["GENERATORS", "HARDWARE", "PLAIN", "SOFTWARE", "WEAVERS", "PhasedRun", "contenders",
+           "run"]
 
 
 #: The Weavers: their names in tables, and the values of ``HardwareConfig.gather``. The first is the
 #: paper's.
-WEAVERS = {weaver(unit): unit for unit in UNITS if unit != SCU}
+WEAVERS = {weaver(unit): unit for unit in UNITS if unit not in (SCU, EGHW)}
+
+#: The unit that generates edges: its names in tables, and the loads that it has under way at most.
+#: The first is the paper's.
+GENERATORS = {"eghw, 1 load": 1, "eghw, 16 loads": 16}
 
 #: Vertex mapping in the plain loop of the paper, one edge a turn.
 PLAIN = "vm:unroll=1"
@@ -43,8 +48,8 @@ def run(setting, choice, algorithm, contender, direction, *, dram=None, phases=F
     choice : GraphChoice
     algorithm : str
     contender : str
-        A schedule in software, or a key of :data:`WEAVERS`. Software runs on the core that has the
-        first of the Weavers.
+        A schedule in software, or a key of :data:`WEAVERS` or :data:`GENERATORS`. Software runs on
+        the core that has the first of the Weavers.
     direction : str
     dram : DramConfig, optional
         The memory, in place of the setting's.
@@ -54,12 +59,14 @@ def run(setting, choice, algorithm, contender, direction, *, dram=None, phases=F
         Fields of the configuration that differ from the setting's.
     """
     unit = WEAVERS.get(contender, UNITS[0])
+    if contender in GENERATORS:
+        unit, fields = EGHW, fields | {"eghw_requests": GENERATORS[contender]}
     config = setting.config.replace(gather=unit, **fields)
     system = System(config.replace(name=f"{setting.config.name} {unit}"), dram or setting.dram)
     return (PhasedRun if phases else UnitRun)(
         choice.graph, choice.undirected,
         plan(algorithm, 1, direction=direction, phases=phases or None,
-             schedule="weaver" if contender in WEAVERS else contender),
+             schedule="weaver" if contender in {**WEAVERS, **GENERATORS} else contender),
         _WEIGHTS if algorithms.find(algorithm).weighted else None, system=system)
 
 

@@ -78,5 +78,6 @@ def test_local_memory():
 
 def test_requests():
     for value in (0, 17):
-        with pytest.raises(ConfigError, match=f"eghw_requests = {value}: must be 1 to 16"):
+        with pytest.raises(ConfigError, match=f"eghw_requests = {value}: must be a power of two "
+                                             "from 1 to 16"):
             HardwareConfig(gather="eghw", eghw_requests=value)
