@@ -17,8 +17,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from formal.streams import hold
 from hw.gather.eghw import EdgeGenerator
-from hw.gather.interface import AccessTag, access_layout, fetched_layout, request_layout
-from hw.gather.interface import response_layout, warp_shape
+from hw.gather.interface import (AccessTag, access_layout, request_layout, response_layout,
+                                 warp_shape)
 from hw.operations import NONE, GatherOp, GatherSetting
 
 
@@ -73,7 +73,8 @@ class EghwPromise(wiring.Component):
         begun = Signal()
         m.d.sync += begun.eq(1)
         for name in ("vertex", "first", "degree", "edge", "row", "distance"):
-            value, before = getattr(self, name), Signal.like(getattr(self, name), name=f"was_{name}")
+            value = getattr(self, name)
+            before = Signal.like(value, name=f"was_{name}")
             m.d.sync += before.eq(value)
             m.d.comb += Assume(~begun | (value == before))
         m.d.comb += [Assume(self.vertex != NONE), Assume(self.edge < self.degree)]
@@ -124,7 +125,6 @@ class EghwPromise(wiring.Component):
         """
         config, threads = self._config, self._config.threads
         access, fetched = dut.access.payload, dut.fetched.payload
-        lanes = data.ArrayLayout(32, threads)
         slots = [(Signal(name=f"used_{i}"), Signal(access_layout(config), name=f"load_{i}"))
                  for i in range(config.eghw_requests)]
         takes = dut.access.valid & dut.access.ready
@@ -190,7 +190,7 @@ class EghwPromise(wiring.Component):
 
     def _judge(self, m, waits, complete, skipped, rows, registered):
         """What the answers must be."""
-        config, threads = self._config, self._config.threads
+        threads = self._config.threads
         response, one = self.response.payload, self.response.payload.warp
         answered = self.response.valid & self.response.ready
         mine = Cat(vid == self.vertex for vid in response.data)

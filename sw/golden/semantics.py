@@ -347,5 +347,5 @@ def _bind_gather(core, warp, pc, fields):
         core.set_mask(warp, int.from_bytes(np.packbits(lanes, bitorder="little"), "little"))
         return following
 
-    return {GatherOp.SET: set_value, GatherOp.REG: register, GatherOp.SKIP: skip, GatherOp.DEC_ID: decode_id,
-            GatherOp.DEC_LOC: decode_loc, GatherOp.DEC: decode}[row.op]
+    return {GatherOp.SET: set_value, GatherOp.REG: register, GatherOp.SKIP: skip,
+            GatherOp.DEC_ID: decode_id, GatherOp.DEC_LOC: decode_loc, GatherOp.DEC: decode}[row.op]

@@ -14,6 +14,7 @@ written.
 
 import dataclasses
 import random
+from typing import Any
 
 import numpy as np
 
@@ -163,7 +164,7 @@ class Simulator:
                              f"shape ({config.memory_bytes},)")
         self.memory, self.local = memory, np.zeros(config.local_bytes, np.uint8)
         self.words = memory.view(np.uint32).data
-        self.gather = variants.model(config) if gather is None else gather
+        self.gather: Any = variants.model(config) if gather is None else gather
         if config.gather_reads:
             self.gather.memory = self
         self.argument = 0

@@ -9,9 +9,9 @@ follows, because the table has to be complete before the first request. Another 
 next registration. Without it, a warp that has not yet read the end of this round's work would get
 new work.
 
-With ``gather = "eghw"`` (SparseWeaver, 4.6.8) a lane writes its vertex's ID to local memory instead,
-and the unit reads the offsets and the edges. A warp whose work is ready loads the records of its
-edges from local memory.
+With ``gather = "eghw"`` (SparseWeaver, 4.6.8) a lane writes its vertex's ID to local memory
+instead, and the unit reads the offsets and the edges. A warp whose work is ready loads the records
+of its edges from local memory.
 
 *Without rounds* (``gather = "stream"``) the first warps, the *registrars*, register rows whenever
 the unit asks for some. The other warps only take work, so an answer without work is rare for them.
@@ -144,8 +144,9 @@ class WeaverSchedule(Schedule):
 
     def check_config(self, config):
         if config.gather == "none":
-            raise self.refuse(f"needs a Weaver, which configuration {config.name!r} does not have "
-                             "(gather = 'none'); gather = 'fsm', 'scan', 'stream' or 'eghw' has one")
+            raise self.refuse("needs a Weaver or EGHW, which configuration "
+                              f"{config.name!r} does not have (gather = 'none'); gather = 'fsm', "
+                              "'scan', 'stream' or 'eghw' has one")
         for option in ("registrars", "rows"):
             if self.options[option] and config.gather != "stream":
                 raise self.refuse(f"with the option {option} needs a Weaver without rounds, which "

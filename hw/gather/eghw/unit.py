@@ -35,8 +35,9 @@ class EdgeGenerator(GatheringUnit):
 
     Instructions
         SET stores lane 0's rs1 as the setting whose number is in the instruction
-        (:class:`~hw.operations.GatherSetting`), if lane 0 is in the mask. Settings are 0 after a launch. They change while
-        the unit is idle. The value that a setting has may be stored again at any time.
+        (:class:`~hw.operations.GatherSetting`), if lane 0 is in the mask. Settings are 0 after a
+        launch. They change while the unit is idle. The value that a setting has may be stored again
+        at any time.
 
         REG registers row *warp + rd* for the lanes in its mask. The row's IDs are read later, at
         the latest for the DEC_ID that needs them. A store of the same warp that came before is

@@ -6,6 +6,7 @@ agree exactly if the hardware has come to rest before each registration and each
 """
 
 import collections
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class EghwModel:
     ValueError
         For a shape that cannot be built.
     """
-    memory = None
+    memory: Any = None
 
     def __init__(self, warps, threads, entries=None):
         shape = WeaverModel(warps, threads, entries)

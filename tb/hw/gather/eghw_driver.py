@@ -1,12 +1,11 @@
-"""Plays the core of the unit that generates edges: warps, memory, and a golden model beside them."""
+"""Plays the core of the unit that generates edges: warps and memory, with a golden model."""
 
 import itertools
 
-import cocotb
 from cocotb.triggers import FallingEdge, ReadOnly
 
-from hw.gather.interface import AccessTag, access_layout, event_layout, fetched_layout
-from hw.gather.interface import response_layout
+from hw.gather.interface import (access_layout, event_layout, fetched_layout,
+                                 response_layout)
 from hw.isa import MemoryMap
 from hw.operations import NONE, GatherOp, GatherSetting
 from tb.clocking import tick

@@ -233,6 +233,23 @@ def test_phases():
     assert rows["two, weaver (stream), pull"] == ("50", *["20.0 %"] * 5)
 
 
+def test_edge_generation():
+    """The loads under way are the configuration's; means are over the Weaver of the paper."""
+    def record(case):
+        config = case.system.config
+        assert case.plan.direction == "pull"
+        more = 160 // config.eghw_requests if config.gather == "eghw" else 0
+        return {"phases": [10, 10, 10 + more, 10, 10, 1000, 1050 + more]}
+
+    outcome = _outcome("fig4.18", record)
+    compared = _compared(outcome)
+    assert compared["eghw, 1 load: cycles over those of weaver (fsm)"] == ("3.64x", "4.20x")
+    assert compared["eghw, 16 loads: cycles over those of weaver (fsm)"] == ("", "1.20x")
+    rows = {row[0]: row[1:] for row in outcome.tables[0].rows}
+    assert rows["two, eghw, 1 load"] == ("210", "4.8 %", "4.8 %", "81.0 %", "4.8 %", "4.8 %")
+    assert {row[0]: row[-1] for row in outcome.tables[1].rows}["weaver (stream)"] == "1.00x"
+
+
 def test_a_run_counts_phases():
     """The record of a real run: all warps' cycles by phase, and all their cycles."""
     setting = dataclasses.replace(SETTING, config=preset("tiny"), brief=_GRAPHS[:1])

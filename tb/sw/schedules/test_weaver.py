@@ -176,7 +176,7 @@ def test_works_with_rounds_where_rows_are_shorter_than_a_work():
     ("weaver:registrars=2", config(2, 4), "registrars needs a Weaver without"),
     ("weaver:rows=2", config(2, 4), "rows needs a Weaver without"),
     ("weaver:rows=3", streaming(2, 4), "rows is '3', must be a power of two from 1 to 4"),
-    ("weaver:sums=local", config(2, 4, gather="none"), "needs a Weaver, which"),
+    ("weaver:sums=local", config(2, 4, gather="none"), "needs a Weaver or EGHW, which"),
     ("weaver:sums=near", streaming(2, 4), "sums is 'near', must be local or global"),
 ])
 def test_refused(schedule, hardware, message):
