@@ -1,226 +1,339 @@
-"""The promise of the unit that generates edges as assertions: each edge's record comes once.
+"""The promises of the unit that generates edges: each registered vertex gives its entry once, and
+each edge of an entry gets its record once.
 
-The harness follows one vertex, which is registered at most once, and one of its edges. All vertices
-and all edges are alike, so what holds for these holds for all. The harness is the memory: it gives
-the vertex its offsets, and the edge's neighbour and weight a value that no other word has. All else
-that it gives is free. Loads are answered in any order, at any time.
+There is a harness for each half of the unit, and the other half is free. A harness follows one
+vertex, which is registered at most once, and :class:`RecordPromise` one of the vertex's edges. All
+vertices and all edges are alike, so what holds for these holds for all. The harness is the memory:
+it gives the vertex its offsets, and the edge's neighbour and weight a bit that no other edge has.
+All else that it gives is free. Loads are answered in any order, at any time.
 
-The harness assumes what a kernel keeps: a warp waits for its answer, and stores a row's IDs before
-it registers the row. The settings are those after a launch, so an ID is the address of the vertex's
-offset. With weights the first request is a SET. The proof is bounded: it holds for the first cycles
-after reset.
+The harness assumes what a kernel keeps: a warp waits for its answer. The proofs are bounded: they
+hold for the first cycles after reset.
 """
 
-from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Array, Assert, Assume, Cat, Const, Cover, Module, Mux, ResetSignal, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib.wiring import In, Out, connect
 
 from formal.streams import hold
-from hw.gather.eghw import EdgeGenerator
-from hw.gather.interface import (AccessTag, access_layout, request_layout, response_layout,
-                                 warp_shape)
-from hw.operations import NONE, GatherOp, GatherSetting
+from hw.gather.eghw.records import Records
+from hw.gather.eghw.topology import Topology
+from hw.gather.eghw.works import Works
+from hw.gather.interface import AccessTag, access_layout, row_shape, warp_shape
+from hw.gather.table import entry_layout
+from hw.operations import NONE
 
 
-__all__ = ["EghwPromise"]
+__all__ = ["EntryPromise", "RecordPromise"]
 
 
-#: Bits of the vertex's degree.
-_DEGREE_BITS = 2
+#: Bits of a degree, and loads that may be under way.
+_DEGREE_BITS, _LOADS = 2, 2
 
 
-class EghwPromise(wiring.Component):
-    """A unit that generates edges, its memory, and its promise.
+def _steady(m, harness, *names):
+    """Assume that inputs of the harness never change."""
+    begun = Signal()
+    m.d.sync += begun.eq(1)
+    for name in names:
+        value = getattr(harness, name)
+        before = Signal.like(value, name=f"was_{name}")
+        m.d.sync += before.eq(value)
+        m.d.comb += Assume(~begun | (value == before))
+
+
+def _memory(m, harness, port):
+    """Take loads from a port, and choose one that is answered.
+
+    The harness has the inputs ``taken``, ``answers`` and ``slot``. Returns whether a load is
+    answered now, and the load.
+    """
+    layout = access_layout(harness._config)
+    slots = [(Signal(name=f"used_{i}"), Signal(layout, name=f"load_{i}")) for i in range(_LOADS)]
+    free = Cat(~used for used, _ in slots)
+    answers = Signal(name="answers_now")
+    m.d.comb += port.ready.eq(harness.taken & free.any())
+    for i, (used, load) in enumerate(slots):
+        fills = port.valid & port.ready & free[i] & ~free[:i].any()
+        m.d.sync += used.eq((used | fills) & ~(answers & (harness.slot == i)))
+        with m.If(fills):
+            m.d.sync += load.eq(port.payload)
+    given = Signal(layout, name="given")
+    m.d.comb += [
+        answers.eq(harness.answers & Array(used for used, _ in slots)[harness.slot]),
+        given.eq(Array(load.as_value() for _, load in slots)[harness.slot]),
+    ]
+    return answers, given
+
+
+def _memory_inputs(config):
+    return {"taken": In(1), "answers": In(1), "slot": In(range(_LOADS)),
+            "words": In(data.ArrayLayout(32, config.threads))}
+
+
+def _one(mask, threads):
+    """Whether a mask has one lane at most."""
+    return (mask & (mask - 1)[:threads]) == 0
+
+
+class EntryPromise(wiring.Component):
+    """The reader of the topology, its memory, and its promise.
 
     Parameters
     ----------
     config : HardwareConfig
         A small shape, with ``gather="eghw"``.
-    weighted : bool
-        Whether edges have weights.
     """
-    def __init__(self, config, *, weighted=False):
-        self._config, self._weighted = config, weighted
+    def __init__(self, config):
+        self._config = config
         super().__init__({
-            "vertex": In(32), "first": In(32), "degree": In(_DEGREE_BITS),
-            "edge": In(_DEGREE_BITS),                    # the edge's number among the vertex's
-            "row": In(warp_shape(config)),               # the row in which the vertex may be
-            "distance": In(32),                          # from a neighbour to its weight
-            "request": In(stream.Signature(request_layout(config))),
-            "response": Out(stream.Signature(response_layout(config))),
-            "taken": In(1),                              # the memory takes an access
-            "slot": In(range(max(2, config.eghw_requests))), "answers": In(1),
-            "words": In(data.ArrayLayout(32, config.threads)),
+            "vertex": In(32), "begin": In(32), "end": In(32), "offsets": In(32),
+            "place": In(row_shape(config)),             # the row in which the vertex may be
+            "register": In(1), "row": In(row_shape(config)), "mask": In(config.threads),
+            "warp": In(warp_shape(config)),
+            "entry": Out(stream.Signature(entry_layout())),
+            **_memory_inputs(config),
         })
 
     def elaborate(self, platform):
         m = Module()
-        config = self._config
-        m.submodules.dut = dut = EdgeGenerator(config)
-        connect(m, flipped(self.request), dut.request)
-        connect(m, dut.response, flipped(self.response))
-        m.d.comb += [dut.reset.eq(0), Assume(~ResetSignal())]
-        self._keep_steady(m)
-        waits, complete, skipped = self._follow_requests(m)
-        rows, registered = self._remember(m, dut)
-        self._judge(m, waits, complete, skipped, rows, registered)
-        hold(m, dut.response, name="response")
+        config, threads = self._config, self._config.threads
+        m.submodules.dut = dut = Topology(config)
+        _steady(m, self, "vertex", "begin", "end", "offsets", "place")
+        connect(m, dut.entry, wiring.flipped(self.entry))
+        m.d.comb += [
+            Assume(~ResetSignal()), Assume(self.vertex != NONE),
+            Assume(self.place < config.weaver_table_entries // threads),
+            Assume(~self.register | self.mask.any()),
+            dut.register.eq(self.register), dut.row.eq(self.row), dut.mask.eq(self.mask),
+            dut.warp.eq(self.warp), dut.ids.eq(0), dut.offsets.eq(self.offsets),
+        ]
+        answers, given = _memory(m, self, dut.access)
+        m.d.comb += [
+            dut.arrives.eq(answers), dut.fetched.tag.eq(given.tag),
+            dut.fetched.mask.eq(given.mask), dut.fetched.data.eq(self.words),
+        ]
+
+        # What memory holds: the vertex's offsets.
+        address = (self.vertex + self.offsets)[:32]
+        shift = (4 * threads).bit_length() - 1
+        for lane in range(threads):
+            place, word = given.address[lane], self.words[lane]
+            m.d.comb += [
+                Assume((given.tag == AccessTag.IDS) | (place != address) | (word == self.begin)),
+                Assume((given.tag == AccessTag.IDS) | (place != (address + 4)[:32])
+                       | (word == self.end)),
+            ]
+        # The vertex comes up once, in its row.
+        hits = Cat(word == self.vertex for word in self.words) & given.mask
+        reads = answers & (given.tag == AccessTag.IDS) & hits.any()
+        read = Signal()
+        m.d.sync += read.eq(read | reads)
+        m.d.comb += Assume(~reads | (_one(hits, threads) & ~read
+                                     & (given.address[0] >> shift == self.place)))
+
+        # The row is read: the lanes of its last REG, in any order with other rows.
+        waits, lanes = Signal(), Signal(threads)
+        access, asks = dut.access.payload, dut.access.valid & (dut.access.payload.tag
+                                                               == AccessTag.IDS)
+        mine = asks & (access.address[0] >> shift == self.place)
+        begun = Signal()                            # the access was on offer before
+        m.d.sync += begun.eq(dut.access.valid & ~dut.access.ready)
+        with m.If(self.register & (self.row == self.place)):
+            m.d.sync += [waits.eq(1), lanes.eq(self.mask)]
+        with m.Elif(mine & ~begun):
+            m.d.sync += waits.eq(0)
+        m.d.comb += [
+            Assert(~dut.access.valid | ~access.store & access.mask.any()),
+            *(Assert(~asks | (access.address[lane] == (
+                access.address[0] >> shift << shift) + 4 * lane)) for lane in range(threads)),
+            Assert(~(waits & dut.idle)), Assert(~(dut.idle & self.entry.valid)),
+        ]
+
+        # The entry.
+        taken = self.entry.valid & self.entry.ready
+        is_vertex = self.entry.valid & (self.entry.payload.vid == self.vertex)
+        times = Signal(2)
+        m.d.sync += times.eq(times + (taken & is_vertex))
+        m.d.comb += [
+            Assert(~is_vertex | (read & (self.entry.payload.loc == self.begin)
+                                 & (self.entry.payload.degree == (self.end - self.begin)[:32]))),
+            Assert(times <= 1), Assert(~(dut.idle & read) | (times == 1)),
+            Cover(dut.idle & (times == 1), "a vertex gave its entry"),
+            Cover(waits & read & (times == 1), "a row is registered again"),
+        ]
+        hold(m, dut.entry, name="entry")
         hold(m, dut.access, name="access")
         return m
 
-    def _keep_steady(self, m):
-        """The vertex, its edges and the edge that is followed never change."""
-        begun = Signal()
-        m.d.sync += begun.eq(1)
-        for name in ("vertex", "first", "degree", "edge", "row", "distance"):
-            value = getattr(self, name)
-            before = Signal.like(value, name=f"was_{name}")
-            m.d.sync += before.eq(value)
-            m.d.comb += Assume(~begun | (value == before))
-        m.d.comb += [Assume(self.vertex != NONE), Assume(self.edge < self.degree)]
 
-    def _follow_requests(self, m):
-        """Which warps wait, which of them asked behind the last REG of the vertex's row, and
-        whether the vertex was skipped."""
-        config, request = self._config, self.request.payload
-        waits, complete = Signal(config.warps), Signal(config.warps)
-        skipped = Signal()
-        started = Signal(init=not self._weighted)
-        op = request.op
+class RecordPromise(wiring.Component):
+    """The parts that make works of entries and records of works, their memory, and their promise.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        A small shape, with ``gather="eghw"``.
+    """
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "vertex": In(32), "first": In(32), "degree": In(_DEGREE_BITS),
+            "edge": In(_DEGREE_BITS),                    # the edge's number among the vertex's
+            "weights": In(32),
+            "entry": In(stream.Signature(entry_layout())), "more": In(1),
+            "asks": In(1), "warp": In(warp_shape(config)), "rd": In(5),
+            "skip": In(1), "named": In(data.ArrayLayout(32, config.threads)),
+            "mask": In(config.threads), "stored": In(1),
+            "heard": In(1),                              # an answer is taken
+            **_memory_inputs(config),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.works = works = Works(self._config)
+        m.submodules.records = records = Records(self._config)
+        connect(m, works.work, records.work)
+        connect(m, wiring.flipped(self.entry), works.entry)
+        _steady(m, self, "vertex", "first", "degree", "edge", "weights")
+        hold(m, self.entry, name="entry", rule=Assume)
+        m.d.comb += [Assume(~ResetSignal()), Assume(self.vertex != NONE),
+                     Assume(self.edge < self.degree), Assume(~self.entry.valid | self.more)]
+        entered = self._follow_entry(m)
+        waits, rds, barred, complete = self._follow_warps(m, works, records, entered)
+        rows = self._remember(m, records)
+        self._judge(m, records, entered, waits, rds, barred, complete, rows)
+        for name in ("load", "store", "answer"):
+            hold(m, getattr(records, name), name=name)
+        return m
+
+    def _follow_entry(self, m):
+        """Whether the vertex's entry was taken, which comes once."""
+        entry = self.entry.payload
+        is_vertex = self.entry.valid & (entry.vid == self.vertex)
+        entered = Signal()
         m.d.comb += [
-            Assume(~self.request.valid | started | (
-                (op == GatherOp.SET) & request.mask[0] & (request.rd == GatherSetting.WEIGHTS)
-                & (request.vid[0] == self.distance))),
-            Assume(~self.request.valid | ~started | (op == GatherOp.REG) | (op == GatherOp.SKIP)
-                   | (op == GatherOp.DEC_ID)),
-            Assume(~self.request.valid | (request.warp < config.warps)),
-            Assume(~self.request.valid | ~waits.bit_select(request.warp, 1)),
-            Assume(~self.request.valid | request.mask.any()),
+            Assume(~is_vertex | ~entered), Assume(~self.entry.valid | (entry.vid != NONE)),
+            Assume(~is_vertex | ((entry.loc == self.first) & (entry.degree == self.degree))),
         ]
-        if self._weighted:
-            m.d.comb += Assume(self.distance.any())
-        hold(m, self.request, name="request", rule=Assume)
-        accepted = self.request.valid & self.request.ready
-        asks = accepted & (op == GatherOp.DEC_ID)
-        answered = self.response.valid & self.response.ready
-        one = self.response.payload.warp
-        m.d.sync += waits.eq((waits | Mux(asks, 1 << request.warp, 0))
-                             & ~Mux(answered, 1 << one, 0))
-        with m.If(accepted):
-            m.d.sync += started.eq(1)
-        with m.If(asks):
-            m.d.sync += complete.eq(complete | 1 << request.warp)
-        with m.If(accepted & (op == GatherOp.REG) & (request.warp + request.rd == self.row)):
-            m.d.sync += complete.eq(0)
-        with m.If(accepted & (op == GatherOp.SKIP) & (request.mask & Cat(
-                vid == self.vertex for vid in request.vid)).any()):
-            m.d.sync += skipped.eq(1)
-        return waits, complete, skipped
+        with m.If(is_vertex & self.entry.ready):
+            m.d.sync += entered.eq(1)
+        return entered
 
-    def _remember(self, m, dut):
-        """The memory: it takes accesses, and gives data of loads.
-
-        Returns for each warp the lanes in which the edge's records lie, of neighbours and of
-        weights; and whether the vertex was read in its row.
-        """
-        config, threads = self._config, self._config.threads
-        access, fetched = dut.access.payload, dut.fetched.payload
-        slots = [(Signal(name=f"used_{i}"), Signal(access_layout(config), name=f"load_{i}"))
-                 for i in range(config.eghw_requests)]
-        takes = dut.access.valid & dut.access.ready
-        m.d.comb += dut.access.ready.eq(self.taken)
-        free = [~used for used, _ in slots]
-        for i, (used, load) in enumerate(slots):
-            fills = takes & ~access.store & free[i] & ~Cat(free[:i]).any()
-            gives = dut.fetched.valid & (self.slot == i)
-            m.d.sync += used.eq((used | fills) & ~gives)
-            with m.If(fills):
-                m.d.sync += load.eq(access)
-        m.d.comb += Assert(~(dut.access.valid & ~access.store) | Cat(free).any())
-
-        # An answer.
-        given = Signal(access_layout(config))
-        is_used = Array(used for used, _ in slots)[self.slot]
+    def _follow_warps(self, m, works, records, entered):
+        """The warps: which of them wait for an answer, and for which register; which asked behind a
+        SKIP of the vertex, and which behind its entry."""
+        config, warps = self._config, self._config.warps
+        waits, barred, complete = (Signal(warps, name=name)
+                                   for name in ("waits", "barred", "complete"))
+        rds = Array(Signal(5, name=f"rd_{warp}") for warp in range(warps))
+        head, asked, skipped = Signal(warp_shape(config)), Signal(), Signal()
+        begins = self.asks & ~asked
+        served = works.work.valid & works.work.ready
         m.d.comb += [
-            Assume(self.slot < config.eghw_requests), dut.fetched.valid.eq(self.answers & is_used),
-            given.eq(Array(load.as_value() for _, load in slots)[self.slot]),
-            fetched.tag.eq(given.tag), fetched.warp.eq(given.warp), fetched.mask.eq(given.mask),
-            fetched.data.eq(self.words), Assert(dut.fetched.ready),
+            Assume(self.warp < warps), Assume(~begins | ~waits.bit_select(self.warp, 1)),
+            works.more.eq(self.more), works.wanted.eq(asked), works.skip.eq(self.skip),
+            works.named.eq(self.named), works.mask.eq(self.mask),
+            records.warp.eq(head), records.rd.eq(rds[head]), records.weights.eq(self.weights),
+            records.records.eq(0), Assert(asked | ~works.work.valid),
+        ]
+        m.d.sync += asked.eq((asked | begins) & ~(served & asked))
+        with m.If(begins):
+            m.d.sync += [head.eq(self.warp), rds[self.warp].eq(self.rd)]
+        with m.If(self.skip & entered & (self.mask & Cat(
+                vid == self.vertex for vid in self.named)).any()):
+            m.d.sync += skipped.eq(1)
+        for warp in range(warps):
+            answered = (records.answer.valid & records.answer.ready
+                        & (records.answer.payload.warp == warp))
+            with m.If(begins & (self.warp == warp)):
+                m.d.sync += [waits[warp].eq(1), barred[warp].eq(skipped),
+                             complete[warp].eq(entered)]
+            with m.Elif(answered):
+                m.d.sync += waits[warp].eq(0)
+        self._skipped = skipped
+        return waits, rds, barred, complete
+
+    def _remember(self, m, records):
+        """The memory. Returns for each warp the lanes in which the edge's records lie, of
+        neighbours and of weights."""
+        config, threads = self._config, self._config.threads
+        answers, given = _memory(m, self, records.load)
+        fetched = records.fetched
+        held = Signal()                              # data are on offer
+        m.d.sync += held.eq(fetched.valid & ~fetched.ready)
+        m.d.comb += [
+            fetched.valid.eq(answers), fetched.payload.tag.eq(given.tag),
+            fetched.payload.warp.eq(given.warp), fetched.payload.mask.eq(given.mask),
+            fetched.payload.data.eq(self.words), records.store.ready.eq(self.stored),
+            # The unit's queue holds data until they are taken.
+            Assume(~answers | fetched.ready),
         ]
         place = Signal(32)
         m.d.comb += place.eq((self.first + self.edge) << 2)
-        registered = Signal()
         for lane in range(threads):
-            address, word = given.address[lane], self.words[lane]
-            of = given.tag
-            is_edge = Mux(of == AccessTag.WEIGHTS, address == (place + self.distance)[:32],
-                          address == place)
-            m.d.comb += [
-                Assume(~((of == AccessTag.BEGINS) & (address == self.vertex))
-                       | (word == self.first)),
-                Assume(~((of == AccessTag.ENDS) & (address == (self.vertex + 4)[:32]))
-                       | (word == (self.first + self.degree)[:32])),
-                # A word that says whether it is the edge's: bit 0.
-                Assume(~((of == AccessTag.NEIGHBORS) | (of == AccessTag.WEIGHTS))
-                       | (word[0] == is_edge)),
-            ]
-        shift = (threads * 4).bit_length() - 1
-        hits = Cat(word == self.vertex for word in self.words) & given.mask
-        reads = dut.fetched.valid & (given.tag == AccessTag.IDS)
-        with m.If(reads & hits.any()):
-            m.d.sync += registered.eq(1)
-        m.d.comb += Assume(~(reads & hits.any()) | ((hits & (hits - 1)[:threads]) == 0)
-                           & ~registered & (given.address[0] >> shift == self.row))
+            is_edge = given.address[lane] == Mux(given.tag == AccessTag.WEIGHTS,
+                                                 (place + self.weights)[:32], place)
+            m.d.comb += Assume(self.words[lane][0] == is_edge)
 
-        # The records: which words that were stored are the edge's.
-        parts = 1 + self._weighted
-        rows = [[Signal(threads, name=f"record_{warp}_{part}") for part in range(parts)]
+        rows = [[Signal(threads, name=f"record_{warp}_{part}") for part in range(2)]
                 for warp in range(config.warps)]
-        with m.If(dut.access.valid & access.store):
-            number = access.address[0] >> shift
-            m.d.comb += [Assert(~access.mask[lane] | (access.address[lane] == (
-                (number << shift) + 4 * lane))) for lane in range(threads)]
-            m.d.comb += Assert(number < config.warps * parts)
+        store, shift = records.store.payload, (4 * threads).bit_length() - 1
+        with m.If(records.store.valid):
+            number = store.address[0] >> shift
+            m.d.comb += [Assert(store.address[lane] == (number << shift) + 4 * lane)
+                         for lane in range(threads)]
+            m.d.comb += Assert(number < config.warps << self.weights.any())
             for warp in range(config.warps):
-                for part in range(parts):
-                    with m.If(number == warp * parts + part):
+                for part in range(2):
+                    with m.If(Mux(self.weights.any(), number == 2 * warp + part,
+                                  (number == warp) & (part == 0))):
                         m.d.sync += rows[warp][part].eq(
-                            access.mask & Cat(word[0] for word in access.data))
-        return rows, registered
+                            store.mask & Cat(word[0] for word in store.data))
+        return rows
 
-    def _judge(self, m, waits, complete, skipped, rows, registered):
+    def _judge(self, m, records, entered, waits, rds, barred, complete, rows):
         """What the answers must be."""
-        threads = self._config.threads
-        response, one = self.response.payload, self.response.payload.warp
-        answered = self.response.valid & self.response.ready
-        mine = Cat(vid == self.vertex for vid in response.data)
-        works = Cat(vid != NONE for vid in response.data)
-        found = [Signal(threads, name=f"found_{part}") for part in range(len(rows[0]))]
+        threads, port = self._config.threads, records.answer
+        answer, everyone = port.payload, Const((1 << self._config.threads) - 1)
+        m.d.comb += port.ready.eq(self.heard)
+        answered = port.valid & port.ready
+        mine = Cat(vid == self.vertex for vid in answer.data)
+        works = Cat(vid != NONE for vid in answer.data)
+        found = [Signal(threads, name=f"found_{part}") for part in range(2)]
         for part, mask in enumerate(found):
-            m.d.comb += mask.eq(Array(row[part] for row in rows)[one] & mine & response.mask)
-        lanes = sum(mine[lane] & response.mask[lane] for lane in range(threads))
-        given = Signal(range(1 << _DEGREE_BITS + 2))     # edges of the vertex
+            m.d.comb += mask.eq(Array(row[part] for row in rows)[answer.warp] & mine)
+        lanes = sum(mine[lane] for lane in range(threads))
+        given = Signal(_DEGREE_BITS + 1)                 # edges of the vertex
         times = Signal(2)                                # records of the edge
         shares = Signal()                                # a work had edges of others beside
-        with m.If(self.response.valid):
+
+        def of(bits):
+            return bits.bit_select(answer.warp, 1)
+        with m.If(port.valid):
             m.d.comb += [
-                Assert(waits.bit_select(one, 1)), Assert(response.set_mask),
-                Assert((works & (works + 1)[:threads]) == 0) if threads > 1 else [],
-                Assert(response.mask == Mux(works.any(), works, (1 << threads) - 1)),
-                *(Assert(mask == found[0]) for mask in found),
-                Assert((found[0] & (found[0] - 1)[:threads]) == 0) if threads > 1 else [],
+                Assert(of(waits)), Assert(answer.set_mask), Assert(answer.rd == rds[answer.warp]),
+                Assert((works & (works + 1)[:threads]) == 0),
+                Assert(answer.mask == Mux(works.any(), works, everyone)),
+                Assert(~of(barred) | ~mine.any()), Assert(~mine.any() | entered),
+                Assert(_one(found[0], threads)),
+                Assert(~self.weights.any() | (found[0] == found[1])),
+                # The end: all edges were given out. Another warp's work may be on its way.
+                Assert(works.any() | ~of(complete) | self._skipped | (given == self.degree)
+                       | (waits & ~(1 << answer.warp)).any()),
             ]
         with m.If(answered):
             m.d.sync += [given.eq(given + lanes), times.eq(times + found[0].any()),
                          shares.eq(shares | (mine.any() & (works & ~mine).any()))]
-        # -1 tells that no edge was left. A work of another warp may still be on its way.
-        ended = (self.response.valid & ~works.any() & complete.bit_select(one, 1)
-                 & ~(waits & ~(1 << one)).any())
         m.d.comb += [
-            Assert(times <= 1), Assert(given <= self.degree),
-            Assert(~registered | skipped | (given != self.degree) | times.any()),
-            Assert(~(ended & registered & ~skipped) | (given == self.degree)),
-            Cover(times.any() & (given == self.degree) & (given > 1), "all edges of the vertex"),
-            Cover(ended & times.any(), "the end behind the edge"),
-            *([Cover(shares, "a work has edges of the vertex and others")] if threads > 1 else []),
+            Assert(given <= self.degree), Assert(times <= 1),
+            Assert((given != self.degree) | times.any()),
+            Cover((given == self.degree) & (given > 1) & ~self.weights.any(),
+                  "all edges of a vertex without weights"),
+            Cover((given == self.degree) & self.weights.any(), "all edges of a vertex with weights"),
+            Cover(port.valid & ~works.any() & of(complete) & times.any(), "the end"),
+            Cover(port.valid & ~works.any() & self._skipped & (given < self.degree),
+                  "the end of a skipped vertex"),
         ]
+        if threads > 1:
+            m.d.comb += Cover(shares, "a work has edges of the vertex and others")

@@ -15,6 +15,7 @@ from formal.banks import CollectPromise, DispatchPromise
 from formal.barrier import BarrierPromise
 from formal.coalescer import CoalescerPromise
 from formal.divergence import DivergencePromise
+from formal.eghw import EntryPromise, RecordPromise
 from formal.fetch import FetchPromise
 from formal.filters import DEPTH, SLOTS, FilterPromise
 from formal.issue_queue import IssueQueuePromise
@@ -41,6 +42,7 @@ from hw.scu.filter_group import FilterGroup
 from hw.sdram.controller import SdramController
 from hw.sdram.timing import SLOWEST
 from hw.util import StreamBuffer, StreamRegister
+from hw.gather.eghw import EdgeGenerator
 from hw.gather.fsm import Weaver
 from hw.gather.scan import ScanWeaver
 from hw.gather.stream import StreamWeaver
@@ -184,6 +186,16 @@ _STREAM_PROOFS = tuple(
           "bounded", depth)
     for shape, fields, depth in (
         ("2 warps x 1 lane", {"threads": 1}, 10), ("2 warps x 2 lanes", {}, 9)))
+
+#: The unit that generates edges, in two halves.
+_ENTRY_PROOFS, _RECORD_PROOFS = (
+    tuple(Proof(shape, lambda promise=promise, fields=fields: promise(
+        _config(gather="eghw", **fields)), "bounded", depth)
+          for shape, fields, depth in shapes)
+    for promise, shapes in (
+        (EntryPromise, (("2 warps x 1 lane", {"threads": 1}, 11),)),
+        (RecordPromise, (("2 warps x 1 lane", {"threads": 1}, 9),
+                         ("2 warps x 2 lanes", {}, 8)))))
 
 _KEEPS = "each offer of a stream stays, unchanged, until it is taken"
 _INDEPENDENT = "no offer depends on whether the receiver takes it in the same cycle"
@@ -367,6 +379,25 @@ PROPERTIES = (
         covered="2 warps x 2 lanes", reach=9),
     *_streams("stream_weaver", lambda: StreamWeaver(_config(gather="stream")),
               "2 warps x 2 lanes"),
+    Property(
+        "eghw", "entries",
+        "every vertex that is read in a registered row gives its entry once, with its two offsets; "
+        "the reader is idle only when no row waits and every entry was taken",
+        "a vertex comes up once; memory gives the vertex its offsets",
+        _ENTRY_PROOFS, covers=("a vertex gave its entry", "a row is registered again"),
+        covered="2 warps x 1 lane", reach=11),
+    Property(
+        "eghw", "records",
+        "every edge of an entry has its records, neighbour and weight, in the rows of one warp, "
+        "once, before the answer that names its vertex in its lane; a warp that asks after a SKIP "
+        "gets none; the end comes when nothing is left",
+        "a warp waits for its answer; an entry comes once; memory gives one edge a bit of its own",
+        _RECORD_PROOFS,
+        covers=("all edges of a vertex without weights", "all edges of a vertex with weights",
+                "the end", "the end of a skipped vertex",
+                "a work has edges of the vertex and others"),
+        covered="2 warps x 2 lanes", reach=8),
+    *_streams("eghw", lambda: EdgeGenerator(_config(gather="eghw")), "2 warps x 2 lanes"),
     Property(
         "filters", "first",
         "the first occurrence of an element since the table was emptied is kept; all assertions "

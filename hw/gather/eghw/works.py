@@ -64,16 +64,18 @@ class Works(wiring.Component):
         filled = Signal(range(threads + 1))
         room, count = Signal.like(filled), Signal.like(filled)
         fills, exhausts, skipped = Signal(), Signal(), Signal()
+        sealed = Signal()                  # the work is on offer: entries that come now wait
         entry, work = self.entry.payload, self.work.payload
         m.d.comb += [
             room.eq(threads - filled),
             count.eq(Mux(left < room, left[:len(count)], room)),
-            fills.eq(self.wanted & left.any() & room.any()),
+            fills.eq(self.wanted & left.any() & room.any() & ~sealed),
             exhausts.eq(fills & (count == left)),
             self.entry.ready.eq(~left.any() | exhausts),
-            self.work.valid.eq(self.wanted & (~room.any() | ~left.any() & ~self.more)),
+            self.work.valid.eq(self.wanted & (~room.any() | sealed | ~left.any() & ~self.more)),
             work.mask.eq(Const((1 << threads) - 1, threads) >> room),
         ]
+        m.d.sync += sealed.eq(self.work.valid & ~self.work.ready)
         # A SKIP is compared with the entry in one cycle and ends it in the next. An entry that
         # comes in either cycle is a different entry, and is not ended.
         comes = self.entry.valid & self.entry.ready
