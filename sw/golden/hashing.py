@@ -6,21 +6,24 @@ Everything here is plain Python on integers and dictionaries. The answers do not
 import numpy as np
 
 
-__all__ = ["bucket", "grouped", "lookup"]
+__all__ = ["bucket", "grouped", "lookup", "mixed"]
 
 
 _WORD = 0xFFFF_FFFF
 
 
-def bucket(key, buckets):
-    """The bucket of ``key``: the finalizer of MurmurHash3, times ``buckets``, without the lower 32
-    bits."""
+def mixed(key):
+    """The finalizer of MurmurHash3 on a word."""
     key ^= key >> 16
     key = key * 0x85EBCA6B & _WORD
     key ^= key >> 13
     key = key * 0xC2B2AE35 & _WORD
-    key ^= key >> 16
-    return key * buckets >> 32
+    return key ^ key >> 16
+
+
+def bucket(key, buckets):
+    """The bucket of ``key``: its hash times ``buckets``, without the lower 32 bits."""
+    return mixed(key) * buckets >> 32
 
 
 def grouped(keys, buckets):

@@ -1,9 +1,9 @@
 """The host's side of a hash lookup: the table that a device has, the plan, and the result.
 
-    with Device.simulate(preset("default")) as device:
-        table = device.hash_table([5, 9, 5], [50, 90, 51])
-        result = table.lookup([9, 5, 7], schedule="vm")
-    print(result.found, result.values, result.cycles)
+with Device.simulate(preset("default")) as device:
+table = device.hash_table([5, 9, 5], [50, 90, 51])
+result = table.lookup([9, 5, 7], schedule="vm")
+print(result.found, result.values, result.cycles)
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from sw import schedules
 from sw.hashing.buckets import BucketFormat
 from sw.hashing.lookup import HashLookup, Queries
-from sw.hashing.table import PairTable, words
-from sw.kernels.options import settle, word
+from sw.hashing.table import PairTable, buckets_of, words
+from sw.kernels.options import Switch, settle, word
 from sw.runtime.plan import CLOSED, Plan
 from sw.runtime.result import Result
 from sw.runtime.task import Task
@@ -36,6 +36,8 @@ __all__ = ["HashTable", "LookupPlan", "LookupResult"]
 #: themselves, and do not know the hash.
 _UNITS = ("none", "fsm", "scan", "stream")
 
+_PARAMETERS = {"count": Switch(False, "whether to count the pairs of each key")}
+
 
 @dataclasses.dataclass(frozen=True)
 class LookupPlan(Plan):
@@ -45,7 +47,9 @@ class LookupPlan(Plan):
     format: str = BucketFormat.name
 
     def __post_init__(self):
-        form = {"schedule": schedules.canonical(self.schedule),
+        given = settle(_PARAMETERS, dict(self.parameters), "lookup")
+        form = {"parameters": tuple(given.items()),
+                "schedule": schedules.canonical(self.schedule),
                 **settle(CLOSED, {name: getattr(self, name) for name in CLOSED}, "lookup")}
         for name, value in form.items():
             object.__setattr__(self, name, value)
@@ -53,12 +57,11 @@ class LookupPlan(Plan):
     @property
     def text(self) -> str:
         """The choices, as a plan of a graph has them."""
-        count = dict(self.parameters).get("count", False)
-        fields = {"schedule": self.schedule, "split": self.split, "warps": self.warps,
-                  "phases": self.phases}
-        return " ".join([f"{self.algorithm}(count={word(count)})",
+        given = ",".join(f"{name}={word(value)}" for name, value in self.parameters)
+        fields = {name: getattr(self, name) for name in ("split", "warps", "phases")}
+        return " ".join([f"{self.algorithm}({given}) schedule={self.schedule}",
                          *(f"{name}={word(value)}" for name, value in fields.items()
-                           if value != CLOSED[name].default or name == "schedule")])
+                           if value != CLOSED[name].default)])
 
     @property
     def kind(self) -> type[HashLookup]:
@@ -141,6 +144,11 @@ class HashTable:
     def __len__(self) -> int:
         return len(self.table.keys)
 
+    def bucket_of(self, keys: Any) -> NDArray[np.int64]:
+        """The bucket of each key, whether the table has the key or not; ``keys`` as of
+        :meth:`lookup`."""
+        return buckets_of(words(keys, "keys"), self.buckets)
+
     def lookup(self, queries: Any, *, max_cycles: int | None = None, verify: bool = True,
                **choices: Any) -> LookupResult:
         """Look keys up.
@@ -190,6 +198,6 @@ class HashTable:
         UserError
             As of :meth:`lookup`.
         """
-        plan = LookupPlan(schedule=schedule, parameters=(("count", bool(count)),), split=split,
+        plan = LookupPlan(schedule=schedule, parameters=(("count", count),), split=split,
                           warps=warps, phases=phases)
         return Task.make(self._device.config, plan, Queries(self.table, words(queries, "queries")))
