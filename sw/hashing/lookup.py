@@ -16,6 +16,8 @@ match skips the rest of the bucket, all pairs before the match have been handed 
 prevents only later matches. The kernel ``fetch`` then loads the values of the answers.
 """
 
+from typing import Any
+
 import numpy as np
 
 from sw.algorithms.algorithm import Algorithm
@@ -88,6 +90,9 @@ class HashLookup(Algorithm):
 
     def __init__(self, graph, count=False):
         super().__init__(graph)
+        self._own: Any = None
+        self._first: Any = None         # while a lane with the whole bucket counts
+        self._matches: Any = None
         self._count = count
         self._counts = count and not graph.table.unique
 
@@ -236,7 +241,8 @@ class HashLookup(Algorithm):
 
     def golden(self):
         table = self.graph.table
-        index, value, count = lookup(*table.given, self.graph.queries)
+        keys, values = table.given
+        index, value, count = lookup(keys, values, self.graph.queries)
         return {"index": index, "value": value} | ({"count": count} if self._count else {})
 
     def parameters(self):

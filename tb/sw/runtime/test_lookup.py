@@ -53,6 +53,11 @@ def hardware(shape, **changes):
     return config(*shape, imem_bytes=1 << 15, local_bytes=1 << 14, **changes)
 
 
+def functional(shape, seed=None, **changes):
+    """A device without RTL, which gives up after far more instructions than a test takes."""
+    return Device.functional(hardware(shape, **changes), seed=seed, max_cycles=3_000_000)
+
+
 def draw(*values):
     """A source of random numbers for a test."""
     return random.Random(seed(zlib.crc32(repr(values).encode()) >> 1))
@@ -84,8 +89,7 @@ def test_random(schedule, cores):
         shape = rng.choice(SHAPES)
         if shape[1] < 4 and schedule.startswith(("vwc", "twc", "etwc")):
             shape = (2, 4)
-        with Device.functional(hardware(shape, gather=unit, cores=cores),
-                               seed=rng.randrange(1 << 20)) as device:
+        with functional(shape, seed=rng.randrange(1 << 20), gather=unit, cores=cores) as device:
             pairs, span = rng.choice([5, 40, 150]), rng.choice([4, 60, 1 << 32])
             keys = numbers(rng, span, pairs)
             if turn % 3 == 0:
@@ -116,7 +120,7 @@ SPECIAL = {
 def test_special(name, schedule):
     keys, values, queries = SPECIAL[name]
     for unit in UNITS if schedule == "weaver" else ("fsm",):
-        with Device.functional(hardware((2, 4), gather=unit)) as device:
+        with functional((2, 4), gather=unit) as device:
             for buckets in (1, 3, 1000):
                 for count in (False, True):
                     look(device, keys, values, queries, buckets, schedule=schedule, count=count)
@@ -143,7 +147,7 @@ def test_on_the_rtl(name):
 def test_the_first_pair_answers(schedule):
     """Worked by hand: key 5 has three values, and other keys are in between."""
     for unit in UNITS:
-        with Device.functional(hardware((2, 4), gather=unit)) as device:
+        with functional((2, 4), gather=unit) as device:
             table = device.hash_table([9, 5, 8, 5, 5], [90, 53, 80, 51, 52], buckets=1)
             result = table.lookup([5, 8, 6, 5], schedule=schedule, count=True)
             assert result.values.tolist() == [53, 80, 0, 53]
@@ -158,8 +162,7 @@ def test_order_of_insertion(schedule):
     """All lanes of several warps match the same query at the same time."""
     rng = draw(schedule)
     for unit in UNITS:
-        with Device.functional(hardware((4, 8), gather=unit, cores=2),
-                               seed=rng.randrange(1 << 20)) as device:
+        with functional((4, 8), seed=rng.randrange(1 << 20), gather=unit, cores=2) as device:
             for first in (0, 1, 31, 32, 200):
                 keys = [4] * first + [3] * 300
                 values = numbers(rng, 1 << 32, len(keys))
@@ -173,7 +176,7 @@ def test_order_of_insertion(schedule):
 def test_a_match_ends_a_bucket(schedule):
     """The first of 400 pairs settles each query, unless matches are counted."""
     keys = [7, *range(100, 499)]
-    with Device.functional(hardware((2, 4))) as device:
+    with functional((2, 4)) as device:
         table = device.hash_table([*keys, 100], [0] * 401, buckets=1)
         first, all_ = (table.lookup([7] * 8, schedule=schedule, count=count)
                        for count in (False, True))
@@ -198,7 +201,7 @@ def test_the_weaver_skips(name):
 
 def test_kernels():
     """A second kernel loads values only where several lanes may find pairs of one query."""
-    with Device.functional(hardware((2, 4))) as device:
+    with functional((2, 4)) as device:
         for keys, schedule, count, expected in (
                 ([1, 2], "vm", False, {"probe"}), ([1, 1], "vm", False, {"probe"}),
                 ([1, 1], "vm", True, {"probe"}), ([1, 2], "wm", True, {"probe"}),
@@ -218,7 +221,7 @@ def test_comparisons_in_order(buckets, cores):
     """The kernels before edge mapping give prefix sums over the buckets of the queries."""
     rng = draw(buckets, cores)
     keys, queries = numbers(rng, 1 << 32, 90), numbers(rng, 1 << 32, 70)
-    with Device.functional(hardware((2, 4), cores=cores), seed=5) as device:
+    with functional((2, 4), seed=5, cores=cores) as device:
         table = device.hash_table(keys, keys, buckets)
         task = table.plan(queries, schedule="em:unroll=2")
         device.run_task(task)
@@ -249,7 +252,7 @@ def test_bucket_of():
 # The result
 
 def test_result():
-    with Device.functional(hardware((2, 4))) as device:
+    with functional((2, 4)) as device:
         table = device.hash_table([1, 2, 2, 3], [10, 20, 21, 30], buckets=2)
         assert (len(table), table.buckets) == (4, 2)
         result = table.lookup([2, 4], schedule="vm:unroll=2", count=True, warps=1, split="counter")
@@ -276,7 +279,7 @@ def test_wrong_answers_are_seen(monkeypatch):
         return index, value, count
 
     monkeypatch.setattr(work, "lookup", wrong)
-    with Device.functional(hardware((2, 4))) as device:
+    with functional((2, 4)) as device:
         table = device.hash_table(range(8), range(10, 18))
         with pytest.raises(RunError, match="differs from the golden model at 1 of 5 queries: value "
                                            "of query 3 is 14, must be 99"):
@@ -285,7 +288,7 @@ def test_wrong_answers_are_seen(monkeypatch):
 
 
 def test_limit():
-    with Device.functional(hardware((2, 4))) as device:
+    with functional((2, 4)) as device:
         table = device.hash_table(range(100), range(100))
         with pytest.raises(LimitError, match="not finished after 50 instructions"):
             table.lookup(range(100), max_cycles=50)
