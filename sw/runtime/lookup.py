@@ -1,9 +1,11 @@
-"""The host's side of a hash lookup: the table that a device has, the plan, and the result.
+"""The host's side of a hash lookup: the table that a device has, the plan, and the result::
 
-with Device.simulate(preset("default")) as device:
-table = device.hash_table([5, 9, 5], [50, 90, 51])
-result = table.lookup([9, 5, 7], schedule="vm")
-print(result.found, result.values, result.cycles)
+    with Device.simulate(preset("default")) as device:
+        table = device.hash_table([5, 9, 5], [50, 90, 51])
+        result = table.lookup([9, 5, 7], schedule="vm")
+    print(result.found, result.values, result.cycles)
+
+The table is built by :mod:`sw.hashing.table`.
 """
 
 from __future__ import annotations
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hw.config import HardwareConfig
-    from sw.runtime.device import Device
 
 
 __all__ = ["HashTable", "LookupPlan", "LookupResult"]
@@ -132,7 +133,7 @@ class HashTable:
         The pairs by bucket.
     """
 
-    def __init__(self, device: Device, keys: Any, values: Any, buckets: int | None = None) -> None:
+    def __init__(self, device: Any, keys: Any, values: Any, buckets: int | None = None) -> None:
         self._device = device
         self.table = PairTable(keys, values, buckets, device.config.memory_bytes)
 

@@ -84,7 +84,7 @@ def look(device, keys, values, queries, buckets=None, **options):
 def test_random(schedule, cores):
     """Tables of few keys have duplicates, and many queries find nothing."""
     rng = draw(schedule, cores)
-    for turn in range(6):
+    for turn in range(4):
         unit = rng.choice(UNITS)
         shape = rng.choice(SHAPES)
         if shape[1] < 4 and schedule.startswith(("vwc", "twc", "etwc")):
