@@ -252,7 +252,7 @@ class BucketComparisons(BucketRows):
         for index, where in enumerate(wheres[1:], 1):
             a.addi(where, location, self.spacing * index)
         with a.while_uniform(Condition("ltu", a.zero, left), "search"):
-            # Of n + 1 queries the first (n + 1) / 2, rounded down, or the others are left out.
+            # Half of the n + 1 queries are left out: the first (n + 1) / 2, or the others.
             a.addi(half, left, 4)
             a.srli(half, half, 3)
             a.slli(half, half, 2)

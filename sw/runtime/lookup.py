@@ -42,8 +42,8 @@ _PARAMETERS = {"count": Switch(False, "whether to count the pairs of each key")}
 
 @dataclasses.dataclass(frozen=True)
 class LookupPlan(Plan):
-    """The plan of a lookup. Of a plan's choices it has ``schedule``, ``split``, ``warps`` and
-    ``phases``; the only parameter is ``count``."""
+    """The plan of a lookup: the choices ``schedule``, ``split``, ``warps`` and ``phases``, and the
+    parameter ``count``."""
     algorithm: str = HashLookup.name
     format: str = BucketFormat.name
 
