@@ -50,12 +50,14 @@ LAYERS = {
     # A kernel, which is a separate algorithm, makes its list of active records.
     "sw.formats.cr2.active": ("hw", "sw.kernels", "sw.formats", "sw.algorithms.algorithm"),
     "sw.algorithms": ("hw", *BELOW, "sw.kernels", "sw.golden"),
+    "sw.hashing": ("hw", *BELOW, "sw.kernels", "sw.formats.storage_format",
+                   "sw.algorithms.algorithm", "sw.golden.hashing"),
     "sw.compaction": ("hw", *BELOW, "sw.kernels", "sw.formats.compressed", "sw.runtime.scu"),
     "sw.golden": ("hw", "sim", *BELOW, "sw.kernels.disassembler"),
     "sw.link": ("hw", "sim", *BELOW),
     "sw.trace": ("hw", "sim", *BELOW, "sw.kernels"),
     "sw.runtime": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats", "sw.schedules",
-                   "sw.algorithms", "sw.link", "sw.golden.machine"),
+                   "sw.algorithms", "sw.hashing", "sw.link", "sw.golden.machine"),
     "sw.benchmarks": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats",
                       "sw.schedules", "sw.algorithms", "sw.runtime"),
     "sw.reproduce": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats",
@@ -78,7 +80,7 @@ LAYERS = {
 #: line: the algorithms, whose results are compared with the models, and the machine without RTL.
 USERS_OF_GOLDEN = {
     "sw.algorithms.bfs", "sw.algorithms.cc", "sw.algorithms.pagerank", "sw.algorithms.sssp",
-    "sw.reproduce.grassembler.operations", "sw.runtime.device",
+    "sw.hashing.lookup", "sw.reproduce.grassembler.operations", "sw.runtime.device",
 }
 
 #: {name that several classes may have: why}.

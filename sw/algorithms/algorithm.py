@@ -21,6 +21,8 @@ class Algorithm:
         Its name for users.
     ARRAYS : tuple of str
         Its vertex arrays, the one in whose addresses kernels know vertices first.
+    ITEM : tuple of (str, str)
+        The name of an entry of its results, and the plural.
     directions : tuple of str
         Directions that it supports, its own choice first. In ``"pull"`` a vertex collects over the
         edges that enter it; in ``"push"`` a vertex sends over the edges that leave it.
@@ -56,6 +58,7 @@ class Algorithm:
     """
     name: Any = None
     ARRAYS: tuple[str, ...] = ()
+    ITEM = "vertex", "vertices"
     directions = ("pull", "push")
     options: dict[str, tuple] = {}
     TRIES: dict[str, tuple] = {}
@@ -67,6 +70,12 @@ class Algorithm:
 
     def __init__(self, graph):
         self.graph = graph
+
+    @property
+    def subject(self) -> str:
+        """The graph and its size, for messages."""
+        graph = self.graph
+        return f"{graph.name} ({graph.num_vertices} vertices, {graph.num_edges} edges)"
 
     @classmethod
     def check_has(cls, direction):

@@ -13,7 +13,7 @@ from sw.benchmarks.schedules import plan
 from sw.benchmarks.sources import digest
 from sw.errors import UserError
 from sw.installation import PROGRAM
-from sw.runtime.combinations import GRAPHS
+from sw.runtime.combinations import GRAPHS, HARDWARE, equipped
 
 
 __all__ = ["OWN", "CombinationCase", "batch", "draw", "trials"]
@@ -62,9 +62,13 @@ class CombinationCase(Case):
         """Whether the trial needs the simulator of the RTL."""
         return not self.functional
 
+    def hardware(self, config):
+        return equipped(config, dict(self.choice))
+
     def device(self, config, dram):
         """The device that runs the case."""
         from sw.runtime import Device
+        config = self.hardware(config)
         if self.functional:
             return Device.functional(config, max_cycles=_LIMIT)
         return Device.simulate(config, dram=dram, max_cycles=_LIMIT)
@@ -87,6 +91,8 @@ class CombinationCase(Case):
                 words += ["--only", f"{axis}={value or OWN}"]
         else:
             words = ["run", self.graph, "--plan", self.plan.text]
+            hardware = [*hardware, *(word for axis, value in self.choice if axis in HARDWARE
+                                     for word in ("--set", f"{axis}={value}"))]
         return shlex.join([PROGRAM, *words, *hardware])
 
 

@@ -18,8 +18,8 @@ _EVERY = 100
 def only(assignments) -> dict:
     """The values of each axis that ``--only`` names. Raises UserError."""
     from sw.benchmarks.combinations import OWN
-    from sw.runtime.combinations import AXES, FURTHER
-    known, found = AXES | FURTHER, {}
+    from sw.runtime.combinations import AXES, FURTHER, HARDWARE
+    known, found = AXES | FURTHER | HARDWARE, {}
     for text in assignments or ():
         axis, equals, value = text.partition("=")
         if not equals or axis not in known:
@@ -119,7 +119,8 @@ def run(config, combined, *, functional, sample, seed, jobs, results, hardware):
     work = batch(cases, config, DramConfig(), results)
     done = len(work.records)
     if not functional and done < len(cases):
-        _prepare(config)
+        for needed in dict.fromkeys(case.hardware(config) for case in cases):
+            _prepare(needed)
     began = time.perf_counter()
 
     def outcome(record):

@@ -8,6 +8,8 @@ program that does not fit in instruction memory is refused when the combination 
 import dataclasses
 import itertools
 
+from hw.config import LEGAL
+from hw.gather.variants import VARIANTS
 from sw import algorithms, formats, schedules
 from sw.errors import UserError
 from sw.formats.image import DIRECTIONS
@@ -16,7 +18,8 @@ from sw.kernels import frontiers
 from sw.runtime.device import Device
 
 
-__all__ = ["AXES", "FURTHER", "GRAPHS", "Combination", "Ground", "axes", "combinations"]
+__all__ = ["AXES", "FURTHER", "GRAPHS", "HARDWARE", "Combination", "Ground", "axes",
+           "combinations", "equipped"]
 
 
 #: The axes: all values of each choice of :func:`~sw.runtime.plan.as_plan`, by its name. None
@@ -37,6 +40,12 @@ FURTHER = {
     "deduplicate": lambda: [None, "yes", "no"],
     "warps": lambda: [None, "1"],
     "delta": lambda: [None, "auto"],
+}
+
+#: Axes of the hardware, by the field of the configuration. A list has those that are asked for.
+HARDWARE = {
+    "gather": lambda: [*VARIANTS],
+    "cores": lambda: [str(number) for number in LEGAL["cores"].values],
 }
 
 #: Axes whose values make no combination work that is refused without them. Fewer warps may: they
@@ -64,7 +73,8 @@ class Ground:
 
     def asked(self, choice) -> dict:
         """Choices of :func:`~sw.runtime.plan.as_plan` for a combination on this ground."""
-        asked, text = dict(choice), self.formats.get(choice["format"], choice["format"])
+        asked = {axis: value for axis, value in choice.items() if axis not in HARDWARE}
+        text = self.formats.get(choice["format"], choice["format"])
         block = asked.pop("block")
         return asked | {"format": text if block == "none" else f"{text}:block={block}"}
 
@@ -85,7 +95,7 @@ class Combination:
     Parameters
     ----------
     choice : dict of str to str or None
-        A value of each of :data:`AXES`.
+        A value of each axis of the list.
     reason : str or None
         Why it cannot work; None if it works.
     """
@@ -94,9 +104,18 @@ class Combination:
 
 
 def axes(only=(), further=False) -> dict:
-    """The axes of a list: :data:`AXES`, and those of :data:`FURTHER` that ``only`` names or, with
-    ``further``, all."""
-    return AXES | {axis: values for axis, values in FURTHER.items() if further or axis in only}
+    """The axes of a list: :data:`AXES`; those of :data:`FURTHER` that ``only`` names or, with
+    ``further``, all; and those of :data:`HARDWARE` that ``only`` names."""
+    return (AXES | {axis: values for axis, values in FURTHER.items() if further or axis in only}
+            | {axis: values for axis, values in HARDWARE.items() if axis in only})
+
+
+def equipped(config, choice):
+    """The configuration with a combination's values of the axes of :data:`HARDWARE`."""
+    changes = {axis: choice[axis] for axis in HARDWARE if axis in choice}
+    if "cores" in changes:
+        changes["cores"] = int(changes["cores"])
+    return config.replace(**changes) if changes else config
 
 
 def combinations(config, only=None, further=False):
@@ -110,6 +129,8 @@ def combinations(config, only=None, further=False):
         The wanted values of an axis, by the axis; other axes have all values.
     further : bool
         Whether the combinations have all axes of :data:`FURTHER`.
+
+    Axes of :data:`HARDWARE` change the hardware.
 
     Yields
     ------
@@ -129,7 +150,7 @@ class _Planner:
     far open, no value of these axes helps, and the reason is the same."""
 
     def __init__(self, config):
-        self._device = Device.functional(config)
+        self._config = config
         self._grounds = [(load(ground.graph), ground) for ground in GRAPHS.values()]
         self._open = {}
 
@@ -144,10 +165,11 @@ class _Planner:
         return self._asked(choice)
 
     def _asked(self, choice):
+        device = Device.functional(equipped(self._config, choice))
         try:
             for graph, ground in self._grounds:
                 asked = ground.asked(choice)
-                self._device.plan(asked.pop("algorithm"), graph, **asked)
+                device.plan(asked.pop("algorithm"), graph, **asked)
         except UserError as error:
             return str(error)
         return None

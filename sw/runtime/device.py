@@ -11,6 +11,7 @@ from hw.registers import cycles_of
 from sim.errors import SimulationError
 from sw.errors import LimitError, RunError, UserError
 from sw.link import TIME_LIMIT, SerialMachine
+from sw.runtime.lookup import HashTable
 from sw.runtime.plan import as_plan
 from sw.runtime.result import Result
 from sw.runtime.task import Task
@@ -315,7 +316,7 @@ class Device:
         counters = machine.counters()
         outputs = task.algorithm.outputs(session)
         if verify:
-            _verify(outputs, task.algorithm.golden(), counters)
+            _verify(outputs, task.algorithm, counters)
         graph = task.graph
         return Result(
             plan=task.plan, used=task.used, graph=graph.name, vertices=graph.num_vertices,
@@ -328,6 +329,23 @@ class Device:
             derived=task.algorithm.derived(outputs), verified=bool(verify),
             memory_bytes=task.buffers.size)
 
+    def hash_table(self, keys: Any, values: Any, buckets: int | None = None) -> HashTable:
+        """A hash table, in which kernels of this device look keys up (SparseWeaver, 4.7.2).
+
+        Parameters
+        ----------
+        keys, values : array or sequence of int
+            Unsigned words: the value of each key. A key may occur several times.
+        buckets : int, optional
+            Number of buckets; left out, one for every 8 keys.
+
+        Raises
+        ------
+        UserError
+            Keys, values or buckets that are not legal, or that do not fit in the device's memory.
+        """
+        return HashTable(self, keys, values, buckets)
+
     def plan(self, plan: str | Plan | Hybrid, graph: Graph, **choices: Any) -> Task:
         """The task that :meth:`run` would run; ``task.program.listing()`` is its code.
 
@@ -336,12 +354,13 @@ class Device:
         return Task.make(self.config, as_plan(plan, **choices), graph)
 
 
-def _verify(outputs, golden, counters):
-    for name, expected in golden.items():
+def _verify(outputs, algorithm, counters):
+    one, several = algorithm.ITEM
+    for name, expected in algorithm.golden().items():
         got = outputs[name]
         wrong = np.flatnonzero(got != expected)
         if got.shape != expected.shape or len(wrong):
-            vertex = int(wrong[0])
+            number = int(wrong[0])
             raise RunError(f"the result differs from the golden model at {len(wrong)} of "
-                           f"{len(expected)} vertices: {name} of vertex {vertex} is "
-                           f"{int(got[vertex])}, must be {int(expected[vertex])}", counters)
+                           f"{len(expected)} {several}: {name} of {one} {number} is "
+                           f"{int(got[number])}, must be {int(expected[number])}", counters)

@@ -36,6 +36,7 @@ from sw.kernels.split import SPLITS
 if TYPE_CHECKING:
     from hw.config import HardwareConfig
     from sw.algorithms.algorithm import Algorithm
+    from sw.formats.storage_format import StorageFormat
 
 
 __all__ = ["CLOSED", "Hybrid", "Plan", "as_plan"]
@@ -166,6 +167,10 @@ class Plan:
     def way(self) -> str:
         """The direction; left out, the schedule's own choice."""
         return self.direction or schedules.make(self.schedule).directions(self.kind)[0]
+
+    def stored(self, graph: Any) -> StorageFormat:
+        """The graph in the plan's format."""
+        return formats.find(self.format)(formats.image_of(graph, self.format, self.way))
 
     @property
     def sides(self) -> dict[str, Plan]:

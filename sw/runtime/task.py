@@ -14,7 +14,7 @@ import typing
 import numpy as np
 
 from hw.config import HardwareConfig
-from sw import formats, schedules
+from sw import schedules
 from sw.algorithms.algorithm import Algorithm
 from sw.errors import UserError
 from sw.formats.storage_format import StorageFormat
@@ -148,17 +148,15 @@ class Task:
             side.format.reserve(side)
             side.reserve_layouts()
             side.schedule.reserve(side)
-        task.buffers.check(f"{task.graph.name} ({task.graph.num_vertices} vertices, "
-                           f"{task.graph.num_edges} edges)")
+        task.buffers.check(algorithm.subject)
         return task
 
     @classmethod
     def _side(cls, config, algorithm, plan, buffers, switches):
         """The task of one plan, without a frontier yet."""
         plan = dataclasses.replace(plan, direction=plan.way)
-        image = formats.image_of(algorithm.graph, plan.format, plan.direction)
         task = cls(config, algorithm, schedules.make(plan.schedule),
-                   formats.find(plan.format)(image), plan, buffers, switches=switches)
+                   plan.stored(algorithm.graph), plan, buffers, switches=switches)
         task.schedule.check(task)
         task.format.check(task)
         task._settle_layouts()

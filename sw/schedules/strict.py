@@ -13,22 +13,18 @@ A superstep takes three kernels for each layout:
     and goes on from slice to slice.
 """
 
-import itertools
-
 from hw.isa import Csr
 from sw.kernels.assembler import Condition
 from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, SliceTable, at_once, part,
                                      register, sums_of_rows)
 from sw.kernels.passes import Pass
+from sw.kernels.prefix import padded, prefix_sums
 from sw.kernels.rows import Rows
 from sw.schedules.schedule import Schedule
 
 
 __all__ = ["StrictMapping"]
 
-
-#: Slices of a lane in a turn of the kernel ``scan``.
-_AT_ONCE = 4
 
 #: Buffers of a layout: the table, the sizes of the slices and then the places before them, and
 #: three words.
@@ -55,7 +51,7 @@ class StrictMapping(Schedule):
         for layout in task.layouts:
             slices = self._most(task, layout)
             task.buffers.reserve(layout.array(_TABLE), SliceTable.words(task, slices))
-            task.buffers.reserve(layout.array(_SIZES), slices + _AT_ONCE * task.config.threads)
+            task.buffers.reserve(layout.array(_SIZES), padded(task, slices))
             task.buffers.reserve(layout.array(_CONTROL), 3)
 
     def build(self, task):
@@ -100,8 +96,7 @@ class StrictMapping(Schedule):
         a.branch(rows.more(), top)
 
     def _sum_up(self, k):
-        """Each lane has some consecutive slices in a turn."""
-        a, threads = k.a, k.task.config.threads
+        a = k.a
         done = a.label("scan_done")
         warp, control, slices = a.regs("warp", "control", "slices")
         k.lane_index(warp, per_warp=1)
@@ -109,36 +104,11 @@ class StrictMapping(Schedule):
         k.phase(1)
         a.li(control, k.address(k.layout.array(_CONTROL)))
         a.lw(slices, control, _APPENDED)
-        scan = Scan(k)
-        place, end, before, total = a.regs("place", "sizes_end", "before", "total")
-        a.csrr(place, Csr.THREAD_ID)
-        k.scaled(place, place, k.layout.array(_SIZES), 4 * _AT_ONCE)
+        end, first = a.regs("sizes_end", "first_size")
         a.li(end, k.address(k.layout.array(_SIZES)))
-        a.slli(before, slices, 2)
-        a.add(end, end, before)
-        a.mv(before, a.zero)
-        with a.while_uniform(Condition("ltu", place, end), "slices"):
-            sums = a.regs(*(f"sum{index}" for index in range(_AT_ONCE)))
-            inside, where = a.regs("inside", "where")
-            for index, size in enumerate(sums):
-                a.lw(size, place, 4 * index)
-            for index, size in enumerate(sums):
-                a.addi(where, place, 4 * index)             # words behind the last count as 0
-                a.sltu(inside, where, end)
-                k.masked(size, inside)
-            for first, second in itertools.pairwise(sums):
-                a.add(second, second, first)
-            upto = a.reg("upto")
-            scan.sums(upto, sums[-1])
-            scan.last(total, upto)
-            a.sub(upto, upto, sums[-1])
-            a.add(upto, upto, before)
-            a.sw(upto, place)
-            for index, size in enumerate(sums[:-1], 1):
-                a.add(size, size, upto)
-                a.sw(size, place, 4 * index)
-            a.add(before, before, total)
-            k.step(place, 4 * _AT_ONCE * threads)
+        a.slli(first, slices, 2)
+        a.add(end, end, first)
+        before = prefix_sums(k, k.layout.array(_SIZES), end)
         a.sw(slices, control, _SLICES)
         a.sw(before, control, _PLACES)
         a.sw(a.zero, control, _APPENDED)

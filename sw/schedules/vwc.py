@@ -57,6 +57,6 @@ class VirtualWarps(VertexMapping):
             share = 1 / 2
         else:
             share = 1 / 4
-        degree = task.graph.num_edges / task.graph.num_vertices
+        degree = task.graph.num_edges / max(1, task.graph.num_vertices)
         width = 1 << max(1, round(math.log2(max(1, degree * share))))
         return min(width, task.config.threads)

@@ -60,3 +60,17 @@ def test_nothing_outside_the_arrays_is_touched(touched, schedule, format):
             inside = reserved(device.plan(algorithm, graph, **asked).buffers)
             outside = [hex(0x8000_0000 + 4 * word) for word in sorted(touched - inside)]
             assert touched and not outside, f"{algorithm} {direction} touches {outside}"
+
+
+@pytest.mark.parametrize("schedule", ["vm", "vwc", "wm", "em", "strict", "weaver"])
+@pytest.mark.parametrize("buckets", [1, 9, 200])
+def test_lookups_touch_their_arrays_only(touched, schedule, buckets):
+    config = HardwareConfig(warps=2, threads=4, memory_bytes=1 << 20, l1_bytes=1 << 12)
+    with Device.functional(config) as device:
+        for keys, count in ((range(70), False), ([*range(35), *range(35)], True)):
+            table = device.hash_table(keys, keys, buckets)
+            touched.clear()
+            assert table.lookup(range(50), schedule=schedule, count=count).verified
+            inside = reserved(table.plan(range(50), schedule=schedule, count=count).buffers)
+            outside = [hex(0x8000_0000 + 4 * word) for word in sorted(touched - inside)]
+            assert touched and not outside, f"{schedule} touches {outside}"

@@ -24,7 +24,7 @@ from sw.graph.load import load
 from sw.graph.order import ORDERS
 from sw.kernels.split import SPLITS
 from sw.runtime import Device, as_plan
-from sw.runtime.combinations import FURTHER, GRAPHS, combinations
+from sw.runtime.combinations import AXES, FURTHER, GRAPHS, HARDWARE, combinations
 
 
 #: Combinations in a test run, each on every graph.
@@ -207,3 +207,37 @@ def test_the_command_that_repeats_it():
     assert CombinationCase("karate", False, plan, ground="odd").command(["--preset", "tiny"]) == (
         "./graphloom run karate --plan 'sssp(source=hub) format=cr2:cluster_bits=4 direction=push "
         "frontier=queue' --preset tiny")
+
+
+def test_some_on_every_unit_and_several_cores(seed):
+    """The axes of the hardware: 1, 2 and 6 cores, and every unit for the schedule that uses one.
+    ``docs/kernels.md`` has the commands that run all of them."""
+    plain = {"block": ["none"], "frontier": [None], "cores": ["1", "2", "6"]}
+    software = [name for name in AXES["schedule"]() if name != "weaver"]
+    found = [each for only in ({"schedule": software},
+                               {"schedule": ["weaver"], "gather": HARDWARE["gather"]()})
+             for each in combinations(CONFIG, plain | only)]
+    cases = trials(draw(found, 12, seed), functional=True)
+    failed = []
+    for case in cases:
+        hardware, choice = case.hardware(CONFIG), dict(case.choice)
+        assert hardware.cores == int(choice["cores"])
+        assert hardware.gather == choice.get("gather", CONFIG.gather)
+        record = case.run(CONFIG, DramConfig())
+        if case.REFUSED not in record and not record.get("verified"):
+            failed.append(f"{case.describe()}: {record['error']}; {case.command()}")
+    assert not failed, f"repeat with GRAPHLOOM_SEED={seed}:\n" + "\n".join(failed)
+    assert {each.choice["cores"] for each in found if each.reason is None} == {"1", "2", "6"}
+
+
+def test_a_run_names_its_hardware():
+    """The commands that repeat a run on other hardware, and the reason of a refusal there."""
+    only = {"algorithm": ["cc"], "format": ["csr"], "block": ["none"], "schedule": ["weaver"],
+            "direction": ["push"], "frontier": [None], "cores": ["2"], "gather": ["scan"]}
+    case, *_ = trials(combinations(CONFIG, only))
+    assert case.command().endswith("--set gather=scan --set cores=2")
+    case, *_ = trials(combinations(CONFIG, only), functional=True)
+    assert "--only gather=scan --only cores=2" in case.command()
+    wrong = only | {"schedule": ["weaver", "scu"]}
+    reasons = {each.choice["schedule"]: each.reason for each in combinations(CONFIG, wrong)}
+    assert reasons["weaver"] is None and "needs a Stream Compaction Unit" in reasons["scu"]

@@ -1,0 +1,7 @@
+"""Hash lookup: a table whose buckets are rows, so that the schedules of graphs look keys up.
+
+The algorithm is that of SparseWeaver, section 4.7.2 and algorithm 4.1. A query stands for a vertex,
+and the pairs of its bucket stand for the vertex's edges. :mod:`sw.hashing.table` builds the table
+on the host, :mod:`sw.hashing.buckets` reads the table in kernels, and :mod:`sw.hashing.lookup` has
+the work on a pair. Users begin with :meth:`sw.runtime.device.Device.hash_table`.
+"""
