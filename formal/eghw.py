@@ -42,11 +42,11 @@ def _steady(m, harness, *names):
         m.d.comb += Assume(~begun | (value == before))
 
 
-def _memory(m, harness, port):
+def _memory(m, harness, port, ready):
     """Take loads from a port, and choose one that is answered.
 
-    The harness has the inputs ``taken``, ``answers`` and ``slot``. Returns whether a load is
-    answered now, and the load.
+    The harness has the inputs ``taken``, ``answers``, ``slot`` and ``words``. Data that are not
+    ``ready`` to be taken stay. Returns whether a load is answered now, and the load.
     """
     layout = access_layout(harness._config)
     slots = [(Signal(name=f"used_{i}"), Signal(layout, name=f"load_{i}")) for i in range(_LOADS)]
@@ -55,7 +55,7 @@ def _memory(m, harness, port):
     m.d.comb += port.ready.eq(harness.taken & free.any())
     for i, (used, load) in enumerate(slots):
         fills = port.valid & port.ready & free[i] & ~free[:i].any()
-        m.d.sync += used.eq((used | fills) & ~(answers & (harness.slot == i)))
+        m.d.sync += used.eq((used | fills) & ~(answers & ready & (harness.slot == i)))
         with m.If(fills):
             m.d.sync += load.eq(port.payload)
     given = Signal(layout, name="given")
@@ -63,6 +63,10 @@ def _memory(m, harness, port):
         answers.eq(harness.answers & Array(used for used, _ in slots)[harness.slot]),
         given.eq(Array(load.as_value() for _, load in slots)[harness.slot]),
     ]
+    held, slot, words = Signal(), Signal.like(harness.slot), Signal.like(harness.words)
+    m.d.sync += [held.eq(answers & ~ready), slot.eq(harness.slot), words.eq(harness.words)]
+    m.d.comb += Assume(~held | (harness.answers & (harness.slot == slot)
+                                & (harness.words.as_value() == words.as_value())))
     return answers, given
 
 
@@ -108,7 +112,7 @@ class EntryPromise(wiring.Component):
             dut.register.eq(self.register), dut.row.eq(self.row), dut.mask.eq(self.mask),
             dut.warp.eq(self.warp), dut.ids.eq(0), dut.offsets.eq(self.offsets),
         ]
-        answers, given = _memory(m, self, dut.access)
+        answers, given = _memory(m, self, dut.access, Const(1))
         m.d.comb += [
             dut.arrives.eq(answers), dut.fetched.tag.eq(given.tag),
             dut.fetched.mask.eq(given.mask), dut.fetched.data.eq(self.words),
@@ -258,16 +262,12 @@ class RecordPromise(wiring.Component):
         """The memory. Returns for each warp the lanes in which the edge's records lie, of
         neighbours and of weights."""
         config, threads = self._config, self._config.threads
-        answers, given = _memory(m, self, records.load)
         fetched = records.fetched
-        held = Signal()                              # data are on offer
-        m.d.sync += held.eq(fetched.valid & ~fetched.ready)
+        answers, given = _memory(m, self, records.load, fetched.ready)
         m.d.comb += [
             fetched.valid.eq(answers), fetched.payload.tag.eq(given.tag),
             fetched.payload.warp.eq(given.warp), fetched.payload.mask.eq(given.mask),
             fetched.payload.data.eq(self.words), records.store.ready.eq(self.stored),
-            # The unit's queue holds data until they are taken.
-            Assume(~answers | fetched.ready),
         ]
         place = Signal(32)
         m.d.comb += place.eq((self.first + self.edge) << 2)
