@@ -104,6 +104,9 @@ class Algorithm:
         number."""
         return None
 
+    def shrink(self, divisor):
+        """Divide the number of a vertex's words that a lane works on in a launch."""
+
     # Memory
 
     def reserve(self, task):

@@ -28,7 +28,7 @@ from sw.errors import UserError
 from sw.golden.gcn import gcn
 from sw.graph.features import random_features, read_features
 from sw.graph.graph import Graph
-from sw.kernels.kernel import Vertex
+from sw.kernels.kernel import ANY_LANE, Vertex, log2
 from sw.kernels.vertices import each_vertex
 
 
@@ -39,7 +39,10 @@ __all__ = ["GraphConvolution"]
 _MOST_WORDS = 16
 
 #: Words whose loads are under way together.
-_LOADED = 8
+_LOADED = 4
+
+#: Edges of a warp, or of a group of its lanes, whose words are loaded together.
+_TURN = 4
 
 #: Largest number of columns of the weight matrix.
 _MOST_DIMENSION = 64
@@ -62,20 +65,33 @@ class _Operator(Algorithm):
     SOURCE: str
     TARGET: str
 
-    def __init__(self, graph, words):
+    def __init__(self, graph, words, together):
         super().__init__(graph)
-        self.name, self.words = GraphConvolution.name, words
+        self.name, self.words, self._together = GraphConvolution.name, words, together
+        self._most = _MOST_WORDS
+
+    def shrink(self, divisor):
+        self._most = max(1, _MOST_WORDS // divisor)
 
     def share(self, task):
         """``(lanes, words, launches)``: the neighbouring lanes that share a vertex's words, the
         words that each of them has in a launch, and the launches for all words."""
         lanes = task.schedule.lanes_of_words(task)
+        if self.together(task):
+            lanes = min(1 << (self.words - 1).bit_length(), task.config.threads)
         words = -(-self.words // lanes)
-        launches = -(-words // _MOST_WORDS)
+        launches = -(-words // self._most)
         return lanes, -(-words // launches), launches
+
+    def together(self, task):
+        """Whether the lanes of a warp do the work of an edge together."""
+        together = task.direction == "pull" if self._together is None else self._together == "yes"
+        return together and self.words > 1 and not task.schedule.owns_base
 
     def edges_at_once(self, task):
         words = self.share(task)[1]
+        if self.together(task):
+            return 1
         return None if words == 1 else 2 if words < 4 else 1
 
     def frontier_reason(self, task):
@@ -102,19 +118,19 @@ class _Operator(Algorithm):
     def prepare(self, k):
         a, task = k.a, k.task
         lanes, words, launches = self.share(task)
-        self._offset = None
+        self.offset = None
         if lanes > 1 or launches > 1:
-            self._offset = a.reg("own_words")
-            a.mv(self._offset, a.zero)
+            self.offset = a.reg("own_words")
+            a.mv(self.offset, a.zero)
         if launches > 1:
-            k.superstep(self._offset)
-            k.times(self._offset, self._offset, 4 * words * lanes)
+            k.superstep(self.offset)
+            k.times(self.offset, self.offset, 4 * words * lanes)
         if lanes > 1:
             lane = a.reg("lane")
             a.csrr(lane, Csr.THREAD_ID)
             a.andi(lane, lane, lanes - 1)
             a.slli(lane, lane, 2)
-            a.add(self._offset, self._offset, lane)
+            a.add(self.offset, self.offset, lane)
         self._starts = {}
         base, neighbor = self.rows(task)
         for array, other in ((self.base_array(task), base), (base, base),
@@ -132,11 +148,11 @@ class _Operator(Algorithm):
         a register that leads to the lane's first word, or None for no distance."""
         if (array, other) not in self._starts:
             places, distance = (0, 0) if array == other else k.way(array, other)
-            start = k.constant(distance, other) if distance else self._offset
-            if distance and self._offset is not None:
+            start = k.constant(distance, other) if distance else self.offset
+            if distance and self.offset is not None:
                 start = k.a.reg(f"{other}_start")
                 k.a.li(start, distance)
-                k.a.add(start, start, self._offset)
+                k.a.add(start, start, self.offset)
             self._starts[array, other] = places, start
         return self._starts[array, other]
 
@@ -159,7 +175,7 @@ class _Operator(Algorithm):
             k.a.lw(word, row, step * number)
         return into
 
-    def _add(self, k, row, numbers, words):
+    def add(self, k, row, numbers, words):
         """Add words to a row, by atomics."""
         step = self._step(k.task)
         for number, word in zip(numbers, words):
@@ -187,6 +203,9 @@ class _Operator(Algorithm):
         target, source = edge.base, edge.neighbor
         if task.direction == "push":
             target, source = source, target
+        if self.together(task):
+            WorkTogether(self, k, source, target, data).emit()
+            return
         collects, keeps = self.collects(task), task.schedule.owns_base
         to = None if collects else self._row(k, target, self.TARGET, "target_row")
         row = None if keeps and not collects else self._row(k, source, self.SOURCE, "source_row")
@@ -202,7 +221,7 @@ class _Operator(Algorithm):
                 if collects:
                     k.a.add(self._words[number], self._words[number], term)
                 else:
-                    self._add(k, to, [number], [term])
+                    self.add(k, to, [number], [term])
 
     def collects(self, task):
         return task.schedule.owns_base and task.direction == "pull"
@@ -232,8 +251,131 @@ class _Operator(Algorithm):
                 a.or_(some, some, word)
             a.snez(some, some)
             with k.only(some, "no_sum"):
-                self._add(k, self._row(k, base, self.TARGET, "target_row"), numbers, self._words)
+                self.add(k, self._row(k, base, self.TARGET, "target_row"), numbers, self._words)
         k.phase(3)
+
+
+class WorkTogether:
+    """The work on the edges that the lanes of a warp have found, an edge each, by all lanes
+    together: neighbouring lanes have neighbouring words, so an edge's words are one access.
+
+    The edges come up one after the other, or as many at once as the warp has groups of lanes. Their
+    rows and their factors come by shuffles. Where a vertex pulls, the terms of consecutive edges of
+    the same vertex add up in registers before they are added to memory. Lanes without an edge lend
+    the edge of lane 0, with a factor of 0.
+    """
+
+    def __init__(self, operator_, k, source, target, factor):
+        self._operator, self._k, self._factor = operator_, k, factor
+        lanes, self._words, _ = operator_.share(k.task)
+        self._step = 4 * lanes
+        self._groups = k.task.config.threads // lanes
+        self._rows = [self._row(source, operator_.SOURCE), self._row(target, operator_.TARGET)]
+
+    def _row(self, vertex, array):
+        """The vertex's row in a register that may change: others may need the vertex later."""
+        into = self._k.a.reg(array)
+        row = self._k.pointer(vertex, array, into)
+        if row is not into:
+            self._k.a.mv(into, row)
+        return into
+
+    def emit(self):
+        """Emit the work. Lane 0 is active; afterwards all lanes are."""
+        k, a, threads = self._k, self._k.a, self._k.task.config.threads
+        there, whole = a.reg("there"), a.label("whole")
+        a.vote_ballot(there, k.constant(1, "one"))
+        k.widen()
+        a.shfl_idx(there, there, a.zero)
+        a.beq(there, k.constant((1 << threads) - 1, "all_lanes"), whole)
+        self._lend(there)
+        a.place(whole)
+        self._turns(there, *self._rows, self._factor)
+
+    def _lend(self, there):
+        k, a = self._k, self._k.a
+        mask, first = a.regs("mask", "first")
+        a.csrr(mask, Csr.THREAD_ID)
+        a.srl(mask, there, mask)
+        a.andi(mask, mask, 1)
+        a.neg(mask, mask)
+        for row in self._rows:
+            a.shfl_idx(first, row, a.zero)
+            k.select(row, mask, row, first)
+        a.and_(self._factor, self._factor, mask)
+
+    def _turns(self, there, sources, targets, factors):
+        k, a = self._k, self._k.a
+        top, lane = a.label("edges_of_warp"), a.reg("whose")
+        count = min(_TURN, k.task.config.threads // self._groups)
+        if self._groups > 1:
+            a.csrr(lane, Csr.THREAD_ID)
+            a.srli(lane, lane, log2(self._step // 4))
+            a.add(lane, lane, k.constant(ANY_LANE, "any_lane"))
+        else:
+            a.mv(lane, k.constant(ANY_LANE, "any_lane"))
+        sums = last = None
+        if k.task.direction == "pull":
+            sums, last = a.regs(*(f"sum{number}" for number in range(self._words))), a.reg("last")
+            a.shfl_idx(last, targets, lane)
+            for each in sums:
+                a.mv(each, a.zero)
+        a.place(top)
+        self._turn(count, lane, sums, last, sources, targets, factors)
+        taken = count * self._groups
+        if taken < k.task.config.threads:
+            a.srli(there, there, taken)
+            a.bnez(there, top)
+        if sums is not None:
+            self._flush(sums, last)
+
+    def _turn(self, count, lane, sums, last, sources, targets, factors):
+        k, a = self._k, self._k.a
+        edges = []
+        for number in range(count):
+            row, to, factor = a.regs("row", "to", "factor_of_edge")
+            a.shfl_idx(row, sources, lane)
+            if self._operator.offset is not None:
+                a.add(row, row, self._operator.offset)
+            words = a.regs(*(f"loaded{each}" for each in range(self._words)))
+            for each, word in enumerate(words):
+                a.lw(word, row, self._step * each)
+            a.shfl_idx(factor, factors, lane)
+            a.shfl_idx(to, targets, lane)
+            a.addi(lane, lane, self._groups)
+            edges.append((words, factor, to))
+        for words, factor, to in edges:
+            if sums is None:
+                for word in words:
+                    self._operator.multiply(k, word, word, factor)
+                self._flush(words, to)
+                continue
+            same = a.label("same_target")
+            if self._groups > 1:
+                other = a.reg("other")
+                a.xor(other, to, last)
+                a.snez(other, other)
+                a.vote_any(other, other)
+                a.beqz(other, same)
+            else:
+                a.beq(to, last, same)
+            self._flush(sums, last)
+            for each in sums:
+                a.mv(each, a.zero)
+            a.mv(last, to)
+            a.place(same)
+            for each, word in zip(sums, words):
+                self._operator.multiply(k, word, word, factor)
+                a.add(each, each, word)
+
+    def _flush(self, words, row):
+        """Add words to the row of a target."""
+        k, a = self._k, self._k.a
+        place = row
+        if self._operator.offset is not None:
+            place = a.reg("place")
+            a.add(place, row, self._operator.offset)
+        self._operator.add(k, place, range(len(words)), words)
 
 
 class _Spmm(_Operator):
@@ -313,11 +455,14 @@ class GraphConvolution(Algorithm):
     name = "gcn"
     ARRAYS = ("scale_in", "scale_out", "weight", "product", "output")
     options = {"dimension": (int,), "features": (str,), "columns": (int,), "density": (float,),
-               "matrix_seed": (int,)}
+               "matrix_seed": (int,), "together": (str,)}
+    TRIES = {"together": (None, "yes", "no")}
 
     def __init__(self, graph, dimension=None, features=None, columns=None, density=None,
-                 matrix_seed=0):
+                 matrix_seed=0, together=None):
         super().__init__(graph)
+        if together not in (None, "yes", "no"):
+            raise UserError(f"gcn: together is {together!r}, must be yes or no")
         self._path, self._seed = features, self._number("matrix_seed", matrix_seed, 0, 1 << 31)
         if dimension is not None:
             dimension = self._number("dimension", dimension, 1, _MOST_DIMENSION)
@@ -347,8 +492,8 @@ class GraphConvolution(Algorithm):
         entries = Graph(max(graph.num_vertices, self._features.num_columns),
                         self._features.columns, self._features.rows,
                         self.matrices.values.view(np.uint32), f"features of {graph.name}")
-        self._operators = {"spmm": _Spmm(entries, self._dimension),
-                           "graphsum": _GraphSum(graph, self._dimension)}
+        self._operators = {"spmm": _Spmm(entries, self._dimension, together),
+                           "graphsum": _GraphSum(graph, self._dimension, together)}
 
     @staticmethod
     def _number(name, value, low, high):

@@ -377,6 +377,7 @@ class Task:
         """The program with a part of what the schedules work on at once. Raises UserError."""
         for side in (self, *self.sides.values()):
             side.schedule.shrink(divisor)
+            side.algorithm.shrink(divisor)
         program = self._assemble()
         if program.size > self.config.imem_bytes:
             raise UserError(f"the program of {self.plan.text} takes {program.size} bytes, "
