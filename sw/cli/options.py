@@ -29,7 +29,7 @@ _WORK = "Algorithm"
 _FILES = "Files"
 
 Algorithm = Annotated[str, typer.Argument(
-    metavar="ALGORITHM", help="Algorithm: pagerank, bfs, sssp or cc.", show_default=False)]
+    metavar="ALGORITHM", help="Algorithm: pagerank, bfs, sssp, cc or gcn.", show_default=False)]
 _GRAPH_ARGUMENT = typer.Argument(
     metavar="GRAPH", help="A file (.mtx .el .wel .gr .graph .npz or an edge list of any name, each "
     "also .gz), a name of the catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.",
@@ -153,6 +153,20 @@ _PARAMETERS = (
             show_default="the algorithm's own"),
     _option("tolerance", float, "--tolerance", metavar="X", help="Stop pagerank when the sum of "
             "the changes of all ranks is below X; X is above 0.", show_default=False),
+    _option("dimension", int, "--dimension", metavar="N", help="Columns of gcn's weight matrix, 1 "
+            "to 64.", show_default="those of the file's matrix, or 16"),
+    _option("features", str, "--features", metavar="FILE.npz", help="Features of the vertices for "
+            "gcn, and maybe its weight matrix. What is not given is drawn at random.",
+            show_default=False),
+    _option("columns", int, "--columns", metavar="N", help="Features that are drawn for gcn.",
+            show_default="64"),
+    _option("density", float, "--density", metavar="X", help="Share of these features that a "
+            "vertex has, 0 to 1.", show_default="0.1"),
+    _option("matrix_seed", int, "--matrix-seed", metavar="N", help="Seed of what is drawn for gcn.",
+            show_default="0"),
+    _option("together", str, "--together", metavar="yes|no", help="Whether the lanes of a warp do "
+            "the work of an edge of gcn together, under schedules that hand out edges.",
+            show_default="yes if it pulls"),
 )
 
 
