@@ -105,7 +105,7 @@ class Algorithm:
         return None
 
     def shrink(self, divisor):
-        """Divide the number of a vertex's words that a lane works on in a launch."""
+        """Divide what the code of an edge's work does at once."""
 
     # Memory
 

@@ -64,14 +64,16 @@ class _Operator(Algorithm):
     #: The arrays of rows from which and to which an edge leads.
     SOURCE: str
     TARGET: str
+    #: Edges that :class:`_Together` has at once.
+    turn: int
 
     def __init__(self, graph, words, together):
         super().__init__(graph)
         self.name, self.words, self._together = GraphConvolution.name, words, together
-        self._most = _MOST_WORDS
+        self._most, self.turn = _MOST_WORDS, _TURN
 
     def shrink(self, divisor):
-        self._most = max(1, _MOST_WORDS // divisor)
+        self._most, self.turn = _MOST_WORDS // divisor, max(1, _TURN // divisor)
 
     def share(self, task):
         """``(lanes, words, launches)``: the neighbouring lanes that share a vertex's words, the
@@ -204,7 +206,7 @@ class _Operator(Algorithm):
         if task.direction == "push":
             target, source = source, target
         if self.together(task):
-            WorkTogether(self, k, source, target, data).emit()
+            _Together(self, k, source, target, data).emit()
             return
         collects, keeps = self.collects(task), task.schedule.owns_base
         to = None if collects else self._row(k, target, self.TARGET, "target_row")
@@ -255,7 +257,7 @@ class _Operator(Algorithm):
         k.phase(3)
 
 
-class WorkTogether:
+class _Together:
     """The work on the edges that the lanes of a warp have found, an edge each, by all lanes
     together: neighbouring lanes have neighbouring words, so an edge's words are one access.
 
@@ -307,7 +309,7 @@ class WorkTogether:
     def _turns(self, there, sources, targets, factors):
         k, a = self._k, self._k.a
         top, lane = a.label("edges_of_warp"), a.reg("whose")
-        count = min(_TURN, k.task.config.threads // self._groups)
+        count = min(self._operator.turn, k.task.config.threads // self._groups)
         if self._groups > 1:
             a.csrr(lane, Csr.THREAD_ID)
             a.srli(lane, lane, log2(self._step // 4))
@@ -416,19 +418,22 @@ class _GraphSum(_Operator):
 
     def gather(self, k, edges):
         """The coefficient of each edge."""
-        a, scales_of_bases = k.a, []
-        factors = a.regs(*(f"factor{number}" for number, _ in enumerate(edges)))
-        for number, (edge, factor) in enumerate(zip(edges, factors)):
-            a.lw(factor, edge.neighbor.reg)
-            if k.task.schedule.owns_base:
-                scale = self._scale
-            else:
-                scale = a.reg(f"base_scale{number}")
-                a.lw(scale, edge.base.reg)
-            scales_of_bases.append(scale)
-        for factor, scale in zip(factors, scales_of_bases):
-            a.mulhu(factor, factor, scale)
+        scales_of_ends = [(self._scale_of(k, edge, "pull", edge.neighbor),
+                           self._scale if k.task.schedule.owns_base else
+                           self._scale_of(k, edge, "push", edge.base)) for edge in edges]
+        factors = k.a.regs(*(f"factor{number}" for number, _ in enumerate(edges)))
+        for factor, ends in zip(factors, scales_of_ends):
+            k.a.mulhu(factor, *ends)
         return factors
+
+    @staticmethod
+    def _scale_of(k, edge, gathered, vertex):
+        """The scale of an end, which has been gathered in one of the directions."""
+        if edge.value is not None and k.task.direction == gathered:
+            return edge.value
+        scale = k.a.reg("scale_of_end")
+        k.a.lw(scale, vertex.reg)
+        return scale
 
     def multiply(self, k, into, word, factor):
         k.a.mulhsu(into, word, factor)

@@ -30,6 +30,10 @@ __all__ = ["Features", "random_features", "read_features"]
 
 _NEEDED = ("indptr", "indices", "data", "shape")
 
+#: A matrix has at most so many columns, or so many for each entry; and so many entries are drawn.
+_MOST_COLUMNS, _COLUMNS_PER_ENTRY = 1 << 22, 32
+_MOST_DRAWN = 1 << 26
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Features:
@@ -77,10 +81,18 @@ def random_features(num_vertices, num_columns, density, seed) -> Features:
         Share of the places that are drawn, from 0 to 1. A place that is drawn twice has one entry,
         so the share of places with an entry is a little less.
     seed : int
+
+    Raises
+    ------
+    UserError
+        More than 67,108,864 places would be drawn.
     """
+    drawn = round(num_vertices * num_columns * density)
+    if drawn > _MOST_DRAWN:
+        raise UserError(f"density {density:g} of {num_columns} features and {num_vertices} vertices "
+                        f"is {drawn} entries, must be at most {_MOST_DRAWN}")
     random = np.random.Generator(np.random.PCG64(seed))
-    places = num_vertices * num_columns
-    taken = np.unique(random.integers(0, places, round(places * density)))
+    taken = np.unique(random.integers(0, num_vertices * num_columns, drawn))
     rows, columns = np.divmod(taken, num_columns)
     offsets = np.zeros(num_vertices + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=num_vertices), out=offsets[1:])
@@ -110,6 +122,10 @@ def read_features(path) -> Features:
                         f"scipy, with {', '.join(_NEEDED)}")
     _check_format(arrays.get("format"), path)
     rows, columns = _shape(arrays["shape"], path)
+    if columns > max(_MOST_COLUMNS, _COLUMNS_PER_ENTRY * arrays["indices"].size):
+        raise UserError(f"{path}: {columns} columns are too many for {arrays['indices'].size} "
+                        f"entries: features of more than {_MOST_COLUMNS} columns must have an "
+                        f"entry for every {_COLUMNS_PER_ENTRY}")
     offsets, indices = (_integers(arrays[name], name, path) for name in ("indptr", "indices"))
     if len(offsets) != rows + 1 or offsets[0] != 0 or offsets[-1] != len(indices) \
             or np.any(offsets[1:] < offsets[:-1]):

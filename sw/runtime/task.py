@@ -20,7 +20,7 @@ from sw.errors import UserError
 from sw.formats.storage_format import StorageFormat
 from sw.formats.compressed import addresses
 from sw.kernels import frontiers
-from sw.kernels.assembler import OutOfRegisters
+from sw.kernels.assembler import OutOfReach, OutOfRegisters
 from sw.kernels.frontiers.frontier import Frontier, Input
 from sw.kernels.kernel import OLD_IDS, Kernel
 from sw.kernels.program import Program
@@ -453,6 +453,9 @@ class Task:
             return assembler.finish()
         except OutOfRegisters as error:
             raise UserError(f"{self.plan.text}: {error}") from None
+        except OutOfReach as error:
+            raise UserError(f"the program of {self.plan.text} is too long for its branches: "
+                            f"{error}") from None
 
     def _reserve_slots(self, words):
         """Local memory for registers that have no number, as VirtualAssembler asks for it."""
