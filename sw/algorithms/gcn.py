@@ -82,7 +82,10 @@ class _Operator(Algorithm):
         if self.together(task):
             lanes = min(1 << (self.words - 1).bit_length(), task.config.threads)
         words = -(-self.words // lanes)
-        launches = -(-words // self._most)
+        most = self._most
+        if self.together(task):             # the words of an edge are loaded beside the sums
+            most = max(1, most // 2)
+        launches = -(-words // most)
         return lanes, -(-words // launches), launches
 
     def together(self, task):
@@ -309,7 +312,8 @@ class _Together:
     def _turns(self, there, sources, targets, factors):
         k, a = self._k, self._k.a
         top, lane = a.label("edges_of_warp"), a.reg("whose")
-        count = min(self._operator.turn, k.task.config.threads // self._groups)
+        turn = max(1, min(self._operator.turn, 2 * _LOADED // self._words))
+        count = min(turn, k.task.config.threads // self._groups)
         if self._groups > 1:
             a.csrr(lane, Csr.THREAD_ID)
             a.srli(lane, lane, log2(self._step // 4))
