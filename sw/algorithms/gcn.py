@@ -23,7 +23,7 @@ import numpy as np
 
 from hw.isa import Csr
 from sw.algorithms.algorithm import Algorithm
-from sw.algorithms.gcn_fixed_point import choose, draw_weight, scales
+from sw.algorithms.gcn_fixed_point import COEFFICIENTS, ROOT, choose, draw_weight, scales
 from sw.errors import UserError
 from sw.golden.gcn import gcn
 from sw.graph.features import random_features, read_features
@@ -103,7 +103,7 @@ class _Operator(Algorithm):
         return "every vertex takes part"
 
     def base_array(self, task):
-        return "scale_in" if task.direction == "pull" else "scale_out"
+        return "end_in" if task.direction == "pull" else "end_out"
 
     def rows(self, task):
         """The arrays of rows at the base and at the neighbour of an edge."""
@@ -407,37 +407,79 @@ class _Spmm(_Operator):
 
 
 class _GraphSum(_Operator):
-    """The sum of products over the graph's arcs, each times the arc's coefficient."""
+    """The sum of products over the graph's arcs, each times the arc's coefficient, which comes from
+    a word of either end: the scales, or the degrees.
+
+    Parameters
+    ----------
+    graph, words, together
+        As of the base.
+    coefficients : str
+        Of :data:`~sw.algorithms.gcn_fixed_point.COEFFICIENTS`.
+    """
     SOURCE, TARGET = "product", "output"
 
+    def __init__(self, graph, words, together, coefficients):
+        super().__init__(graph, words, together)
+        self._stored = coefficients == COEFFICIENTS[0]
+
     def neighbor_array(self, task):
-        return "scale_out" if task.direction == "pull" else "scale_in"
+        return "end_out" if task.direction == "pull" else "end_in"
 
     def _begin(self, k):
-        self._scale = k.a.reg("base_scale")
+        self._base_end = k.a.reg("base_end")
 
     def begin(self, k, base):
-        k.a.lw(self._scale, base.reg)
+        k.a.lw(self._base_end, base.reg)
         super().begin(k, base)
 
     def gather(self, k, edges):
         """The coefficient of each edge."""
-        scales_of_ends = [(self._scale_of(k, edge, "pull", edge.neighbor),
-                           self._scale if k.task.schedule.owns_base else
-                           self._scale_of(k, edge, "push", edge.base)) for edge in edges]
+        ends = [(self._end_of(k, edge, "pull", edge.neighbor),
+                 self._base_end if k.task.schedule.owns_base else
+                 self._end_of(k, edge, "push", edge.base)) for edge in edges]
         factors = k.a.regs(*(f"factor{number}" for number, _ in enumerate(edges)))
-        for factor, ends in zip(factors, scales_of_ends):
-            k.a.mulhu(factor, *ends)
+        for factor, words in zip(factors, ends):
+            if self._stored:
+                k.a.mulhu(factor, *words)
+            else:
+                k.a.mul(factor, *words)
+                self._invert_root(k, factor)
         return factors
 
     @staticmethod
-    def _scale_of(k, edge, gathered, vertex):
-        """The scale of an end, which has been gathered in one of the directions."""
+    def _invert_root(k, word):
+        """``word`` = 2**32 / sqrt(word)."""
+        a = k.a
+        shift, places, guess = a.regs("shift", "places", "guess")
+        for number, most in enumerate(ROOT.shifts):
+            small = places if number else shift
+            a.sltu(small, word, k.constant(1 << 32 - most, f"below_{most}"))
+            a.slli(small, small, log2(most))
+            a.sll(word, word, small)
+            if number:
+                a.add(shift, shift, small)
+        a.mulhu(guess, word, k.constant(ROOT.slope, "slope"))
+        a.sub(guess, k.constant(ROOT.first, "first_guess"), guess)
+        for _ in range(ROOT.rounds):
+            a.mulhu(places, guess, guess)
+            a.mulhu(places, places, word)
+            a.sub(places, k.constant(3 << 28, "three"), places)
+            a.mulhu(guess, guess, places)
+            a.slli(guess, guess, 3)
+        a.srli(shift, shift, 1)
+        a.sub(shift, k.constant(15, "fifteen"), shift)
+        a.slli(guess, guess, 1)
+        a.srl(word, guess, shift)
+
+    @staticmethod
+    def _end_of(k, edge, gathered, vertex):
+        """The word of an end, which has been gathered in one of the directions."""
         if edge.value is not None and k.task.direction == gathered:
             return edge.value
-        scale = k.a.reg("scale_of_end")
-        k.a.lw(scale, vertex.reg)
-        return scale
+        word = k.a.reg("end")
+        k.a.lw(word, vertex.reg)
+        return word
 
     def multiply(self, k, into, word, factor):
         k.a.mulhsu(into, word, factor)
@@ -460,18 +502,28 @@ class GraphConvolution(Algorithm):
         Share of the features that a vertex has, if they are drawn; 0.1 if left out.
     matrix_seed : int
         Seed of all that is drawn.
+    together : str, optional
+        ``"yes"`` or ``"no"``: whether the lanes of a warp do the work of an edge together, where no
+        lane owns the row; left out, if the algorithm pulls.
+    coefficients : str
+        ``"stored"``: the coefficient of an arc is the product of two words of a table.
+        ``"computed"``: kernels compute it from the degrees of both ends.
     """
     name = "gcn"
-    ARRAYS = ("scale_in", "scale_out", "weight", "product", "output")
+    ARRAYS = ("end_in", "end_out", "weight", "product", "output")
     options = {"dimension": (int,), "features": (str,), "columns": (int,), "density": (float,),
-               "matrix_seed": (int,), "together": (str,)}
+               "matrix_seed": (int,), "together": (str,), "coefficients": (str,)}
     TRIES = {"together": (None, "yes", "no")}
 
     def __init__(self, graph, dimension=None, features=None, columns=None, density=None,
-                 matrix_seed=0, together=None):
+                 matrix_seed=0, together=None, coefficients=COEFFICIENTS[0]):
         super().__init__(graph)
         if together not in (None, "yes", "no"):
             raise UserError(f"gcn: together is {together!r}, must be yes or no")
+        if coefficients not in COEFFICIENTS:
+            raise UserError(f"gcn: coefficients is {coefficients!r}, must be "
+                            f"{' or '.join(COEFFICIENTS)}")
+        self._coefficients = coefficients
         self._path, self._seed = features, self._number("matrix_seed", matrix_seed, 0, 1 << 31)
         if dimension is not None:
             dimension = self._number("dimension", dimension, 1, _MOST_DIMENSION)
@@ -497,12 +549,12 @@ class GraphConvolution(Algorithm):
         if dimension not in (None, self._dimension):
             raise UserError(f"{features}: weight has {self._dimension} columns, and dimension is "
                             f"{dimension}")
-        self.matrices = choose(graph, self._features, self._weight)
+        self.matrices = choose(graph, self._features, self._weight, coefficients)
         entries = Graph(max(graph.num_vertices, self._features.num_columns),
                         self._features.columns, self._features.rows,
                         self.matrices.values.view(np.uint32), f"features of {graph.name}")
         self._operators = {"spmm": _Spmm(entries, self._dimension, together),
-                           "graphsum": _GraphSum(graph, self._dimension, together)}
+                           "graphsum": _GraphSum(graph, self._dimension, together, coefficients)}
 
     @staticmethod
     def _number(name, value, low, high):
@@ -524,16 +576,19 @@ class GraphConvolution(Algorithm):
         vertices = max(side.vertex_words for side in task.sides.values())
         for name in self.ARRAYS:
             task.buffers.reserve(name, vertices,
-                                 4 if name.startswith("scale") else 4 * self._row_words)
+                                 4 if name.startswith("end") else 4 * self._row_words)
 
     def init_vertex_value(self, task):
         weight = np.zeros((self._features.num_columns, self._row_words), np.int32)
         weight[:, :self._dimension] = self.matrices.weight
         task.buffers.fill("weight", weight.reshape(-1))
-        task.buffers.fill("scale_in", scales(self.graph.in_degrees))
-        task.buffers.fill("scale_out", scales(self.graph.out_degrees))
+        of_end = scales if self._coefficients == COEFFICIENTS[0] else np.uint32
+        task.buffers.fill("end_in", of_end(self.graph.in_degrees))
+        task.buffers.fill("end_out", of_end(self.graph.out_degrees))
+        # Behind the last vertex there are zeros: an edge from the padding vertex adds nothing.
+        unused = np.full(self.graph.num_vertices * self._row_words, _UNUSED, np.int32)
         for name in ("product", "output"):
-            task.buffers.fill(name, rest=_UNUSED)
+            task.buffers.fill(name, unused)
 
     # Kernels
 
@@ -578,11 +633,12 @@ class GraphConvolution(Algorithm):
 
     def golden(self):
         product, output = gcn(self.graph, self._features, self.matrices.values,
-                              self.matrices.weight)
+                              self.matrices.weight, self._coefficients != COEFFICIENTS[0])
         return {"product": product, "output": output}
 
     def parameters(self):
         found = {"dimension": self._dimension, "features": self._path, "matrix_seed": self._seed,
                  "columns": self._features.num_columns, "entries": len(self._features.values),
+                 "coefficients": self._coefficients,
                  "feature_bits": self.matrices.value_bits, "weight_bits": self.matrices.weight_bits}
         return found

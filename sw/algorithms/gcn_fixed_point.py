@@ -15,6 +15,10 @@ The degree of the start u is its number of arcs that leave, that of the end v it
 that enter. In an undirected graph the coefficient is 1 / sqrt(degree(u) degree(v)). A shift rounds
 down. Both sums are sums of integers, so no order of lanes changes a bit of them.
 
+The scales are a table by vertex. Without a table, kernels compute the coefficient from the degrees,
+as a program for floating point does: :data:`ROOT` describes the steps. The result is too small by
+less than a part in 2**20.
+
 Words never wrap: the sums of the absolute values of all terms stay below 2**31. So every partial
 sum does, in any order. :func:`choose` takes the most fraction bits for which this holds.
 
@@ -30,8 +34,38 @@ from scipy.sparse import csr_array
 from sw.errors import UserError
 
 
-__all__ = ["Matrices", "choose", "draw_weight", "scales"]
+__all__ = ["COEFFICIENTS", "ROOT", "Matrices", "choose", "coefficients", "draw_weight", "scales"]
 
+
+#: How kernels get coefficients: from a table of scales, or computed from the degrees.
+COEFFICIENTS = ("stored", "computed")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Root:
+    """The steps to ``2**32 / sqrt(n)`` of a word n above 0, by Newton's method.
+
+    The word is shifted to the left by an even number of places, until one of its two upper bits is
+    1. With m = n / 2**32, from 1/4 to below 1, the first guess of 1 / sqrt(m) is
+    ``first - slope * m``. A round makes ``y * (3 - m * y**2) / 2`` of a guess y. Guesses have 30
+    fraction bits.
+
+    Parameters
+    ----------
+    shifts : tuple of int
+        The word is shifted by each of these, if it is so small that it stays a word.
+    first, slope : int
+        With 30 fraction bits.
+    rounds : int
+    """
+    shifts: tuple = (16, 8, 4, 2)
+    first: int = round(2.22 * (1 << 30))
+    slope: int = round(4 / 3 * (1 << 30))
+    rounds: int = 3
+
+
+#: The steps of a kernel that computes coefficients.
+ROOT = _Root()
 
 _HALF = 1 << 31
 _FEATURE_BITS = 15
@@ -49,11 +83,14 @@ class Matrices:
     weight : int32[num_columns, dimension]
     value_bits, weight_bits : int
         Fraction bits of each.
+    kind : str
+        Of :data:`COEFFICIENTS`.
     """
     values: np.ndarray
     weight: np.ndarray
     value_bits: int
     weight_bits: int
+    kind: str = COEFFICIENTS[0]
 
     @property
     def fraction_bits(self) -> int:
@@ -79,8 +116,9 @@ class Matrices:
         products, outputs : float64[num_vertices, dimension]
 
         Both factors of a product are wrong by half a last place at most, or not at all where they
-        are integers. A coefficient is too small by less than 3 * 2**-32, and each term of an
-        output, which is rounded down, by less than one last place.
+        are integers. A coefficient is too small by less than 3 * 2**-32, and a computed one by less
+        than a part in 2**20 besides. Each term of an output is rounded down, by less than one last
+        place.
         """
         value_error, weight_error = (
             0 if array.dtype.kind != "f" else 2.0 ** -(bits + 1)
@@ -91,9 +129,11 @@ class Matrices:
         products = sizes @ np.full_like(size, weight_error) + value_error * (
             entries @ (size + weight_error))
         arcs = _arcs(graph, np.ones(graph.num_edges))
-        coefficients = _arcs(graph, _coefficients(graph) / 2.0 ** 32 + 3 * 2.0 ** -32)
-        outputs = (coefficients @ products + arcs @ np.full_like(products, 1)
-                   * 2.0 ** -self.fraction_bits + 3 * 2.0 ** -32 * (arcs @ (sizes @ size)))
+        factors = coefficients(graph, self.kind) / 2.0 ** 32
+        short = 3 * 2.0 ** -32 + (2.0 ** -20 * factors if self.kind != COEFFICIENTS[0] else 0)
+        outputs = (_arcs(graph, factors + short) @ products + arcs @ np.full_like(products, 1)
+                   * 2.0 ** -self.fraction_bits + _arcs(graph, factors * 0 + short)
+                   @ (sizes @ size))
         return products, outputs
 
 
@@ -122,7 +162,7 @@ def draw_weight(num_columns, dimension, seed):
     return random.uniform(-limit, limit, (num_columns, dimension))
 
 
-def choose(graph, features, weight) -> Matrices:
+def choose(graph, features, weight, kind=COEFFICIENTS[0]) -> Matrices:
     """The finest words with which no sum wraps.
 
     Parameters
@@ -130,23 +170,26 @@ def choose(graph, features, weight) -> Matrices:
     graph : Graph
     features : Features
     weight : array[num_columns, dimension] of integers or reals
+    kind : str
+        Of :data:`COEFFICIENTS`.
 
     Raises
     ------
     UserError
-        The numbers are so large, or so many, that some sum may pass 32 bits with any words.
+        The numbers are so large, or so many, that some sum may pass 32 bits with any words. Or a
+        product of degrees does not fit a word, and coefficients are to be computed.
     """
     values, value_bits = _values(features)
-    whole = _is_whole(weight)
-    high, need = 0 if whole else _MOST_BITS, _need(graph, features, values, weight)
+    whole, factors = _is_whole(weight), coefficients(graph, kind)
+    high, need = 0 if whole else _MOST_BITS, _need(graph, features, values, weight, factors)
     if not whole and need:
         # The estimate may be wrong in the last place: start one bit above it.
         high = min(high, int(np.floor(np.log2(_HALF / need))) + 1)
     for bits in range(high, -1, -1):
         words = np.rint(np.ldexp(weight.astype(np.float64), bits)) if not whole else weight
         if np.abs(words).max(initial=0) < _HALF \
-                and _fits(graph, features, values, words.astype(np.int64)):
-            return Matrices(values.astype(np.int32), words.astype(np.int32), value_bits, bits)
+                and _fits(graph, features, values, words.astype(np.int64), factors):
+            return Matrices(values.astype(np.int32), words.astype(np.int32), value_bits, bits, kind)
     raise UserError(f"gcn: with {features.name} and weights up to {np.abs(weight).max():g}, sums "
                     f"reach {need:.3g}, and words of 32 bits hold numbers below {_HALF}; make the "
                     "features or the weights smaller")
@@ -173,10 +216,33 @@ def _matrix(features, values):
                      shape=(features.num_vertices, features.num_columns))
 
 
-def _coefficients(graph):
-    """The coefficient of each arc, uint64."""
-    return (scales(graph.out_degrees)[graph.src].astype(np.uint64)
-            * scales(graph.in_degrees)[graph.dst].astype(np.uint64)) >> np.uint64(32)
+def coefficients(graph, kind=COEFFICIENTS[0]):
+    """The coefficient of each arc, uint64. Raises UserError if a product of degrees does not fit a
+    word and ``kind`` is ``"computed"``."""
+    if kind == COEFFICIENTS[0]:
+        return (scales(graph.out_degrees)[graph.src].astype(np.uint64)
+                * scales(graph.in_degrees)[graph.dst].astype(np.uint64)) >> np.uint64(32)
+    products = (graph.out_degrees[graph.src] * graph.in_degrees[graph.dst]).astype(np.uint64)
+    if int(products.max(initial=0)) >> 32:
+        raise UserError(f"gcn: the degrees of the ends of an arc of {graph.name} have the product "
+                        f"{int(products.max())}, which must be below {1 << 32} with "
+                        "coefficients=computed")
+    kinds, places = np.unique(products, return_inverse=True)
+    return _inverse_roots(kinds)[places]
+
+
+def _inverse_roots(numbers):
+    """``2**32 / sqrt(n)`` as kernels compute it (:data:`ROOT`); uint64."""
+    half, words = np.uint64(32), numbers.copy()
+    shifts = np.zeros_like(words)
+    for places in ROOT.shifts:
+        small = (words < np.uint64(1 << 32 - places)).astype(np.uint64) * np.uint64(places)
+        words, shifts = words << small, shifts + small
+    guess = np.uint64(ROOT.first) - (words * np.uint64(ROOT.slope) >> half)
+    for _ in range(ROOT.rounds):
+        square = (guess * guess >> half) * words >> half
+        guess = (guess * (np.uint64(3 << 28) - square) >> half) << np.uint64(3)
+    return (guess << np.uint64(1)) >> (np.uint64(15) - (shifts >> np.uint64(1)))
 
 
 def _arcs(graph, values):
@@ -185,25 +251,25 @@ def _arcs(graph, values):
                      shape=(graph.num_vertices,) * 2)
 
 
-def _need(graph, features, values, weight):
+def _need(graph, features, values, weight, factors):
     """An estimate of the largest sum of absolute values, in units of a feature's last place."""
     products = _matrix(features, np.abs(values).astype(np.float64)) @ np.abs(
         weight.astype(np.float64))
-    outputs = _arcs(graph, _coefficients(graph) / 2.0 ** 32) @ products
+    outputs = _arcs(graph, factors / 2.0 ** 32) @ products
     return max(float(products.max(initial=0)), float(outputs.max(initial=0)))
 
 
-def _fits(graph, features, values, weight):
+def _fits(graph, features, values, weight, factors):
     """Whether the sums of the absolute values of all terms are below 2**31."""
     if float(np.abs(values).max(initial=0)) * float(np.abs(weight).max(initial=0)) >= _HALF:
         return len(values) == 0
     products = _matrix(features, np.abs(values)) @ np.abs(weight)
     if int(products.max(initial=0)) >= _HALF:
         return False
-    coefficients = _coefficients(graph).astype(np.int64)
+    factors = factors.astype(np.int64)
     for column in products.T:
         # A term is rounded down, so it is at most this large, and 1 more if it is negative.
-        terms = (column[graph.src] * coefficients >> 32) + 1
+        terms = (column[graph.src] * factors >> 32) + 1
         sums = np.bincount(graph.dst, terms.astype(np.float64), graph.num_vertices)
         if sums.max(initial=0) >= _HALF:
             return False

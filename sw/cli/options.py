@@ -167,6 +167,9 @@ _PARAMETERS = (
     _option("together", str, "--together", metavar="yes|no", help="Whether the lanes of a warp do "
             "the work of an edge of gcn together, under schedules that hand out edges.",
             show_default="yes if it pulls"),
+    _option("coefficients", str, "--coefficients", metavar="stored|computed", help="Whether gcn's "
+            "coefficients come from a table, or kernels compute them from degrees.",
+            show_default="stored"),
 )
 
 

@@ -26,7 +26,30 @@ def _scales(degrees):
                      for degree in degrees.tolist()], dtype=np.int64)
 
 
-def gcn(graph, features, values, weight):
+def _stored(graph):
+    """The coefficients by a table of scales."""
+    return (_scales(graph.out_degrees).astype(object)[graph.src]
+            * _scales(graph.in_degrees).astype(object)[graph.dst]) // _WORD
+
+
+def _computed(graph):
+    """The coefficients by three rounds of Newton's method, from the products of degrees."""
+    return np.array([_inverse_root(start * end) for start, end in zip(
+        graph.out_degrees[graph.src].tolist(), graph.in_degrees[graph.dst].tolist())], object)
+
+
+def _inverse_root(number):
+    """``2**32 / sqrt(number)`` of a word, in words."""
+    shift = 32 - number.bit_length() & ~1
+    fraction = number << shift
+    guess = round(2.22 * 2 ** 30) - (fraction * round(2 ** 32 / 3) // _WORD)
+    for _ in range(3):
+        square = (guess * guess // _WORD) * fraction // _WORD
+        guess = (guess * (3 * 2 ** 28 - square) // _WORD) * 8
+    return guess * 2 // (1 << 15 - shift // 2)
+
+
+def gcn(graph, features, values, weight, computed=False):
     """``product`` and ``output``, bit for bit as the device has them.
 
     Parameters
@@ -37,6 +60,8 @@ def gcn(graph, features, values, weight):
     values : int32[entries]
         Their words.
     weight : int32[columns, dimension]
+    computed : bool
+        Whether coefficients are computed from the degrees, and not looked up in a table.
 
     Returns
     -------
@@ -51,9 +76,7 @@ def gcn(graph, features, values, weight):
     rows = features.rows
     for number, column in enumerate(weight.T.astype(np.int64)):
         np.add.at(product[:, number], rows, values * column[features.columns])
-    coefficients = (_scales(graph.out_degrees).astype(object)[graph.src]
-                    * _scales(graph.in_degrees).astype(object)[graph.dst]) // _WORD
-    coefficients = coefficients.astype(np.int64)
+    coefficients = (_computed if computed else _stored)(graph).astype(np.int64)
     output = np.zeros_like(product)
     for column, into in zip(_word(graph, product).T.astype(np.int64), output.T):
         np.add.at(into, graph.dst, column[graph.src] * coefficients >> 32)

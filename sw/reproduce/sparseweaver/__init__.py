@@ -8,13 +8,15 @@
 :mod:`.sensitivity`   skewness, memory and caches: figures 4.11 to 4.14
 :mod:`.area`          the area of a core: table 4.4
 :mod:`.phases`        phases of the gather kernel: figure 4.17
+:mod:`.convolution`   graph convolution: figure 4.19
 ====================  =============================================================================
 
-Figures 4.15, 4.18 and 4.19 need units that are not built: tables with a latency, EGHW, and GCN.
+Figures 4.15 and 4.18 need units that are not built: tables with a latency, and EGHW.
 """
 
 from ..paper import Paper
 from .area import AreaOverhead
+from .convolution import Convolution
 from .phases import Phases
 from .sensitivity import CacheLevels, CacheSizes, Frequencies, Skewness
 from .software import BestSoftware, Iterations, Stalls
@@ -32,4 +34,4 @@ class SparseWeaverPaper(Paper):
               "on a GPU. Dissertation, Yonsei University, 2024; chapter 4")
     large = "paper"
     figures = (Iterations(), BestSoftware(), Stalls(), Speedups(), Skewness(), Frequencies(),
-               CacheLevels(), CacheSizes(), AreaOverhead(), Phases(), ByGraph())
+               CacheLevels(), CacheSizes(), AreaOverhead(), Phases(), Convolution(), ByGraph())

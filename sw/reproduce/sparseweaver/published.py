@@ -6,7 +6,7 @@ fewer than their vertices.
 """
 
 
-__all__ = ["ALGORITHMS", "AREA", "BEST_SOFTWARE", "BY_GRAPH", "ITERATIONS", "REGISTRATION",
+__all__ = ["ALGORITHMS", "AREA", "BEST_SOFTWARE", "BY_GRAPH", "CONVOLUTION", "ITERATIONS", "REGISTRATION",
            "SPEEDUPS"]
 
 
@@ -31,6 +31,9 @@ AREA = {"logic": 0.0296, "registers": 0.00045}
 #: Section 4.6.7, figure 4.17: largest difference between the cycles of registration pushing and
 #: pulling.
 REGISTRATION = 0.01
+
+#: Section 4.6.9, figure 4.19: SparseWeaver over vertex mapping by weights, GCN.
+CONVOLUTION = 6.15
 
 #: Table 4.5: PageRank, GRAssembler's best over VM on an A30; SparseWeaver over VM.
 BY_GRAPH = {"HW": (2.16, 5.32), "UK": (2.11, 2.61), "CO": (1.88, 4.23), "RN": (1.47, 1.83)}

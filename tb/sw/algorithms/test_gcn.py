@@ -11,6 +11,7 @@ lanes over words                                       test_lanes_over_words, te
 the lanes of a warp together, or each for itself       test_together
 sums are cleared where they are added                  test_no_kernel_clears_what_a_lane_owns
 rows wider than a line, and features beyond vertices   test_rectangles
+coefficients from degrees                              test_coefficients, test_a_product_of_degrees...
 several launches for many words                        test_launches
 bad parameters and files                               test_refused, tb/sw/graph/test_features.py
 =====================================================  ==========================================
@@ -143,6 +144,29 @@ def test_together(schedule, direction, together):
                 direction, dimension=dimension, columns=20, together=together)
 
 
+@pytest.mark.parametrize("format", ["csr", "ell:width=3", "dia", "g-shards"])
+@pytest.mark.parametrize("direction", ["pull", "push"])
+@pytest.mark.parametrize("schedule", ["vm", "vm:parallel=weights", "vwc:width=4", "em", "weaver"])
+def test_coefficients(schedule, direction, format):
+    """Kernels compute the coefficients of the golden model, and no edge of the padding vertex adds
+    anything."""
+    if format == "g-shards" and schedule != "em":
+        pytest.skip("no rows")
+    for name in ("random", "star", "loops", "no arcs"):
+        run(GRAPHS[name], schedule=schedule, direction=direction, format=format, dimension=3,
+            columns=200, density=0.05, coefficients="computed")
+
+
+def test_a_product_of_degrees_that_does_not_fit():
+    count = 1 << 16
+    ends = np.arange(1, count + 1), np.zeros(count, int)
+    graph = Graph(count + 1, np.concatenate(ends), np.concatenate(ends[::-1]), name="star")
+    loops = Graph(count + 1, np.append(graph.src, 0), np.append(graph.dst, 0), name="star")
+    choose(graph, random_features(count + 1, 1, 0.5, 1), np.ones((1, 1)), "computed")
+    with pytest.raises(UserError, match=r"star have the product 4295098369, .* below 4294967296"):
+        choose(loops, random_features(count + 1, 1, 0.5, 1), np.ones((1, 1)), "computed")
+
+
 @pytest.mark.parametrize("schedule, direction, clears", [
     ("vm", "pull", False), ("vwc:width=2", "pull", False), ("twc", "pull", False),
     ("vm:parallel=weights", "pull", False), ("vm", "push", True), ("em", "pull", True),
@@ -192,6 +216,7 @@ def test_rtl(schedule, direction, together):
     ({"density": -0.1}, ["density is -0.1"]),
     ({"matrix_seed": -1}, ["matrix_seed is -1"]),
     ({"together": "maybe"}, ["together is 'maybe'", "yes or no"]),
+    ({"coefficients": "no"}, ["coefficients is 'no'", "stored or computed"]),
     ({"columns": 1 << 20, "density": 1.0}, ["73400320 entries", "at most 67108864"]),
     ({"features": "a b"}, ["features is 'a b'", "without commas"]),
     ({"features": ""}, ["features is ''"]),

@@ -1,11 +1,13 @@
 """The golden model of GCN against scipy's matrix products, against floats, and by hand."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array
 
-from sw.algorithms.gcn_fixed_point import choose, draw_weight
-from sw.golden.gcn import gcn, gcn_float
+from sw.algorithms.gcn_fixed_point import COEFFICIENTS, _inverse_roots, choose, draw_weight
+from sw.golden.gcn import _inverse_root, gcn, gcn_float
 from sw.graph import Graph
 from sw.graph.features import Features, random_features
 from tb.sw.graphs import random_graph
@@ -34,13 +36,26 @@ def test_integers_are_those_of_scipys_products(seed):
     assert (short >= -1e-3).all() and (short < entering + 1e-3).all()
 
 
+def test_computed_coefficients():
+    """A computed coefficient is below the real one, by less than a part in 2**20; the same by the
+    golden model and by the fixed point."""
+    degrees = [1, 2, 3, 4, 15, 16, 17, 255, 256, 4095, 4096, 65521, 65535]
+    products = [one * other for one in degrees for other in degrees]
+    words = _inverse_roots(np.array(products, np.uint64)).tolist()
+    assert words == [_inverse_root(product) for product in products]
+    for product, word in zip(products, words):
+        real = 2 ** 32 / math.sqrt(product)
+        assert 0 < real - word < real * 2 ** -20 + 1 and word < 1 << 32
+
+
+@pytest.mark.parametrize("kind", COEFFICIENTS)
 @pytest.mark.parametrize("seed", range(4))
-def test_floats_differ_by_less_than_the_bounds(seed):
+def test_floats_differ_by_less_than_the_bounds(seed, kind):
     graph = random_graph(60, 500, seed)
     features = random_features(60, 30, 0.2, seed)
     weight = draw_weight(30, 8, seed)
-    chosen = choose(graph, features, weight)
-    found = gcn(graph, features, chosen.values, chosen.weight)
+    chosen = choose(graph, features, weight, kind)
+    found = gcn(graph, features, chosen.values, chosen.weight, kind == "computed")
     for words, real, bound in zip(found, gcn_float(graph, features, weight),
                                   chosen.error_bounds(graph, features, weight)):
         error = np.abs(chosen.to_float(words) - real)
