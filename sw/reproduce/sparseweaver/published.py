@@ -6,8 +6,8 @@ fewer than their vertices.
 """
 
 
-__all__ = ["ALGORITHMS", "AREA", "BEST_SOFTWARE", "BY_GRAPH", "CONVOLUTION", "ITERATIONS", "REGISTRATION",
-           "SPEEDUPS"]
+__all__ = ["ALGORITHMS", "AREA", "BEST_SOFTWARE", "BY_GRAPH", "CONVOLUTION", "ITERATIONS",
+           "REGISTRATION", "SPEEDUPS"]
 
 
 #: The four algorithms, by their names here.
