@@ -50,6 +50,8 @@ LAYERS = {
     # A kernel, which is a separate algorithm, makes its list of active records.
     "sw.formats.cr2.active": ("hw", "sw.kernels", "sw.formats", "sw.algorithms.algorithm"),
     "sw.algorithms": ("hw", *BELOW, "sw.kernels", "sw.golden"),
+    # It has a second graph, which it makes from the features of the vertices.
+    "sw.algorithms.gcn": ("hw", *BELOW, "sw.graph", "sw.kernels", "sw.algorithms", "sw.golden"),
     "sw.compaction": ("hw", *BELOW, "sw.kernels", "sw.formats.compressed", "sw.runtime.scu"),
     "sw.golden": ("hw", "sim", *BELOW, "sw.kernels.disassembler"),
     "sw.link": ("hw", "sim", *BELOW),
@@ -77,7 +79,8 @@ LAYERS = {
 #: Modules that may import the reference models, besides the models, the campaign and the command
 #: line: the algorithms, whose results are compared with the models, and the machine without RTL.
 USERS_OF_GOLDEN = {
-    "sw.algorithms.bfs", "sw.algorithms.cc", "sw.algorithms.pagerank", "sw.algorithms.sssp",
+    "sw.algorithms.bfs", "sw.algorithms.cc", "sw.algorithms.gcn", "sw.algorithms.pagerank",
+    "sw.algorithms.sssp",
     "sw.reproduce.grassembler.operations", "sw.runtime.device",
 }
 

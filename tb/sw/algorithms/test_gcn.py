@@ -13,6 +13,8 @@ sums are cleared where they are added                  test_no_kernel_clears_wha
 rows wider than a line, and features beyond vertices   test_rectangles
 coefficients from degrees                              test_coefficients, test_a_product_of_degrees...
 several launches for many words                        test_launches
+rows that warps of a core share                        test_rows_of_a_core
+addresses in arrays of several widths                  test_ways_between_arrays
 bad parameters and files                               test_refused, tb/sw/graph/test_features.py
 =====================================================  ==========================================
 """
@@ -29,6 +31,8 @@ from sw.errors import UserError
 from sw.golden.gcn import gcn
 from sw.graph import Graph
 from sw.graph.features import Features, random_features
+from sw.kernels.kernel import Kernel
+from sw.kernels.virtual import VirtualAssembler
 from sw.runtime import Device
 from tb.sw.graphs import random_graph
 from tb.sw.kernels.test_programs import GRAPHS, config
@@ -181,6 +185,29 @@ def test_rectangles(columns, format):
     for direction in ("pull", "push"):
         run(hardware=config(2, 8, imem_bytes=1 << 15), schedule="vm", direction=direction,
             format=format, dimension=40, columns=columns, density=0.02)
+
+
+@pytest.mark.parametrize("direction", ["pull", "push"])
+def test_rows_of_a_core(direction):
+    """All warps of a core share large rows, and merge several words."""
+    for name in ("one row", "one column", "star"):
+        run(GRAPHS[name], config(4, 4, imem_bytes=1 << 15), "twc:warp=3:core=9", direction,
+            dimension=6, columns=7, density=0.5)
+
+
+def test_ways_between_arrays():
+    """The address of a vertex in an array of any width leads to its address in any other."""
+    with Device.functional(config(1, 1, l1_bytes=1 << 8)) as device:
+        task = device.plan("gcn", GRAPH, schedule="vm", dimension=40)
+    k = Kernel(VirtualAssembler(), task.sides["spmm"], "none", None)
+    arrays = (None, "end_in", "end_out", "weight", "product", "output")
+    assert {task.buffers.width(array) for array in arrays[1:]} == {4, 256}
+    for array, other in itertools.product(arrays, arrays[1:]):
+        places, distance = k.way(array, other)
+        for vertex in (0, 1, 69):
+            here = vertex if array is None else k.address(array) + k.width(array) * vertex
+            there = (here << places if places >= 0 else here >> -places) + distance
+            assert there & 0xFFFF_FFFF == k.address(other) + k.width(other) * vertex
 
 
 def test_launches():
