@@ -211,6 +211,12 @@ def asked(algorithm, graph, choices):
     return as_plan(algorithm, **choices), graph
 
 
+def inputs(plan, graph) -> list:
+    """The files, or names, that a run of a plan reads."""
+    features = dict(plan.parameters).get("features")
+    return [graph] if features is None else [graph, features]
+
+
 def hardware(preset, assignments, schedules=()):
     """The HardwareConfig of ``--preset`` and ``--set``. It gets an SCU if one of the named
     schedules needs one and the user did not set it. Raises UserError for an unknown schedule."""
