@@ -68,7 +68,7 @@ class Algorithm:
     switches = False
     sends = sends_early = least_wins = False
     identity: int | None = None
-    words: int | None = None
+    words: Any = None
 
     def __init__(self, graph):
         self.graph = graph

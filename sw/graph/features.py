@@ -9,7 +9,7 @@ labels, are not read.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,8 +20,6 @@ from .npz import read_arrays, shown
 from .source import opened
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from numpy.typing import NDArray
 
 
@@ -89,8 +87,8 @@ def random_features(num_vertices, num_columns, density, seed) -> Features:
     """
     drawn = round(num_vertices * num_columns * density)
     if drawn > _MOST_DRAWN:
-        raise UserError(f"density {density:g} of {num_columns} features and {num_vertices} vertices "
-                        f"is {drawn} entries, must be at most {_MOST_DRAWN}")
+        raise UserError(f"density {density:g} of {num_columns} features and {num_vertices} "
+                        f"vertices is {drawn} entries, must be at most {_MOST_DRAWN}")
     random = np.random.Generator(np.random.PCG64(seed))
     taken = np.unique(random.integers(0, num_vertices * num_columns, drawn))
     rows, columns = np.divmod(taken, num_columns)
@@ -115,7 +113,7 @@ def read_features(path) -> Features:
         stream = source.seekable()
         size = stream.seek(0, 2)
         stream.seek(0)
-        arrays = read_arrays(path, stream, size, only={*_NEEDED, "format", "weight"})
+        arrays: dict[str, Any] = read_arrays(path, stream, size, only={*_NEEDED, "format", "weight"})
     missing = [name for name in _NEEDED if name not in arrays]
     if missing:
         raise UserError(f"{path}: array {missing[0]!r} is missing; features are a csr matrix of "

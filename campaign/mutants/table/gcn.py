@@ -1,5 +1,5 @@
-"""Planted faults in GCN: its golden model, its fixed point, its kernels, its files, and the parts of
-kernels and tasks that only GCN uses.
+"""Planted faults in GCN: its golden model, its fixed point, its kernels and its files; and in the
+parts of kernels and tasks that only GCN uses.
 """
 
 from campaign.mutants.mutant import Mutant
@@ -12,8 +12,11 @@ _GOLDEN = "tb/sw/golden/test_gcn.py::"
 _GCN = "tb/sw/algorithms/test_gcn.py::"
 _FILES = "tb/sw/graph/test_features.py::"
 _PROGRAMS = "tb/sw/kernels/test_programs.py::"
-_KERNELS = "sw/algorithms/gcn.py"
-_NUMBERS = "sw/algorithms/gcn_fixed_point.py"
+_CONVOLUTION = "sw/algorithms/gcn/convolution.py"
+_OPERATOR = "sw/algorithms/gcn/operator.py"
+_TOGETHER = "sw/algorithms/gcn/together.py"
+_PARTS = "sw/algorithms/gcn/parts.py"
+_NUMBERS = "sw/algorithms/gcn/fixed_point.py"
 
 
 def _all_graphs(direction, schedule):
@@ -53,38 +56,38 @@ MUTANTS = (
 
     # Kernels
     Mutant("gcn-sums-are-not-cleared",
-           _KERNELS, "GraphConvolution.apply",
+           _CONVOLUTION, "GraphConvolution.apply",
            "k.a.sw(k.a.zero, pointers[name])", "pass", _all_graphs("push", "vm")),
     Mutant("gcn-parts-of-rows-are-stored",
-           _KERNELS, "_Operator.finish", "task.owns_vertex", "True",
+           _OPERATOR, "Operator.finish", "task.owns_vertex", "True",
            (f"{_PROGRAMS}test_formats[gcn-pull-vm-tigr:k=1]",)),
     Mutant("gcn-launches-repeat-the-first-words",
-           _KERNELS, "_Operator.prepare",
+           _OPERATOR, "Operator.prepare",
            "k.times(self.offset, self.offset, 4 * words * lanes)",
            "k.a.mv(self.offset, k.a.zero)", (f"{_GCN}test_dimensions[33-vm-pull]",)),
     Mutant("gcn-lanes-have-the-same-words",
-           _KERNELS, "_Operator.prepare", "a.add(self.offset, self.offset, lane)", "pass",
+           _OPERATOR, "Operator.prepare", "a.add(self.offset, self.offset, lane)", "pass",
            (f"{_GCN}test_lanes_over_words[8-pull-8]",)),
     Mutant("gcn-products-count-as-positive",
-           _KERNELS, "_GraphSum.multiply", "k.a.mulhsu(into, word, factor)",
+           _PARTS, "GraphSum.multiply", "k.a.mulhsu(into, word, factor)",
            "k.a.mulhu(into, word, factor)", _all_graphs("pull", "vm")),
     Mutant("gcn-coefficient-is-that-of-one-end",
-           _KERNELS, "_GraphSum.gather", "k.a.mulhu(factor, *words)", "k.a.mv(factor, words[0])",
+           _PARTS, "GraphSum.gather", "k.a.mulhu(factor, *words)", "k.a.mv(factor, words[0])",
            _all_graphs("pull", "vm")),
     Mutant("gcn-kernels-take-a-round-less",
-           _KERNELS, "_GraphSum._invert_root", "range(ROOT.rounds)", "range(ROOT.rounds - 1)",
+           _PARTS, "GraphSum._invert_root", "range(ROOT.rounds)", "range(ROOT.rounds - 1)",
            (f"{_GCN}test_coefficients[vm-pull-csr]",)),
     Mutant("gcn-lanes-without-an-edge-lend-a-factor",
-           _KERNELS, "_Together._lend", "a.and_(self._factor, self._factor, mask)", "pass",
+           _TOGETHER, "Together._lend", "a.and_(self._factor, self._factor, mask)", "pass",
            (f"{_GCN}test_together[wm-pull-yes]",)),
     Mutant("gcn-sums-of-two-vertices-are-mixed",
-           _KERNELS, "_Together._turn", "a.mv(last, to)", "pass",
+           _TOGETHER, "Together._turn", "a.mv(last, to)", "pass",
            (f"{_GCN}test_together[em-pull-yes]",)),
     Mutant("gcn-last-sums-of-a-work-are-lost",
-           _KERNELS, "_Together._turns", "self._flush(sums, last)", "pass",
+           _TOGETHER, "Together._turns", "self._flush(sums, last)", "pass",
            (f"{_GCN}test_together[em-pull-yes]",)),
     Mutant("gcn-a-vote-takes-addresses-for-truth",
-           _KERNELS, "_Together._turn", "a.snez(other, other)", "pass",
+           _TOGETHER, "Together._turn", "a.snez(other, other)", "pass",
            (f"{_GCN}test_together[em-pull-yes]",)),
 
     # Files

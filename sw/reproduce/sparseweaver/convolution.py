@@ -1,6 +1,7 @@
 """Graph convolution, kernel by kernel: figure 4.19."""
 
 import os
+from typing import Any
 
 from sw.benchmarks.system import System
 from sw.benchmarks.units import SOFTWARE as RIVALS, UNITS, UnitRun
@@ -59,8 +60,8 @@ class Convolution(Figure):
               f"directions. `{_RIVAL}` is the paper's rival. `best` is the fastest schedule in "
               "software for each graph. Under a unit, the lanes of a warp take edges and do the "
               f"words of an edge together; with `{_ALONE.strip(', ')}`, as in the paper, each lane "
-              "does all words of its edge, by atomics. Coefficients are `stored`, as a table of 1 / "
-              "sqrt(degree), or `computed` from the degrees for each edge, as in the paper. Graphs "
+              "does all words of its edge, by atomics. Coefficients are `stored`, as a table of "
+              "1 / sqrt(degree), or `computed` from the degrees for each edge, as in the paper. Graphs "
               f"have random features ({_COLUMNS} columns, density {_DENSITY:g}); a graph `NAME.el` "
               "of a folder has those of `NAME_features.npz`, if they are there. Means are "
               "geometric.")
@@ -87,7 +88,7 @@ class Convolution(Figure):
     def _found(self, setting, results, choice, kind):
         """``{contender: {kernel: {counter: value}}}``, of the better direction, with the kernel
         ``all``; None in place of a contender that failed."""
-        found = {}
+        found: dict[str, Any] = {}
         for name, ways in self._runs(setting, choice, kind).items():
             way, cycles = results.best(ways)
             if way is None:
@@ -156,7 +157,7 @@ class Convolution(Figure):
                                   for each in (name, _RIVAL))
                     cells.append(number(own) if counter == "atomics" else times(ratio(own, rival)))
             rows.append((name, *cells))
-        return Table(f"Coefficients {kind}: counters of all graphs, over those of {_RIVAL}; atomics "
-                     "as they are",
+        return Table(f"Coefficients {kind}: counters of all graphs, over those of {_RIVAL}; "
+                     "atomics as they are",
                      ("", *(f"{_KERNELS[kernel]}: {title}" for kernel in ("spmm", "graphsum")
                             for title in _COSTS.values())), tuple(rows))

@@ -11,7 +11,7 @@ lanes over words                                       test_lanes_over_words, te
 the lanes of a warp together, or each for itself       test_together
 sums are cleared where they are added                  test_no_kernel_clears_what_a_lane_owns
 rows wider than a line, and features beyond vertices   test_rectangles
-coefficients from degrees                              test_coefficients, test_a_product_of_degrees...
+coefficients from degrees                              test_coefficients
 several launches for many words                        test_launches
 rows that warps of a core share                        test_rows_of_a_core
 addresses in arrays of several widths                  test_ways_between_arrays
@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 
 from hw.config import preset
-from sw.algorithms.gcn_fixed_point import Matrices, choose, scales
+from sw.algorithms.gcn.fixed_point import Matrices, choose, scales
 from sw.errors import UserError
 from sw.golden.gcn import gcn
 from sw.graph import Graph
