@@ -113,7 +113,8 @@ def read_features(path) -> Features:
         stream = source.seekable()
         size = stream.seek(0, 2)
         stream.seek(0)
-        arrays: dict[str, Any] = read_arrays(path, stream, size, only={*_NEEDED, "format", "weight"})
+        arrays: dict[str, Any] = read_arrays(path, stream, size,
+                                             only={*_NEEDED, "format", "weight"})
     missing = [name for name in _NEEDED if name not in arrays]
     if missing:
         raise UserError(f"{path}: array {missing[0]!r} is missing; features are a csr matrix of "

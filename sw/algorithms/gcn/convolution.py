@@ -1,6 +1,6 @@
 """The algorithm: features times weights, and the sum over each vertex's in-neighbours.
 
-The algorithm has two parts, and each is an algorithm with a graph of its own, which goes through any
+The algorithm has two parts. Each is an algorithm with a graph of its own, which goes through any
 schedule and format:
 
 *SpMM* multiplies the features by the weight matrix. Its graph has an arc from feature f to vertex v

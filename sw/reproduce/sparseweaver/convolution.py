@@ -61,8 +61,8 @@ class Convolution(Figure):
               "software for each graph. Under a unit, the lanes of a warp take edges and do the "
               f"words of an edge together; with `{_ALONE.strip(', ')}`, as in the paper, each lane "
               "does all words of its edge, by atomics. Coefficients are `stored`, as a table of "
-              "1 / sqrt(degree), or `computed` from the degrees for each edge, as in the paper. Graphs "
-              f"have random features ({_COLUMNS} columns, density {_DENSITY:g}); a graph `NAME.el` "
+              "1 / sqrt(degree), or `computed` from the degrees for each edge, as in the paper. "
+              f"Graphs have random features ({_COLUMNS} columns, density {_DENSITY:g}); a graph `NAME.el` "
               "of a folder has those of `NAME_features.npz`, if they are there. Means are "
               "geometric.")
 
