@@ -62,8 +62,8 @@ class Convolution(Figure):
               f"words of an edge together; with `{_ALONE.strip(', ')}`, as in the paper, each lane "
               "does all words of its edge, by atomics. Coefficients are `stored`, as a table of "
               "1 / sqrt(degree), or `computed` from the degrees for each edge, as in the paper. "
-              f"Graphs have random features ({_COLUMNS} columns, density {_DENSITY:g}); a graph `NAME.el` "
-              "of a folder has those of `NAME_features.npz`, if they are there. Means are "
+              f"Graphs have random features ({_COLUMNS} columns, density {_DENSITY:g}); a graph "
+              "`NAME.el` of a folder has those of `NAME_features.npz`, if they are there. Means are "
               "geometric.")
 
     def _run(self, setting, choice, kind, name, direction):
@@ -85,7 +85,7 @@ class Convolution(Figure):
         return [case for kind in _CONTENDERS for choice in setting.brief
                 for ways in self._runs(setting, choice, kind).values() for case in ways.values()]
 
-    def _found(self, setting, results, choice, kind):
+    def _found(self, setting, results, choice, kind) -> dict[str, Any]:
         """``{contender: {kernel: {counter: value}}}``, of the better direction, with the kernel
         ``all``; None in place of a contender that failed."""
         found: dict[str, Any] = {}
