@@ -37,7 +37,9 @@ MUTANTS = (
            "sw/golden/gcn.py", "_inverse_root", "range(3)", "range(2)",
            (f"{_GOLDEN}test_computed_coefficients",)),
     Mutant("golden-gcn-lets-a-word-wrap",
-           "sw/golden/gcn.py", "_word", "< 1 << 31", "<= 1 << 31",
+           "sw/golden/gcn.py", "_word",
+           "-(1 << 31) <= int(sums.min()) <= int(sums.max()) < 1 << 31",
+           "-(1 << 31) <= int(sums.min()) <= int(sums.max()) <= 1 << 31",
            (f"{_GOLDEN}test_a_sum_that_does_not_fit",)),
 
     # Fixed point
@@ -51,8 +53,8 @@ MUTANTS = (
            _NUMBERS, "_fits", "int(products.max(initial=0)) >= _HALF", "False",
            (f"{_GCN}test_the_finest_words[0]", f"{_GCN}test_what_does_not_fit")),
     Mutant("gcn-wastes-a-bit",
-           _NUMBERS, "choose", "np.floor(np.log2(_HALF / need))) + 1",
-           "np.floor(np.log2(_HALF / need))) - 1", (f"{_GCN}test_a_star_grows",)),
+           _NUMBERS, "choose", "int(np.floor(np.log2(_HALF / need))) + 1",
+           "int(np.floor(np.log2(_HALF / need))) - 1", (f"{_GCN}test_a_star_grows",)),
 
     # Kernels
     Mutant("gcn-sums-are-not-cleared",

@@ -84,7 +84,7 @@ class Matrices:
     value_bits, weight_bits : int
         Fraction bits of each.
     kind : str
-        Of :data:`COEFFICIENTS`.
+        One of :data:`COEFFICIENTS`.
     """
     values: np.ndarray
     weight: np.ndarray
@@ -171,7 +171,7 @@ def choose(graph, features, weight, kind=COEFFICIENTS[0]) -> Matrices:
     features : Features
     weight : array[num_columns, dimension] of integers or reals
     kind : str
-        Of :data:`COEFFICIENTS`.
+        One of :data:`COEFFICIENTS`.
 
     Raises
     ------

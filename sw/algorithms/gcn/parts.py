@@ -40,7 +40,7 @@ class GraphSum(Operator):
     graph, words, together
         As of the base.
     coefficients : str
-        Of :data:`~sw.algorithms.gcn.fixed_point.COEFFICIENTS`.
+        One of :data:`~sw.algorithms.gcn.fixed_point.COEFFICIENTS`.
     """
     SOURCE, TARGET = "product", "output"
 

@@ -63,8 +63,8 @@ class Convolution(Figure):
               "does all words of its edge, by atomics. Coefficients are `stored`, as a table of "
               "1 / sqrt(degree), or `computed` from the degrees for each edge, as in the paper. "
               f"Graphs have random features ({_COLUMNS} columns, density {_DENSITY:g}); a graph "
-              "`NAME.el` of a folder has those of `NAME_features.npz`, if they are there. Means are "
-              "geometric.")
+              "`NAME.el` of a folder has those of `NAME_features.npz`, if they are there. Means "
+              "are geometric.")
 
     def _run(self, setting, choice, kind, name, direction):
         unit, together = _UNITS.get(name, (UNITS[0], None))
