@@ -69,6 +69,7 @@ class GraphConvolution(Algorithm):
     def __init__(self, graph, dimension=None, features=None, columns=None, density=None,
                  matrix_seed=0, together=None, coefficients=COEFFICIENTS[0]):
         super().__init__(graph)
+        self._together = together
         if together not in (None, "yes", "no"):
             raise UserError(f"gcn: together is {together!r}, must be yes or no")
         if coefficients not in COEFFICIENTS:
@@ -189,6 +190,7 @@ class GraphConvolution(Algorithm):
 
     def parameters(self):
         return {"dimension": self._dimension, "features": self._path, "matrix_seed": self._seed,
+                "together": self._together,
                 "columns": self._features.num_columns, "entries": len(self._features.values),
                 "coefficients": self._coefficients, "feature_bits": self.matrices.value_bits,
                 "weight_bits": self.matrices.weight_bits}
