@@ -202,6 +202,7 @@ def test_ways_between_arrays():
     k = Kernel(VirtualAssembler(), task.sides["spmm"], "none", None)
     arrays = (None, "end_in", "end_out", "weight", "product", "output")
     assert {task.buffers.width(array) for array in arrays[1:]} == {4, 256}
+    assert all(k.address(array) % k.width(array) == 0 for array in arrays[1:])
     for array, other in itertools.product(arrays, arrays[1:]):
         places, distance = k.way(array, other)
         for vertex in (0, 1, 69):
