@@ -208,8 +208,11 @@ class Kernel:
         if vertex.array == array:
             return vertex.reg
         places, distance = self.way(vertex.array, array)
-        self.shifted(into, vertex.reg, places)
-        self.a.add(into, into if places else vertex.reg, self.constant(distance, array))
+        start = vertex.reg
+        if places:
+            self.shifted(into, start, places)
+            start = into
+        self.a.add(into, start, self.constant(distance, array))
         return into
 
     def way(self, array, other):

@@ -142,10 +142,12 @@ class Operator(Algorithm):
         places, start = self._start(k, vertex.array, array)
         if not places and start is None:
             return vertex.reg
-        into = k.a.reg(name)
-        k.shifted(into, vertex.reg, places)
+        into, row = k.a.reg(name), vertex.reg
+        if places:
+            k.shifted(into, row, places)
+            row = into
         if start is not None:
-            k.a.add(into, into if places else vertex.reg, start)
+            k.a.add(into, row, start)
         return into
 
     def _load(self, k, row, numbers, into=None):

@@ -231,8 +231,9 @@ def test_digests_do_not_change(setting):
 def test_digests_of_operators(setting):
     """An algorithm of two operators has no rule, and a parameter that changes the program counts."""
     planner = Planner(setting.config, setting.graph())
-    digests = [planner.ask(as_plan("gcn", schedule="em", dimension=4, together=together)).digest
-               for together in ("yes", "no", "yes")]
+    plans = [as_plan("gcn", schedule="em", dimension=4, together=together)
+             for together in ("yes", "no", "yes")]
+    digests = [planner.ask(plan).digest for plan in plans]
     assert None not in digests and digests[0] == digests[2] != digests[1]
     assert planner.ask(as_plan("gcn", schedule="compact", direction="push")).reason
 
