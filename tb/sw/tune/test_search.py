@@ -229,7 +229,7 @@ def test_digests_do_not_change(setting):
 
 
 def test_digests_of_operators(setting):
-    """An algorithm of two operators has no rule, and a parameter that changes the program counts."""
+    """An algorithm of two operators has no rule, and a parameter of its cost counts."""
     planner = Planner(setting.config, setting.graph())
     plans = [as_plan("gcn", schedule="em", dimension=4, together=together)
              for together in ("yes", "no", "yes")]
