@@ -52,6 +52,8 @@ LAYERS = {
     "sw.algorithms": ("hw", *BELOW, "sw.kernels", "sw.golden"),
     "sw.hashing": ("hw", *BELOW, "sw.kernels", "sw.formats.storage_format",
                    "sw.algorithms.algorithm", "sw.golden.hashing"),
+    # It has a second graph, which it makes from the features of the vertices.
+    "sw.algorithms.gcn": ("hw", *BELOW, "sw.graph", "sw.kernels", "sw.algorithms", "sw.golden"),
     "sw.compaction": ("hw", *BELOW, "sw.kernels", "sw.formats.compressed", "sw.runtime.scu"),
     "sw.golden": ("hw", "sim", *BELOW, "sw.kernels.disassembler"),
     "sw.link": ("hw", "sim", *BELOW),
@@ -79,8 +81,9 @@ LAYERS = {
 #: Modules that may import the reference models, besides the models, the campaign and the command
 #: line: the algorithms, whose results are compared with the models, and the machine without RTL.
 USERS_OF_GOLDEN = {
-    "sw.algorithms.bfs", "sw.algorithms.cc", "sw.algorithms.pagerank", "sw.algorithms.sssp",
-    "sw.hashing.lookup", "sw.reproduce.grassembler.operations", "sw.runtime.device",
+    "sw.algorithms.bfs", "sw.algorithms.cc", "sw.algorithms.gcn.convolution",
+    "sw.algorithms.pagerank", "sw.algorithms.sssp", "sw.hashing.lookup",
+    "sw.reproduce.grassembler.operations", "sw.runtime.device",
 }
 
 #: {name that several classes may have: why}.

@@ -3,6 +3,7 @@
 import json
 import pathlib
 
+import numpy as np
 import scipy.sparse
 
 from campaign.elf_files import elf
@@ -21,7 +22,7 @@ _GRAPHS = {"graph": "rmat:scale=5,degree=3,seed=1", "ring": "uniform:vertices=20
 
 #: Kinds of files, by the end of their names.
 KINDS = (".el", ".wel", ".mtx", ".gr", ".npz", ".el.gz", ".mtx.gz", ".gr.gz", ".graph", ".csv",
-         ".txt", ".scipy.npz", ".image.npz", ".elf", ".jsonl")
+         ".txt", ".scipy.npz", ".image.npz", ".features.npz", ".elf", ".jsonl")
 
 
 def _foreign(graph, path):
@@ -65,6 +66,11 @@ def build(folder):
         path = folder / f"{name}.image.npz"
         save(find_image(name).build(load(_GRAPHS["graph"])), path)
         found[".image.npz"].append(path)
+    for name, weights in (("entries", {}), ("weighted", {"weight": np.ones((5, 2))})):
+        path = folder / f"{name}.features.npz"
+        np.savez(path, indptr=np.arange(35), indices=np.arange(34) % 5,
+                 data=np.linspace(-1, 1, 34), shape=(34, 5), labels=np.arange(34), **weights)
+        found[".features.npz"].append(path)
     path, base = folder / "program.elf", int(MemoryMap.GLOBAL)
     path.write_bytes(elf([(0, encode("tmc").to_bytes(4, "little")), (base, b"\x2a\0\0\0")],
                          [("_start", 0, 4), ("result", base, 4)]))

@@ -40,6 +40,8 @@ def commands(kind):
                 ["bench", "schedules", "--graph", "karate", "--results", "FILE"])
     if kind == ".image.npz":
         return ([LOAD_IMAGE, "FILE"],)
+    if kind == ".features.npz":
+        return (["run", "gcn", "karate", "--preset", "tiny", "--features", "FILE"],)
     return (["graph", "info", "FILE"], ["graph", "info", "FILE"],
             ["graph", "convert", "FILE", "out.npz"], ["graph", "convert", "FILE", "out.mtx"],
             ["run", "bfs", "FILE", "--preset", "tiny"],

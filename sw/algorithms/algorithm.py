@@ -51,6 +51,10 @@ class Algorithm:
     TRIES : dict of str to tuple
         Parameters that change only the cost of a run, each with the values that the tuner tries,
         the default first.
+    words : int or None
+        Words of a vertex on which an edge's work is done. A lane works on all of them, or
+        neighbouring lanes share them (:meth:`~sw.schedules.schedule.Schedule.lanes_of_words`).
+        None if the algorithm knows vertices of one word only.
     void_edge : str
         The edge that changes nothing, for a format's places without edges. ``"self"`` is an edge
         from a vertex to itself, with weight 0. ``"padding"`` is an edge from a vertex to the
@@ -67,6 +71,7 @@ class Algorithm:
     switches = False
     sends = sends_early = least_wins = False
     identity: int | None = None
+    words: Any = None
 
     def __init__(self, graph):
         self.graph = graph
@@ -97,6 +102,19 @@ class Algorithm:
             raise UserError(f"{self.name}: source {source} is not a vertex of {self.graph.name}, "
                             f"must be from 0 to {self.graph.num_vertices - 1}")
         return vertex
+
+    def operators(self) -> dict:
+        """The algorithms that go through graphs of their own as parts of this one, by the names of
+        this one's kernels; empty if it goes through its graph itself."""
+        return {}
+
+    def edges_at_once(self, task) -> int | None:
+        """Most edges that a lane works on at once, if the user does not say; None for any
+        number."""
+        return None
+
+    def shrink(self, divisor):
+        """Divide what the code of an edge's work does at once."""
 
     # Memory
 
@@ -263,13 +281,17 @@ class Algorithm:
         stores."""
         return False
 
-    def collected(self, k):
-        """The register in which a lane collects."""
+    def collects_words(self, task) -> int:
+        """The number of registers in which a lane collects."""
+        return 1
+
+    def collected(self, k) -> list:
+        """The registers in which a lane collects."""
         raise NotImplementedError
 
-    def merge(self, k, other):
+    def merge(self, k, other, number=0):
         """For lanes that share a vertex: merge the register ``other``, with what another lane has
-        collected, into :meth:`collected`. All lanes are active."""
+        collected, into the register ``number`` of :meth:`collected`. All lanes are active."""
         raise NotImplementedError
 
     def collect_at(self, k, data, address):

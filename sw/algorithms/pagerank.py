@@ -168,9 +168,9 @@ class PageRank(Algorithm):
         return self._fused(task) or self._sums_parts(task)
 
     def collected(self, k):
-        return self._sum
+        return [self._sum]
 
-    def merge(self, k, other):
+    def merge(self, k, other, number=0):
         k.a.add(self._sum, self._sum, other)
 
     def collect_at(self, k, data, address):

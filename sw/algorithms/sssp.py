@@ -203,9 +203,9 @@ class Sssp(Algorithm):
         return self._own(task)
 
     def collected(self, k):
-        return self._base
+        return [self._base]
 
-    def merge(self, k, other):
+    def merge(self, k, other, number=0):
         k.minimum(self._base, other, self._base)
 
     def collect_at(self, k, data, address):

@@ -21,7 +21,8 @@ _ALGORITHMS, _SOFTWARE = ",".join(ALGORITHMS), ",".join(SOFTWARE)
 _WIDTH = 200
 
 _GROUPS = {"skewed": "skewed graphs", "others": "other graphs", "all": "all graphs"}
-_TITLES = {"pagerank": "PageRank", "bfs": "BFS", "sssp": "SSSP", "cc": "CC", "all": "all"}
+_TITLES = {"pagerank": "PageRank", "bfs": "BFS", "sssp": "SSSP", "cc": "CC", "gcn": "GCN",
+           "all": "all"}
 
 
 def register(app):

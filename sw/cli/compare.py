@@ -52,7 +52,7 @@ def _compare(
 
     from . import files, report
     from .execute import Job, console
-    files.distinct({"--json": json}, [graph])
+    files.distinct({"--json": json}, options.inputs(plan, graph))
     job = Job(plans, graph, config=config, dram=memory, board=where, weights=weights,
               undirected=undirected, simplify=simplify, seed=seed, input_format=input_format,
               weight_scale=weight_scale, no_weights=no_weights, max_cycles=max_cycles, json=json,

@@ -29,7 +29,7 @@ _WORK = "Algorithm"
 _FILES = "Files"
 
 Algorithm = Annotated[str, typer.Argument(
-    metavar="ALGORITHM", help="Algorithm: pagerank, bfs, sssp or cc.", show_default=False)]
+    metavar="ALGORITHM", help="Algorithm: pagerank, bfs, sssp, cc or gcn.", show_default=False)]
 _GRAPH_ARGUMENT = typer.Argument(
     metavar="GRAPH", help="A file (.mtx .el .wel .gr .graph .npz or an edge list of any name, each "
     "also .gz), a name of the catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.",
@@ -153,6 +153,23 @@ _PARAMETERS = (
             show_default="the algorithm's own"),
     _option("tolerance", float, "--tolerance", metavar="X", help="Stop pagerank when the sum of "
             "the changes of all ranks is below X; X is above 0.", show_default=False),
+    _option("dimension", int, "--dimension", metavar="N", help="Columns of gcn's weight matrix, 1 "
+            "to 64.", show_default="those of the file's matrix, or 16"),
+    _option("features", str, "--features", metavar="FILE.npz", help="Features of the vertices for "
+            "gcn, and maybe its weight matrix. What is not given is drawn at random.",
+            show_default=False),
+    _option("columns", int, "--columns", metavar="N", help="Features that are drawn for gcn.",
+            show_default="64"),
+    _option("density", float, "--density", metavar="X", help="Share of these features that a "
+            "vertex has, 0 to 1.", show_default="0.1"),
+    _option("matrix_seed", int, "--matrix-seed", metavar="N", help="Seed of what is drawn for gcn.",
+            show_default="0"),
+    _option("together", str, "--together", metavar="yes|no", help="Whether the lanes of a warp do "
+            "the work of an edge of gcn together, under schedules that hand out edges.",
+            show_default="yes if it pulls"),
+    _option("coefficients", str, "--coefficients", metavar="stored|computed", help="Whether gcn's "
+            "coefficients come from a table, or kernels compute them from degrees.",
+            show_default="stored"),
 )
 
 
@@ -192,6 +209,12 @@ def asked(algorithm, graph, choices):
     elif graph is None:
         raise UserError("Missing argument 'GRAPH'.")
     return as_plan(algorithm, **choices), graph
+
+
+def inputs(plan, graph) -> list:
+    """The files, or names, that a run of a plan reads."""
+    features = dict(plan.parameters).get("features")
+    return [graph] if features is None else [graph, features]
 
 
 def hardware(preset, assignments, schedules=()):

@@ -75,7 +75,8 @@ def _run(
 
     from . import files, report, tracing
     from .execute import Job, console
-    files.distinct({"--output": output, "--json": json, "--wave": wave, "--trace": trace}, [graph])
+    files.distinct({"--output": output, "--json": json, "--wave": wave, "--trace": trace},
+                   options.inputs(plan, graph))
     files.check(output, (".npz",))
     recorder = tracing.recorder(trace, trace_cycles, config)
     job = Job([plan], graph, config=config, dram=memory, board=where, weights=weights,

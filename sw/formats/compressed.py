@@ -3,14 +3,16 @@
 import numpy as np
 
 from sw.formats.storage_format import Layout
+from sw.kernels.kernel import log2
 
 
 __all__ = ["AddressedEdges", "CompressedRows", "addresses"]
 
 
-def addresses(start, numbers):
-    """Addresses of words, by their numbers in an array that begins at ``start``; uint32."""
-    return (numbers << np.uint32(2)) + np.uint32(start)
+def addresses(start, numbers, width=4):
+    """Addresses of items of ``width`` bytes, a power of two, by their numbers in an array that
+    begins at ``start``; uint32."""
+    return (numbers << np.uint32(log2(width))) + np.uint32(start)
 
 
 class AddressedEdges(Layout):
@@ -46,7 +48,7 @@ class CompressedRows(AddressedEdges):
     ``row_bases``
         Only of virtual rows: the address of the base vertex's word in the algorithm's base array.
     ``neighbors``
-        The address of the neighbour's word in the vertex array that the algorithm reads there.
+        The address of the neighbour's item in the vertex array that the algorithm reads there.
     ``weights``
         Only if the algorithm uses them: the weight of each edge, in the order of the neighbours.
     ``bases``

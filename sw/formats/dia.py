@@ -112,7 +112,7 @@ class _Diagonals(FixedRows):
     ``present``, ``values``
         As in the image.
     ``distances``
-        Distance of each diagonal, in bytes of a vertex array.
+        Distance of each diagonal, in bytes of the algorithm's neighbour array.
 
     The diagonal of a place is its number in the row. Its neighbour is the base plus the diagonal's
     distance. A place whose flag is 0 has a void edge.
@@ -139,13 +139,18 @@ class _Diagonals(FixedRows):
     def build(self):
         buffers, arrays = self.task.buffers, self.image.arrays
         buffers.fill(self.array("neighbors"), arrays["present"])
-        buffers.fill(self.array("distances"), 4 * self._distances)
+        buffers.fill(self.array("distances"), self._neighbor_bytes * self._distances)
         if self.task.algorithm.weighted:
             buffers.fill(self.array("values"), arrays["values"])
 
+    @property
+    def _neighbor_bytes(self):
+        return self.task.buffers.width(self.task.algorithm.neighbor_array(self.task))
+
     def _padding(self, k):
         task = self.task
-        return k.address(task.algorithm.neighbor_array(task)) + 4 * task.graph.num_vertices
+        return (k.address(task.algorithm.neighbor_array(task))
+                + self._neighbor_bytes * task.graph.num_vertices)
 
     def get_neighbor(self, k, row, begin, end):
         self.first_place(k, row, begin)

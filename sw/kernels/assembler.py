@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-__all__ = ["ROWS", "AssemblyError", "OutOfRegisters", "GeneralRegister", "Label", "Condition",
-           "Assembler", "constant_parts"]
+__all__ = ["ROWS", "AssemblyError", "OutOfReach", "OutOfRegisters", "GeneralRegister", "Label",
+           "Condition", "Assembler", "constant_parts"]
 
 
 class AssemblyError(Exception):
@@ -43,6 +43,10 @@ class AssemblyError(Exception):
 
 class OutOfRegisters(AssemblyError):
     """A kernel needs more registers than there are."""
+
+
+class OutOfReach(AssemblyError):
+    """A kernel is so long that a branch does not reach its label."""
 
 
 class GeneralRegister:
@@ -371,7 +375,9 @@ class Assembler:
         try:
             return encode(row.name, **numbers)
         except ValueError as error:
-            raise AssemblyError(f"at {address:#06x}: {text(row, operands)}: {error}") from None
+            far = row.format is Format.B and isinstance(operands["imm"], Label)
+            raise (OutOfReach if far else AssemblyError)(
+                f"at {address:#06x}: {text(row, operands)}: {error}") from None
 
 
 #: The instructions, by name.

@@ -10,6 +10,11 @@ A :class:`Vertex` stands for a vertex in a register: either its number, or the a
 in one of the vertex arrays. The format stores neighbours as such addresses, so ``lw`` can use a
 loaded neighbour as an address at once. The address in another array takes one addition of a
 constant. The number takes a subtraction and a shift, and is computed only where it is stored.
+
+Most vertex arrays have one word for a vertex. An array may have an item of several words for each,
+whose bytes are a power of two (:meth:`~sw.runtime.buffers.Buffers.width`). The address in an array
+of another width takes a shift and an addition. Base vertices are in an array of one word, because
+kernels go through the vertices and the offsets of their rows in equal steps.
 """
 
 import contextlib
@@ -51,7 +56,7 @@ class Vertex:
     reg : GeneralRegister
         The register that holds the vertex.
     array : str or None
-        The register holds the address of the vertex's word in this array; or, for ``None``, the
+        The register holds the address of the vertex's item in this array; or, for ``None``, the
         vertex's number.
     """
     reg: GeneralRegister
@@ -140,6 +145,10 @@ class Kernel:
         """Address of an array."""
         return self.task.buffers.address(array)
 
+    def width(self, array) -> int:
+        """Bytes of an item of an array."""
+        return self.task.buffers.width(array)
+
     def phase(self, number):
         """From here on the warp's cycles are counted under this phase (:data:`hw.isa.PHASES`)."""
         self.a.phase(number)
@@ -194,17 +203,28 @@ class Kernel:
                     a.reg(f"value{index}") if self.layout.gathers else None)
 
     def pointer(self, vertex, array, into) -> GeneralRegister:
-        """The register with the address of the vertex's word in ``array``: ``into``, or the
+        """The register with the address of the vertex's item in ``array``: ``into``, or the
         register that already holds it."""
         if vertex.array == array:
             return vertex.reg
-        if vertex.array is None:
-            self.a.slli(into, vertex.reg, 2)
-            self.a.add(into, into, self.constant(self.address(array), array))
-        else:
-            distance = self.address(array) - self.address(vertex.array)
-            self.a.add(into, vertex.reg, self.constant(distance))
+        places, distance = self.way(vertex.array, array)
+        start = vertex.reg
+        if places:
+            self.shifted(into, start, places)
+            start = into
+        self.a.add(into, start, self.constant(distance, array))
         return into
+
+    def way(self, array, other):
+        """``(places, distance)`` by which a vertex's address in ``array``, or its number if that is
+        None, becomes its address in ``other``: shift it to the left by ``places``, or to the right
+        if they are negative, then add ``distance``."""
+        if array is None:
+            return log2(self.width(other)), self.address(other)
+        places = log2(self.width(other)) - log2(self.width(array))
+        start = self.address(array)
+        start = start << places if places >= 0 else start >> -places
+        return places, self.address(other) - start & 0xFFFF_FFFF
 
     def number(self, vertex, into=None) -> GeneralRegister:
         """The register with the vertex's number: ``into`` or a new register, or the register that
@@ -213,7 +233,7 @@ class Kernel:
             return vertex.reg
         into = into or self.a.reg("number")
         self.a.add(into, vertex.reg, self.constant(-self.address(vertex.array)))
-        self.a.srli(into, into, 2)
+        self.shifted(into, into, -log2(self.width(vertex.array)))
         return into
 
     def original(self, vertex, into=None) -> GeneralRegister:

@@ -1,4 +1,4 @@
-"""The loop over all vertices of an apply kernel: one vertex per lane, in order."""
+"""The loop over all vertices, or their words, of an apply kernel: one per lane, in order."""
 
 import contextlib
 
@@ -27,9 +27,10 @@ class _Pointers:
 
 
 @contextlib.contextmanager
-def each_vertex(k, *arrays):
+def each_vertex(k, *arrays, words=1):
     """The body for one vertex of each lane, and the whole kernel around it, except for its
-    constants. The caller asks for the constants before.
+    constants. The caller asks for the constants before. If the arrays have several ``words`` for a
+    vertex, the body is for one word of each lane.
 
     Gives the addresses of the vertex's words, by array. At the end of the body the pointers move on
     to the next vertex. The body may advance a pointer that it no longer needs earlier.
@@ -40,7 +41,7 @@ def each_vertex(k, *arrays):
     k.lane_index(index)
     for array in arrays:
         k.scaled(pointers[array], index, array)
-    end = k.constant(k.address(arrays[0]) + 4 * task.graph.num_vertices, "end")
+    end = k.constant(k.address(arrays[0]) + 4 * words * task.graph.num_vertices, "end")
     k.phase(5)
     with a.while_uniform(Condition("ltu", pointers[arrays[0]], end), "vertices"):
         yield pointers

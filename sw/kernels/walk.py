@@ -89,7 +89,7 @@ class Walk:
     def reserve(task):
         """Reserve the local memory in which the warps of a core merge what they have collected."""
         if _SLOTS not in task.local:
-            task.local.reserve(_SLOTS, 2 * task.warps)
+            task.local.reserve(_SLOTS, 2 * task.warps * task.algorithm.collects_words(task))
 
     def _share(self):
         """The lane's place among the lanes that share a row, as the distance of locations, and
@@ -216,27 +216,31 @@ class Walk:
         k, algorithm = self._k, self._k.task.algorithm
         while lanes > 1:
             lanes //= 2
-            other = k.a.reg("other")
-            k.partner(other, algorithm.collected(k), lanes)
-            algorithm.merge(k, other)
+            for number, own in enumerate(algorithm.collected(k)):
+                other = k.a.reg("other")
+                k.partner(other, own, lanes)
+                algorithm.merge(k, other, number)
 
     def _merge_warps(self, others):
         """Merge what the warps of a core have collected, in warp 0; the other warps go to
         ``others``. Two sets of slots change roles, so one barrier a row is enough."""
         k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
+        words = algorithm.collected(k)
         slots, warp, own = a.regs("slots", "warp", "own_slot")
         a.add(slots, self._set, k.constant(k.task.local.address(_SLOTS), "slots"))
         a.csrr(warp, Csr.WARP_ID)
-        a.slli(own, warp, 2)
+        k.times(own, warp, 4 * len(words))
         a.add(own, own, slots)
-        a.sw(algorithm.collected(k), own)
-        a.sub(self._set, k.constant(4 * self._warps, "set_of_slots"), self._set)
+        for number, word in enumerate(words):
+            a.sw(word, own, 4 * number)
+        a.sub(self._set, k.constant(4 * self._warps * len(words), "set_of_slots"), self._set)
         k.barrier()
         a.bnez(warp, others)
         for other in range(1, self._warps):
-            word = a.reg("other")
-            a.lw(word, slots, 4 * other)
-            algorithm.merge(k, word)
+            for number, _ in enumerate(words):
+                word = a.reg("other")
+                a.lw(word, slots, 4 * (other * len(words) + number))
+                algorithm.merge(k, word, number)
 
     def _turns(self, edges, turn, only=None):
         """Repeat ``turn(go_on)`` in each lane that has at least ``len(edges)`` edges left. The

@@ -16,6 +16,7 @@ __all__ = ["Buffers"]
 class _Buffer:
     address: int
     words: int
+    width: int
     values: np.ndarray | None = None
     fill: int = 0
 
@@ -53,11 +54,13 @@ class Buffers:
         return self._next
 
     def reserve(self, name, items, width=4):
-        """Make room for an array of 32-bit words, or of items of ``width`` bytes each."""
+        """Make room for an array of 32-bit words, or of items of ``width`` bytes each, a power of
+        two. Items of several words do not lie across lines if a line has room for one."""
         words = -(-int(items) * width // 4)
         if name in self._buffers:
             raise ValueError(f"two buffers are named {name!r}")
-        self._buffers[name] = _Buffer(MemoryMap.GLOBAL + self._next, words)
+        self._next += -self._next % width
+        self._buffers[name] = _Buffer(MemoryMap.GLOBAL + self._next, words, width)
         self._next += -(-4 * words // self._line) * self._line
 
     def check(self, what):
@@ -76,6 +79,10 @@ class Buffers:
     def words(self, name) -> int:
         """Length of an array."""
         return self._buffers[name].words
+
+    def width(self, name) -> int:
+        """Bytes of an array's item: the distance of two vertices in a vertex array."""
+        return self._buffers[name].width
 
     def fill(self, name, values=None, rest=0):
         """Give an array its first contents: ``values``, then ``rest`` in every word left. Values

@@ -40,7 +40,8 @@ class _Session:
     def __init__(self, machine, task, max_cycles, progress, recorder):
         self.task, self.launches, self._recorder = task, 0, recorder
         self.steps = {}         # by name, what kernels and operations have taken (see Result)
-        self.first = True       # whether no set of kernels has been launched before
+        self.first = True       # whether no set of kernels of the task's side has been launched
+        self._launched = set()  # the sides that have been launched, None for a task without
         self._machine, self._limit, self._progress = machine, max_cycles, progress
 
     def start(self):
@@ -59,6 +60,9 @@ class _Session:
     def launch(self, kernel, argument=0):
         """Run one of the algorithm's kernels to its end: all the kernels of its set that the
         superstep needs, one after the other."""
+        side = kernel if kernel in self.task.sides else None
+        self.first = side not in self._launched
+        self._launched.add(side)
         for step in self.task.kernel_sets[kernel]:
             if step.when is not None and not step.when(self):
                 continue
@@ -66,7 +70,6 @@ class _Session:
                 step.operate(self, argument)
             elif step.in_turn:
                 self.launch_kernel(step.name, argument)
-        self.first = False
 
     def launch_kernel(self, kernel, argument):
         """Run a kernel to its end."""
@@ -127,8 +130,11 @@ class _Session:
         return self.task.buffers.read(self._machine, name, count, dtype)
 
     def read_vertices(self, name, dtype=np.uint32):
-        """A copy of a vertex array, in the graph's order."""
-        return self.task.to_graph(self.read(name, self.task.graph.num_vertices, dtype))
+        """A copy of a vertex array, in the graph's order; a row for each vertex if the array has
+        several words for it."""
+        count, width = self.task.graph.num_vertices, self.task.buffers.width(name)
+        words = self.read(name, count * width // 4, dtype)
+        return self.task.to_graph(words if width == 4 else words.reshape(count, -1))
 
     def _limit_error(self, counters):
         return LimitError(f"not finished after {self._limit} cycles: the cycle limit was reached",
@@ -358,9 +364,12 @@ def _verify(outputs, algorithm, counters):
     one, several = algorithm.ITEM
     for name, expected in algorithm.golden().items():
         got = outputs[name]
-        wrong = np.flatnonzero(got != expected)
-        if got.shape != expected.shape or len(wrong):
-            number = int(wrong[0])
-            raise RunError(f"the result differs from the golden model at {len(wrong)} of "
-                           f"{len(expected)} {several}: {name} of {one} {number} is "
-                           f"{int(got[number])}, must be {int(expected[number])}", counters)
+        assert got.shape == expected.shape
+        wrong = np.argwhere(got != expected)
+        if len(wrong):
+            number, *word = place = tuple(wrong[0].tolist())
+            where = "".join(f", word {index}," for index in word)
+            raise RunError(f"the result differs from the golden model at "
+                           f"{len(np.unique(wrong[:, 0]))} of {len(expected)} {several}: {name} of "
+                           f"{one} {number}{where} is {int(got[place])}, must be "
+                           f"{int(expected[place])}", counters)

@@ -334,11 +334,13 @@ def _parts(plan):
 # Values
 
 def _parameter(kind, name, value):
-    """A parameter's value: a number, or one of the words that stand for one."""
+    """A parameter's value: a number, one of the words that stand for one, or a text."""
     if name not in kind.options:
         raise UserError(f"algorithm {kind.name!r} has no parameter {name!r}; it has "
                         f"{', '.join(kind.options) or 'no parameters'}")
     number, *words = kind.options[name]
+    if number is str:
+        return _text(kind, name, value)
     found = value
     if isinstance(value, str) and value not in words:
         found = numbers.integer(value)
@@ -353,6 +355,16 @@ def _parameter(kind, name, value):
         what = "a whole number" if number is int else "a number"
         raise UserError(f"{kind.name}: {name} is {value!r}, must be {' or '.join([what, *words])}")
     return found
+
+
+def _text(kind, name, value):
+    """The text of a parameter, which the text of a plan can hold."""
+    text = str(value)
+    wrong = [mark for mark in text if mark in ",()|=" or mark.isspace() or not mark.isprintable()]
+    if wrong or not text:
+        raise UserError(f"{kind.name}: {name} is {text!r}, must be a text without commas, "
+                        "parentheses, bars, equals signs and spaces")
+    return text
 
 
 def _spelled(value):

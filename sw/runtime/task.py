@@ -20,7 +20,7 @@ from sw.errors import UserError
 from sw.formats.storage_format import StorageFormat
 from sw.formats.compressed import addresses
 from sw.kernels import frontiers
-from sw.kernels.assembler import OutOfRegisters
+from sw.kernels.assembler import OutOfReach, OutOfRegisters
 from sw.kernels.frontiers.frontier import Frontier, Input
 from sw.kernels.kernel import OLD_IDS, Kernel
 from sw.kernels.program import Program
@@ -94,9 +94,11 @@ class Task:
         Layouts that gather kernels go through: all layouts with edges, and at least one layout.
     sides : dict of str to Task
         The tasks of a hybrid's plans, by the names of their kernels. Sides share the algorithm, the
-        frontier and the buffers.
+        frontier and the buffers. Or the tasks of the algorithm's operators
+        (:meth:`~sw.algorithms.algorithm.Algorithm.operators`), likewise: they share the plan and
+        the buffers, and each has a graph of its own.
     switches : bool
-        Whether this task is a side.
+        Whether this task is a side of a hybrid.
     """
     config: HardwareConfig
     algorithm: Algorithm
@@ -125,8 +127,10 @@ class Task:
         one = next(iter(plans.values()))
         algorithm = one.kind(graph, **dict(one.parameters))
         buffers = Buffers(config, max(one.warps or config.warps for one in plans.values()))
-        sides = {name: cls._side(config, algorithm, each, buffers, len(plans) > 1)
-                 for name, each in plans.items()}
+        sides = {name: cls._side(config, operator, one, buffers)
+                 for name, operator in algorithm.operators().items()} or \
+            {name: cls._side(config, algorithm, each, buffers, len(plans) > 1)
+             for name, each in plans.items()}
         frontier, inputs = frontiers.choose(list(sides.values()))
         first = 0
         for (name, side), read in zip(sides.items(), inputs):
@@ -134,7 +138,10 @@ class Task:
             sides[name]._settle_layouts(first)
             first += len(sides[name].layouts) + 1       # and one layout of its format
         task, *others = sides.values()
-        if others:
+        if task.algorithm is not algorithm:
+            task = dataclasses.replace(task, algorithm=algorithm, layouts=[], sides=sides)
+            task._check_operators()
+        elif others:
             settled = dataclasses.replace(plan, **{name: side.plan for name, side in
                                                    zip(("first", "second"), sides.values())})
             task = dataclasses.replace(task, plan=settled, layouts=[], sides=sides)
@@ -152,11 +159,12 @@ class Task:
         return task
 
     @classmethod
-    def _side(cls, config, algorithm, plan, buffers, switches):
+    def _side(cls, config, algorithm, plan, buffers, switches=False):
         """The task of one plan, without a frontier yet."""
         plan = dataclasses.replace(plan, direction=plan.way)
         task = cls(config, algorithm, schedules.make(plan.schedule),
                    plan.stored(algorithm.graph), plan, buffers, switches=switches)
+        task.schedule.most = algorithm.edges_at_once(task)
         task.schedule.check(task)
         task.format.check(task)
         task._settle_layouts()
@@ -176,6 +184,13 @@ class Task:
         sides = {id(side.input): side for side in self.sides.values() or [self]
                  if side.input is not side.frontier}
         return list(sides.values())
+
+    def _check_operators(self):
+        """Refuse what the operators of an algorithm cannot share."""
+        if any(side.new_ids is not None for side in self.sides.values()):
+            raise UserError(f"format {self.plan.format} orders the vertices of each graph in its "
+                            f"own way, and {self.algorithm.name} has {len(self.sides)} graphs with "
+                            "the same vertices")
 
     def _check_sides(self):
         """Refuse sides that cannot use the same arrays."""
@@ -306,8 +321,8 @@ class Task:
 
     def vertex_addresses(self, array, vertices):
         """Addresses of vertices in one of the vertex arrays, and the padding vertex's."""
-        start = self.buffers.address(array)
-        return addresses(start, vertices), start + 4 * self.graph.num_vertices
+        start, width = self.buffers.address(array), self.buffers.width(array)
+        return addresses(start, vertices, width), start + width * self.graph.num_vertices
 
     @property
     def queued(self) -> bool:
@@ -360,6 +375,7 @@ class Task:
         """The program with a part of what the schedules work on at once. Raises UserError."""
         for side in (self, *self.sides.values()):
             side.schedule.shrink(divisor)
+            side.algorithm.shrink(divisor)
         program = self._assemble()
         if program.size > self.config.imem_bytes:
             raise UserError(f"the program of {self.plan.text} takes {program.size} bytes, "
@@ -383,7 +399,8 @@ class Task:
         for name, (kind, variant) in self.algorithm.kernels(self).items():
             if kind == "gather":
                 side = self.sides.get(name, self)
-                others = [other for other in self.sides.values() if other is not side]
+                others = [other for other in self.sides.values()
+                          if other is not side and side.switches]
                 sets[name] = side.gather_steps(name, variant, others, f"_{name}" * bool(self.sides))
             else:
                 def apply(assembler, name=name, variant=variant):
@@ -434,6 +451,9 @@ class Task:
             return assembler.finish()
         except OutOfRegisters as error:
             raise UserError(f"{self.plan.text}: {error}") from None
+        except OutOfReach as error:
+            raise UserError(f"the program of {self.plan.text} is too long for its branches: "
+                            f"{error}") from None
 
     def _reserve_slots(self, words):
         """Local memory for registers that have no number, as VirtualAssembler asks for it."""

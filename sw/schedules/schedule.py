@@ -44,6 +44,8 @@ class Schedule:
     used : dict of str to int or str
         The values of this option, and of others that the schedule chooses for each graph, that the
         last program was made with.
+    most : int or None
+        Most edges that a lane works on at once, if the user does not say. The task sets it.
     neighbor_shift : int
         Bits by which stored neighbours are shifted to the right.
     notes : bool
@@ -64,6 +66,7 @@ class Schedule:
     AT_ONCE = "unroll"
     notes = has_lists = counts_entries = needs_scu = False
     neighbor_shift = 0
+    most: int | None = None
 
     def __init__(self, **options):
         self.options, self.used = options, {}
@@ -74,9 +77,16 @@ class Schedule:
         """Lanes that take consecutive edges of a row, unless these are the lanes of a warp."""
         return 1
 
+    def lanes_of_words(self, task) -> int:
+        """Neighbouring lanes that go through a row together, each for words of its own of the
+        vertices: a power of two. Each of them takes all edges of the row."""
+        return 1
+
     def at_once(self, preferred) -> int:
         """Edges, or works, that a lane works on at once: as many as the user asks for, else
-        ``preferred``, or a part of it if the program would not fit in instruction memory."""
+        ``preferred``, or a part of it if the program would not fit in instruction memory; but not
+        above :attr:`most`."""
+        preferred = min(preferred, self.most or preferred)
         count = self.options[self.AT_ONCE] or max(1, preferred // self._divisor)
         self.used = self.used | {self.AT_ONCE: count}
         return count

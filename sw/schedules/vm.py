@@ -3,8 +3,14 @@
 The lane goes through its vertex's edges one after the other. Values of the vertex stay in
 registers. One lane writes a vertex that collects, so pulling needs no atomics. But a warp takes as
 many turns as the largest of its vertices has edges.
+
+Where vertices have several words, ``vm:parallel=weights`` gives each of neighbouring lanes some
+words of the same vertex (SparseWeaver, 4.6.9: weights first, then vertices). All these lanes go
+through all edges of the vertex, so their loads of an edge are one access, and so are their loads of
+neighbouring words.
 """
 
+from sw.kernels.options import Choice
 from sw.kernels.rows import Rows
 from sw.kernels.walk import UNROLL, Walk
 from sw.schedules.schedule import Schedule
@@ -17,11 +23,28 @@ class VertexMapping(Schedule):
     """Rounds of one vertex a lane (:class:`~sw.kernels.walk.Walk`)."""
     name = "vm"
     owns_base = True
-    OPTIONS = {"unroll": UNROLL}
+    OPTIONS = {"unroll": UNROLL,
+               "parallel": Choice(("vertices", "weights"), "vertices", "whether neighbouring lanes "
+                                  "take neighbouring vertices, or words of the same vertex (gcn)")}
+
+    def check(self, task):
+        super().check(task)
+        if self._by_words and task.algorithm.words is None:
+            raise self.refuse("with parallel=weights needs vertices of several words, and "
+                              f"{task.algorithm.name!r} has one word for a vertex")
+
+    @property
+    def _by_words(self):
+        return self.options.get("parallel") == "weights"
+
+    def lanes_of_words(self, task):
+        if not self._by_words:
+            return 1
+        return min(1 << (task.algorithm.words - 1).bit_length(), task.config.threads)
 
     def init_global(self, k):
         self._walk = Walk(k, self, self.lanes_apart)
-        self._rows = Rows(k, sharing=self.lanes_apart)
+        self._rows = Rows(k, sharing=self.lanes_apart * self.lanes_of_words(k.task))
         self._rows.start()
 
     def get_next_edge(self, k):

@@ -8,6 +8,7 @@ its virtual warp has lanes, some lanes have no work.
 import math
 
 from sw.kernels.options import Integer
+from sw.kernels.walk import UNROLL
 from sw.schedules.vm import VertexMapping
 
 
@@ -17,7 +18,8 @@ __all__ = ["VirtualWarps"]
 class VirtualWarps(VertexMapping):
     """Rounds of one vertex a virtual warp of ``width`` lanes."""
     name = "vwc"
-    OPTIONS = VertexMapping.OPTIONS | {
+    OPTIONS = {
+        "unroll": UNROLL,
         "width": Integer(2, 32, None, "lanes of a virtual warp; left out, a share of the mean "
                          "degree: all of it for a frontier that pushes, an eighth for one that "
                          "pulls, a quarter for sums, else a half", power=True)}

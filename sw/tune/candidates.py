@@ -13,6 +13,7 @@ import numpy as np
 
 from sw.errors import UserError
 from sw.runtime.device import Device
+from sw.runtime.plan import Hybrid
 from sw.schedules.schedule import Schedule
 
 
@@ -95,7 +96,7 @@ def _sides(task):
 
 def _rule(task):
     """The rule by which a hybrid changes its plan; None for a plan."""
-    return [task.plan.criterion, task.plan.threshold] if task.sides else None
+    return [task.plan.criterion, task.plan.threshold] if isinstance(task.plan, Hybrid) else None
 
 
 def _settled(task) -> str:

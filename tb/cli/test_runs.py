@@ -68,6 +68,28 @@ def test_frontiers(tmp_path):
     assert len(checksums) == 1
 
 
+def test_gcn(capsys, tmp_path):
+    """Features and weights from a file; the arrays that a run writes are those of numpy."""
+    features, weight = np.eye(34)[:, :30] * 3, np.arange(90).reshape(30, 3) - 40
+    path, arrays = tmp_path / "features.npz", tmp_path / "out.npz"
+    np.savez(path, indptr=np.minimum(np.arange(35), 30), indices=np.arange(30),
+             data=np.full(30, 3.0), shape=(34, 30), weight=weight)
+    assert main(["run", "gcn", "karate", "--features", str(path), *SMALL, "--schedule",
+                 "vm:parallel=weights", "--output", str(arrays)]) == 0
+    assert "product, output: bit-identical" in capsys.readouterr().out
+    graph = load("karate")
+    with np.load(arrays) as got:
+        assert sorted(got) == ["fraction_bits", "output", "output_float", "product"]
+        assert np.array_equal(got["product"], features @ weight) and got["fraction_bits"] == 0
+        real = np.zeros((34, 3))
+        np.add.at(real, graph.dst, (features @ weight)[graph.src] / np.sqrt(
+            graph.out_degrees[graph.src] * graph.in_degrees[graph.dst])[:, None])
+        assert (abs(got["output_float"] - real) <= graph.in_degrees[:, None]).all()
+    before = path.read_bytes()
+    assert main(["run", "gcn", "karate", "--features", str(path), "--output", str(path)]) == 2
+    assert "is an input as well" in capsys.readouterr().err and path.read_bytes() == before
+
+
 def test_compare(capsys, tmp_path):
     report = tmp_path / "compare.json"
     assert main(["compare", "pagerank", "karate", "--iterations", "2", *SMALL, "--json",

@@ -10,7 +10,8 @@ __all__ = ["OPTIONS", "run"]
 
 
 #: Parameters of each algorithm.
-OPTIONS = {"bfs": {"source": 0}, "cc": {}, "pagerank": {"iterations": 3}, "sssp": {"source": 0}}
+OPTIONS = {"bfs": {"source": 0}, "cc": {}, "pagerank": {"iterations": 3}, "sssp": {"source": 0},
+           "gcn": {"dimension": 3, "columns": 9}}
 
 _LIMIT = 5_000_000
 

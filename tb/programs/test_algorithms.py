@@ -88,7 +88,7 @@ def test_all_phases(algorithm, direction, schedule):
         expected = {0} | with_edges
         if schedule == "weaver":
             expected |= {1}
-        if algorithm in ("pagerank", "cc"):
+        if algorithm in ("pagerank", "cc", "gcn"):
             expected |= {5}
         assert set(np.flatnonzero(taken)) == expected
         assert np.array_equal(result.phases[..., :-1].sum(axis=-1), result.phases[..., -1])

@@ -17,7 +17,8 @@ from tb.sw.graphs import random_graph
 
 
 LATENCIES = (1, 20, 100)
-OPTIONS = {"bfs": {}, "cc": {}, "pagerank": {"iterations": 3}, "sssp": {}}
+OPTIONS = {"bfs": {}, "cc": {}, "pagerank": {"iterations": 3}, "sssp": {},
+           "gcn": {"dimension": 3, "columns": 9}}
 
 
 def finish(a, **options):

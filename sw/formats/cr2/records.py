@@ -128,7 +128,7 @@ class RecordLayout(Layout):
 
     @property
     def _cluster_bytes(self):
-        """Bytes that a cluster's vertices take in a vertex array."""
+        """Bytes that a cluster's vertices take in the algorithm's base array."""
         return 4 << self.geometry.cluster_bits
 
     # By rows
@@ -285,24 +285,28 @@ class RecordLayout(Layout):
     def _to_addresses(self, k, edges):
         """Turn the neighbours from local IDs into addresses."""
         a, task = k.a, self.task
-        first = cluster = k.constant(k.address(task.algorithm.neighbor_array(task)))
+        array = task.algorithm.neighbor_array(task)
+        places = log2(k.width(array))
+        first = cluster = k.constant(k.address(array))
         own = a.reg("its_cluster")
         for index, edge in enumerate(edges):
             neighbor = edge.neighbor.reg
-            a.slli(neighbor, neighbor, 2)
+            a.slli(neighbor, neighbor, places)
             if self.many and (not index or edge.base.reg is not edges[index - 1].base.reg):
                 cluster = own
-                self._cluster_of(k, edge.base, own)
+                self._cluster_of(k, edge.base, own, places)
                 a.add(own, own, first)
             a.add(neighbor, neighbor, cluster)
 
-    def _cluster_of(self, k, vertex, into):
-        """The offset in a vertex array of the first vertex of a vertex's cluster."""
+    def _cluster_of(self, k, vertex, into, places):
+        """The offset of the first vertex of a vertex's cluster, in an array whose items have
+        2^``places`` bytes."""
         if vertex.array is None:
-            k.a.slli(into, vertex.reg, 2)
+            k.shifted(into, vertex.reg, places)
         else:
             k.a.add(into, vertex.reg, k.constant(-k.address(vertex.array)))
-        k.a.and_(into, into, k.constant(-self._cluster_bytes))
+            k.shifted(into, into, places - log2(k.width(vertex.array)))
+        k.a.and_(into, into, k.constant(-1 << self.geometry.cluster_bits + places))
 
     def prefetch(self, k, place):
         k.load(k.a.zero, place, self.edge_bytes)

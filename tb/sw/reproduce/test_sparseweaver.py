@@ -258,3 +258,42 @@ def test_a_run_counts_phases():
     assert record["verified"] and len(record["phases"]) == len(PHASES) + 1
     assert np.sum(record["phases"][:-1]) == record["phases"][-1] > 0
     assert all(record["phases"][:-1])
+
+
+def test_convolution():
+    """Kernels of a set count together; each contender has its better direction; the paper's number
+    stands beside computed coefficients, over the paper's rival."""
+    def record(case):
+        given, plan = dict(case.plan.parameters), case.plan
+        cycles = {"vm:parallel=weights": 1200, "em": 800, "weaver": 600}.get(plan.schedule, 2000)
+        cycles *= 2 if given["coefficients"] == "computed" and plan.schedule != "weaver" else 1
+        cycles *= 3 if given.get("together") == "no" else 1
+        cycles += 100 if plan.direction == "push" else 0
+        counters = {"instructions": cycles // 2, "l1_accesses": 50, "atomics": 7}
+        names = ("init", "spmm", "graphsum_classify", "graphsum")
+        return {"cycles": cycles, "steps": {
+            name: counters | {"cycles": cycles // 4} for name in names}}
+
+    outcome = _outcome("fig4.19", record)
+    compared = _compared(outcome)
+    rival = "vm:parallel=weights"
+    assert compared[f"computed: weaver (fsm) over {rival}, all"] == ("6.15x", "4.00x")
+    assert compared[f"stored: weaver (fsm) over {rival}, all"] == ("-", "2.00x")
+    assert compared[f"stored: weaver (stream) over {rival}, GraphSum"] == ("-", "2.00x")
+    assert compared["stored: weaver (fsm) over best, all"] == ("-", "1.33x")
+    assert compared["computed: weaver (fsm), a lane an edge over best, all"] == ("-", "0.89x")
+    found = outcome.data["stored"]["one"]
+    assert found["best"]["name"] == "em" and found["em"]["graphsum"]["cycles"] == 400
+    assert found["em"]["all"]["direction"] == "pull"
+    rows = {row[0]: row for row in outcome.tables[0].rows}
+    assert rows["em"] == ("em", "200", "200", "400", "800", "pull")
+    assert set(rows) > {"weaver (fsm)", "weaver (scan)", "weaver (stream)", "twc"}
+
+
+def test_convolution_takes_the_features_beside_a_graph(tmp_path):
+    figure, path = PAPER.find("fig4.19"), tmp_path / "net.el"
+    case, *_ = figure.cases(dataclasses.replace(SETTING, brief=(GraphChoice("net", str(path)),)))
+    assert dict(case.plan.parameters)["columns"] == 1024
+    (tmp_path / "net_features.npz").write_bytes(b"")
+    case, *_ = figure.cases(dataclasses.replace(SETTING, brief=(GraphChoice("net", str(path)),)))
+    assert dict(case.plan.parameters)["features"] == str(tmp_path / "net_features.npz")

@@ -39,9 +39,9 @@ def every():
 
 
 def ordered(case, index):
-    """The case with the vertices in another order, if its schedule can."""
+    """The case with the vertices in another order, if its schedule and its algorithm can."""
     plan = case.plan
-    if plan.schedule == "scu-enhanced" and plan.algorithm == "bfs":
+    if plan.algorithm == "gcn" or (plan.algorithm, plan.schedule) == ("bfs", "scu-enhanced"):
         return case
     text = f"{plan.format}:reorder={list(ORDERS)[index % len(ORDERS)]}"
     return dataclasses.replace(case, plan=as_plan(plan, format=text))

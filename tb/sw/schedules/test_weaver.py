@@ -75,6 +75,9 @@ def test_results(algorithm, direction, schedule):
 def test_formats(algorithm, schedule):
     rng = draw(algorithm, schedule)
     for format in FORMATS:
+        # Two graphs would have two orders, and several works make programs that are too long.
+        if algorithm == "gcn" and ("reorder" in format or schedule.endswith(("=3", "=4"))):
+            continue
         run(rng, algorithm, rng.choice(["random", "star", "loops", "no arcs"]), schedule,
             rng.choice(["pull", "push"]), format=format)
 

@@ -16,6 +16,7 @@ from hw.config import preset
 from sim.dram import DramConfig
 from sw.benchmarks.workers import work
 from sw.errors import RunError
+from sw.runtime import as_plan
 from sw.tune.candidates import Planner
 from sw.tune.runs import RunSetting, measure
 from sw.tune.search import Tuner
@@ -225,6 +226,16 @@ def test_digests_do_not_change(setting):
                  for index in range(space.size)]
                 for planner in (Planner(setting.config, setting.graph()) for _ in range(2)))
     assert one == two and len(set(one)) > 10
+
+
+def test_digests_of_operators(setting):
+    """An algorithm of two operators has no rule, and a parameter of its cost counts."""
+    planner = Planner(setting.config, setting.graph())
+    plans = [as_plan("gcn", schedule="em", dimension=4, together=together)
+             for together in ("yes", "no", "yes")]
+    digests = [planner.ask(plan).digest for plan in plans]
+    assert None not in digests and digests[0] == digests[2] != digests[1]
+    assert planner.ask(as_plan("gcn", schedule="compact", direction="push")).reason
 
 
 def test_a_failure_loses_no_other(setting, monkeypatch):

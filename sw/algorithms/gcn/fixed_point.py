@@ -1,0 +1,276 @@
+"""The fixed point of GCN: the words that stand for features, weights and coefficients.
+
+Features and weights are signed words, with fraction bits of their own::
+
+    product[v, d] = sum over the entries (v, f) of feature * weight[f, d]
+
+A product of two words is exact, so the sum is that of the integers. It has as many fraction bits as
+a feature and a weight together. The coefficient of an arc depends on the degrees of its ends::
+
+    scale[v]      = min(floor(2**32 / sqrt(degree)), 2**32 - 1)       0 where the degree is 0
+    coefficient   = scale_out[u] * scale_in[v] >> 32
+    output[v, d]  = sum over the arcs (u, v) of product[u, d] * coefficient >> 32
+
+The degree of the start u is its number of arcs that leave, that of the end v its number of arcs
+that enter. In an undirected graph the coefficient is 1 / sqrt(degree(u) degree(v)). A shift rounds
+down. Both sums are sums of integers, so no order of lanes changes a bit of them.
+
+The scales are a table by vertex. Without a table, kernels compute the coefficient from the degrees,
+as a program for floating point does: :data:`ROOT` describes the steps. The result is too small by
+less than a part in 2**20.
+
+Words never wrap: the sums of the absolute values of all terms stay below 2**31. So every partial
+sum does, in any order. :func:`choose` takes the most fraction bits for which this holds.
+
+Integers are taken as they are. A real feature is rounded to the nearest multiple of the last place,
+where the largest feature takes 15 bits; a real weight to as many bits as fit, at most 30.
+"""
+
+import dataclasses
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sw.errors import UserError
+
+
+__all__ = ["COEFFICIENTS", "ROOT", "Matrices", "choose", "coefficients", "draw_weight", "scales"]
+
+
+#: How kernels get coefficients: from a table of scales, or computed from the degrees.
+COEFFICIENTS = ("stored", "computed")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Root:
+    """The steps to ``2**32 / sqrt(n)`` of a word n above 0, by Newton's method.
+
+    The word is shifted to the left by an even number of places, until one of its two upper bits is
+    1. With m = n / 2**32, from 1/4 to below 1, the first guess of 1 / sqrt(m) is
+    ``first - slope * m``. A round makes ``y * (3 - m * y**2) / 2`` of a guess y. Guesses have 30
+    fraction bits.
+
+    Parameters
+    ----------
+    shifts : tuple of int
+        The word is shifted by each of these, if it is so small that it stays a word.
+    first, slope : int
+        With 30 fraction bits.
+    rounds : int
+    """
+    shifts: tuple = (16, 8, 4, 2)
+    first: int = round(2.22 * (1 << 30))
+    slope: int = round(4 / 3 * (1 << 30))
+    rounds: int = 3
+
+
+#: The steps of a kernel that computes coefficients.
+ROOT = _Root()
+
+_HALF = 1 << 31
+_FEATURE_BITS = 15
+_MOST_BITS = 30
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Matrices:
+    """Features and weights as words.
+
+    Parameters
+    ----------
+    values : int32[entries]
+        The features' values.
+    weight : int32[num_columns, dimension]
+    value_bits, weight_bits : int
+        Fraction bits of each.
+    kind : str
+        One of :data:`COEFFICIENTS`.
+    """
+    values: np.ndarray
+    weight: np.ndarray
+    value_bits: int
+    weight_bits: int
+    kind: str = COEFFICIENTS[0]
+
+    @property
+    def fraction_bits(self) -> int:
+        """Fraction bits of products and outputs."""
+        return self.value_bits + self.weight_bits
+
+    def to_float(self, words):
+        """Products or outputs as float64."""
+        return np.ldexp(np.asarray(words, np.float64), -self.fraction_bits)
+
+    def error_bounds(self, graph, features, weight):
+        """Bounds on the absolute errors of all products and outputs, against real numbers.
+
+        Parameters
+        ----------
+        graph : Graph
+        features : Features
+        weight : float64[num_columns, dimension]
+            The weights before they were rounded.
+
+        Returns
+        -------
+        products, outputs : float64[num_vertices, dimension]
+
+        Both factors of a product are wrong by half a last place at most, or not at all where they
+        are integers. A coefficient is too small by less than 3 * 2**-32, and a computed one by less
+        than a part in 2**20 besides. Each term of an output is rounded down, by less than one last
+        place.
+        """
+        value_error, weight_error = (
+            0 if array.dtype.kind != "f" else 2.0 ** -(bits + 1)
+            for array, bits in ((features.values, self.value_bits), (weight, self.weight_bits)))
+        entries = _matrix(features, np.ones(len(features.values)))
+        sizes = _matrix(features, np.abs(features.values.astype(np.float64)))
+        size = np.abs(np.asarray(weight, np.float64))
+        products = sizes @ np.full_like(size, weight_error) + value_error * (
+            entries @ (size + weight_error))
+        arcs = _arcs(graph, np.ones(graph.num_edges))
+        factors = coefficients(graph, self.kind) / 2.0 ** 32
+        short = 3 * 2.0 ** -32 + (2.0 ** -20 * factors if self.kind != COEFFICIENTS[0] else 0)
+        outputs = (_arcs(graph, factors + short) @ products + arcs @ np.full_like(products, 1)
+                   * 2.0 ** -self.fraction_bits + _arcs(graph, factors * 0 + short)
+                   @ (sizes @ size))
+        return products, outputs
+
+
+def scales(degrees):
+    """``scale`` of vertices by their degrees, uint32."""
+    kinds, places = np.unique(np.asarray(degrees), return_inverse=True)
+    # floor(2^32 / sqrt(d)) = floor(sqrt(floor(2^64 / d)))
+    words = [0 if degree == 0 else min(_root((1 << 64) // degree), (1 << 32) - 1)
+             for degree in kinds.tolist()]
+    return np.array(words, np.uint32)[places]
+
+
+def _root(number):
+    """The integer square root, by Newton's method."""
+    root = 1 << (number.bit_length() + 1) // 2
+    while root * root > number:
+        root = (root + number // root) // 2
+    return root
+
+
+def draw_weight(num_columns, dimension, seed):
+    """Random weights, float64[num_columns, dimension], uniform in Glorot and Bengio's range
+    (AISTATS 2010)."""
+    random = np.random.Generator(np.random.PCG64(seed))
+    limit = (6 / (num_columns + dimension)) ** 0.5
+    return random.uniform(-limit, limit, (num_columns, dimension))
+
+
+def choose(graph, features, weight, kind=COEFFICIENTS[0]) -> Matrices:
+    """The finest words with which no sum wraps.
+
+    Parameters
+    ----------
+    graph : Graph
+    features : Features
+    weight : array[num_columns, dimension] of integers or reals
+    kind : str
+        One of :data:`COEFFICIENTS`.
+
+    Raises
+    ------
+    UserError
+        The numbers are so large, or so many, that some sum may pass 32 bits with any words. Or a
+        product of degrees does not fit a word, and coefficients are to be computed.
+    """
+    values, value_bits = _values(features)
+    whole, factors = _is_whole(weight), coefficients(graph, kind)
+    high, need = 0 if whole else _MOST_BITS, _need(graph, features, values, weight, factors)
+    if not whole and need:
+        # The estimate may be wrong in the last place: start one bit above it.
+        high = min(high, int(np.floor(np.log2(_HALF / need))) + 1)
+    for bits in range(high, -1, -1):
+        words = np.rint(np.ldexp(weight.astype(np.float64), bits)) if not whole else weight
+        if np.abs(words).max(initial=0) < _HALF \
+                and _fits(graph, features, values, words.astype(np.int64), factors):
+            return Matrices(values.astype(np.int32), words.astype(np.int32), value_bits, bits, kind)
+    raise UserError(f"gcn: with {features.name} and weights up to {np.abs(weight).max():g}, sums "
+                    f"reach {need:.3g}, and words of 32 bits hold numbers below {_HALF}; make the "
+                    "features or the weights smaller")
+
+
+def _is_whole(numbers):
+    return numbers.dtype.kind != "f"
+
+
+def _values(features):
+    """The features' values as int64, and their fraction bits. Raises UserError."""
+    values = features.values
+    largest = float(np.abs(values).max(initial=0))
+    if largest >= _HALF:
+        raise UserError(f"{features.name}: a feature is {largest:g}, must be below {_HALF}")
+    if _is_whole(values) or np.array_equal(values, np.rint(values)):
+        return values.astype(np.int64), 0
+    bits = min(_MOST_BITS, max(0, _FEATURE_BITS - int(np.frexp(largest)[1])))
+    return np.rint(np.ldexp(values, bits)).astype(np.int64), bits
+
+
+def _matrix(features, values):
+    return csr_array((values, features.columns, features.offsets),
+                     shape=(features.num_vertices, features.num_columns))
+
+
+def coefficients(graph, kind=COEFFICIENTS[0]):
+    """The coefficient of each arc, uint64. Raises UserError if a product of degrees does not fit a
+    word and ``kind`` is ``"computed"``."""
+    if kind == COEFFICIENTS[0]:
+        return (scales(graph.out_degrees)[graph.src].astype(np.uint64)
+                * scales(graph.in_degrees)[graph.dst].astype(np.uint64)) >> np.uint64(32)
+    products = (graph.out_degrees[graph.src] * graph.in_degrees[graph.dst]).astype(np.uint64)
+    if int(products.max(initial=0)) >> 32:
+        raise UserError(f"gcn: the degrees of the ends of an arc of {graph.name} have the product "
+                        f"{int(products.max())}, which must be below {1 << 32} with "
+                        "coefficients=computed")
+    kinds, places = np.unique(products, return_inverse=True)
+    return _inverse_roots(kinds)[places]
+
+
+def _inverse_roots(numbers):
+    """``2**32 / sqrt(n)`` as kernels compute it (:data:`ROOT`); uint64."""
+    half, words = np.uint64(32), numbers.copy()
+    shifts = np.zeros_like(words)
+    for places in ROOT.shifts:
+        small = (words < np.uint64(1 << 32 - places)).astype(np.uint64) * np.uint64(places)
+        words, shifts = words << small, shifts + small
+    guess = np.uint64(ROOT.first) - (words * np.uint64(ROOT.slope) >> half)
+    for _ in range(ROOT.rounds):
+        square = (guess * guess >> half) * words >> half
+        guess = (guess * (np.uint64(3 << 28) - square) >> half) << np.uint64(3)
+    return (guess << np.uint64(1)) >> (np.uint64(15) - (shifts >> np.uint64(1)))
+
+
+def _arcs(graph, values):
+    """The matrix that adds up over the arcs that enter a vertex."""
+    return csr_array((values, (graph.dst.astype(np.int64), graph.src.astype(np.int64))),
+                     shape=(graph.num_vertices,) * 2)
+
+
+def _need(graph, features, values, weight, factors):
+    """An estimate of the largest sum of absolute values, in units of a feature's last place."""
+    products = _matrix(features, np.abs(values).astype(np.float64)) @ np.abs(
+        weight.astype(np.float64))
+    outputs = _arcs(graph, factors / 2.0 ** 32) @ products
+    return max(float(products.max(initial=0)), float(outputs.max(initial=0)))
+
+
+def _fits(graph, features, values, weight, factors):
+    """Whether the sums of the absolute values of all terms are below 2**31."""
+    if float(np.abs(values).max(initial=0)) * float(np.abs(weight).max(initial=0)) >= _HALF:
+        return len(values) == 0
+    products = _matrix(features, np.abs(values)) @ np.abs(weight)
+    if int(products.max(initial=0)) >= _HALF:
+        return False
+    factors = factors.astype(np.int64)
+    for column in products.T:
+        # A term is rounded down, so it is at most this large, and 1 more if it is negative.
+        terms = (column[graph.src] * factors >> 32) + 1
+        sums = np.bincount(graph.dst, terms.astype(np.float64), graph.num_vertices)
+        if sums.max(initial=0) >= _HALF:
+            return False
+    return True
