@@ -52,6 +52,7 @@ CONFIGS = {
     "scan": _TINY.replace(name="scan", warps=4, gather="scan", weaver_entries=12),
     "stream": _TINY.replace(name="stream", warps=4, gather="stream", weaver_entries=12,
                             imem_bytes=1 << 14),
+    "late": _TINY.replace(name="late", warps=4, table_latency=10),
 }
 
 #: Configurations with several cores.

@@ -15,6 +15,12 @@ _SCAN_RANDOM = ("tb/hw/gather/test_rounds_random.py::test_weaver[icarus-tiny-sca
 _STREAM = ("tb/hw/gather/test_stream_random.py::test_stream[icarus-tiny]",)
 _STREAM_SEED = ("tb/hw/gather/test_stream_random.py::test_seeds[icarus-2]",)
 _STREAM_CYCLES = ("tb/hw/gather/test_stream.py::test_stream[icarus-full]",)
+_LATE_QUEUE = ("tb/hw/gather/test_delay.py::test_queue[icarus]",)
+_LATE_FSM = ("tb/hw/gather/test_delay.py::test_late_tables[icarus-fsm_rows]",)
+_LATE_EIDS = ("tb/hw/gather/test_delay.py::test_late_tables[icarus-fsm_eids]",)
+_LATE_ROWS = ("tb/hw/gather/test_delay.py::test_late_tables[icarus-scan]",)
+_LATE_SCAN = ("tb/hw/gather/test_rounds_random.py::test_late_tables[icarus-tiny-10-scan]",)
+_LATE_STREAM = ("tb/hw/gather/test_stream_random.py::test_late_tables[icarus-fpga-10]",)
 _ADDRESS = ("tb/hw/scu/test_address.py::test_address_generator[icarus-4]",)
 _CHECKS = ("tb/hw/scu/test_checks.py::test_checks[icarus-4-16]",)
 _FILTER = ("tb/hw/scu/test_filter_group.py::test_directed[icarus-32 bytes]",)
@@ -94,7 +100,7 @@ MUTANTS = (
            "moves | ~left[threads:].any()", "~left.any()", _SCAN_CYCLES),
     Mutant("scan-takes-rows-before-it-is-asked",
            "hw/gather/scan.py", "ScanWeaver._fill",
-           "(started | fill) & store.registered.any()", "store.registered.any()", _SCAN_RANDOM),
+           "(started | fill) & found", "found", _SCAN_RANDOM),
     Mutant("scan-never-stops-taking-rows",
            "hw/gather/scan.py", "ScanWeaver._fill",
            "started.eq((started | fill) & ~dry)", "started.eq(started | fill)", _SCAN_RANDOM),
@@ -111,10 +117,34 @@ MUTANTS = (
            "sealed & ~second & ~held", "sealed & ~second", _SCAN),
     Mutant("scan-dec-gives-positions-for-addresses",
            "hw/gather/scan.py", "ScanWeaver._answer",
-           "Mux(second, (eid << 2)[:32], eid)", "eid", _SCAN),
+           "Mux(addresses, (eid << 2)[:32], eid)", "eid", _SCAN),
     Mutant("weaver-registers-in-the-warps-own-row",
            "hw/gather/fsm.py", "Weaver.elaborate",
            "request.warp + request.rd", "request.warp", _WEAVER_RANDOM),
+
+    # Tables that answer late
+    Mutant("late-items-are-ripe-at-once",
+           "hw/gather/delay.py", "DelayQueue.elaborate",
+           "ripe + came[-1] - self.r_en", "ripe + came[0] - self.r_en", _LATE_QUEUE),
+    Mutant("late-items-leave-twice",
+           "hw/gather/delay.py", "DelayQueue.elaborate",
+           "ripe + came[-1] - self.r_en", "ripe + came[-1]", _LATE_QUEUE),
+    Mutant("late-look-ups-of-a-dec-go-to-a-dec-loc",
+           "hw/gather/delay.py", "delayed_look_ups",
+           "queue.w_data.fused.eq(given)", "queue.w_data.fused.eq(0)", _LATE_EIDS),
+    Mutant("late-rows-are-forgotten-at-the-end",
+           "hw/gather/delay.py", "DelayedRows.elaborate",
+           "~store.registered.any() & ~count.any()", "~store.registered.any()", _LATE_SCAN),
+    Mutant("late-rows-are-read-one-at-a-time",
+           "hw/gather/delay.py", "DelayedRows.elaborate",
+           "count != depth", "~count.any()", _LATE_ROWS),
+    Mutant("late-rows-of-the-state-machine-come-a-cycle-early",
+           "hw/gather/fsm.py", "Weaver.elaborate",
+           "Mux(take, latency, late - late.any())", "Mux(take, latency - 1, late - late.any())",
+           _LATE_FSM),
+    Mutant("late-dec-loc-comes-in-the-cycle-of-a-dec",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "fused.eq(is_ready & asked_read.data.fused)", "fused.eq(0)", _LATE_STREAM),
 
     # Weaver without rounds
     Mutant("stream-partial-work-is-sealed-while-it-leaves",
