@@ -135,14 +135,17 @@ class Weaver(GatheringUnit):
         ced_vid = Signal(32, reset_less=True)
         ced_loc = Signal(32, reset_less=True)
         ced_degree = Signal(32)
-        # A SKIP is compared with the entry in one cycle and ends it in the next. An entry loaded
-        # in either cycle is a different entry, and is not ended.
+        # A SKIP is compared with the entry in one cycle and ends it in the next, or in the cycle
+        # behind it if the entry fills the OD of a DEC_ID that waited. An entry loaded in these
+        # cycles is a different entry, and is not ended.
         skipped = Signal()
+        decodes = Signal()                 # the entry fills the OD
         named = Cat(vid == ced_vid for vid in request.vid)
-        m.d.sync += skipped.eq(is_accepted(GatherOp.SKIP) & (request.mask & named).any()
-                               & ~table.load)
-        with m.If(skipped):
+        m.d.sync += skipped.eq((is_accepted(GatherOp.SKIP) & (request.mask & named).any()
+                                & ~table.load) | (skipped & decodes))
+        with m.If(skipped & ~decodes):
             m.d.sync += ced_degree.eq(0)
+            m.d.comb += self.events.skipped.eq(ced_degree)
 
         # Output data (OD) and dense table (DT). The VIDs of the OD are registers that feed the
         # response. The EIDs need no second copy: they are written straight into the dense table's
@@ -236,6 +239,7 @@ class Weaver(GatheringUnit):
                 load_entry(otherwise="S3_FETCH")
 
             with m.State("S2_DECODE"):
+                m.d.comb += decodes.eq(1)
                 m.d.comb += fill.eq(~filled_mask & (
                     c0.replicate(threads) | all_lanes_but((-surplus)[:len(room)])))
                 for lane in range(threads):
@@ -245,7 +249,7 @@ class Weaver(GatheringUnit):
                     m.d.sync += [
                         filled.eq(threads),
                         ced_loc.eq(first_eid + threads),
-                        ced_degree.eq(Mux(skipped, 0, surplus)),
+                        ced_degree.eq(surplus),
                     ]
                     m.next = "S5_OUTPUT"
                 with m.Else():

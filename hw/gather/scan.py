@@ -192,6 +192,11 @@ class ScanWeaver(GatheringUnit):
                 rest.loc.eq(and_or(divided, locs) + and_or(divided, took)),
                 rest.degree.eq(and_or(divided, degrees) - and_or(divided, took)),
             ]
+        # Edges that a SKIP cut off: in the next cycle they are the rest, unless they were given out.
+        cut = Signal()
+        m.d.sync += cut.eq(skipped & ~(first & done).any())
+        with m.If(cut):
+            m.d.comb += self.events.skipped.eq(rest.degree)
         m.d.sync += partial.eq((divided & stays).any() | (partial & (is_rest & stays).any()))
 
         # Rows move on: the row ahead becomes the current row, and the next is taken.

@@ -263,6 +263,8 @@ class StreamWeaver(GatheringUnit):
             m.d.sync += entry_goes_on.eq(leaves & divided & ~entry_goes_on)
             with m.If(entry_goes_on):
                 m.d.sync += divided.eq(0)
+            m.d.comb += self.events.skipped.eq(Mux(entry_goes_on, degree, 0)
+                                               + Mux(offered, 0, od_goes_on))
             with m.If(~offered & od_goes_on.any()):
                 m.d.sync += [sealed.eq(0), od_goes_on.eq(0)]
                 with m.If(od_goes_on == filled):

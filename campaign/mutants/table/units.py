@@ -41,6 +41,7 @@ _RECEIVER = ("tb/hw/link/test_uart.py::test_receiver[icarus-5]",)
 _SDRAM = ("tb/hw/sdram/test_controller.py::test_controller[icarus-16 bytes, 40 MHz]",)
 _CONTROL = ("tb/hw/test_control.py::test_control[icarus]",)
 _COUNTED = ("tb/programs/test_counters.py::test_memory_does_not_hide_waits_for_the_weaver",)
+_SKIPPED = ("tb/programs/test_counters.py::test_skipped_edges[tiny]",)
 _COUNTERS = ("tb/hw/test_counters.py::test_counters[icarus-3]",)
 
 
@@ -48,7 +49,25 @@ MUTANTS = (
     # Weaver
     Mutant("weaver-skip-is-lost-while-the-entry-refills",
            "hw/gather/fsm.py", "Weaver.elaborate",
-           "Mux(skipped, 0, surplus)", "surplus", _WEAVER),
+           "skipped & decodes", "0", _WEAVER),
+    Mutant("weaver-skip-counts-edges-of-the-next-answer",
+           "hw/gather/fsm.py", "Weaver.elaborate",
+           "self.events.skipped.eq(ced_degree)", "self.events.skipped.eq(surplus)",
+           _WEAVER_RANDOM),
+    Mutant("scan-skip-counts-edges-that-were-given-out",
+           "hw/gather/scan.py", "ScanWeaver._fill",
+           "skipped & ~(first & done).any()", "skipped", _SCAN_RANDOM),
+    Mutant("stream-skip-does-not-count-edges-of-the-output",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "Mux(entry_goes_on, degree, 0) + Mux(offered, 0, od_goes_on)",
+           "Mux(entry_goes_on, degree, 0)", _STREAM),
+    Mutant("stream-skip-counts-edges-on-offer",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "Mux(offered, 0, od_goes_on)", "od_goes_on", _STREAM),
+    Mutant("the-edges-that-a-skip-cuts-off-are-not-counted",
+           "hw/core/core.py", "Core",
+           "self.events.weaver_skipped.eq(gathering.events.skipped)",
+           "self.events.weaver_skipped.eq(gathering.events.skipped.any())", _SKIPPED),
     Mutant("weaver-skip-ends-another-vertex",
            "hw/gather/fsm.py", "Weaver.elaborate",
            "(request.mask & named).any()", "request.mask.any()", _WEAVER_RANDOM),

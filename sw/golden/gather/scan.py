@@ -57,6 +57,7 @@ class ScanModel(WeaverModel):
         if mask is not None:
             vids = vids[self._lane_mask(mask)]
         if self._divided and np.any(vids == self._window[0][0][0]):
+            self.skipped += self._window[0][0][2]
             self._divided = False
             self._drop()
 

@@ -31,6 +31,11 @@ class StreamModel:
     under_way : int
         Rows that can be under way from the table to the row taken, because the table answers late.
 
+    Attributes
+    ----------
+    skipped : int
+        Edges that skips have cut off, since the model was made.
+
     Raises
     ------
     ValueError
@@ -41,6 +46,7 @@ class StreamModel:
         self.warps, self.threads, self.rows = warps, threads, shape.rows
         self._lane_mask = shape._lane_mask
         self._most = 1 + under_way   # rows that have left the table and have entries left
+        self.skipped = 0
         self.reset()
 
     def reset(self):
@@ -86,8 +92,11 @@ class StreamModel:
         if np.any(vids[counts] == NONE):
             self._open.discard(warp)
         if self._last is not None and np.any(vids[counts] == self._last[0]):
-            self._output = [edge for edge in self._output if edge[2] is not self._last]
+            kept = [edge for edge in self._output if edge[2] is not self._last]
+            self.skipped += len(self._output) - len(kept)
+            self._output = kept
             if self._current is self._last:
+                self.skipped += self._current[2]
                 self._current = None
             self._settle()
 

@@ -91,6 +91,7 @@ class Core(Warps):
                 assert dut.rst.value == 1 or dut.request__ready.value == 0
                 continue
             events = unpack(event_layout(), int(dut.events.value))
+            self.skipped += events.skipped
             assert events.waiting == bool(waiting)
             answered = False
             if dut.response__valid.value == 1 and dut.response__ready.value == 1:

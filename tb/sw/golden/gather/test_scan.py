@@ -55,6 +55,7 @@ def test_skip():
     assert model.decode_id(0)[1].tolist() == [5, 5]
     model.skip([6, 6])                           # none of its edges has been handed out
     assert model.decode_id(0)[1].tolist() == [6, 6]
+    assert model.skipped == 3
 
 
 def test_rows_under_way():

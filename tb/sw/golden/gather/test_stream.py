@@ -75,6 +75,7 @@ def test_skip_takes_edges_out_of_the_output():
     assert decode(weaver, 0) == ([1] * 4, [2] * 4, [80, 84, 88, 92])
     weaver.skip([2])
     assert decode(weaver, 0) == ([1, 0, 0, 0], [3, NONE, NONE, NONE], [120, NONE, NONE, NONE])
+    assert weaver.skipped == 2 + 5
 
 
 def test_a_warp_beyond_the_table_is_never_open():
