@@ -5,7 +5,7 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from hw.util import and_or, encode, lowest
+from hw.util import and_or, encode, guard, lowest
 from hw.gather.interface import row_shape
 
 
@@ -162,7 +162,7 @@ class SparseTable(wiring.Component):
     load : In(1)
         Load this entry and go on to the next. Only when ``found``.
     entry_vid, entry_loc, entry_degree : Out(32)
-        The entry, in the cycle of its ``load``; 0 in other cycles.
+        The entry, in the cycle of its ``load``.
     """
     def __init__(self, config):
         self._config = config
@@ -192,7 +192,7 @@ class SparseTable(wiring.Component):
             self.some.eq(store.registered.any()),
             self.found.eq(left.any()),
         ]
-        with m.If(self.load):
+        with m.If(guard(self._config, self.load)):
             m.d.comb += [
                 self.entry_vid.eq(and_or(pick, [entry.vid for entry in store.entries])),
                 self.entry_loc.eq(and_or(pick, [entry.loc for entry in store.entries])),
