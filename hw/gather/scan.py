@@ -3,7 +3,7 @@
 from amaranth.hdl import Assert, Cat, Const, Module, Mux, ResetInserter, ResetSignal, Signal
 from amaranth.lib import data, memory
 
-from hw.gather.delay import DelayedRows, delayed_look_ups, look_up_layout
+from hw.gather.delay import DelayedRows, delayed_look_ups
 from hw.gather.interface import warp_shape
 from hw.gather.table import RowStore, entry_layout
 from hw.gather.unit import GatheringUnit, waiting_warps
@@ -51,10 +51,10 @@ class ScanWeaver(GatheringUnit):
         and takes two cycles.
 
     Table latency
-        With ``table_latency`` = L, a row comes into the window L cycles after it was read. Reads are
-        pipelined: from the first DEC_ID of a round on, rows are read ahead, one a cycle, up to L of
-        them. The answer to a DEC_LOC, and the EIDs of a DEC, come L cycles later. These reads are
-        pipelined, too: other answers come between the VIDs and the EIDs of a DEC.
+        With ``table_latency`` = L, a row comes into the window L cycles after it was read. Reads
+        are pipelined: from the first DEC_ID of a round on, rows are read ahead, one a cycle, up to
+        L of them. The answer to a DEC_LOC, and the EIDs of a DEC, come L cycles later. These reads
+        are pipelined, too: other answers come between the VIDs and the EIDs of a DEC.
 
     Parameters and errors are those of :class:`hw.gather.unit.GatheringUnit`.
 
@@ -192,7 +192,7 @@ class ScanWeaver(GatheringUnit):
                 rest.loc.eq(and_or(divided, locs) + and_or(divided, took)),
                 rest.degree.eq(and_or(divided, degrees) - and_or(divided, took)),
             ]
-        # Edges that a SKIP cut off: in the next cycle they are the rest, unless they were given out.
+        # Edges that a SKIP cut off: the rest, in the next cycle, unless they were given out.
         cut = Signal()
         m.d.sync += cut.eq(skipped & ~(first & done).any())
         with m.If(cut):

@@ -205,10 +205,10 @@ class LateTables(_Series):
     name = "fig4.15"
     title = "tables of the Weaver that answer late"
     source = "figure 4.15, section 4.6.4"
-    method = ("PageRank, pulling, one iteration, with `table_latency` of 0 and of the paper's 10 to "
-              "160 cycles. Rows of the sparse table and EIDs of the dense table come so many cycles "
-              "later; reads are pipelined. The plain vertex mapping has no tables. The paper has "
-              "eight cores of 32 warps of 32 lanes here. Means are geometric.")
+    method = ("PageRank, pulling, one iteration, with `table_latency` of 0 and of the paper's 10 "
+              "to 160 cycles. Rows of the sparse table and EIDs of the dense table come so many "
+              "cycles later; reads are pipelined. The plain vertex mapping has no tables. The "
+              "paper has eight cores of 32 warps of 32 lanes here. Means are geometric.")
     _label = "latency"
     _contenders = (PLAIN, *WEAVERS)
     _first = True

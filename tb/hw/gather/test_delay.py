@@ -52,7 +52,7 @@ async def _cycle(dut, item=None, take=False):
 
 @cocotb.test()
 async def exact_latency(dut):
-    """An item can leave LATENCY cycles after it came, and no sooner; it waits as long as need be."""
+    """An item can leave LATENCY cycles after it came, and no sooner. It waits until it is taken."""
     await start(dut)
     assert await _cycle(dut, item=9) is None
     for _ in range(LATENCY - 1):
