@@ -41,6 +41,7 @@ _ORDER = {
     "pipeline": ("short", "long"),
     "trace": (True, True, True, True, True, True, False),
     "gather": ("fsm", "scan", "stream", "eghw", "fsm", "none"),
+    "table_latency": (0, 0, 10, 0, 160, 20, 0, 40, 80),
     "weaver_entries": ("0", "all warps", "one warp", "all but one"),
 }
 
@@ -59,6 +60,7 @@ _IN_EFFECT = {
     "l2_ways": lambda config: config.l2_bytes > 0,
     "weaver_entries": lambda config: config.gather != "none",
     "eghw_requests": lambda config: config.gather_reads,
+    "table_latency": lambda config: config.gather != "none" and not config.gather_reads,
     **dict.fromkeys(("scu_vector_bytes", "scu_request_bytes", "scu_hash_bytes"),
                     lambda config: config.scu > 0),
 }

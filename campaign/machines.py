@@ -54,6 +54,7 @@ CONFIGS = {
                             imem_bytes=1 << 14),
     "eghw": _TINY.replace(name="eghw", warps=4, gather="eghw", weaver_entries=12, eghw_requests=2,
                           imem_bytes=1 << 14),
+    "late": _TINY.replace(name="late", warps=4, table_latency=10),
 }
 
 #: Configurations with several cores.

@@ -58,6 +58,8 @@ class Model:
         The entry of the last lane with work: now, and with the last DEC_ID.
     begun : Signal
         Some edges have been given out and some are left.
+    cut : Signal
+        Number of edges that a SKIP cut off in the cycle before.
     """
     def __init__(self, config):
         warps, threads, entries = config.warps, config.threads, config.weaver_table_entries
@@ -78,6 +80,7 @@ class Model:
         self.loc = [Signal(32, name=f"loc_{entry}") for entry in range(entries)]
         self.current = Signal(max(1, ceil_log2(entries)))
         self.begun = Signal()
+        self.cut = Signal(DEGREE_BITS)
 
         left, loc = list(self.left), list(self.loc)
         self.steps = [(left, loc)]
@@ -201,8 +204,10 @@ class WeaverPromise(wiring.Component):
                 with m.If((request.warp + request.rd == row) & request.mask[lane]):
                     m.d.sync += [model.left[entry].eq(request.degree[lane]),
                                  model.loc[entry].eq(request.loc[lane])]
+        m.d.sync += model.cut.eq(0)
         named = request.mask & Cat(vid == model.current for vid in request.vid)
         with m.If(asked & (request.op == GatherOp.SKIP) & model.begun & named.any()):
+            m.d.sync += model.cut.eq(Array(model.left)[model.current])
             left = [Mux(model.current == entry, 0, model.left[entry])
                     for entry in range(model.entries)]
             m.d.sync += [old.eq(new) for old, new in zip(model.left, left)]
@@ -274,5 +279,6 @@ class WeaverPromise(wiring.Component):
             Assert(wait <= self.longest_wait),
             Assert(dut.events.waiting == (model.count != 0)),
             Assert(dut.events.decoded == answered_id),
+            Assert(dut.events.skipped == model.cut),
         ]
         return wait

@@ -74,6 +74,7 @@ LEGAL = {
     "memory_bytes": _powers(1 << 16, 1 << 31),
     "gather": _one_of("none", "fsm", "scan", "stream", "eghw"),
     "eghw_requests": _powers(1, 16),
+    "table_latency": Legal((0, 10, 20, 40, 80, 160), "0, 10, 20, 40, 80 or 160"),
     "scu": Legal((0, 1, 4), "0, 1 or 4"),
     "scu_vector_bytes": Legal((2 << 10, 5 << 10), "2048 or 5120"),
     "scu_request_bytes": Legal((2 << 10, 10 << 10, 38 << 10), "2048, 10240 or 38912"),
@@ -144,6 +145,9 @@ class HardwareConfig:
         ``weaver_entries // threads`` on cannot register.
     eghw_requests : int
         Loads, each of a word a lane, that the unit ``"eghw"`` can have under way.
+    table_latency : int
+        Cycles by which the tables of a Weaver answer later: the sparse table with a row, the dense
+        table with the EIDs of a DEC_LOC or DEC. Reads are pipelined. (SparseWeaver, 4.6.4.)
     scu : int
         Elements that the Stream Compaction Unit (SCU) takes in a cycle; 0 means that there is no
         SCU.
@@ -193,6 +197,7 @@ class HardwareConfig:
     gather: str = "fsm"
     weaver_entries: int = 0
     eghw_requests: int = 16
+    table_latency: int = 0
     scu: int = 0
     scu_vector_bytes: int = 5 << 10
     scu_request_bytes: int = 38 << 10

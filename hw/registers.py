@@ -76,6 +76,7 @@ CORE_COUNTERS = {
     "weaver_decodes": "WEAVER_DEC_ID and WEAVER_DEC instructions answered",
     "weaver_waits": "cycles in which at least one WEAVER_DEC_ID or WEAVER_DEC waited",
     "weaver_stalls": "no instruction issued: a warp waits for the Weaver, others for anything",
+    "weaver_skipped": "edges that WEAVER_SKIP cut off: registered, and never handed out",
 }
 
 #: Counters of the whole GPU: L2, memory port and SCU. The SCU's counters are 0 without an SCU.

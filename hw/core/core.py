@@ -485,6 +485,7 @@ class Core(wiring.Component):
                 answered.eq(Mux(gathering.set_mask, 1 << gathering.set_warp, 0)),
                 self.events.weaver_decodes.eq(gathering.events.decoded),
                 self.events.weaver_waits.eq(gathering.events.waiting & self.running),
+                self.events.weaver_skipped.eq(gathering.events.skipped),
             ]
             if config.gather_reads:
                 m.d.comb += [gathering.pc.eq(x.instruction.pc),

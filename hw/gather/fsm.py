@@ -1,12 +1,14 @@
 """The Weaver of SparseWeaver, variant ``fsm``: the state machine of the paper."""
 
+import contextlib
+
 from amaranth.hdl import (Assert, Cat, Const, Module, Mux, ResetInserter, ResetSignal, Signal,
                           unsigned)
 from amaranth.lib import data, memory
 
 from hw.operations import GatherOp
 from hw.util import check_stream, state_text
-from hw.gather.interface import warp_shape
+from hw.gather.delay import delayed_look_ups, look_up_layout
 from hw.gather.table import SparseTable
 from hw.gather.unit import GatheringUnit, waiting_warps
 
@@ -67,6 +69,13 @@ class Weaver(GatheringUnit):
         no work is left, the period is 2 cycles. (A row whose entries were all replaced by empty
         ones adds 2 cycles.)
 
+    Table latency
+        With ``table_latency`` = L, the state machine waits L cycles more for each row that it
+        takes. The row's entries then follow each other as without a latency. The answer to a
+        DEC_LOC, and the EIDs of a DEC, come L cycles later. These reads are pipelined: a read can
+        begin in each cycle, so DEC_LOCs are accepted without a pause, and other answers come
+        between the VIDs and the EIDs of a DEC.
+
     Parameters and errors are those of :class:`hw.gather.unit.GatheringUnit`.
 
     Members
@@ -79,7 +88,7 @@ class Weaver(GatheringUnit):
 
     def elaborate(self, platform):
         m = Module()
-        threads = self._config.threads
+        threads, latency = self._config.threads, self._config.table_latency
         request = self.request.payload
         response = self.response.payload
         lanes = data.ArrayLayout(32, threads)
@@ -96,7 +105,7 @@ class Weaver(GatheringUnit):
         locates = Signal()                 # the OD on offer is for a DEC: its EIDs are read next
         accepted = Signal()
         m.d.comb += [
-            self.request.ready.eq(~take & ~loc_valid & ~self.reset
+            self.request.ready.eq(~take & (1 if latency else ~loc_valid) & ~self.reset
                                   & ~(locates & (request.op == GatherOp.DEC_LOC))),
             accepted.eq(self.request.valid & self.request.ready),
         ]
@@ -126,14 +135,17 @@ class Weaver(GatheringUnit):
         ced_vid = Signal(32, reset_less=True)
         ced_loc = Signal(32, reset_less=True)
         ced_degree = Signal(32)
-        # A SKIP is compared with the entry in one cycle and ends it in the next. An entry loaded
-        # in either cycle is a different entry, and is not ended.
+        # A SKIP is compared with the entry in one cycle and ends it in the next, or in the cycle
+        # behind it if the entry fills the OD of a DEC_ID that waited. An entry loaded in these
+        # cycles is a different entry, and is not ended.
         skipped = Signal()
+        decodes = Signal()                 # the entry fills the OD
         named = Cat(vid == ced_vid for vid in request.vid)
-        m.d.sync += skipped.eq(is_accepted(GatherOp.SKIP) & (request.mask & named).any()
-                               & ~table.load)
-        with m.If(skipped):
+        m.d.sync += skipped.eq((is_accepted(GatherOp.SKIP) & (request.mask & named).any()
+                                & ~table.load) | (skipped & decodes))
+        with m.If(skipped & ~decodes):
             m.d.sync += ced_degree.eq(0)
+            m.d.comb += self.events.skipped.eq(ced_degree)
 
         # Output data (OD) and dense table (DT). The VIDs of the OD are registers that feed the
         # response. The EIDs need no second copy: they are written straight into the dense table's
@@ -169,10 +181,15 @@ class Weaver(GatheringUnit):
             return write, read
 
         asks_loc = is_accepted(GatherOp.DEC_LOC)
-        eid_write, eid_read = dense_table(
-            "dt_eid", lanes, asks_loc | (locates & od_taken),
-            Mux(locates, head.warp, request.warp), granularity=1)
-        mask_write, mask_read = dense_table("dt_mask", unsigned(threads), asks_loc, request.warp)
+        reads = [asks_loc | (locates & od_taken), Mux(locates, head.warp, request.warp)]
+        reads_mask = [asks_loc, request.warp]
+        if latency:
+            look_ups = delayed_look_ups(
+                m, self._config, request, asks_loc, locates & od_taken, warp=head.warp,
+                rd=head.rd2, mask=filled_mask)
+            reads = reads_mask = [look_ups.r_en, look_ups.r_data.warp]
+        eid_write, eid_read = dense_table("dt_eid", lanes, *reads, granularity=1)
+        mask_write, mask_read = dense_table("dt_mask", unsigned(threads), *reads_mask)
         first_eid = Signal(32)             # EID that lane 0 would have
         m.d.comb += [
             first_eid.eq(ced_loc - filled),
@@ -192,17 +209,22 @@ class Weaver(GatheringUnit):
             c0.eq(~surplus[32]),
         ]
 
+        late = Signal(range(latency + 1))  # cycles until the row that was taken arrives
+        if latency:
+            m.d.sync += late.eq(Mux(take, latency, late - late.any()))
+
         def load_entry(otherwise):
-            with m.If(table.found):
-                m.d.comb += table.load.eq(1)
-                m.d.sync += [
-                    ced_vid.eq(table.entry_vid),
-                    ced_loc.eq(table.entry_loc),
-                    ced_degree.eq(table.entry_degree),
-                ]
-                m.next = "S2_DECODE"
-            with m.Else():
-                m.next = otherwise
+            with m.If(~late.any()) if latency else contextlib.nullcontext():
+                with m.If(table.found):
+                    m.d.comb += table.load.eq(1)
+                    m.d.sync += [
+                        ced_vid.eq(table.entry_vid),
+                        ced_loc.eq(table.entry_loc),
+                        ced_degree.eq(table.entry_degree),
+                    ]
+                    m.next = "S2_DECODE"
+                with m.Else():
+                    m.next = otherwise
 
         with m.FSM() as fsm:
             with m.State("S0_INIT"):
@@ -217,6 +239,7 @@ class Weaver(GatheringUnit):
                 load_entry(otherwise="S3_FETCH")
 
             with m.State("S2_DECODE"):
+                m.d.comb += decodes.eq(1)
                 m.d.comb += fill.eq(~filled_mask & (
                     c0.replicate(threads) | all_lanes_but((-surplus)[:len(room)])))
                 for lane in range(threads):
@@ -226,7 +249,7 @@ class Weaver(GatheringUnit):
                     m.d.sync += [
                         filled.eq(threads),
                         ced_loc.eq(first_eid + threads),
-                        ced_degree.eq(Mux(skipped, 0, surplus)),
+                        ced_degree.eq(surplus),
                     ]
                     m.next = "S5_OUTPUT"
                 with m.Else():
@@ -279,27 +302,33 @@ class Weaver(GatheringUnit):
         # replace an answer that is already on offer. The OD of a DEC needs the dense table's output
         # next, so it waits for the one DEC_LOC that may have been accepted before.
 
-        dec_loc = Signal(data.StructLayout({"warp": warp_shape(self._config), "rd": 5,
-                                            "mask": threads, "fused": 1}), reset_less=True)
+        dec_loc = Signal(look_up_layout(self._config), reset_less=True)
         loc_held = Signal()                # the answer to a DEC_LOC was offered and not taken
         od_selected = Signal()
         loc_shown = Signal()               # a signal of its own: it selects a wide response
-        with m.If(accepted):
-            m.d.sync += [
-                dec_loc.warp.eq(request.warp),
-                dec_loc.rd.eq(request.rd),
-                dec_loc.mask.eq(request.mask),
-                dec_loc.fused.eq(0),
-            ]
+        if not latency:
+            with m.If(accepted):
+                m.d.sync += [
+                    dec_loc.warp.eq(request.warp),
+                    dec_loc.rd.eq(request.rd),
+                    dec_loc.mask.eq(request.mask),
+                    dec_loc.fused.eq(0),
+                ]
         with m.If(self.response.ready & ~od_selected):
             m.d.sync += loc_valid.eq(0)
-        with m.If(asks_loc):
-            m.d.sync += loc_valid.eq(1)
-        with m.If(locates & od_taken):
-            m.d.sync += [
-                dec_loc.warp.eq(head.warp), dec_loc.rd.eq(head.rd2),
-                dec_loc.mask.eq(filled_mask), dec_loc.fused.eq(1), loc_valid.eq(1),
-            ]
+        if latency:
+            m.d.comb += look_ups.r_en.eq(look_ups.r_rdy & (
+                ~loc_valid | (self.response.ready & ~od_selected)))
+            with m.If(look_ups.r_en):
+                m.d.sync += [dec_loc.eq(look_ups.r_data), loc_valid.eq(1)]
+        else:
+            with m.If(asks_loc):
+                m.d.sync += loc_valid.eq(1)
+            with m.If(locates & od_taken):
+                m.d.sync += [
+                    dec_loc.warp.eq(head.warp), dec_loc.rd.eq(head.rd2),
+                    dec_loc.mask.eq(filled_mask), dec_loc.fused.eq(1), loc_valid.eq(1),
+                ]
         m.d.sync += loc_held.eq(loc_valid & ~od_selected & ~self.response.ready)
 
         # Lanes with work. The mask kept for a DEC_LOC has the lanes that ask, for a DEC those with
@@ -309,7 +338,8 @@ class Weaver(GatheringUnit):
         eids = [(eid_read.data[lane] + lane)[:32] for lane in range(threads)]
         m.d.comb += [
             locates.eq(od_offered & head.fused),
-            od_selected.eq(od_offered & ~loc_held & ~(head.fused & loc_valid)),
+            od_selected.eq(od_offered & ~loc_held
+                           & (1 if latency else ~(head.fused & loc_valid))),
             loc_shown.eq(loc_valid & ~od_selected),
             od_taken.eq(od_selected & self.response.ready),
             self.events.decoded.eq(od_taken),

@@ -106,8 +106,10 @@ def event_layout():
         A DEC_ID is answered, or a DEC gets its VIDs.
     waiting : unsigned(1)
         At least one DEC_ID or DEC waits for its answer.
+    skipped : unsigned(32)
+        Number of edges that a SKIP has cut off: they were registered and are never handed out.
     """
-    return data.StructLayout({"decoded": 1, "waiting": 1})
+    return data.StructLayout({"decoded": 1, "waiting": 1, "skipped": 32})
 
 
 class AccessTag(enum.Enum, shape=3):

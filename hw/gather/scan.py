@@ -3,6 +3,7 @@
 from amaranth.hdl import Assert, Cat, Const, Module, Mux, ResetInserter, ResetSignal, Signal
 from amaranth.lib import data, memory
 
+from hw.gather.delay import DelayedRows, delayed_look_ups
 from hw.gather.interface import warp_shape
 from hw.gather.table import RowStore, entry_layout
 from hw.gather.unit import GatheringUnit, waiting_warps
@@ -49,6 +50,12 @@ class ScanWeaver(GatheringUnit):
         lane of each row registers an edge at least, whatever the degrees. A DEC has two responses,
         and takes two cycles.
 
+    Table latency
+        With ``table_latency`` = L, a row comes into the window L cycles after it was read. Reads
+        are pipelined: from the first DEC_ID of a round on, rows are read ahead, one a cycle, up to
+        L of them. The answer to a DEC_LOC, and the EIDs of a DEC, come L cycles later. These reads
+        are pipelined, too: other answers come between the VIDs and the EIDs of a DEC.
+
     Parameters and errors are those of :class:`hw.gather.unit.GatheringUnit`.
 
     Members
@@ -66,15 +73,20 @@ class ScanWeaver(GatheringUnit):
         self._lanes = data.ArrayLayout(32, threads)
         self._count = range(threads + 1)
 
-        take = Signal()                    # a row of the table is being read
+        latency = self._config.table_latency
+        take = Signal()                    # a row of the table is being taken
         loc_valid = Signal()               # the dense table's output answers a DEC_LOC
         accepted = Signal()
+        store = (DelayedRows if latency else RowStore)(self._config)
+        sealed = Signal()                  # the OD is on offer
+        fused = Signal()                   # ... for a DEC: its EIDs are looked up next
         m.d.comb += [
-            self.request.ready.eq(~self.reset & ~(take & (request.op == GatherOp.REG))
-                                  & ~(loc_valid & (request.op == GatherOp.DEC_LOC))),
+            self.request.ready.eq(
+                ~self.reset & ~((store.read if latency else take) & (request.op == GatherOp.REG))
+                & ~((fused if latency else loc_valid) & (request.op == GatherOp.DEC_LOC))),
             accepted.eq(self.request.valid & self.request.ready),
         ]
-        m.submodules.store = store = RowStore(self._config)
+        m.submodules.store = store
         m.d.comb += [
             store.write.eq(accepted & (request.op == GatherOp.REG)),
             store.into.eq(request.warp + request.rd), store.mask.eq(request.mask),
@@ -91,13 +103,14 @@ class ScanWeaver(GatheringUnit):
         od = Signal(data.StructLayout({"vid": self._lanes, "loc": self._lanes, "step":
                                        data.ArrayLayout(range(threads), threads)}), reset_less=True)
         filled = Signal(self._count)       # lanes of the OD with an edge: the lowest
-        sealed = Signal()                  # the OD is on offer
         fill = Signal()                    # it is filled from the window
         m.d.comb += fill.eq(Mux(sealed, self.events.decoded & (pending.level > 1), pending.r_rdy))
         # Nothing keeps a SKIP from being accepted. With ``accepted`` it would depend on itself.
         skips = self.request.valid & (request.op == GatherOp.SKIP)
         self._fill(m, store, take, skips, od, filled, sealed, fill)
         asks_loc = accepted & (request.op == GatherOp.DEC_LOC)
+        if latency:
+            m.d.comb += fused.eq(sealed & head.fused)
         self._answer(m, head, asks_loc, loc_valid, od, filled, sealed)
 
         check_stream(m, self.request, name="request")
@@ -179,16 +192,24 @@ class ScanWeaver(GatheringUnit):
                 rest.loc.eq(and_or(divided, locs) + and_or(divided, took)),
                 rest.degree.eq(and_or(divided, degrees) - and_or(divided, took)),
             ]
+        # Edges that a SKIP cut off: the rest, in the next cycle, unless they were given out.
+        cut = Signal()
+        m.d.sync += cut.eq(skipped & ~(first & done).any())
+        with m.If(cut):
+            m.d.comb += self.events.skipped.eq(rest.degree)
         m.d.sync += partial.eq((divided & stays).any() | (partial & (is_rest & stays).any()))
 
         # Rows move on: the row ahead becomes the current row, and the next is taken.
 
         started, moves = Signal(), Signal()
+        found, none = store.registered.any(), ~store.registered.any()
+        if self._config.table_latency:
+            found, none = store.arrived, store.empty
+            m.d.comb += store.read.eq((started | fill) & store.registered.any() & store.room)
         m.d.comb += [
             moves.eq(~stays[:threads].any()),
-            take.eq((started | fill) & store.registered.any()
-                    & (moves | ~left[threads:].any())),
-            dry.eq(~store.registered.any() & ~stays.any()),
+            take.eq((started | fill) & found & (moves | ~left[threads:].any())),
+            dry.eq(none & ~stays.any()),
         ]
         m.d.sync += [
             started.eq((started | fill) & ~dry),
@@ -221,8 +242,8 @@ class ScanWeaver(GatheringUnit):
     def _answer(self, m, head, asks_loc, loc_valid, od, filled, sealed):
         """The responses. A DEC's EIDs go first, then a DEC_LOC's that were already on offer, then
         the OD."""
-        threads, request = self._config.threads, self.request.payload
-        response = self.response.payload
+        threads, latency = self._config.threads, self._config.table_latency
+        request, response = self.request.payload, self.response.payload
         everyone = Const((1 << threads) - 1, threads)
         places_layout = data.StructLayout({"loc": self._lanes, "step": od.step.shape(),
                                            "mask": threads})
@@ -241,17 +262,28 @@ class ScanWeaver(GatheringUnit):
             write.en.eq(decoded), write.addr.eq(head.warp),
             write.data.loc.eq(od.loc), write.data.step.eq(od.step),
             write.data.mask.eq(everyone >> (threads - filled)[:len(filled)]),
-            read.en.eq(asks_loc), read.addr.eq(request.warp),
         ]
         m.d.sync += held.eq(loc_shown & ~self.response.ready)
-        with m.If(decoded):
-            m.d.sync += [places.eq(write.data), to_second.warp.eq(head.warp),
-                         to_second.rd.eq(head.rd2), second.eq(head.fused)]
-        with m.Elif(self.response.ready):
-            m.d.sync += second.eq(0)
+        if latency:
+            look_ups = delayed_look_ups(m, self._config, request, asks_loc, decoded & head.fused,
+                                        warp=head.warp, rd=head.rd2, mask=everyone)
+            asks_loc, located = look_ups.r_en, look_ups.r_data
+            addresses = Signal()           # the EIDs that are read are a DEC's
+            m.d.comb += asks_loc.eq(look_ups.r_rdy
+                                    & (~loc_valid | (loc_shown & self.response.ready)))
+            with m.If(asks_loc):
+                m.d.sync += addresses.eq(located.fused)
+        else:
+            located, addresses = request, second
+            with m.If(decoded):
+                m.d.sync += [places.eq(write.data), to_second.warp.eq(head.warp),
+                             to_second.rd.eq(head.rd2), second.eq(head.fused)]
+            with m.Elif(self.response.ready):
+                m.d.sync += second.eq(0)
+        m.d.comb += [read.en.eq(asks_loc), read.addr.eq(located.warp)]
         with m.If(asks_loc):
-            m.d.sync += [loc_valid.eq(1), to_loc.warp.eq(request.warp), to_loc.rd.eq(request.rd),
-                         to_loc.mask.eq(request.mask)]
+            m.d.sync += [loc_valid.eq(1), to_loc.warp.eq(located.warp), to_loc.rd.eq(located.rd),
+                         to_loc.mask.eq(located.mask)]
         with m.Elif(loc_shown & self.response.ready):
             m.d.sync += loc_valid.eq(0)
 
@@ -261,7 +293,7 @@ class ScanWeaver(GatheringUnit):
             self.response.valid.eq(second | sealed | loc_valid),
             response.warp.eq(Mux(od_shown, head.warp, to.warp)),
             response.rd.eq(Mux(od_shown, head.rd, to.rd)),
-            response.set_mask.eq(Mux(od_shown, ~head.fused, second)),
+            response.set_mask.eq(Mux(od_shown, ~head.fused, addresses)),
         ]
         has_work = Signal(threads)
         m.d.comb += [
@@ -271,7 +303,7 @@ class ScanWeaver(GatheringUnit):
         ]
         for lane in range(threads):
             eid = (source.loc[lane] + source.step[lane])[:32]
-            place = Mux(second, (eid << 2)[:32], eid)
+            place = Mux(addresses, (eid << 2)[:32], eid)
             m.d.comb += response.data[lane].eq(
                 Mux(has_work[lane], Mux(od_shown, od.vid[lane], place), 0xFFFF_FFFF))
         m.d.sync += Assert(~(~ResetSignal() & write.en & read.en & (write.addr == read.addr)))

@@ -3,6 +3,7 @@
 from amaranth.hdl import Assert, Cat, Const, Module, Mux, ResetInserter, ResetSignal, Signal
 from amaranth.lib import data, memory
 
+from hw.gather.delay import DelayedRows, delayed_look_ups
 from hw.gather.interface import warp_shape
 from hw.gather.table import RowStore
 from hw.gather.unit import GatheringUnit
@@ -77,6 +78,13 @@ class StreamWeaver(GatheringUnit):
         that ends. A DEC takes two cycles at least: the next work is filled from the cycle in which
         its VIDs are taken.
 
+    Table latency
+        With ``table_latency`` = L, a row's entries are there L cycles after the row was read. Reads
+        are pipelined: rows are read ahead, one a cycle, up to L of them, so warps are asked for
+        their next rows earlier. The answer to a DEC_LOC, and the EIDs of a DEC, come L cycles
+        later. These reads are pipelined, too: other answers come between the VIDs and the EIDs of a
+        DEC.
+
     Warps whose rows were taken are answered first. Else waiting warps are answered in turn.
 
     Parameters and errors are those of :class:`hw.gather.unit.GatheringUnit`.
@@ -101,11 +109,20 @@ class StreamWeaver(GatheringUnit):
 
         # Requests.
 
-        take = Signal()                    # a row of the table is being read
+        latency = config.table_latency
+        take = Signal()                    # a row of the table is being taken
         loc_valid = Signal()               # the dense table's output answers a DEC_LOC
         accepted = Signal()
+        store = (DelayedRows if latency else RowStore)(config)
+        found, none = store.registered.any(), ~store.registered.any()
+        reads, blocks = take, loc_valid
+        if latency:
+            found, none, reads = store.arrived, store.empty, store.read
+            fused = Signal()               # the VIDs of a DEC are on offer
+            blocks = fused & (request.op == GatherOp.DEC_LOC)
+            m.d.comb += store.read.eq(store.registered.any() & store.room)
         m.d.comb += [
-            self.request.ready.eq(~take & ~loc_valid & ~self.reset),
+            self.request.ready.eq(~reads & ~blocks & ~self.reset),
             accepted.eq(self.request.valid & self.request.ready),
         ]
 
@@ -119,7 +136,7 @@ class StreamWeaver(GatheringUnit):
 
         # The table of rows, and the warps that may register more.
 
-        m.submodules.store = store = RowStore(config)
+        m.submodules.store = store
         m.submodules.rows = rows = RoundRobin(len(store.registered))
         taken = Signal(threads)            # entries of the taken row that are not loaded yet
         m.d.comb += [
@@ -127,8 +144,8 @@ class StreamWeaver(GatheringUnit):
             store.into.eq(request.warp + request.rd),
             store.mask.eq(request.mask), store.vid.eq(request.vid),
             store.loc.eq(request.loc), store.degree.eq(request.degree),
-            take.eq(store.registered.any() & ~taken.any()),
-            rows.requests.eq(store.registered), rows.advance.eq(take),
+            take.eq(found & ~taken.any()),
+            rows.requests.eq(store.registered), rows.advance.eq(reads),
             store.take.eq(take), store.row.eq(rows.grant),
         ]
         owners = Signal(data.ArrayLayout(warp_shape(config), len(store.registered)))
@@ -218,7 +235,7 @@ class StreamWeaver(GatheringUnit):
         # The end: nothing is left, and nothing can follow.
 
         dry = Signal()
-        m.d.comb += dry.eq(~opened.any() & ~store.registered.any() & ~taken.any() & ~present
+        m.d.comb += dry.eq(~opened.any() & none & ~taken.any() & ~present
                            & ~dropping.any() & ~skipped)
 
         # Contents of the OD. ``goes_on`` is the current entry's mark once the OD has left.
@@ -246,6 +263,8 @@ class StreamWeaver(GatheringUnit):
             m.d.sync += entry_goes_on.eq(leaves & divided & ~entry_goes_on)
             with m.If(entry_goes_on):
                 m.d.sync += divided.eq(0)
+            m.d.comb += self.events.skipped.eq(Mux(entry_goes_on, degree, 0)
+                                               + Mux(offered, 0, od_goes_on))
             with m.If(~offered & od_goes_on.any()):
                 m.d.sync += [sealed.eq(0), od_goes_on.eq(0)]
                 with m.If(od_goes_on == filled):
@@ -279,7 +298,8 @@ class StreamWeaver(GatheringUnit):
             offered.eq(chosen & works & sealed & ~second),
             shown.eq(is_ready & ~held),
             decoded.eq(shown & self.response.ready & ~second),
-            answered.eq(shown & self.response.ready & (second | ~asked_read.data.fused)),
+            answered.eq(shown & self.response.ready
+                        & (1 if latency else second | ~asked_read.data.fused)),
             leaves.eq(decoded & works),
             others.eq(waiting & ~Mux(is_ready, (1 << warp)[:warps], 0)),
             free.eq(others & opened & ~has_row),
@@ -299,8 +319,9 @@ class StreamWeaver(GatheringUnit):
                          works.eq(~free.any()), ended.eq(0), second.eq(0)]
         with m.Elif(~is_ready & dry & ~filled.any()):
             m.d.sync += [works.eq(0), ended.eq(1)]
-        with m.Elif(decoded):
-            m.d.sync += second.eq(1)
+        if not latency:
+            with m.Elif(decoded):
+                m.d.sync += second.eq(1)
 
         # The dense table has the EIDs of each warp's last DEC_ID, and the lanes that have one.
 
@@ -314,21 +335,34 @@ class StreamWeaver(GatheringUnit):
             dense_write.en.eq(decoded), dense_write.addr.eq(warp),
             dense_write.data.eid.eq(od_eid), dense_write.data.shifted.eq(shifted),
             dense_write.data.mask.eq(Mux(works, filled_mask, 0)),
-            dense_read.en.eq(asks_loc), dense_read.addr.eq(request.warp),
         ]
         with m.If(decoded):
             m.d.sync += places.eq(dense_write.data)
         locator = Signal(data.StructLayout({"warp": warp_shape(config), "rd": 5, "mask": threads}),
                          reset_less=True)
+        located, addresses = request, second
+        if latency:
+            look_ups = delayed_look_ups(m, config, request, asks_loc,
+                                        decoded & asked_read.data.fused, warp=warp,
+                                        rd=asked_read.data.rd2, mask=everyone)
+            asks_loc, located = look_ups.r_en, look_ups.r_data
+            addresses = Signal()           # the EIDs that are read are a DEC's
+            m.d.comb += [asks_loc.eq(look_ups.r_rdy
+                                     & (~loc_valid | (self.response.ready & ~shown))),
+                         fused.eq(is_ready & asked_read.data.fused)]
+            with m.If(asks_loc):
+                m.d.sync += addresses.eq(located.fused)
+        m.d.comb += [dense_read.en.eq(asks_loc), dense_read.addr.eq(located.warp)]
         with m.If(asks_loc):
-            m.d.sync += [locator.warp.eq(request.warp), locator.rd.eq(request.rd),
-                         locator.mask.eq(request.mask), loc_valid.eq(1)]
+            m.d.sync += [locator.warp.eq(located.warp), locator.rd.eq(located.rd),
+                         locator.mask.eq(located.mask), loc_valid.eq(1)]
         with m.Elif(self.response.ready & ~shown):
             m.d.sync += loc_valid.eq(0)
         m.d.sync += held.eq(loc_valid & ~shown & ~self.response.ready)
 
         # Responses. An answer to a DEC_ID goes first, so that DEC_LOCs cannot delay it. It does not
-        # replace an answer that is already on offer. Nothing comes between the parts of a DEC.
+        # replace an answer that is already on offer. Without a latency of the tables, nothing comes
+        # between the parts of a DEC.
 
         has_work = Signal(threads)
         source = Signal(places.shape())    # of the EIDs that are shown
@@ -341,13 +375,24 @@ class StreamWeaver(GatheringUnit):
             response.warp.eq(Mux(shown, warp, locator.warp)),
             response.rd.eq(Mux(shown, Mux(second, asked_read.data.rd2, asked_read.data.rd),
                                locator.rd)),
-            response.set_mask.eq(shown & (second | ~asked_read.data.fused)),
-            response.mask.eq(Mux(shown, Mux(response.set_mask & works, has_work, everyone),
-                                 locator.mask)),
         ]
+        if latency:
+            m.d.comb += [
+                response.set_mask.eq(Mux(shown, ~asked_read.data.fused, addresses)),
+                response.mask.eq(Mux(response.set_mask & has_work.any(), has_work,
+                                     Mux(shown, everyone, locator.mask))),
+            ]
+        else:
+            m.d.comb += [
+                response.set_mask.eq(shown & (second | ~asked_read.data.fused)),
+                response.mask.eq(Mux(shown, Mux(response.set_mask & works, has_work, everyone),
+                                     locator.mask)),
+            ]
         for lane in range(threads):
             eid = (source.eid[lane] + (source.shifted + lane))[:32]
-            place = Mux(shown, Mux(second, (eid << 2)[:32], od_vid[lane]), eid)
+            address = (eid << 2)[:32]
+            place = (Mux(shown, od_vid[lane], Mux(addresses, address, eid)) if latency else
+                     Mux(shown, Mux(second, address, od_vid[lane]), eid))
             m.d.comb += response.data[lane].eq(Mux(has_work[lane], place, other))
 
         m.d.sync += [

@@ -5,14 +5,14 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from hw.util import and_or, encode, lowest
+from hw.util import and_or, encode, guard, lowest
 from hw.gather.interface import row_shape
 
 
-__all__ = ["RowStore", "SparseTable", "entry_layout"]
+__all__ = ["RowStore", "SparseTable", "entry_layout", "write_members"]
 
 
-def _members(config):
+def write_members(config):
     """The ports by which a row is written."""
     lanes = data.ArrayLayout(32, config.threads)
     return {"write": In(1), "into": In(row_shape(config)), "mask": In(config.threads),
@@ -74,7 +74,7 @@ class RowStore(wiring.Component):
         self._threads = config.threads
         self._rows = rows = config.weaver_table_entries // config.threads
         super().__init__({
-            **_members(config),
+            **write_members(config),
             "registered": Out(rows),
             "take": In(1),
             "row": In(rows),
@@ -162,12 +162,12 @@ class SparseTable(wiring.Component):
     load : In(1)
         Load this entry and go on to the next. Only when ``found``.
     entry_vid, entry_loc, entry_degree : Out(32)
-        The entry, in the cycle of its ``load``; 0 in other cycles.
+        The entry, in the cycle of its ``load``.
     """
     def __init__(self, config):
         self._config = config
         super().__init__({
-            **_members(config),
+            **write_members(config),
             "some": Out(1),
             "take": In(1),
             "found": Out(1),
@@ -184,7 +184,7 @@ class SparseTable(wiring.Component):
         left = Signal(self._config.threads)      # entries of the taken row not loaded yet
 
         m.d.comb += [getattr(store, name).eq(getattr(self, name))
-                     for name in (*_members(self._config), "take")]
+                     for name in (*write_members(self._config), "take")]
         m.d.comb += store.row.eq(lowest(m, store.registered, name="first"))
 
         pick = lowest(m, left, name="pick")
@@ -192,7 +192,7 @@ class SparseTable(wiring.Component):
             self.some.eq(store.registered.any()),
             self.found.eq(left.any()),
         ]
-        with m.If(self.load):
+        with m.If(guard(self._config, self.load)):
             m.d.comb += [
                 self.entry_vid.eq(and_or(pick, [entry.vid for entry in store.entries])),
                 self.entry_loc.eq(and_or(pick, [entry.loc for entry in store.entries])),

@@ -3,7 +3,9 @@
 ``synth UNIT`` is the command ``unit``, whose name is left out.
 """
 
+import json
 import os
+import pathlib
 from typing import Annotated
 
 import typer
@@ -213,12 +215,15 @@ def _budgets(
 def _overhead(
         lanes: Annotated[str, typer.Option(
             "--lanes", metavar="N,N", help="Lanes of a warp.")] = "4,8,16,32",
+        units: Annotated[list[str] | None, typer.Option(
+            "--unit", metavar="NAME", help="Only this unit: a value of gather, scu-1 or scu-4; may "
+            "be repeated. Rows of other units stay in an existing file of results.")] = None,
         device: _Device = "ecp5-85k",
         preset: options.Preset = "fpga",
         set_: options.Set = None,
         jobs: _Jobs = None,
         results: _Results = None):
-    """Show how much the Weaver adds to a core, and the SCU to the GPU: in numbers and per cent.
+    """Show how much each Weaver adds to a core, and the SCU to the GPU: in numbers and per cent.
 
     The command runs logic synthesis only, whatever the number of lanes. The GPU is one core and
     the logic around the core: the two are synthesized apart and added.
@@ -235,10 +240,15 @@ def _overhead(
 
     from .execute import console, steps_display
     from .placements import new_table
+    chosen = units or list(overhead.UNIT_NAMES)
+    for name in chosen:
+        if name not in overhead.UNIT_NAMES:
+            raise UserError(f"--unit {name}: there is no such unit; there are "
+                            f"{', '.join(overhead.UNIT_NAMES)}")
     chip = find_device(device)
     with steps_display() as heard:
         rows = overhead.measure(
-            config, chip, counts, jobs=jobs or os.cpu_count() or 1,
+            config, chip, counts, units=chosen, jobs=jobs or os.cpu_count() or 1,
             heard=lambda done, total, what, text: heard(f"{done} of {total} done; {what}", text))
     table = new_table("lanes", "unit", *(title for name in RESOURCES.values()
                                       for title in (name, "added", "")))
@@ -254,9 +264,21 @@ def _overhead(
     out.print(table)
     out.print(f"{chip.name}, {config.name}; logic synthesis only: {tools.find('yosys').version}")
     if results is not None:
-        files.write_json(results, {
-            "config": config.name, "device": chip.name, "yosys": tools.find("yosys").version,
-            "rows": [row.record() for row in rows]})
+        made = {"config": config.name, "device": chip.name, "yosys": tools.find("yosys").version}
+        files.write_json(results, made | {"rows": _merged(results, made, rows)})
+
+
+def _merged(path, made, rows):
+    """The records of rows, and behind them those of other rows that a file made alike has."""
+    try:
+        kept = json.loads(pathlib.Path(path).read_text())
+        old = kept.pop("rows") if {**kept, "rows": 0} == {**made, "rows": 0} else []
+    except (OSError, ValueError, LookupError):
+        old = []
+    records = [row.record() for row in rows]
+    new = {(record["lanes"], record["unit"]) for record in records}
+    records += [record for record in old if (record["lanes"], record["unit"]) not in new]
+    return sorted(records, key=lambda record: record["lanes"])
 
 
 synth_board.register(app)

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from hw.gather.variants import VARIANTS
 from sim.toolchain import ToolError
 from sw.cli.main import main
 from synth import budgets
@@ -35,6 +36,7 @@ def refused(capsys, *arguments):
     (["weaver", "--logs", "missing"], ["--logs missing"]),
     (["overhead", "--lanes", "3"], ["threads = 3"]),
     (["overhead", "--lanes", "x"], ["--lanes x"]),
+    (["overhead", "--unit", "tree"], ["--unit tree", "fsm", "scu-4"]),
     (["overhead", "--device", "asic"], ["asic"]),
 ])
 def test_refused(capsys, arguments, words):
@@ -131,8 +133,22 @@ def test_overhead(capsys, tmp_path, monkeypatch):
     assert main(["synth", "overhead", "--preset", "tiny", "--lanes", "1", "--jobs", "1",
                  "--results", str(results)]) == 0
     text = capsys.readouterr().out
-    assert "logic synthesis only" in text and "Weaver in core" in text and "SCU of 4" in text
+    assert "logic synthesis only" in text and "Weaver fsm in core" in text and "SCU of 4" in text
     rows = json.loads(results.read_text())["rows"]
+    weavers = [f"Weaver {unit}" for unit in VARIANTS]
     assert [(row["lanes"], row["unit"]) for row in rows] == [
-        (1, unit) for unit in ("Weaver", "SCU of 1", "SCU of 4")]
+        (1, unit) for unit in (*weavers, "SCU of 1", "SCU of 4")]
     assert all(row["added"]["ff"] >= 0 and row["without"]["ff"] > 0 for row in rows)
+    # Other rows of a file that was made alike stay; those measured again are replaced.
+    rows[0]["added"]["ff"], rows[-1]["added"]["ff"] = -1, -2
+    kept = json.loads(results.read_text()) | {"rows": rows}
+    results.write_text(json.dumps(kept))
+    command = ["synth", "overhead", "--preset", "tiny", "--lanes", "1", "--jobs", "1",
+               "--results", str(results)]
+    assert main([*command, "--unit", next(iter(VARIANTS))]) == 0
+    again = json.loads(results.read_text())["rows"]
+    assert len(again) == len(rows) and again[0]["added"]["ff"] >= 0
+    assert again[-1] == rows[-1]
+    results.write_text(json.dumps(kept | {"yosys": "older"}))
+    assert main([*command, "--unit", next(iter(VARIANTS))]) == 0
+    assert len(json.loads(results.read_text())["rows"]) == 1

@@ -93,6 +93,7 @@ def test_others_are_refused(name, data):
     ("l2_bytes", -32, "0 or a power of two from 32 to 8388608"),
     ("gather", "tree", "'none' or 'fsm' or 'scan' or 'stream' or 'eghw'"),
     ("divider", "", "'none' or 'serial'"),
+    ("table_latency", 7, "0, 10, 20, 40, 80 or 160"),
     ("weaver_entries", 24, "0 or a multiple of threads (16), at most warps x threads (128)"),
     ("weaver_entries", 144, "0 or a multiple of threads (16), at most warps x threads (128)"),
     ("local_bytes", 1 << 18, "a power of two from 256 to 131072"),

@@ -14,6 +14,7 @@ from hw.isa import Csr, MemoryMap, encode
 from hw.registers import COUNTERS
 from hw.stalls import L1_STALLS
 from sim.native import NativeMachine
+from sw.golden.simulator import Simulator
 from sw.kernels.assembler import Assembler, Condition
 
 
@@ -246,6 +247,42 @@ def test_attribution_to_the_weaver_and_to_nothing():
         for offset in range(0, 64, 16):
             a.sw(lane, x, offset)
     assert counted(stores, repeat=2)["stall_idle"] > 50
+
+
+@pytest.mark.parametrize("name", ["tiny", "scan", "stream", "late"])
+def test_skipped_edges(name):
+    """Registered edges are handed out or skipped. One warp registers four vertices of 10 edges, and
+    skips two of them after a work of 4 edges each. The rest is 5 works."""
+    a, config = Assembler(), CONFIGS[name]
+    lane, pointer, degree, token, place = a.regs("lane", "pointer", "degree", "token", "place")
+    a.csrr(token, Csr.WARP_ID)
+    a.csrr(lane, Csr.THREAD_ID)
+    words(a, lane, pointer)
+    a.li(degree, 10)
+    with a.if_uniform(Condition("eq", token, a.zero)):
+        a.weaver_reg(lane, lane, degree)
+        a.li(token, -1)
+        a.weaver_skip(token)                     # closes the warp, where it was opened
+        for _ in range(2):
+            a.weaver_dec(token, place)
+            a.weaver_skip(token)
+        for number in range(6):
+            a.weaver_dec(token, place)
+            a.sw(token, pointer, 4 * config.threads * number)
+    a.end_warp()
+    case = Launch(a.finish().words)
+    outcome = verify(machine(name), case)
+    given = outcome.memory[:6 * config.threads].reshape(6, -1).tolist()
+    assert given == [[2] * 4, [2] * 4, [2, 2, 3, 3], [3] * 4, [3] * 4, [0xFFFF_FFFF] * 4]
+    check_counters(config, outcome.counters)
+    assert outcome.counters["weaver_decodes"] == 8
+    registered, handed_out = config.threads * 10, 2 * 4 + 5 * 4
+    assert outcome.counters["weaver_skipped"] == registered - handed_out == 12
+    simulator = Simulator(config)
+    simulator.load_program(case.words)
+    simulator.start(case.entry, case.argument)
+    simulator.run()
+    assert simulator.gather.skipped == 12
 
 
 def _chase_beside_the_weaver(decodes):

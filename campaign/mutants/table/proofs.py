@@ -334,8 +334,10 @@ MUTANTS = (
            proof=Refutation("eghw", "records", "2 warps x 1 lane", 9)),
     Mutant("eghw-skip-comes-too-late",
            "hw/gather/eghw/works.py", "Works.elaborate",
-           "with m.Elif(skipped):\n    m.d.sync += left.eq(0)",
-           "with m.Elif(skipped & ~self.wanted):\n    m.d.sync += left.eq(0)",
+           "~comes & (\n"
+           "            self.mask & Cat(named == vid for named in self.named)).any()",
+           "~comes & ~self.wanted & (\n"
+           "            self.mask & Cat(named == vid for named in self.named)).any()",
            proof=Refutation("eghw", "records", "2 warps x 1 lane", 9)),
     Mutant("eghw-is-idle-while-it-reads",
            "hw/gather/eghw/topology.py", "Topology.elaborate",

@@ -18,6 +18,12 @@ _EGHW_PROGRAMS = "tb/programs/test_eghw.py::"
 _STREAM = ("tb/hw/gather/test_stream_random.py::test_stream[icarus-tiny]",)
 _STREAM_SEED = ("tb/hw/gather/test_stream_random.py::test_seeds[icarus-2]",)
 _STREAM_CYCLES = ("tb/hw/gather/test_stream.py::test_stream[icarus-full]",)
+_LATE_QUEUE = ("tb/hw/gather/test_delay.py::test_queue[icarus]",)
+_LATE_FSM = ("tb/hw/gather/test_delay.py::test_late_tables[icarus-fsm_rows]",)
+_LATE_EIDS = ("tb/hw/gather/test_delay.py::test_late_tables[icarus-fsm_eids]",)
+_LATE_ROWS = ("tb/hw/gather/test_delay.py::test_late_tables[icarus-scan]",)
+_LATE_SCAN = ("tb/hw/gather/test_rounds_random.py::test_late_tables[icarus-tiny-10-scan]",)
+_LATE_STREAM = ("tb/hw/gather/test_stream_random.py::test_late_tables[icarus-fpga-10]",)
 _ADDRESS = ("tb/hw/scu/test_address.py::test_address_generator[icarus-4]",)
 _CHECKS = ("tb/hw/scu/test_checks.py::test_checks[icarus-4-16]",)
 _FILTER = ("tb/hw/scu/test_filter_group.py::test_directed[icarus-32 bytes]",)
@@ -38,6 +44,7 @@ _RECEIVER = ("tb/hw/link/test_uart.py::test_receiver[icarus-5]",)
 _SDRAM = ("tb/hw/sdram/test_controller.py::test_controller[icarus-16 bytes, 40 MHz]",)
 _CONTROL = ("tb/hw/test_control.py::test_control[icarus]",)
 _COUNTED = ("tb/programs/test_counters.py::test_memory_does_not_hide_waits_for_the_weaver",)
+_SKIPPED = ("tb/programs/test_counters.py::test_skipped_edges[tiny]",)
 _COUNTERS = ("tb/hw/test_counters.py::test_counters[icarus-3]",)
 
 
@@ -45,7 +52,25 @@ MUTANTS = (
     # Weaver
     Mutant("weaver-skip-is-lost-while-the-entry-refills",
            "hw/gather/fsm.py", "Weaver.elaborate",
-           "Mux(skipped, 0, surplus)", "surplus", _WEAVER),
+           "skipped & decodes", "0", _WEAVER),
+    Mutant("weaver-skip-counts-edges-of-the-next-answer",
+           "hw/gather/fsm.py", "Weaver.elaborate",
+           "self.events.skipped.eq(ced_degree)", "self.events.skipped.eq(surplus)",
+           _WEAVER_RANDOM),
+    Mutant("scan-skip-counts-edges-that-were-given-out",
+           "hw/gather/scan.py", "ScanWeaver._fill",
+           "skipped & ~(first & done).any()", "skipped", _SCAN_RANDOM),
+    Mutant("stream-skip-does-not-count-edges-of-the-output",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "Mux(entry_goes_on, degree, 0) + Mux(offered, 0, od_goes_on)",
+           "Mux(entry_goes_on, degree, 0)", _STREAM),
+    Mutant("stream-skip-counts-edges-on-offer",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "Mux(offered, 0, od_goes_on)", "od_goes_on", _STREAM),
+    Mutant("the-edges-that-a-skip-cuts-off-are-not-counted",
+           "hw/core/core.py", "Core",
+           "self.events.weaver_skipped.eq(gathering.events.skipped)",
+           "self.events.weaver_skipped.eq(gathering.events.skipped.any())", _SKIPPED),
     Mutant("weaver-skip-ends-another-vertex",
            "hw/gather/fsm.py", "Weaver.elaborate",
            "(request.mask & named).any()", "request.mask.any()", _WEAVER_RANDOM),
@@ -91,6 +116,9 @@ MUTANTS = (
            "hw/gather/eghw/works.py", "Works.elaborate",
            "self.wanted & left.any() & room.any() & ~sealed", "left.any() & room.any() & ~sealed",
            _EGHW),
+    Mutant("eghw-counts-edges-given-out-as-skipped",
+           "hw/gather/eghw/works.py", "Works.elaborate",
+           "left - Mux(fills, count, 0)", "left", _EGHW_RANDOM),
     Mutant("eghw-ends-while-rows-are-read",
            "hw/gather/eghw/works.py", "Works.elaborate",
            "~left.any() & ~self.more", "~left.any()", _EGHW),
@@ -167,7 +195,7 @@ MUTANTS = (
            "moves | ~left[threads:].any()", "~left.any()", _SCAN_CYCLES),
     Mutant("scan-takes-rows-before-it-is-asked",
            "hw/gather/scan.py", "ScanWeaver._fill",
-           "(started | fill) & store.registered.any()", "store.registered.any()", _SCAN_RANDOM),
+           "(started | fill) & found", "found", _SCAN_RANDOM),
     Mutant("scan-never-stops-taking-rows",
            "hw/gather/scan.py", "ScanWeaver._fill",
            "started.eq((started | fill) & ~dry)", "started.eq(started | fill)", _SCAN_RANDOM),
@@ -184,10 +212,34 @@ MUTANTS = (
            "sealed & ~second & ~held", "sealed & ~second", _SCAN),
     Mutant("scan-dec-gives-positions-for-addresses",
            "hw/gather/scan.py", "ScanWeaver._answer",
-           "Mux(second, (eid << 2)[:32], eid)", "eid", _SCAN),
+           "Mux(addresses, (eid << 2)[:32], eid)", "eid", _SCAN),
     Mutant("weaver-registers-in-the-warps-own-row",
            "hw/gather/fsm.py", "Weaver.elaborate",
            "request.warp + request.rd", "request.warp", _WEAVER_RANDOM),
+
+    # Tables that answer late
+    Mutant("late-items-are-ripe-at-once",
+           "hw/gather/delay.py", "DelayQueue.elaborate",
+           "ripe + came[-1] - self.r_en", "ripe + came[0] - self.r_en", _LATE_QUEUE),
+    Mutant("late-items-leave-twice",
+           "hw/gather/delay.py", "DelayQueue.elaborate",
+           "ripe + came[-1] - self.r_en", "ripe + came[-1]", _LATE_QUEUE),
+    Mutant("late-look-ups-of-a-dec-go-to-a-dec-loc",
+           "hw/gather/delay.py", "delayed_look_ups",
+           "queue.w_data.fused.eq(given)", "queue.w_data.fused.eq(0)", _LATE_EIDS),
+    Mutant("late-rows-are-forgotten-at-the-end",
+           "hw/gather/delay.py", "DelayedRows.elaborate",
+           "~store.registered.any() & ~count.any()", "~store.registered.any()", _LATE_SCAN),
+    Mutant("late-rows-are-read-one-at-a-time",
+           "hw/gather/delay.py", "DelayedRows.elaborate",
+           "count != depth", "~count.any()", _LATE_ROWS),
+    Mutant("late-rows-of-the-state-machine-come-a-cycle-early",
+           "hw/gather/fsm.py", "Weaver.elaborate",
+           "Mux(take, latency, late - late.any())", "Mux(take, latency - 1, late - late.any())",
+           _LATE_FSM),
+    Mutant("late-dec-loc-comes-in-the-cycle-of-a-dec",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "fused.eq(is_ready & asked_read.data.fused)", "fused.eq(0)", _LATE_STREAM),
 
     # Weaver without rounds
     Mutant("stream-partial-work-is-sealed-while-it-leaves",

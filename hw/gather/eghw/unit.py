@@ -138,7 +138,7 @@ class EdgeGenerator(GatheringUnit):
         asking = Signal(range(config.warps + 1))
         m.d.comb += [
             self.events.decoded.eq(self.response.valid & self.response.ready),
-            self.events.waiting.eq(asking.any()),
+            self.events.waiting.eq(asking.any()), self.events.skipped.eq(works.cut),
         ]
         m.d.sync += asking.eq(asking + is_accepted(GatherOp.DEC_ID) - self.events.decoded)
         check_stream(m, self.request, name="request")

@@ -45,6 +45,8 @@ class Works(wiring.Component):
         End the entry being handed out if a lane of ``named`` has its ID.
     named, mask : In
         Vertex IDs, and the lanes that count.
+    cut : Out(32)
+        Number of edges that a SKIP has cut off in this cycle.
     """
     def __init__(self, config):
         self._config = config
@@ -52,7 +54,7 @@ class Works(wiring.Component):
             "entry": In(stream.Signature(entry_layout())), "more": In(1), "wanted": In(1),
             "work": Out(stream.Signature(work_layout(config))),
             "skip": In(1), "named": In(data.ArrayLayout(32, config.threads)),
-            "mask": In(config.threads),
+            "mask": In(config.threads), "cut": Out(32),
         })
 
     def elaborate(self, platform):
@@ -84,6 +86,7 @@ class Works(wiring.Component):
         with m.If(comes):
             m.d.sync += [vid.eq(entry.vid), loc.eq(entry.loc), left.eq(entry.degree)]
         with m.Elif(skipped):
+            m.d.comb += self.cut.eq(left - Mux(fills, count, 0))
             m.d.sync += left.eq(0)
         with m.Elif(fills):
             m.d.sync += [loc.eq(loc + count), left.eq(left - count)]

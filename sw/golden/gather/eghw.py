@@ -30,6 +30,8 @@ class EghwModel:
     memory
         Has ``load_word(address, lane)``, which gives a word, and ``store_word(address, word,
         lane)``. To be set before the first registration.
+    skipped : int
+        Edges that skips have cut off, since the model was made.
 
     Raises
     ------
@@ -42,6 +44,7 @@ class EghwModel:
         shape = WeaverModel(warps, threads, entries)
         self.warps, self.threads, self.rows = warps, threads, shape.rows
         self._lane_mask = shape._lane_mask
+        self.skipped = 0
         self.reset()
 
     def reset(self):
@@ -71,6 +74,7 @@ class EghwModel:
         if mask is not None:
             vids = vids[self._lane_mask(mask)]
         if self._current and np.any(vids == self._current[0]):
+            self.skipped += self._current[2] - self._current[1]
             self._current = None
             self._settle()
 

@@ -35,6 +35,11 @@ class WeaverModel:
         Entries of the sparse table, a multiple of ``threads``; ``None`` or 0 for one a lane of
         every warp. Registrations of a row beyond the table are ignored.
 
+    Attributes
+    ----------
+    skipped : int
+        Edges that skips have cut off, since the model was made.
+
     Raises
     ------
     ValueError
@@ -53,6 +58,7 @@ class WeaverModel:
         self.threads = threads
         self.rows = entries // threads
         self._lanes = np.arange(threads)
+        self.skipped = 0
         self.reset()
 
     def reset(self):
@@ -92,6 +98,7 @@ class WeaverModel:
         if mask is not None:
             vids = vids[self._lane_mask(mask)]
         if np.any(vids == self._vid):
+            self.skipped += self._degree
             self._degree = 0
 
     def decode_id(self, warp):

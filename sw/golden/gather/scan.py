@@ -15,7 +15,7 @@ __all__ = ["ScanModel"]
 
 
 class ScanModel(WeaverModel):
-    """Table, window of two rows and dense table of one core.
+    """Table, rows under way, window of two rows and dense table of one core.
 
     From the first decode request of a round until no edge is left, rows leave the table, lowest
     first, as soon as the window has room. Registrations of such a row that come afterwards
@@ -25,12 +25,18 @@ class ScanModel(WeaverModel):
     ----------
     warps, threads, entries
         As of :class:`sw.golden.gather.fsm.WeaverModel`.
+    under_way : int
+        Rows that can be under way from the table to the window, because the table answers late.
 
     Raises
     ------
     ValueError
         For a shape that cannot be built.
     """
+    def __init__(self, warps, threads, entries=None, under_way=0):
+        self._most = 2 + under_way   # rows that have left the table and have edges left
+        super().__init__(warps, threads, entries)
+
     def reset(self):
         super().reset()
         self._started = False
@@ -51,6 +57,7 @@ class ScanModel(WeaverModel):
         if mask is not None:
             vids = vids[self._lane_mask(mask)]
         if self._divided and np.any(vids == self._window[0][0][0]):
+            self.skipped += self._window[0][0][2]
             self._divided = False
             self._drop()
 
@@ -83,7 +90,7 @@ class ScanModel(WeaverModel):
 
     def _settle(self):
         """Take rows while there is room."""
-        while self._started and len(self._window) < 2 and self._valid.any():
+        while self._started and len(self._window) < self._most and self._valid.any():
             row = int(np.flatnonzero(self._valid.any(axis=1))[0])
             lanes = np.flatnonzero(self._valid[row])
             self._window.append([[int(column[row, lane]) for column in self._table]

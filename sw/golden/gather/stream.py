@@ -28,16 +28,25 @@ class StreamModel:
     ----------
     warps, threads, entries
         As of :class:`sw.golden.gather.fsm.WeaverModel`.
+    under_way : int
+        Rows that can be under way from the table to the row taken, because the table answers late.
+
+    Attributes
+    ----------
+    skipped : int
+        Edges that skips have cut off, since the model was made.
 
     Raises
     ------
     ValueError
         For a shape that cannot be built.
     """
-    def __init__(self, warps, threads, entries=None):
+    def __init__(self, warps, threads, entries=None, under_way=0):
         shape = WeaverModel(warps, threads, entries)
         self.warps, self.threads, self.rows = warps, threads, shape.rows
         self._lane_mask = shape._lane_mask
+        self._most = 1 + under_way   # rows that have left the table and have entries left
+        self.skipped = 0
         self.reset()
 
     def reset(self):
@@ -45,7 +54,7 @@ class StreamModel:
         self._table = {}             # row -> {lane: (VID, position, degree)}
         self._owners = {}            # row -> warp that registered it last
         self._turn = 0               # row with which the search for the next one begins
-        self._row = []               # entries of the row taken: [VID, position, degree]
+        self._taken = []             # rows taken, of entries: [VID, position, degree]
         self._current = None         # the entry whose edges come next
         self._output = []            # (VID, EID, entry)
         self._last = None            # the entry handed out last
@@ -83,8 +92,11 @@ class StreamModel:
         if np.any(vids[counts] == NONE):
             self._open.discard(warp)
         if self._last is not None and np.any(vids[counts] == self._last[0]):
-            self._output = [edge for edge in self._output if edge[2] is not self._last]
+            kept = [edge for edge in self._output if edge[2] is not self._last]
+            self.skipped += len(self._output) - len(kept)
+            self._output = kept
             if self._current is self._last:
+                self.skipped += self._current[2]
                 self._current = None
             self._settle()
 
@@ -117,7 +129,7 @@ class StreamModel:
         edges, going_on = [], np.ones(self.threads, bool)
         if warp in self._open and warp not in map(self._owners.get, self._table):
             vids[:] = REGISTER
-        elif len(self._output) == self.threads or not (self._open or self._table or self._row
+        elif len(self._output) == self.threads or not (self._open or self._table or self._taken
                                                        or self._current):
             edges, self._output = self._output, []
         else:
@@ -142,11 +154,15 @@ class StreamModel:
                 entry[2] -= count
                 if not entry[2]:
                     self._current = None
-            elif not self._current and self._row:
-                self._current = self._row.pop(0)
-            elif not self._row and self._table:
+            elif not self._current and self._taken:
+                self._current = self._taken[0].pop(0)
+                if not self._taken[0]:
+                    self._taken.pop(0)
+            elif len(self._taken) < self._most and self._table:
                 row = min(self._table, key=lambda row: (row - self._turn) % self.rows)
-                self._row = [entry for _, entry in sorted(self._table.pop(row).items())]
+                entries = [entry for _, entry in sorted(self._table.pop(row).items())]
+                if entries:
+                    self._taken.append(entries)
                 self._turn = row + 1
             else:
                 return

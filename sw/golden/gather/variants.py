@@ -13,11 +13,17 @@ __all__ = ["MODELS", "model"]
 #: {value of ``HardwareConfig.gather``: function from configuration to model}.
 MODELS = {
     "fsm": lambda config: WeaverModel(config.warps, config.threads, config.weaver_table_entries),
-    "scan": lambda config: ScanModel(config.warps, config.threads, config.weaver_table_entries),
+    "scan": lambda config: ScanModel(config.warps, config.threads, config.weaver_table_entries,
+                                     _under_way(config)),
     "stream": lambda config: StreamModel(config.warps, config.threads,
-                                         config.weaver_table_entries),
+                                         config.weaver_table_entries, _under_way(config)),
     "eghw": lambda config: EghwModel(config.warps, config.threads, config.weaver_table_entries),
 }
+
+
+def _under_way(config):
+    """Rows under way in a unit that reads rows ahead: one a cycle of the table's latency."""
+    return min(config.weaver_table_entries // config.threads, config.table_latency)
 
 
 def model(config: HardwareConfig):

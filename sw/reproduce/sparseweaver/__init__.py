@@ -5,20 +5,18 @@
 :mod:`.runs`          the Weavers, the schedules in software, and their runs
 :mod:`.software`      the schedules in software: figures 4.2a, 4.3 and 4.4
 :mod:`.speed`         the Weaver against software: figure 4.10, table 4.5
-:mod:`.sensitivity`   skewness, memory and caches: figures 4.11 to 4.14
+:mod:`.sensitivity`   skewness, memory, caches and late tables: figures 4.11 to 4.15
 :mod:`.area`          the area of a core: table 4.4
 :mod:`.phases`        phases of the gather kernel: figures 4.17 and 4.18
 :mod:`.convolution`   graph convolution: figure 4.19
 ====================  =============================================================================
-
-Figure 4.15 needs tables with a latency, which are not built.
 """
 
 from ..paper import Paper
 from .area import AreaOverhead
 from .convolution import Convolution
 from .phases import EdgeGeneration, Phases
-from .sensitivity import CacheLevels, CacheSizes, Frequencies, Skewness
+from .sensitivity import CacheLevels, CacheSizes, Frequencies, LateTables, Skewness
 from .software import BestSoftware, Iterations, Stalls
 from .speed import ByGraph, Speedups
 
@@ -34,5 +32,5 @@ class SparseWeaverPaper(Paper):
               "on a GPU. Dissertation, Yonsei University, 2024; chapter 4")
     large = "paper"
     figures = (Iterations(), BestSoftware(), Stalls(), Speedups(), Skewness(), Frequencies(),
-               CacheLevels(), CacheSizes(), AreaOverhead(), Phases(), EdgeGeneration(),
-               Convolution(), ByGraph())
+               CacheLevels(), CacheSizes(), LateTables(), AreaOverhead(), Phases(),
+               EdgeGeneration(), Convolution(), ByGraph())

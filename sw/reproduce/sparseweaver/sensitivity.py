@@ -1,16 +1,19 @@
-"""Skewness, memory and caches: figures 4.11, 4.12, 4.13 and 4.14."""
+"""Skewness, memory, caches and late tables: figures 4.11 to 4.15."""
 
 import dataclasses
 import functools
 
+from hw.config import LEGAL
+
 from ..measure import WarpIterations
-from ..outcome import Comparison, Outcome, Plot, Table, number, ratio, times
+from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio, times
 from ..paper import Figure
 from ..setting import mean, where
+from . import published
 from .runs import HARDWARE, PLAIN, WEAVERS, run
 
 
-__all__ = ["CacheLevels", "CacheSizes", "Frequencies", "Skewness"]
+__all__ = ["CacheLevels", "CacheSizes", "Frequencies", "LateTables", "Skewness"]
 
 
 #: The software of the paper's figures: vertex mapping (the paper's, and ours), and edge mapping.
@@ -195,3 +198,55 @@ class CacheSizes(_Caches):
             known = [value for value in gains[name] if value is not None]
             yield Comparison(f"{name}: the best caches over the worst", "minimal", times(
                 ratio(max(known), min(known)) if known else None))
+
+
+class LateTables(_Series):
+    """Figure 4.15."""
+    name = "fig4.15"
+    title = "tables of the Weaver that answer late"
+    source = "figure 4.15, section 4.6.4"
+    method = ("PageRank, pulling, one iteration, with `table_latency` of 0 and of the paper's 10 "
+              "to 160 cycles. Rows of the sparse table and EIDs of the dense table come so many "
+              "cycles later; reads are pipelined. The plain vertex mapping has no tables. The "
+              "paper has eight cores of 32 warps of 32 lanes here. Means are geometric.")
+    _label = "latency"
+    _contenders = (PLAIN, *WEAVERS)
+    _first = True
+
+    def _points(self, setting):
+        return {str(latency): {choice: functools.partial(self._run, setting, choice, latency)
+                               for choice in setting.brief}
+                for latency in LEGAL["table_latency"].values}
+
+    @staticmethod
+    def _run(setting, choice, latency, name):
+        fields = {"table_latency": latency} if name in WEAVERS else {}
+        return run(setting, choice, "pagerank", name, "pull", **fields)
+
+    def outcome(self, setting, results):
+        found = super().outcome(setting, results)
+        return dataclasses.replace(found, tables=(*found.tables, self._waits(setting, results)))
+
+    def _waits(self, setting, results):
+        """Where the latency shows: parts of the cycles, over all graphs."""
+        rows = []
+        for latency, graphs in self._points(setting).items():
+            for name in WEAVERS:
+                counters = [results.value(make(name), "counters") for make in graphs.values()]
+                shares = [None] * 3
+                if None not in counters:
+                    sums = {key: sum(each[key] for each in counters)
+                            for key in ("cycles", "weaver_waits", "stall_weaver", "stall_barrier")}
+                    shares = [sums[key] / sums["cycles"] / setting.config.cores
+                              for key in ("weaver_waits", "stall_weaver", "stall_barrier")]
+                rows.append((latency, name, *map(percent, shares)))
+        return Table("Parts of the cycles", (
+            self._label, "Weaver", "a request for work waits", "stalls: all wait for the Weaver",
+            "stalls: all wait at a barrier"), tuple(rows))
+
+    def _comparisons(self, setting, results, points, gains):
+        for name in WEAVERS:
+            for place in range(1, len(points)):
+                yield Comparison(f"{name}: cycles at a latency of {points[place]}, of those at 0",
+                                 published.LATE_TABLES,
+                                 times(ratio(gains[name][0], gains[name][place])))

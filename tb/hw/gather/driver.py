@@ -41,6 +41,8 @@ class Core(Warps):
         self.order = {GatherOp.DEC_ID: collections.deque(), GatherOp.DEC_LOC: collections.deque()}
         self.last_mask = {}                  # warp -> lanes that got work in its last DEC_ID or DEC
         self._waiting = 0
+        self.numbers = {}                    # warp -> number of its last answer with VIDs
+        self._answers = 0
 
     def dec_id(self, warp):
         """Queue a DEC_ID."""
@@ -95,6 +97,9 @@ class Core(Warps):
             if warp not in self.given:
                 turn = self.order[self._kind(op)].popleft()
                 assert warp == turn, f"{op.name} answered for warp {warp}, it is {turn}'s turn"
+                if op is not GatherOp.DEC_LOC:
+                    self._answers += 1
+                    self.numbers[warp] = self._answers
             got = (item.rd, bool(item.set_mask), item.mask, [int(value) for value in item.data])
             expected = responses.popleft()
             assert got[:2] == expected[:2], f"{op.name} of warp {warp}: {got}, not {expected}"
@@ -142,6 +147,7 @@ class Core(Warps):
                 assert dut.rst.value == 1 or dut.request__ready.value == 0
                 continue
             events = unpack(event_layout(), int(dut.events.value))
+            self.skipped += events.skipped
             assert events.waiting == int(self._waiting > 0)
             answered = False
             if dut.response__valid.value == 1 and dut.response__ready.value == 1:

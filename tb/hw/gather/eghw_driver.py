@@ -248,6 +248,7 @@ class Core(Warps):
             assert events.waiting == bool(waiting)
             answered = dut.response__valid.value == 1 and dut.response__ready.value == 1
             assert events.decoded == answered
+            self.skipped += events.skipped
             assert dut.fetched__ready.value == 1
             if answered:
                 payload = unpack(response_layout(self.config), int(dut.response__payload.value))

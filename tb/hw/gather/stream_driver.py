@@ -29,6 +29,8 @@ class Core(Warps):
         self.rows = self.model.rows
         self.asked = {}                  # warp -> (op, rd, rd2, mask), without its last answer
         self.first = {}                  # warp -> VIDs of the DEC whose addresses are due
+        self.numbers = {}                # warp -> number of its last answer with VIDs
+        self._answers = 0
 
     def close(self, warp):
         """Queue the SKIP that closes a warp."""
@@ -48,9 +50,13 @@ class Core(Warps):
             item, = await self.sink.receive(1)
             warp, values = item.warp, [int(value) for value in item.data]
             op, rd, rd2, mask = self.asked[warp]
-            assert not self.first or warp in self.first, "something between the parts of a DEC"
+            assert not self.first or warp in self.first or self.config.table_latency, \
+                "something between the parts of a DEC"
             second = warp in self.first
             assert item.rd == (rd2 if second else rd)
+            if not second and op is not GatherOp.DEC_LOC:
+                self._answers += 1
+                self.numbers[warp] = self._answers
             assert item.set_mask == (second or op is GatherOp.DEC_ID)
             if op is GatherOp.DEC and not second:
                 assert item.mask == self.all_lanes
@@ -85,6 +91,7 @@ class Core(Warps):
                 assert dut.rst.value == 1 or dut.request__ready.value == 0
                 continue
             events = unpack(event_layout(), int(dut.events.value))
+            self.skipped += events.skipped
             assert events.waiting == bool(waiting)
             answered = False
             if dut.response__valid.value == 1 and dut.response__ready.value == 1:

@@ -196,6 +196,7 @@ async def against_golden(dut):
                           rng.getrandbits(core.threads))
         while core.expected:
             await core.response()
+    assert core.skipped == core.model.skipped
 
 
 @cocotb.test()
@@ -217,6 +218,7 @@ async def promise_under_races(dut):
         vertices = iter(rng.sample(range(len(graph.ids)), len(graph.ids)))
         rows = rng.sample(range(core.model.rows), core.model.rows)
         registered, given, skipped, ended = set(), {}, set(), 0
+        before = core.skipped
         late = {}                            # warp -> whether it asked behind the last row
         while rows or ended < core.warps:
             if rows and rng.random() < 0.3:
@@ -248,12 +250,17 @@ async def promise_under_races(dut):
             for vertex, record in zip(ids, records):
                 given.setdefault(vertex, []).append(record)
         assert set(given) <= registered
+        missing = 0
         for vertex in registered:
             edges = [(graph.neighbor(edge), graph.weight(edge) if core.weighted else None)
                      for edge in graph.rows[vertex]]
             got = given.get(vertex, [])
             assert sorted(got, key=edges.index) == edges[:len(got)]
             assert len(got) == len(edges) or (vertex in skipped and got)
+            missing += len(edges) - len(got)
+        # Each edge that was registered was handed out or skipped.
+        await core.rest()
+        assert core.skipped - before == missing
 
 
 @cocotb.test()

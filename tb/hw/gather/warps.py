@@ -67,6 +67,8 @@ class Warps:
     ----------
     requests, responses : list of Event
         All transfers.
+    skipped : int
+        Edges that SKIPs have cut off, as the unit's events tell.
     """
 
     def __init__(self, dut, *, idle=0.0, stall=0.0):
@@ -80,6 +82,7 @@ class Warps:
         self.source = StreamSource(dut, "request", self.layout, idle=idle)
         self.sink = StreamSink(dut, "response", response_layout(self.config), stall=stall)
         self.requests, self.responses = [], []
+        self.skipped = 0
 
     @classmethod
     async def start(cls, dut, **options):

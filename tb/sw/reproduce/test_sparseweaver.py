@@ -206,6 +206,29 @@ def test_caches():
     assert all(case.system.config.l2_bytes <= 1 << 23 for case in figure.cases(large))
 
 
+def test_late_tables():
+    """Cycles are those at latency 0 and more; software has no tables, and runs once."""
+    def record(case):
+        config = case.system.config
+        slow = {"fsm": 4, "scan": 1, "stream": 0}[config.gather]
+        counters = {"weaver_waits": 100, "stall_weaver": config.table_latency, "stall_barrier": 0}
+        cycles = 800 if case.plan.schedule != "weaver" else 400 + slow * config.table_latency
+        return {"cycles": cycles, "counters": counters | {"cycles": cycles}}
+
+    figure = PAPER.find("fig4.15")
+    cases = set(figure.cases(SETTING))
+    assert len(cases) == len(_GRAPHS) * (1 + 3 * 6)
+    assert {case.system.config.table_latency for case in cases
+            if case.plan.schedule != "weaver"} == {0}
+    outcome = _outcome("fig4.15", record)
+    compared = _compared(outcome)
+    assert compared["weaver (fsm): cycles at a latency of 160, of those at 0"] == ("stable",
+                                                                                   "2.60x")
+    assert compared["weaver (scan): cycles at a latency of 40, of those at 0"][1] == "1.10x"
+    assert compared["weaver (stream): cycles at a latency of 160, of those at 0"][1] == "1.00x"
+    assert ("160", "weaver (fsm)", "9.6 %", "15.4 %", "0.0 %") in outcome.tables[1].rows
+
+
 def test_the_area():
     def record(case):
         assert isinstance(case, CoreArea) and case.config.threads == 8

@@ -70,7 +70,7 @@ def test_decode_gives_four_times_the_positions():
 def test_skip():
     """The current entry alone ends, and only if a lane of the mask names it."""
     weaver = WeaverModel(1, 2)
-    weaver.register(0, 0b11, [1, 2], [10, 20], [5, 3])
+    weaver.register(0, 0b11, [1, 2], [10, 20], [7, 4])
     assert decode(weaver, 0) == ([1, 1], [1, 1], [10, 11])
     weaver.skip([2, 3])
     weaver.skip([1, 2], mask=0b10)
@@ -79,6 +79,7 @@ def test_skip():
     assert decode(weaver, 0) == ([1, 1], [2, 2], [20, 21])
     weaver.skip([2, 9], mask=0b01)
     assert decode(weaver, 0) == ([1, 1], [NO, NO], [NO, NO])
+    assert weaver.skipped == 3 + 2
 
 
 def test_a_skip_does_not_reach_entries_that_are_not_loaded():

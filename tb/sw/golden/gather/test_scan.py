@@ -55,3 +55,15 @@ def test_skip():
     assert model.decode_id(0)[1].tolist() == [5, 5]
     model.skip([6, 6])                           # none of its edges has been handed out
     assert model.decode_id(0)[1].tolist() == [6, 6]
+    assert model.skipped == 3
+
+
+def test_rows_under_way():
+    """Rows under way have left the table: a registration of one of them comes last."""
+    model = ScanModel(4, 1, under_way=1)
+    for row in range(4):
+        model.register(row, 1, [row], [10 * row], [2])
+    assert model.decode_id(0)[1].tolist() == [0]
+    model.register(2, 1, [8], [80], [1])         # one row is under way behind the window
+    model.register(3, 1, [9], [90], [1])         # still in the table: replaced
+    assert [int(model.decode_id(0)[1][0]) for _ in range(8)] == [0, 1, 1, 2, 2, 8, 9, NONE]

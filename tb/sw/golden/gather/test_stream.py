@@ -75,6 +75,7 @@ def test_skip_takes_edges_out_of_the_output():
     assert decode(weaver, 0) == ([1] * 4, [2] * 4, [80, 84, 88, 92])
     weaver.skip([2])
     assert decode(weaver, 0) == ([1, 0, 0, 0], [3, NONE, NONE, NONE], [120, NONE, NONE, NONE])
+    assert weaver.skipped == 2 + 5
 
 
 def test_a_warp_beyond_the_table_is_never_open():
@@ -92,3 +93,20 @@ def test_a_warp_beyond_the_table_is_never_open():
 def test_wrong_shape(shape):
     with pytest.raises(ValueError, match="must be"):
         StreamModel(*shape)
+
+
+def test_rows_under_way():
+    """A warp whose row is under way is asked for its next row. That row comes behind the first."""
+    late, prompt = StreamModel(4, 1, under_way=2), StreamModel(4, 1)
+    for weaver in (late, prompt):
+        for row in range(4):
+            weaver.register(row, 1, [row], [10 * row], [2])
+    # The output and the current entry have row 0. Row 1 was taken, rows 2 and 3 are under way.
+    assert [decode(prompt, warp)[1] for warp in (0, 1)] == [[REGISTER]] * 2
+    assert decode(prompt, 2)[1] == [0]
+    assert [decode(late, warp)[1] for warp in range(4)] == [[REGISTER]] * 4
+    late.register(1, 1, [9], [90], [1])
+    for warp in range(4):
+        late.skip([NONE], warp=warp)
+    assert [int(decode(late, 0)[1][0]) for _ in range(10)] == [
+        0, 0, 1, 1, 2, 2, 3, 3, 9, NONE]
