@@ -95,7 +95,7 @@ class StreamModel:
             kept = [edge for edge in self._output if edge[2] is not self._last]
             self.skipped += len(self._output) - len(kept)
             self._output = kept
-            if self._current is self._last:
+            if self._current is not None and self._current is self._last:
                 self.skipped += self._current[2]
                 self._current = None
             self._settle()

@@ -37,7 +37,7 @@ async def records_of_two_rows(dut):
     edge = [graph.neighbor(first + number) for number in range(10)]
     core.row(0, [0, 2, 1])
     await core.rest()
-    core.row(1, [4, None, 3], 0b101)
+    core.row(1, [4, None, 3])
     zero, one, _, three, four = graph.ids
     assert await core.answer(1) == (0b1111, [zero, one, one, four], [*edge[:3], edge[6]],
                                     [None] * 4)

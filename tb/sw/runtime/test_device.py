@@ -51,8 +51,8 @@ def test_refused_before_anything_runs(arguments, message):
 
 def test_no_weaver():
     without = CONFIG.replace(gather="none")
-    with pytest.raises(UserError, match="schedule 'weaver' needs a Weaver or EGHW, which configuration "
-                                        "'custom\\*' does not have"):
+    with pytest.raises(UserError, match="schedule 'weaver' needs a Weaver or EGHW, which "
+                                        "configuration 'custom\\*' does not have"):
         Device(without, never).run("bfs", GRAPH, schedule="weaver")
     with pytest.raises(UserError, match="needs a Weaver"):
         as_plan("bfs", schedule="weaver").check(without)

@@ -331,7 +331,8 @@ def test_schedules_that_list_edges(schedule):
 
 
 def test_refused_on_this_hardware(monkeypatch):
-    with pytest.raises(UserError, match="needs a Weaver or EGHW, which configuration 'custom\\*' does not"):
+    with pytest.raises(UserError, match="needs a Weaver or EGHW, which configuration 'custom\\*' "
+                                        "does not"):
         table(gather="none").lookup([1])
     monkeypatch.setattr(runtime, "_UNITS", ("none", "fsm"))
     with pytest.raises(UserError, match="schedule 'weaver' cannot look up keys with gather = "
