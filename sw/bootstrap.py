@@ -67,6 +67,11 @@ def _make(root):
     wanted = _wanted(root)
     if stamp.exists() and stamp.read_text() == wanted and (folder / "bin/python").exists():
         return 0                              # another process was quicker
+    if folder.is_symlink():
+        # The environment behind the link may be another copy's: making it anew would empty it.
+        _say(f"graphloom: error: {folder} is a link to {os.readlink(folder)}, which is not set up "
+             "for this copy; remove the link, and the next use makes an environment here")
+        return 2
     version = "{}.{}.{}".format(*sys.version_info)
     _say(f"graphloom: setting up {folder} with Python {version}: about 420 MB to fetch and 1700 "
          "MB on disk, once")

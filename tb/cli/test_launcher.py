@@ -90,3 +90,14 @@ def test_no_python_that_will_do(project, tmp_path, script, why):
     assert code == 2
     assert "needs Python 3.11 or newer" in err and why in err
     assert len(err.splitlines()) == 1
+
+
+def test_an_environment_of_another_copy_is_kept(project, tmp_path):
+    """A link to an environment that is not set up for this copy is refused; it stays as it was."""
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "graphloom-stamp").write_text("the other copy")
+    (project / ".venv").symlink_to(other)
+    code, out, err = run(project / "graphloom", cwd=tmp_path)
+    assert code == 2 and f"is a link to {other}" in err and "remove the link" in err
+    assert (other / "graphloom-stamp").read_text() == "the other copy"
