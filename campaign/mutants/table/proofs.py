@@ -334,9 +334,9 @@ MUTANTS = (
            proof=Refutation("eghw", "records", "2 warps x 1 lane", 9)),
     Mutant("eghw-skip-comes-too-late",
            "hw/gather/eghw/works.py", "Works.elaborate",
-           "~comes & (\n"
+           "self.skip & ~comes & (\n"
            "            self.mask & Cat(named == vid for named in self.named)).any()",
-           "~comes & ~self.wanted & (\n"
+           "self.skip & ~comes & ~self.wanted & (\n"
            "            self.mask & Cat(named == vid for named in self.named)).any()",
            proof=Refutation("eghw", "records", "2 warps x 1 lane", 9)),
     Mutant("eghw-is-idle-while-it-reads",

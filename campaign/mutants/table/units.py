@@ -118,7 +118,7 @@ MUTANTS = (
            _EGHW),
     Mutant("eghw-counts-edges-given-out-as-skipped",
            "hw/gather/eghw/works.py", "Works.elaborate",
-           "left - Mux(fills, count, 0)", "left", _EGHW_RANDOM),
+           "left - Mux(fills, count, 0)", "left", _EGHW),
     Mutant("eghw-ends-while-rows-are-read",
            "hw/gather/eghw/works.py", "Works.elaborate",
            "~left.any() & ~self.more", "~left.any()", _EGHW),

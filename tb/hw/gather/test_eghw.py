@@ -3,7 +3,7 @@ against the golden model and against the promise.
 
 ============================  ====================================================================
 works, records, settings      records_of_two_rows, weights_lie_beside, settings, no_vertex
-SKIP                          skip_ends_the_entry
+SKIP                          skip_ends_the_entry, skipped_edges_are_counted
 timing, loads under way       an_entry_takes_a_cycle, requests_hide_latency
 golden model                  against_golden
 each edge once, at any time   promise_under_races
@@ -105,6 +105,23 @@ async def skip_ends_the_entry(dut):
     assert (await core.answer(1))[1] == [one] * 4
     core.skip(1, [one])
     assert (await core.answer(1))[1] == [NONE] * 4
+
+
+@cocotb.test()
+async def skipped_edges_are_counted(dut):
+    """A SKIP that comes while a work is filled cuts off only what is left then."""
+    core = await Core.start(dut)
+    graph = Graph([20, 1])
+    core.use(graph)
+    core.row(0, [0, 1])
+    await core.rest()
+    core.ask(0)
+    core.ask(1)
+    core.skip(0, [graph.ids[0]])
+    for _ in range(2):
+        assert (await core.response())[2] == [graph.ids[0]] * 4
+    assert (await core.answer(0))[1] == [graph.ids[1], NONE, NONE, NONE]
+    assert core.skipped == core.model.skipped == 12
 
 
 @cocotb.test()
@@ -290,7 +307,8 @@ def _run(simulator, fields, names, seed=1, **amounts):
 
 #: The benches that need a shape of their own.
 _DIRECTED = ["records_of_two_rows", "weights_lie_beside", "settings", "no_vertex",
-             "skip_ends_the_entry", "an_entry_takes_a_cycle", "requests_hide_latency"]
+             "skip_ends_the_entry", "skipped_edges_are_counted", "an_entry_takes_a_cycle",
+             "requests_hide_latency"]
 
 _RANDOM = ["against_golden", "promise_under_races", "launches_at_any_time"]
 
