@@ -118,7 +118,7 @@ class EntryPromise(wiring.Component):
             dut.fetched.mask.eq(given.mask), dut.fetched.data.eq(self.words),
         ]
 
-        # What memory holds: the vertex's offsets.
+        # Memory holds the vertex's offsets.
         address = (self.vertex + self.offsets)[:32]
         shift = (4 * threads).bit_length() - 1
         for lane in range(threads):
@@ -293,7 +293,7 @@ class RecordPromise(wiring.Component):
         return rows
 
     def _judge(self, m, records, entered, waits, rds, barred, complete, rows):
-        """What the answers must be."""
+        """Assert the contents of answers."""
         threads, port = self._config.threads, records.answer
         answer, everyone = port.payload, Const((1 << self._config.threads) - 1)
         m.d.comb += port.ready.eq(self.heard)

@@ -140,7 +140,7 @@ class EghwFollower(EghwModel):
     the next edges of these vertices.
 
     A row is read when it is registered. Its entries are handed out in any order, each entry's edges
-    in theirs. Of two entries with the same ID, the older goes first; an entry that was skipped
+    in theirs. If two entries have the same ID, the older goes first. An entry that was skipped
     counts only until its vertex is registered again.
     """
 
@@ -165,7 +165,7 @@ class EghwFollower(EghwModel):
                 entry[2] = True
 
     def decode_id(self, warp):
-        """What the answer has to be is not known: :meth:`take` follows."""
+        """An answer that stands for any: :meth:`take` follows."""
         return np.ones(self.threads, bool), np.full(self.threads, NONE, np.uint32)
 
     def take(self, warp, ids):

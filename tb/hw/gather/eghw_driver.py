@@ -54,7 +54,7 @@ class Graph:
             self.memory.store_word(_OFFSETS + 4 * vertex, offset)
 
     def neighbor(self, edge):
-        """What memory holds at an edge."""
+        """The word at an edge."""
         return self.memory.load_word(4 * edge)
 
     def weight(self, edge):

@@ -96,7 +96,7 @@ def test_wrong_shape(shape):
 
 
 def test_rows_under_way():
-    """A warp whose row is under way is asked for its next row. That row comes behind the first."""
+    """A warp whose row is under way is asked for its next row. The row comes behind the first."""
     late, prompt = StreamModel(4, 1, under_way=2), StreamModel(4, 1)
     for weaver in (late, prompt):
         for row in range(4):
