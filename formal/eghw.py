@@ -136,21 +136,25 @@ class EntryPromise(wiring.Component):
         m.d.comb += Assume(~reads | (_one(hits, threads) & ~read
                                      & (given.address[0] >> shift == self.place)))
 
-        # The row is read: the lanes of its last REG, in any order with other rows.
-        waits, lanes = Signal(), Signal(threads)
+        # The row is read, in the lanes of its last REG before it was taken, which is a cycle before
+        # its access is on offer. A REG in that cycle registers the row again.
+        waits, again = Signal(), Signal()
+        lanes, lanes_before = Signal(threads), Signal(threads)
         access, asks = dut.access.payload, dut.access.valid & (dut.access.payload.tag
                                                                == AccessTag.IDS)
         mine = asks & (access.address[0] >> shift == self.place)
         begun = Signal()                            # the access was on offer before
         m.d.sync += begun.eq(dut.access.valid & ~dut.access.ready)
+        m.d.sync += [lanes_before.eq(lanes), again.eq(self.register & (self.row == self.place))]
         with m.If(self.register & (self.row == self.place)):
             m.d.sync += [waits.eq(1), lanes.eq(self.mask)]
-        with m.Elif(mine & ~begun):
+        with m.Elif(mine & ~begun & ~again):
             m.d.sync += waits.eq(0)
         m.d.comb += [
             Assert(~dut.access.valid | ~access.store & access.mask.any()),
             *(Assert(~asks | (access.address[lane] == (
                 access.address[0] >> shift << shift) + 4 * lane)) for lane in range(threads)),
+            Assert(~(mine & ~begun) | (access.mask == lanes_before)),
             Assert(~(waits & dut.idle)), Assert(~(dut.idle & self.entry.valid)),
         ]
 

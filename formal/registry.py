@@ -193,7 +193,7 @@ _ENTRY_PROOFS, _RECORD_PROOFS = (
         _config(gather="eghw", **fields)), "bounded", depth)
           for shape, fields, depth in shapes)
     for promise, shapes in (
-        (EntryPromise, (("2 warps x 1 lane", {"threads": 1}, 11),)),
+        (EntryPromise, (("2 warps x 1 lane", {"threads": 1}, 11), ("2 warps x 2 lanes", {}, 11))),
         (RecordPromise, (("2 warps x 1 lane", {"threads": 1}, 9),
                          ("2 warps x 2 lanes", {}, 8)))))
 
@@ -381,11 +381,11 @@ PROPERTIES = (
               "2 warps x 2 lanes"),
     Property(
         "eghw", "entries",
-        "every vertex that is read in a registered row gives its entry once, with its two offsets; "
-        "the reader is idle only when no row waits and every entry was taken",
+        "a registered row is read in the lanes of its last registration; every vertex that is read "
+        "gives its entry once, with its two offsets; the reader is idle only when no row waits and every entry was taken",
         "a vertex comes up once; memory gives the vertex its offsets",
         _ENTRY_PROOFS, covers=("a vertex gave its entry", "a row is registered again"),
-        covered="2 warps x 1 lane", reach=11),
+        covered="2 warps x 2 lanes", reach=11),
     Property(
         "eghw", "records",
         "every edge of an entry has its records, neighbour and weight, in the rows of one warp, "

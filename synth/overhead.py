@@ -25,7 +25,8 @@ __all__ = ["UNIT_NAMES", "OverheadRow", "measure"]
 _SCUS = {"scu-1": 1, "scu-4": 4}
 
 #: {name on the command line: name in tables} of the units: those that hand out edges, and the SCUs.
-UNIT_NAMES = ({variant: f"Weaver {variant}" for variant in VARIANTS}
+UNIT_NAMES = ({variant: "EGHW" if variant == "eghw" else f"Weaver {variant}"
+               for variant in VARIANTS}
               | {name: f"SCU of {elements}" for name, elements in _SCUS.items()})
 
 @dataclasses.dataclass(frozen=True)

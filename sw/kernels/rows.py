@@ -170,8 +170,8 @@ class Rows:
             layout.get_base(self._k, self._row, self.vertex.reg)
         if self._ranged:
             layout.get_neighbor(self._k, self._row, self.begin, self.end)
-        for number, (begin, end) in enumerate(self.ranges[1:], 1):
-            layout.get_neighbor_behind(self._k, self._row, number * self._apart, begin, end)
+            for number, (begin, end) in enumerate(self.ranges[1:], 1):
+                layout.get_neighbor_behind(self._k, self._row, number * self._apart, begin, end)
         if self.filtered:
             for vertex, data in zip(self.vertices, self._data):
                 self._k.task.algorithm.filter_data(self._k, vertex, data)

@@ -33,10 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["HashTable", "LookupPlan", "LookupResult"]
 
 
-#: Units that hand out rows as lanes register them. Other units read the rows of a graph by
-#: themselves, and do not know the hash.
-_UNITS = ("none", "fsm", "scan", "stream")
-
 _PARAMETERS = {"count": Switch(False, "whether to count the pairs of each key")}
 
 
@@ -80,7 +76,7 @@ class LookupPlan(Plan):
             raise schedule.refuse("cannot look up keys: it lists the edges that leave a frontier, "
                                   "and a lookup has none")
         super().check(config)
-        if config is not None and schedule.name == "weaver" and config.gather not in _UNITS:
+        if config is not None and schedule.name == "weaver" and config.gather_reads:
             raise schedule.refuse(f"cannot look up keys with gather = {config.gather!r}: this unit "
                                   "reads the rows of a graph, and the row of a key is found by its "
                                   "hash; gather = 'fsm', 'scan' or 'stream' can")

@@ -50,8 +50,9 @@ need no prefetch, because their loads are under way together.
 import dataclasses
 
 from hw.isa import Csr
-from hw.operations import REGISTER, GatherSetting
+from hw.operations import REGISTER
 from sw.kernels.assembler import Condition, GeneralRegister
+from sw.kernels.edge_records import EdgeRecords
 from sw.kernels.kernel import Edge, Vertex, log2
 from sw.kernels.local_sums import LocalSums
 from sw.kernels.options import Choice, Integer
@@ -74,9 +75,6 @@ _WORKS_LONG = 3
 
 #: Bytes of instruction memory from which on sums are in local memory by default.
 _ROOM = 1 << 13
-
-#: Places in local memory for a unit that reads memory.
-_IDS, _RECORDS = "vertex_ids", "records"
 
 #: Works per turn else.
 _WORKS = 1
@@ -102,25 +100,16 @@ class _Work:
     ----------
     token : GeneralRegister
         The unit's first answer: the vertex as it was registered, or that there is no work.
-    place : GeneralRegister
-        The address of the edge's place; with a unit that reads memory, that of the neighbour in
-        the edge's record.
+    place : GeneralRegister or None
+        The address of the edge's place; None if the unit gives the edge.
     edge : Edge
-    recorded : bool
-        Whether the unit writes records.
+    answers : tuple of GeneralRegister
+        The registers that hold all that the unit gave.
     """
     token: GeneralRegister
-    place: GeneralRegister
+    place: GeneralRegister | None
     edge: Edge
-    recorded: bool
-
-    @property
-    def answers(self):
-        """The registers that hold what the unit gave."""
-        if not self.recorded:
-            return self.token, self.place
-        weight = self.edge.weight
-        return self.token, self.edge.neighbor.reg, *([] if weight is None else [weight])
+    answers: tuple
 
 
 class WeaverSchedule(Schedule):
@@ -166,7 +155,6 @@ class WeaverSchedule(Schedule):
 
     def init_global(self, k):
         task, config = k.task, k.task.config
-        self._reads = config.gather_reads
         self._streams = config.gather == "stream"
         self._works = self.at_once(self._preferred(k))
         self._sums, self._many, self._registrars = None, 1, self._table_rows(task)
@@ -182,14 +170,13 @@ class WeaverSchedule(Schedule):
                 self.used = self.used | {"sums": "local" if task.owns_vertex else "global"}
             if task.owns_vertex:
                 self._sums = LocalSums(task, self._registrars)
+        self._records = EdgeRecords(k) if config.gather_reads else None
         self._rows = Rows(k, self._registrars, together=not self._streams, many=self._many,
-                          ranged=not self._reads)
-        if self._reads:
-            self._settle(k)
+                          ranged=self._records is None)
         if not self._streams:
             self._rows.start()
         self._behind = None
-        if (not task.queued and k.layout.prefetches and self._works == 1 and not self._reads):
+        if not (task.queued or self._records) and k.layout.prefetches and self._works == 1:
             self._behind = k.a.reg("behind")
             distance = k.a.reg("distance")
             k.a.csrr(self._behind, Csr.THREAD_ID)
@@ -252,36 +239,7 @@ class WeaverSchedule(Schedule):
         if task.owns_vertex:
             LocalSums(task, self._registering(task)).reserve()
         if task.config.gather_reads:
-            # Hybrids have two sides with this schedule; their kernels never run together.
-            for place, rows in ((_IDS, 1), (_RECORDS, 1 + task.algorithm.weighted)):
-                if place not in task.local:
-                    task.local.reserve(place, rows * task.config.threads, "warp",
-                                       align=task.config.threads)
-
-    def _settle(self, k):
-        """In the prologue: the unit's settings, and the places of the warp's rows."""
-        a, task, threads = k.a, k.task, k.task.config.threads
-        ids, records = (task.local.address(place) for place in (_IDS, _RECORDS))
-        base = task.algorithm.base_array(task)
-        weights = k.layout.array("weights") if task.algorithm.weighted else None
-        for setting, value in (
-                (GatherSetting.OFFSETS, k.address(k.layout.row_array) - k.address(base)),
-                (GatherSetting.WEIGHTS, 0 if weights is None else
-                 k.address(weights) - k.address(k.layout.array("neighbors"))),
-                (GatherSetting.IDS, ids), (GatherSetting.RECORDS, records)):
-            with a.scope("setting") as (word,):
-                a.li(word, value)
-                a.gather_set(word, setting)
-        self._id, self._record, warp, lane = a.regs("id_place", "record", "warp", "lane")
-        a.csrr(warp, Csr.WARP_ID)
-        a.csrr(lane, Csr.THREAD_ID)
-        a.slli(lane, lane, 2)
-        for place, rows, first in ((self._id, 1, ids),
-                                   (self._record, 1 if weights is None else 2, records)):
-            a.slli(place, warp, log2(4 * threads * rows))
-            a.add(place, place, lane)
-            a.add(place, place, k.constant(first))
-        self._form = base
+            EdgeRecords.reserve(task)
 
     @staticmethod
     def _degrees_high(task):
@@ -385,11 +343,12 @@ class WeaverSchedule(Schedule):
     def _register(self, k, rows):
         a = k.a
         k.phase(1)
+        if self._records:
+            self._form = rows.vertex.array
+            self._records.register(rows)
+            return
         for number, vertex in enumerate(rows.vertices):
             degree = a.reg("degree")
-            if self._reads:
-                self._write_id(k, vertex)
-                continue
             if self._sums:
                 token, self._form = self._slot, None
             elif self._hands_words(k):
@@ -401,22 +360,11 @@ class WeaverSchedule(Schedule):
             rows.size(degree, number)
             a.weaver_reg(token, rows.ranges[number][0], degree, number * self._registrars)
 
-    def _write_id(self, k, vertex):
-        """Write the ID of the lane's vertex, or that there is none, and register the warp's row."""
-        a, rows, word = k.a, self._rows, vertex.reg
-        if rows.conditional:
-            word, absent = a.regs("id", "absent")
-            rows.test(absent)
-            a.addi(absent, absent, -1)              # all ones if the vertex is not in the frontier
-            a.or_(word, vertex.reg, absent)
-        a.sw(word, self._id)
-        a.weaver_reg(a.zero, a.zero, a.zero)
-
     def _hands_words(self, k):
         """Whether the unit hands out the words that the vertices send, in place of the vertices."""
         algorithm = k.task.algorithm
         return (algorithm.sends_early and k.task.direction == "push" and not k.layout.based
-                and not self._reads)
+                and not self._records)
 
     def _distribute(self, k):
         """Work on edges until the answer has none. Gives the register of that answer."""
@@ -507,12 +455,13 @@ class WeaverSchedule(Schedule):
     def _work(self, k, index):
         """Registers for a work and its edges."""
         token = k.a.reg(f"token{index}")
-        place = self._record if self._reads else k.a.reg(f"place{index}")
+        place = None if self._records else k.a.reg(f"place{index}")
         if self._hands_words(k):
             edge = dataclasses.replace(k.edge(None, index), value=token)
         else:
             edge = k.edge(Vertex(token, self._form), index)
-        return _Work(token, place, edge, self._reads)
+        given = self._records.parts(edge) if self._records else [place]
+        return _Work(token, place, edge, (token, *given))
 
     @staticmethod
     def _tells_places(k):
@@ -522,12 +471,10 @@ class WeaverSchedule(Schedule):
     def _decode(self, k, work):
         """Ask for the warp's next work: its tokens and the places of its edges."""
         k.edge_phase(2)
-        if self._reads:
+        if self._records:
             k.a.weaver_dec_id(work.token)
             k.edge_phase(3)
-            k.a.lw(work.edge.neighbor.reg, self._record)
-            if work.edge.weight is not None:
-                k.a.lw(work.edge.weight, self._record, 4 * k.task.config.threads)
+            self._records.load(work.edge)
         elif self._tells_places(k):
             k.a.weaver_dec(work.token, work.place)
         else:
@@ -540,8 +487,9 @@ class WeaverSchedule(Schedule):
         goes to ``after``, with any mask."""
         algorithm = k.task.algorithm
         k.edge_phase(3)
-        for work in [] if self._reads else works:
-            k.layout.get_edge(k, work.place, [work.edge])
+        if not self._records:
+            for work in works:
+                k.layout.get_edge(k, work.place, [work.edge])
         if self._behind is not None:
             for work in works:
                 k.a.sub(work.place, work.place, self._behind)
