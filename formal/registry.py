@@ -382,7 +382,8 @@ PROPERTIES = (
     Property(
         "eghw", "entries",
         "a registered row is read in the lanes of its last registration; every vertex that is read "
-        "gives its entry once, with its two offsets; the reader is idle only when no row waits and every entry was taken",
+        "gives its entry once, with its two offsets; the reader is idle only when no row waits and "
+        "every entry was taken",
         "a vertex comes up once; memory gives the vertex its offsets",
         _ENTRY_PROOFS, covers=("a vertex gave its entry", "a row is registered again"),
         covered="2 warps x 2 lanes", reach=11),
