@@ -2,13 +2,9 @@
 
 import collections
 
-from cocotb.triggers import FallingEdge, ReadOnly
-
 from hw.operations import GatherOp
-from hw.gather.interface import event_layout, response_layout
 from sw.golden.gather.fsm import NONE
 from tb.hw.gather.warps import Event, Warps
-from tb.streams import unpack
 
 
 __all__ = ["Core", "Event", "NONE"]
@@ -40,7 +36,6 @@ class Core(Warps):
         self.given = {}                      # warp -> values of its first response of two
         self.order = {GatherOp.DEC_ID: collections.deque(), GatherOp.DEC_LOC: collections.deque()}
         self.last_mask = {}                  # warp -> lanes that got work in its last DEC_ID or DEC
-        self._waiting = 0
         self.numbers = {}                    # warp -> number of its last answer with VIDs
         self._answers = 0
 
@@ -134,32 +129,3 @@ class Core(Warps):
         self.given.clear()
         for queue in self.order.values():
             queue.clear()
-        self._waiting = 0
-
-    async def _watch(self):
-        dut, cycle, asked = self.dut, 0, {}
-        while True:
-            await FallingEdge(dut.clk)
-            await ReadOnly()
-            cycle += 1
-            if dut.rst.value == 1 or dut.reset.value == 1:
-                self._waiting = 0
-                assert dut.rst.value == 1 or dut.request__ready.value == 0
-                continue
-            events = unpack(event_layout(), int(dut.events.value))
-            self.skipped += events.skipped
-            assert events.waiting == int(self._waiting > 0)
-            answered = False
-            if dut.response__valid.value == 1 and dut.response__ready.value == 1:
-                payload = unpack(response_layout(self.config), int(dut.response__payload.value))
-                op = asked[payload.warp]
-                answered = op is GatherOp.DEC_ID or (op is GatherOp.DEC and not payload.set_mask)
-                self.responses.append(Event(cycle, payload.warp, op))
-            assert events.decoded == int(answered)
-            if dut.request__valid.value == 1 and dut.request__ready.value == 1:
-                payload = unpack(self.layout, int(dut.request__payload.value))
-                self.requests.append(Event(cycle, payload.warp, payload.op))
-                if payload.op not in (GatherOp.REG, GatherOp.SKIP):
-                    asked[payload.warp] = payload.op
-                self._waiting += payload.op in (GatherOp.DEC_ID, GatherOp.DEC)
-            self._waiting -= answered

@@ -2,15 +2,12 @@
 
 import itertools
 
-from cocotb.triggers import FallingEdge, ReadOnly
-
-from hw.gather.interface import (access_layout, event_layout, fetched_layout,
-                                 response_layout)
+from hw.gather.interface import access_layout, fetched_layout
 from hw.isa import MemoryMap
 from hw.operations import NONE, GatherOp, GatherSetting
 from tb.clocking import tick
-from tb.hw.gather.warps import Event, Warps
-from tb.streams import StreamSink, StreamSource, unpack
+from tb.hw.gather.warps import Warps
+from tb.streams import StreamSink, StreamSource
 
 
 __all__ = ["Core", "Graph", "NONE"]
@@ -204,8 +201,9 @@ class Core(Warps):
         self.accesses.withdraw()
         self.under_way = 0
 
-    def _serve(self):
+    def _each_cycle(self):
         """Perform the accesses that were taken, and send data that are due."""
+        assert self.dut.fetched__ready.value == 1
         while self.accesses.items:
             item = self.accesses.items.popleft()
             self._taken += 1
@@ -232,30 +230,3 @@ class Core(Warps):
                 self._loads.remove(load)
                 self.under_way -= 1
                 self.data.send([load[1]])
-
-    async def _watch(self):
-        dut, cycle, waiting = self.dut, 0, set()
-        while True:
-            await FallingEdge(dut.clk)
-            await ReadOnly()
-            cycle += 1
-            if dut.rst.value == 1 or dut.reset.value == 1:
-                waiting.clear()
-                assert dut.rst.value == 1 or dut.request__ready.value == 0
-                continue
-            self._serve()
-            events = unpack(event_layout(), int(dut.events.value))
-            assert events.waiting == bool(waiting)
-            answered = dut.response__valid.value == 1 and dut.response__ready.value == 1
-            assert events.decoded == answered
-            self.skipped += events.skipped
-            assert dut.fetched__ready.value == 1
-            if answered:
-                payload = unpack(response_layout(self.config), int(dut.response__payload.value))
-                waiting.discard(payload.warp)
-                self.responses.append(Event(cycle, payload.warp, GatherOp.DEC_ID))
-            if dut.request__valid.value == 1 and dut.request__ready.value == 1:
-                payload = unpack(self.layout, int(dut.request__payload.value))
-                self.requests.append(Event(cycle, payload.warp, payload.op))
-                if payload.op is GatherOp.DEC_ID:
-                    waiting.add(payload.warp)

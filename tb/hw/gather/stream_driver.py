@@ -1,12 +1,8 @@
 """Plays the core of a Weaver without rounds: each warp is as a kernel is."""
 
-from cocotb.triggers import FallingEdge, ReadOnly
-
 from hw.operations import GatherOp
-from hw.gather.interface import event_layout, response_layout
 from sw.golden.gather.stream import NONE, REGISTER
-from tb.hw.gather.warps import Event, Warps
-from tb.streams import unpack
+from tb.hw.gather.warps import Warps
 
 
 __all__ = ["Core", "NONE", "REGISTER"]
@@ -79,30 +75,3 @@ class Core(Warps):
     def _forget(self):
         self.asked.clear()
         self.first.clear()
-
-    async def _watch(self):
-        dut, cycle, asked, waiting = self.dut, 0, {}, set()
-        while True:
-            await FallingEdge(dut.clk)
-            await ReadOnly()
-            cycle += 1
-            if dut.rst.value == 1 or dut.reset.value == 1:
-                waiting.clear()
-                assert dut.rst.value == 1 or dut.request__ready.value == 0
-                continue
-            events = unpack(event_layout(), int(dut.events.value))
-            self.skipped += events.skipped
-            assert events.waiting == bool(waiting)
-            answered = False
-            if dut.response__valid.value == 1 and dut.response__ready.value == 1:
-                payload = unpack(response_layout(self.config), int(dut.response__payload.value))
-                answered = payload.warp in waiting
-                waiting.discard(payload.warp)
-                self.responses.append(Event(cycle, payload.warp, asked[payload.warp]))
-            assert events.decoded == answered
-            if dut.request__valid.value == 1 and dut.request__ready.value == 1:
-                payload = unpack(self.layout, int(dut.request__payload.value))
-                self.requests.append(Event(cycle, payload.warp, payload.op))
-                asked[payload.warp] = payload.op
-                if payload.op in (GatherOp.DEC_ID, GatherOp.DEC):
-                    waiting.add(payload.warp)

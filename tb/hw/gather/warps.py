@@ -4,14 +4,15 @@ import collections
 import random
 
 import cocotb
+from cocotb.triggers import FallingEdge, ReadOnly
 
 from hw.config import HardwareConfig
-from hw.gather.interface import request_layout, response_layout
+from hw.gather.interface import event_layout, request_layout, response_layout
 from hw.operations import GatherOp
 from sw.golden.gather import variants
 from tb import runner
 from tb.clocking import start, tick
-from tb.streams import StreamSink, StreamSource
+from tb.streams import StreamSink, StreamSource, unpack
 
 
 __all__ = ["SHAPES", "Event", "Warps", "random_degree", "random_distance", "random_rates"]
@@ -27,6 +28,8 @@ SHAPES = {
     "small_table": {"warps": 8, "threads": 4, "weaver_entries": 12},
     "one_row": {"warps": 4, "threads": 2, "weaver_entries": 2},
 }
+
+_WITHOUT_ANSWER = (GatherOp.REG, GatherOp.SKIP, GatherOp.SET)
 
 #: A request or response that was transferred, and the number of the cycle of its transfer.
 Event = collections.namedtuple("Event", "cycle warp op")
@@ -53,8 +56,8 @@ class Warps:
     """The warps of a core, as far as a Weaver sees them. A request goes to the model when it is
     queued, and is accepted some time later.
 
-    Subclasses have ``_forget``, which forgets their own state, and ``_watch``, a coroutine that
-    checks the protocol in every cycle.
+    The protocol of answers and events is checked in every cycle. Subclasses have ``_forget``, which
+    forgets their own state, and may have more to do in each cycle.
 
     Parameters
     ----------
@@ -91,6 +94,40 @@ class Warps:
         core = cls(dut, **options)
         cocotb.start_soon(core._watch())
         return core
+
+    async def _watch(self):
+        """Keep the transfers, and check the events: a warp waits from a DEC_ID or DEC to the first
+        part of its answer."""
+        dut, cycle, asked, waiting = self.dut, 0, {}, set()
+        while True:
+            await FallingEdge(dut.clk)
+            await ReadOnly()
+            cycle += 1
+            if dut.rst.value == 1 or dut.reset.value == 1:
+                waiting.clear()
+                assert dut.rst.value == 1 or dut.request__ready.value == 0
+                continue
+            self._each_cycle()
+            events = unpack(event_layout(), int(dut.events.value))
+            self.skipped += events.skipped
+            assert events.waiting == bool(waiting)
+            answered = False
+            if dut.response__valid.value == 1 and dut.response__ready.value == 1:
+                payload = unpack(response_layout(self.config), int(dut.response__payload.value))
+                answered = payload.warp in waiting
+                waiting.discard(payload.warp)
+                self.responses.append(Event(cycle, payload.warp, asked[payload.warp]))
+            assert events.decoded == answered
+            if dut.request__valid.value == 1 and dut.request__ready.value == 1:
+                payload = unpack(self.layout, int(dut.request__payload.value))
+                self.requests.append(Event(cycle, payload.warp, payload.op))
+                if payload.op not in _WITHOUT_ANSWER:
+                    asked[payload.warp] = payload.op
+                if payload.op in (GatherOp.DEC_ID, GatherOp.DEC):
+                    waiting.add(payload.warp)
+
+    def _each_cycle(self):
+        """Called in every cycle without a reset, when the signals have settled."""
 
     def lanes(self, values):
         """The values of all lanes; those left out are 0."""
