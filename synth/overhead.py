@@ -29,6 +29,7 @@ UNIT_NAMES = ({variant: "EGHW" if variant == "eghw" else f"Weaver {variant}"
                for variant in VARIANTS}
               | {name: f"SCU of {elements}" for name, elements in _SCUS.items()})
 
+
 @dataclasses.dataclass(frozen=True)
 class OverheadRow:
     """A unit at a number of lanes.

@@ -156,7 +156,7 @@ _PARAMETERS = (
     _option("dimension", int, "--dimension", metavar="N", help="Columns of gcn's weight matrix, 1 "
             "to 64.", show_default="those of the file's matrix, or 16"),
     _option("features", str, "--features", metavar="FILE.npz", help="Features of the vertices for "
-            "gcn, and maybe its weight matrix. What is not given is drawn at random.",
+            "gcn, and its weight matrix where the file has one. Others are drawn at random.",
             show_default=False),
     _option("columns", int, "--columns", metavar="N", help="Features that are drawn for gcn.",
             show_default="64"),

@@ -135,7 +135,7 @@ def test_overhead(capsys, tmp_path, monkeypatch):
     text = capsys.readouterr().out
     assert "logic synthesis only" in text and "Weaver fsm in core" in text and "SCU of 4" in text
     rows = json.loads(results.read_text())["rows"]
-    weavers = [f"Weaver {unit}" for unit in VARIANTS]
+    weavers = [overhead.UNIT_NAMES[unit] for unit in VARIANTS]
     assert [(row["lanes"], row["unit"]) for row in rows] == [
         (1, unit) for unit in (*weavers, "SCU of 1", "SCU of 4")]
     assert all(row["added"]["ff"] >= 0 and row["without"]["ff"] > 0 for row in rows)

@@ -95,7 +95,7 @@ MUTANTS = (
     # Plan
     Mutant("lookup-runs-on-a-unit-that-reads-graphs",
            "sw/runtime/lookup.py", "LookupPlan.check",
-           "config.gather not in _UNITS", "False",
+           "config.gather_reads", "False",
            (f"{_LOOKUP}test_refused_on_this_hardware",)),
     Mutant("lookup-lists-edges",
            "sw/runtime/lookup.py", "LookupPlan.check",

@@ -322,6 +322,13 @@ MUTANTS = (
            "self.response.valid.eq(od_offered | loc_valid)",
            "self.response.valid.eq((od_offered | loc_valid) & self.response.ready)",
            proof=Refutation("weaver", "streams offer", "2 warps x 2 lanes")),
+    Mutant("eghw-answers-when-it-is-heard",
+           "hw/gather/eghw/unit.py", "EdgeGenerator.elaborate",
+           "connect(m, records.answer, flipped(self.response))",
+           "m.d.comb += [self.response.valid.eq(records.answer.valid & self.response.ready),"
+           " records.answer.ready.eq(self.response.ready),"
+           " self.response.payload.eq(records.answer.payload)]",
+           proof=Refutation("eghw", "streams offer", "2 warps x 2 lanes")),
     Mutant("eghw-fills-a-work-on-offer",
            "hw/gather/eghw/works.py", "Works.elaborate",
            "self.wanted & left.any() & room.any() & ~sealed",
