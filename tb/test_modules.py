@@ -54,6 +54,8 @@ LAYERS = {
                    "sw.algorithms.algorithm", "sw.golden.hashing"),
     # It has a second graph, which it makes from the features of the vertices.
     "sw.algorithms.gcn": ("hw", *BELOW, "sw.graph", "sw.kernels", "sw.algorithms", "sw.golden"),
+    "sw.lang": ("sw.graph", *BELOW),
+    "sw.vm": ("sim", *BELOW, "sw.graph", "sw.lang"),
     "sw.compaction": ("hw", *BELOW, "sw.kernels", "sw.formats.compressed", "sw.runtime.scu"),
     "sw.golden": ("hw", "sim", *BELOW, "sw.kernels.disassembler"),
     "sw.link": ("hw", "sim", *BELOW),

@@ -1,0 +1,479 @@
+"""GraphIR: a program as data (UGF, table 4.1).
+
+The arguments of an instruction come from the text. Its metadata, a dictionary under the names of
+the thesis, come from passes (:mod:`sw.lang.passes`). A GraphVM may add metadata of its own.
+
+========================  ======================================================================
+expressions               :class:`Literal`, :class:`Uniform`, :class:`Local`,
+                          :class:`VectorLoad`, :class:`Degree`, :class:`Unary`, :class:`Binary`,
+                          :class:`Select`
+statements of functions   :class:`Let`, :class:`VectorStore`, :class:`Reduce`, :class:`Branch`,
+                          :class:`Give`
+instructions of the host  :class:`Assign`, :class:`ElementStore`, :class:`NewVertexSet`,
+                          :class:`NewQueue`, :class:`Dequeue`, :class:`EdgeSetIterator`,
+                          :class:`VertexSetIterator`, :class:`VertexFilter`,
+                          :class:`WhileLoop`, :class:`ForLoop`, :class:`HostBranch`
+expressions of the host   :class:`Literal`, :class:`HostName`, :class:`SetSize`,
+                          :class:`GraphSize`, :class:`VertexSum`, :class:`Unary`,
+                          :class:`Binary`, :class:`Select`
+========================  ======================================================================
+
+Operators are named as Python writes them. ``min`` and ``max`` are operators too, and ``recip`` is
+the reciprocal of a number as a fraction. Nodes cannot be changed; a pass makes new ones by
+``dataclasses.replace``. Two nodes are equal if they mean the same, wherever they stand.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, ClassVar, TypeAlias
+
+from sw.lang.types import Position, Type
+
+
+__all__ = ["ALL", "Argument", "Assign", "Binary", "Branch", "Degree", "Dequeue", "EdgeSetIterator",
+           "ElementStore", "ForLoop", "Function", "Give", "GraphProgram", "GraphSize",
+           "HostBranch", "HostName", "Let", "Literal", "Local", "NewQueue", "NewVertexSet", "Node",
+           "Reduce", "Select", "SetSize", "Unary", "Uniform", "Vector", "VectorLoad", "VectorStore",
+           "Value", "VertexFilter", "VertexSetIterator", "VertexSum", "WhileLoop", "instructions",
+           "walk"]
+
+
+#: A node that has a ``type``.
+Value: TypeAlias = Any
+
+#: The name of the set of all vertices.
+ALL = "vertices"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Node:
+    """Base of all nodes.
+
+    Parameters
+    ----------
+    position : Position
+        The place in the text.
+    """
+    position: Position = dataclasses.field(compare=False, repr=False)
+
+    def parts(self) -> Iterator["Node"]:
+        """The nodes right below this one, in the order of the fields."""
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, Node):
+                    yield part
+
+
+def walk(*nodes: Node) -> Iterator[Node]:
+    """The nodes and all nodes below them, each before the nodes below it."""
+    for node in nodes:
+        yield node
+        yield from walk(*node.parts())
+
+
+# Expressions
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Literal(Node):
+    """A number of the text. Of type FIXED or FRACTION it is the number, not the word for it."""
+    value: int | Fraction
+    type: Type
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Uniform(Node):
+    """A value that the host computes before an operator begins, the same for all calls.
+
+    ``value`` is an expression of the host. A DECIMAL or WHOLE becomes a word of ``type``.
+    """
+    value: Value
+    type: Type
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Local(Node):
+    """A parameter or a local variable of a function."""
+    name: str
+    type: Type
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VectorLoad(Node):
+    """An element of a vector, as it was when the operator began; see docs/language.md for the
+    exceptions."""
+    vector: str
+    index: Value
+    type: Type
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Degree(Node):
+    """The number of arcs that leave a vertex, or enter it."""
+    vertex: Value
+    leaving: bool
+    type: ClassVar[Type] = Type.UINT
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Unary(Node):
+    """``not``, ``~``, ``recip``, or ``uint`` or ``vertex``: the same word with another type."""
+    operation: str
+    operand: Value
+    type: Type
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Binary(Node):
+    """An operation of two values."""
+    operation: str
+    left: Value
+    right: Value
+    type: Type
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Select(Node):
+    """``then if condition else otherwise``. Only the one that is chosen is evaluated."""
+    condition: Value
+    then: Value
+    otherwise: Value
+    type: Type
+
+
+# Statements of functions
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Let(Node):
+    """A local variable gets a value."""
+    name: str
+    value: Value
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VectorStore(Node):
+    """The element of the function's own vertex gets a value."""
+    vector: str
+    index: Value
+    value: Value
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Reduce(Node):
+    """An element is combined with a value: ``min``, ``max``, ``+`` or ``or``.
+
+    Metadata: ``is_atomic``, whether several calls may reduce one element at a time.
+    """
+    operation: str
+    vector: str
+    index: Value
+    value: Value
+    metadata: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Branch(Node):
+    """``if``: one of two lists of statements."""
+    condition: Value
+    then: tuple[Node, ...]
+    otherwise: tuple[Node, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Give(Node):
+    """The result of a function: of a filter a BOOL, of a summed function a number."""
+    value: Value
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Function(Node):
+    """A function of an edge (``src``, ``dst``, and maybe ``weight``) or of a vertex.
+
+    Parameters
+    ----------
+    name : str
+    parameters : tuple of str
+        Two or three for an edge, one for a vertex.
+    body : tuple of Node
+    """
+    name: str
+    parameters: tuple[str, ...]
+    body: tuple[Node, ...]
+
+    @property
+    def of_edge(self) -> bool:
+        """Whether it is called for edges."""
+        return len(self.parameters) > 1
+
+    @property
+    def weighted(self) -> bool:
+        """Whether it takes the weight of an edge."""
+        return len(self.parameters) == 3
+
+    @property
+    def gives(self) -> Type | None:
+        """The type of its result; None if it has none."""
+        last = self.body[-1] if self.body else None
+        return last.value.type if isinstance(last, Give) else None
+
+    def reads(self) -> set[str]:
+        """The vectors that it reads."""
+        return {node.vector for node in walk(*self.body) if isinstance(node, VectorLoad)}
+
+    def writes(self) -> set[str]:
+        """The vectors that it changes."""
+        return {node.vector for node in walk(*self.body)
+                if isinstance(node, VectorStore | Reduce)}
+
+
+# Expressions of the host
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class HostName(Node):
+    """A parameter of the program, or a variable of the host."""
+    name: str
+    type: Type
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SetSize(Node):
+    """The number of vertices in a set or queue."""
+    name: str
+    type: ClassVar[Type] = Type.WHOLE
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GraphSize(Node):
+    """``num_vertices`` or ``num_edges``."""
+    count: str
+    type: ClassVar[Type] = Type.WHOLE
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VertexSum(Node):
+    """The sum of a function over the vertices of a set: WHOLE, or DECIMAL if the function's
+    results are fixed."""
+    input_vset: str
+    function: str
+    type: Type
+
+
+# Instructions of the host
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Assign(Node):
+    """A variable of the host gets a value. A set that is assigned to another name is moved."""
+    name: str
+    value: Value
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ElementStore(Node):
+    """The host stores an element of a vector."""
+    vector: str
+    index: Value
+    value: Value
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NewVertexSet(Node):
+    """A set of some vertices."""
+    name: str
+    vertices: tuple[Node, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NewQueue(Node):
+    """A queue of vertices, by the word that a vertex has in ``vector``.
+
+    Without ``delta`` all queued vertices are ready.
+    """
+    name: str
+    vector: str
+    delta: Value
+    vertices: tuple[Node, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Dequeue(Node):
+    """A new set of the vertices that are ready, which leave the queue.
+
+    Ready are the queued vertices whose word is below the threshold. If there are none, the
+    threshold grows by ``delta`` until there are.
+    """
+    output_vset: str
+    queue: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EdgeSetIterator(Node):
+    """Calls a function for edges.
+
+    Parameters
+    ----------
+    input_vset : str
+        Sources of the edges; :data:`ALL` for all.
+    apply_f : str
+        The function.
+    to_filter : str, optional
+        A filter of the edges' destinations, by the words at the start.
+    output_vset : str, optional
+        A new set, or a queue: the vertices whose element of ``tracking`` the operator changed.
+    tracking : str, optional
+        A vector.
+    transposed : bool
+        Whether an arc's ends change places.
+    label : str, optional
+    metadata : dict
+        ``is_all_edges``, ``requires_output``, ``apply_deduplication``, ``output_representation``,
+        ``can_reuse_frontier``, ``is_edge_parallel``, ``direction``, ``pull_input_frontier``;
+        ``start_copies``, the vectors whose reads see a copy that is made before the operator
+        begins; ``any_order``, whether reads may see changes of the same operator.
+    """
+    input_vset: str
+    apply_f: str
+    to_filter: str | None
+    output_vset: str | None
+    tracking: str | None
+    transposed: bool
+    label: str | None
+    metadata: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VertexSetIterator(Node):
+    """Calls a function for the vertices of a set.
+
+    Metadata: ``is_all_vertices``, ``is_parallel``, ``start_copies`` as above.
+    """
+    input_vset: str
+    apply_f: str
+    label: str | None
+    metadata: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VertexFilter(Node):
+    """A new set of the vertices of a set for which a filter is true."""
+    output_vset: str
+    input_vset: str
+    filter: str
+    metadata: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WhileLoop(Node):
+    """A loop while a condition holds.
+
+    Metadata: ``needs_fusion``; ``is_fixpoint``, whether its result depends on no order.
+    """
+    condition: Value
+    body: tuple[Node, ...]
+    label: str | None
+    metadata: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ForLoop(Node):
+    """A loop of a number of rounds, which are numbered from 0."""
+    name: str
+    count: Value
+    body: tuple[Node, ...]
+    label: str | None
+    metadata: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class HostBranch(Node):
+    """``if`` of the host."""
+    condition: Value
+    then: tuple[Node, ...]
+    otherwise: tuple[Node, ...]
+
+
+# Programs
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Vector(Node):
+    """A word for each vertex.
+
+    Parameters
+    ----------
+    name : str
+    type : Type
+    variable : str
+        The name of the vertex in ``initial``.
+    initial : Node
+        The element of a vertex at the start.
+    """
+    name: str
+    type: Type
+    variable: str
+    initial: Value
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Argument(Node):
+    """A parameter of a program.
+
+    Parameters
+    ----------
+    name : str
+    type : Type
+        UINT, VERTEX, WHOLE, DECIMAL or BOOL.
+    default : number or None
+        None if it must be given.
+    """
+    name: str
+    type: Type
+    default: int | Fraction | None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GraphProgram(Node):
+    """A program.
+
+    Parameters
+    ----------
+    name : str
+    summary : str
+        The first line of its docstring.
+    weighted : bool
+        Whether a function takes the weights of edges.
+    arguments : tuple of Argument
+    vectors : tuple of Vector
+    functions : tuple of Function
+    body : tuple of Node
+        Instructions of the host.
+    outputs : tuple of str
+        The vectors that it returns.
+    """
+    name: str
+    summary: str
+    weighted: bool
+    arguments: tuple[Argument, ...]
+    vectors: tuple[Vector, ...]
+    functions: tuple[Function, ...]
+    body: tuple[Node, ...]
+    outputs: tuple[str, ...]
+
+    def function(self, name: str) -> Function:
+        """The function of that name."""
+        return next(function for function in self.functions if function.name == name)
+
+    def vector(self, name: str) -> Vector:
+        """The vector of that name."""
+        return next(vector for vector in self.vectors if vector.name == name)
+
+
+def instructions(body: tuple[Node, ...]) -> Iterator[Node]:
+    """The instructions of the host, those of a loop after the loop."""
+    for node in body:
+        yield node
+        match node:
+            case WhileLoop() | ForLoop():
+                yield from instructions(node.body)
+            case HostBranch():
+                yield from instructions(node.then)
+                yield from instructions(node.otherwise)

@@ -1,0 +1,57 @@
+"""The words of the algorithm language, so that editors and linters know them.
+
+A program is read, never executed: these names stand for nothing but themselves. Only ``program``
+does something: it makes a :class:`ProgramText` of the function below it.
+"""
+
+import functools
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from sw.lang.graph_ir import GraphProgram
+from sw.lang.reader import read_source
+
+
+__all__ = ["Label", "PriorityQueue", "ProgramText", "decimal", "edgeset", "fixed", "fraction",
+           "infinity", "none", "program", "uint", "vector", "vertex", "vertexset", "vertices"]
+
+
+# Types of parameters, and the mark of a label.
+Label: TypeAlias = Any
+decimal: TypeAlias = Any
+edgeset: TypeAlias = Any
+if TYPE_CHECKING:
+    # `int` takes numbers of the text, and its calls convert in functions.
+    uint = vertex = int
+else:
+    uint = vertex = None
+
+PriorityQueue: Any = None
+fixed: Any = None
+fraction: Any = None
+infinity: Any = None
+none: Any = None
+vector: Any = None
+vertexset: Any = None
+vertices: Any = None
+
+
+class ProgramText:
+    """A function under ``@program``.
+
+    Parameters
+    ----------
+    function : function
+        The function, whose text is read when the program is first used.
+    """
+
+    def __init__(self, function):
+        self.__doc__ = function.__doc__
+        self._function = function
+
+    @functools.cached_property
+    def program(self) -> GraphProgram:
+        """The program. Raises LanguageError if the text is not of the language."""
+        return read_source(self._function)
+
+
+program = ProgramText

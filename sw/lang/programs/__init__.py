@@ -1,0 +1,28 @@
+"""Programs of the algorithm language: a new program is one new file.
+
+A file has one program, which is called as the file.
+"""
+
+import pathlib
+
+from sw.errors import UserError
+from sw.lang.graph_ir import GraphProgram
+from sw.lang.reader import read_file
+
+
+__all__ = ["find", "names"]
+
+
+_FOLDER = pathlib.Path(__file__).parent
+
+
+def names() -> list[str]:
+    """The names of all programs."""
+    return sorted(path.stem for path in _FOLDER.glob("*.py") if path.stem != "__init__")
+
+
+def find(name: str) -> GraphProgram:
+    """The program of that name. Raises UserError naming those there are."""
+    if name not in names():
+        raise UserError(f"there is no program {name!r}; there are {', '.join(names())}")
+    return read_file(_FOLDER / f"{name}.py", name)

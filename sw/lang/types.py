@@ -1,0 +1,86 @@
+"""The types of the algorithm language, and the places of a program's text."""
+
+import dataclasses
+import enum
+
+from sw.errors import UserError
+
+
+__all__ = ["LanguageError", "Position", "Type", "WORD"]
+
+
+#: Values of a word: 0 up to this, not included.
+WORD = 1 << 32
+
+
+class Type(enum.Enum):
+    """The type of a value. All but the last four fit in a word of 32 bits.
+
+    Attributes
+    ----------
+    UINT
+        An unsigned number. Sums and products stop at the largest number (``infinity``),
+        differences at 0.
+    BOOL
+        0 or 1.
+    VERTEX
+        The number of a vertex, or ``none``.
+    FRACTION
+        A number from 0 to just below 1, with 32 fraction bits.
+    FIXED
+        A number of fixed point. A program has one number of fraction bits for all of them. A
+        value that does not fit is an error of the run.
+    DECIMAL
+        An exact rational number of the host program.
+    WHOLE
+        An integer of the host program, of any size.
+    VERTEXSET, QUEUE
+        A set of vertices, and a queue of vertices by priority.
+    """
+    UINT = "uint"
+    BOOL = "bool"
+    VERTEX = "vertex"
+    FRACTION = "fraction"
+    FIXED = "fixed"
+    DECIMAL = "decimal"
+    WHOLE = "int"
+    VERTEXSET = "vertexset"
+    QUEUE = "PriorityQueue"
+
+    @property
+    def is_word(self) -> bool:
+        """Whether a vector can have elements of this type."""
+        return self in (Type.UINT, Type.BOOL, Type.VERTEX, Type.FRACTION, Type.FIXED)
+
+
+@dataclasses.dataclass(frozen=True)
+class Position:
+    """A place in a text.
+
+    Parameters
+    ----------
+    file : str
+    line, column : int
+        Both count from 1.
+    """
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class LanguageError(UserError):
+    """A program that is not of the language.
+
+    Parameters
+    ----------
+    position : Position
+    message : str
+        The fault, and the remedy.
+    """
+
+    def __init__(self, position: Position, message: str) -> None:
+        super().__init__(f"{position}: {message}")
+        self.position = position

@@ -1,0 +1,369 @@
+"""The host of a program: performs the program's instructions on a GraphVM.
+
+The host has whole numbers of any size and exact decimals. Everything along edges and at vertices is
+done by the machine (:class:`Machine`).
+"""
+
+import abc
+import dataclasses
+import operator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sw.errors import UserError
+from sw.lang import graph_ir as ir
+from sw.lang.types import WORD, Type
+from sw.vm.evaluate import DoesNotFitFixed, Evaluator, fixed_word
+
+
+__all__ = ["MOST_FRACTION_BITS", "Machine", "ProgramResult", "arguments", "perform"]
+
+
+#: Most fraction bits of fixed point: two bits of a word stay before the point.
+MOST_FRACTION_BITS = 30
+
+
+class Machine(abc.ABC):
+    """A GraphVM while it runs a program on a graph. Sets are values of the machine's own.
+
+    Vertices are numbers from 0, words are numbers below 2**32, ``uniforms`` are the words of all
+    :class:`~sw.lang.graph_ir.Uniform` nodes below a node.
+    """
+
+    @abc.abstractmethod
+    def start(self, bits, arrays):
+        """Begin a run with these fraction bits and uint32 arrays, by the names of the vectors."""
+
+    @abc.abstractmethod
+    def make_set(self, vertices) -> Any:
+        """A set of some vertices; of all vertices if ``vertices`` is None."""
+
+    @abc.abstractmethod
+    def size(self, vset) -> int:
+        """The number of vertices in a set."""
+
+    @abc.abstractmethod
+    def edges(self, node, vset, uniforms) -> Any:
+        """Perform an EdgeSetIterator. Returns the set of the vertices that changed if it has a
+        result, else None."""
+
+    @abc.abstractmethod
+    def vertices(self, node, vset, uniforms):
+        """Perform a VertexSetIterator."""
+
+    @abc.abstractmethod
+    def where(self, name, vset, uniforms) -> Any:
+        """The set of the vertices for which the filter of that name is true."""
+
+    @abc.abstractmethod
+    def total(self, name, vset, uniforms) -> int:
+        """The sum of the words that the function of that name gives."""
+
+    @abc.abstractmethod
+    def join(self, vset, other) -> Any:
+        """The vertices of either set."""
+
+    @abc.abstractmethod
+    def split(self, vset, vector, threshold) -> tuple[Any, Any]:
+        """The vertices whose word is below a threshold, and the others."""
+
+    @abc.abstractmethod
+    def least(self, vset, vector) -> int:
+        """The smallest word of the vertices of a set that has vertices."""
+
+    @abc.abstractmethod
+    def store(self, vector, vertex, word):
+        """Store an element."""
+
+    @abc.abstractmethod
+    def read(self, vector) -> np.ndarray:
+        """The words of a vector, as uint32."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ProgramResult:
+    """The result of a run.
+
+    Parameters
+    ----------
+    outputs : dict of str to uint32 array
+        By the names of the vectors.
+    fraction_bits : int or None
+        Fraction bits of fixed point; None if the program has none.
+    operators : int
+        Operators that were performed.
+    """
+    outputs: dict[str, np.ndarray]
+    fraction_bits: int | None
+    operators: int
+
+    def decimal(self, name) -> np.ndarray:
+        """A vector of fixed point as float64."""
+        return self.outputs[name] / float(1 << (self.fraction_bits or 0))
+
+
+def arguments(program, given, num_vertices) -> dict[str, Any]:
+    """The values of a program's parameters.
+
+    Parameters
+    ----------
+    program : GraphProgram
+    given : dict of str to number
+    num_vertices : int
+
+    Raises
+    ------
+    UserError
+        If a parameter is missing, unknown, of another type or out of range.
+    """
+    known = {argument.name: argument for argument in program.arguments}
+    for name in given.keys() - known.keys():
+        raise UserError(f"program {program.name!r} has no parameter {name!r}; it has "
+                        f"{', '.join(known) or 'none'}")
+    found = {}
+    for name, argument in known.items():
+        value = given.get(name, argument.default)
+        if value is None:
+            raise UserError(f"program {program.name!r} needs its parameter {name!r}")
+        found[name] = _argument(program, argument, value, num_vertices)
+    return found
+
+
+def _argument(program, argument, value, num_vertices):
+    what = f"program {program.name!r}: {argument.name} is {value!r}"
+    if argument.type is Type.DECIMAL:
+        try:
+            return Fraction(value if isinstance(value, Fraction) else str(value))
+        except (ValueError, ZeroDivisionError):
+            raise UserError(f"{what}, must be a number") from None
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise UserError(f"{what}, must be a whole number") from None
+    least, most = {Type.VERTEX: (0, num_vertices - 1), Type.UINT: (0, WORD - 1),
+                   Type.BOOL: (0, 1)}.get(argument.type, (value, value))
+    if not least <= value <= most:
+        where = " (a vertex)" * (argument.type is Type.VERTEX)
+        raise UserError(f"{what}, must be from {least} to {most}{where}")
+    return value
+
+
+def perform(program, graph, machine, given, bits=None) -> ProgramResult:
+    """Run a program on a machine.
+
+    If the program has values of fixed point, the run has the most fraction bits, but at most
+    :data:`MOST_FRACTION_BITS`, with which all values fit.
+
+    Parameters
+    ----------
+    program : GraphProgram
+    graph : Graph
+    machine : Machine
+        A machine for the program and the graph.
+    given : dict of str to number
+        Parameters of the program.
+    bits : int, optional
+        The fraction bits, if they are known.
+
+    Raises
+    ------
+    UserError
+        If a parameter is wrong, a value does not fit, or the graph has no weights and the program
+        takes them.
+    """
+    if program.weighted and graph.weights is None:
+        raise UserError(f"program {program.name!r} takes the weights of edges, and "
+                        f"{graph.name} has none")
+    values = arguments(program, given, graph.num_vertices)
+    fixed = any(getattr(node, "type", None) is Type.FIXED for node in ir.walk(program))
+    tries = [bits] if bits is not None else range(MOST_FRACTION_BITS if fixed else 0, -1, -1)
+    for number in tries:
+        try:
+            run = _Run(program, graph, machine, values, number)
+            return ProgramResult({name: machine.read(name) for name in program.outputs},
+                                 number if fixed else None, run.operators)
+        except DoesNotFitFixed:
+            if number == tries[-1]:
+                raise
+    raise AssertionError("no number of fraction bits was tried")
+
+
+class _Run:
+    """One run with given fraction bits."""
+
+    def __init__(self, program, graph, machine, values, bits):
+        self._program, self._graph, self._machine, self._bits = program, graph, machine, bits
+        self._values = dict(values)
+        self._queues: dict[str, tuple[str, int | None]] = {}
+        self._threshold: dict[str, int] = {}
+        self._uniforms = {function.name: [
+            node for node in ir.walk(*function.body) if isinstance(node, ir.Uniform)]
+            for function in program.functions}
+        self.operators = 0
+        machine.start(bits, {vector.name: self._initial(vector) for vector in program.vectors})
+        self._values[ir.ALL] = machine.make_set(None)
+        self._block(program.body)
+
+    def _initial(self, vector):
+        uniforms = {node: self._word(node) for node in ir.walk(vector.initial)
+                    if isinstance(node, ir.Uniform)}
+        own = np.arange(self._graph.num_vertices, dtype=np.uint64)
+        evaluator = Evaluator(self._graph, self._bits, uniforms, None)
+        return evaluator.value(vector.initial, {vector.variable: own} if vector.variable else {},
+                               len(own)).astype(np.uint32)
+
+    # Numbers
+
+    def _word(self, node):
+        """The word of a Uniform."""
+        return self._as_word(node, self._host(node.value), node.type)
+
+    def _as_word(self, node, value, kind):
+        """A number of the host as a word. Raises UserError if it does not fit."""
+        if kind is Type.FIXED:
+            word = fixed_word(value, self._bits)
+            if value >= 0 and word >= WORD:
+                raise DoesNotFitFixed(f"{node.position}: {float(value):g} does not fit in a word "
+                                      f"with {self._bits} fraction bits")
+        elif kind is Type.FRACTION:
+            word = round(value * WORD)
+            if value < 1:
+                word = min(word, WORD - 1)
+        else:
+            word = int(value)
+        most = WORD - 1 if kind is not Type.VERTEX or word == WORD - 1 else \
+            self._graph.num_vertices - 1
+        if not 0 <= word <= most:
+            right = {Type.FRACTION: "at least 0 and below 1", Type.FIXED: "at least 0",
+                     Type.VERTEX: f"a vertex, from 0 to {self._graph.num_vertices - 1}"}
+            raise UserError(f"{node.position}: this is {float(value):g}, must be "
+                            f"{right.get(kind, f'from 0 to {WORD - 1}')}")
+        return word
+
+    def _host(self, node) -> Any:
+        """The value of an expression of the host."""
+        match node:
+            case ir.Literal():
+                return node.value
+            case ir.HostName():
+                return self._values[node.name]
+            case ir.SetSize():
+                return self._machine.size(self._values[node.name])
+            case ir.GraphSize():
+                return getattr(self._graph, node.count)
+            case ir.VertexSum():
+                total = self._machine.total(node.function, self._values[node.input_vset],
+                                            self._words(node.function))
+                fixed = node.type is Type.DECIMAL
+                return Fraction(total, 1 << self._bits) if fixed else total
+            case ir.Unary():
+                return not self._host(node.operand)
+            case ir.Select():
+                return self._host(node.then if self._host(node.condition) else node.otherwise)
+            case ir.Binary(operation="and"):
+                return self._host(node.left) and self._host(node.right)
+            case ir.Binary(operation="or"):
+                return self._host(node.left) or self._host(node.right)
+        return self._operation(node, self._host(node.left), self._host(node.right))
+
+    @staticmethod
+    def _operation(node, left, right):
+        name = node.operation
+        if name in ("/", "//", "%") and right == 0:
+            raise UserError(f"{node.position}: division by 0")
+        if name in ("<<", ">>") and not 0 <= right < 64:
+            raise UserError(f"{node.position}: a shift by {right}, must be from 0 to 63")
+        return {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": Fraction,
+                "//": operator.floordiv, "%": operator.mod, "&": operator.and_,
+                "|": operator.or_, "^": operator.xor, "<<": operator.lshift,
+                ">>": operator.rshift, "min": min, "max": max, "==": operator.eq,
+                "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+                ">=": operator.ge}[name](left, right)
+
+    def _words(self, *names):
+        """The words of all uniforms of these functions."""
+        return {node: self._word(node) for name in names if name is not None
+                for node in self._uniforms[name]}
+
+    # Instructions
+
+    def _block(self, body):
+        for node in body:
+            self._instruction(node)
+
+    def _instruction(self, node):
+        machine, values = self._machine, self._values
+        match node:
+            case ir.Assign():
+                values[node.name] = self._host(node.value)
+            case ir.ElementStore():
+                kind = self._program.vector(node.vector).type
+                vertex = self._as_word(node, self._host(node.index), Type.VERTEX)
+                if vertex >= self._graph.num_vertices:
+                    raise UserError(f"{node.position}: {node.vector}[none]: none is no vertex")
+                machine.store(node.vector, vertex,
+                              self._as_word(node, self._host(node.value), kind))
+            case ir.NewVertexSet():
+                values[node.name] = machine.make_set(self._vertices(node))
+            case ir.NewQueue():
+                self._new_queue(node)
+            case ir.Dequeue():
+                values[node.output_vset] = self._dequeue(node)
+            case ir.EdgeSetIterator():
+                self._edges(node)
+            case ir.VertexSetIterator():
+                self.operators += 1
+                machine.vertices(node, values[node.input_vset], self._words(node.apply_f))
+            case ir.VertexFilter():
+                self.operators += 1
+                values[node.output_vset] = machine.where(
+                    node.filter, values[node.input_vset], self._words(node.filter))
+            case ir.WhileLoop():
+                while self._host(node.condition):
+                    self._block(node.body)
+            case ir.ForLoop():
+                for number in range(self._host(node.count)):
+                    values[node.name] = number
+                    self._block(node.body)
+            case ir.HostBranch():
+                self._block(node.then if self._host(node.condition) else node.otherwise)
+
+    def _vertices(self, node):
+        """The vertices that a new set begins with."""
+        return [self._as_word(vertex, self._host(vertex), Type.VERTEX)
+                for vertex in node.vertices]
+
+    def _edges(self, node):
+        self.operators += 1
+        changed = self._machine.edges(node, self._values[node.input_vset],
+                                      self._words(node.apply_f, node.to_filter))
+        name = node.output_vset
+        if name in self._queues:
+            changed = self._machine.join(self._values[name], changed)
+        if name is not None:
+            self._values[name] = changed
+
+    def _new_queue(self, node):
+        delta = None if node.delta is None else self._host(node.delta)
+        if delta is not None and not 1 <= delta < WORD:
+            raise UserError(f"{node.position}: delta is {delta}, must be from 1 to {WORD - 1}")
+        self._queues[node.name] = (node.vector, delta)
+        self._threshold[node.name] = WORD - 1 if delta is None else delta
+        self._values[node.name] = self._machine.make_set(self._vertices(node))
+
+    def _dequeue(self, node):
+        machine, queue = self._machine, self._values[node.queue]
+        vector, delta = self._queues[node.queue]
+        if delta is None or not machine.size(queue):
+            self._values[node.queue] = machine.make_set([])
+            return queue
+        ready, rest = machine.split(queue, vector, self._threshold[node.queue])
+        if not machine.size(ready):
+            steps = (machine.least(rest, vector) - self._threshold[node.queue]) // delta + 1
+            # No word is larger than the largest threshold, whose vertices are all ready.
+            self._threshold[node.queue] = min(self._threshold[node.queue] + steps * delta, WORD)
+            ready, rest = machine.split(rest, vector, self._threshold[node.queue])
+        self._values[node.queue] = rest
+        return ready

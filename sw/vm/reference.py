@@ -1,0 +1,121 @@
+"""The GraphVM ``reference``: a plain interpreter on NumPy, by which the other machines are judged.
+
+Every operator reads the words that the vectors had when the operator began.
+"""
+
+import numpy as np
+
+from sw.errors import UserError
+from sw.lang.types import WORD, Type
+from sw.vm.evaluate import DoesNotFitFixed, Evaluator
+from sw.vm.host import Machine, perform
+
+
+__all__ = ["ReferenceMachine", "run"]
+
+
+def run(program, graph, bits=None, **given):
+    """Run a program. Returns a :class:`~sw.vm.host.ProgramResult`; raises as
+    :func:`~sw.vm.host.perform` does."""
+    return perform(program, graph, ReferenceMachine(program, graph), given, bits)
+
+
+class ReferenceMachine(Machine):
+    """Sets are sorted arrays of vertices.
+
+    Parameters
+    ----------
+    program : GraphProgram
+    graph : Graph
+    """
+
+    def __init__(self, program, graph):
+        self._program, self._graph = program, graph
+
+    def start(self, bits, arrays):
+        self._bits = bits
+        self._arrays = {name: words.astype(np.uint64) for name, words in arrays.items()}
+
+    def make_set(self, vertices):
+        if vertices is None:
+            return np.arange(self._graph.num_vertices)
+        return np.unique(np.asarray(vertices, dtype=np.int64))
+
+    def size(self, vset):
+        return len(vset)
+
+    def join(self, vset, other):
+        return np.union1d(vset, other)
+
+    def split(self, vset, vector, threshold):
+        below = self._arrays[vector][vset] < threshold
+        return vset[below], vset[~below]
+
+    def least(self, vset, vector):
+        return int(self._arrays[vector][vset].min())
+
+    def store(self, vector, vertex, word):
+        self._arrays[vector][vertex] = word
+
+    def read(self, vector):
+        return self._arrays[vector].astype(np.uint32)
+
+    def _call(self, name, calls, uniforms):
+        """Perform a function by the words of now. Returns its result, and the words before."""
+        function = self._program.function(name)
+        before = {vector: self._arrays[vector].copy() for vector in function.writes()}
+
+        def load(vector, vertices, own):
+            words = self._arrays if own else before | {
+                other: self._arrays[other] for other in self._arrays.keys() - before.keys()}
+            return words[vector][vertices.astype(np.int64)]
+
+        def store(vector, vertices, words):
+            self._arrays[vector][vertices.astype(np.int64)] = words
+
+        def reduce(node, vertices, words):
+            combine = {"min": np.minimum, "max": np.maximum, "+": np.add, "or": np.bitwise_or}
+            array = self._arrays[node.vector]
+            combine[node.operation].at(array, vertices.astype(np.int64), words)
+            over = np.flatnonzero(array >= WORD)
+            if over.size:
+                fixed = self._program.vector(node.vector).type is Type.FIXED
+                raise (DoesNotFitFixed if fixed else UserError)(
+                    f"{node.position}: {node.vector}[{over[0]}] is {int(array[over[0]])}, which "
+                    f"does not fit in 32 bits")
+
+        if not len(calls[0]):
+            return np.zeros(0, np.uint64), before
+        result = Evaluator(self._graph, self._bits, uniforms, load).run(
+            function, calls, store, reduce)
+        return result, before
+
+    def edges(self, node, vset, uniforms):
+        graph, source, target = self._graph, self._graph.src, self._graph.dst
+        if node.transposed:
+            source, target = target, source
+        among = np.zeros(graph.num_vertices, bool)
+        among[vset] = True
+        active = among[source]
+        if node.to_filter is not None:
+            wanted, _ = self._call(node.to_filter, [np.arange(graph.num_vertices,
+                                                              dtype=np.uint64)], uniforms)
+            active &= wanted.astype(bool)[target]
+        calls = [source[active].astype(np.uint64), target[active].astype(np.uint64)]
+        if self._program.function(node.apply_f).weighted:
+            calls.append(graph.weights[active].astype(np.uint64))
+        _, before = self._call(node.apply_f, calls, uniforms)
+        if node.tracking is None:
+            return None
+        return np.flatnonzero(before[node.tracking] != self._arrays[node.tracking])
+
+    def vertices(self, node, vset, uniforms):
+        self._call(node.apply_f, [vset.astype(np.uint64)], uniforms)
+
+    def where(self, name, vset, uniforms):
+        wanted, _ = self._call(name, [vset.astype(np.uint64)], uniforms)
+        return vset[wanted.astype(bool)]
+
+    def total(self, name, vset, uniforms):
+        words, _ = self._call(name, [vset.astype(np.uint64)], uniforms)
+        return sum(words.tolist())
