@@ -75,7 +75,7 @@ def _literal(node, wanted):
     value = node.value
     if wanted is Type.UINT and value == int(value) and 0 <= value < WORD:
         value = int(value)
-    elif (wanted is Type.FIXED and 0 <= value < WORD) or (wanted is Type.FRACTION and 0 <= value < 1):
+    elif 0 <= value < {Type.FIXED: WORD, Type.FRACTION: 1}.get(wanted, 0):
         value = Fraction(value)
     elif wanted is Type.DECIMAL or (wanted is Type.VERTEX and node.type is Type.WHOLE):
         pass

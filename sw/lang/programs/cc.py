@@ -10,9 +10,9 @@ def cc(edges: edgeset):
 
     def hook(src, dst):
         low = min(label[src], label[dst])
-        high = max(label[src], label[dst])
-        if low != high:
-            label[high].min(low)
+        label[src].min(low)
+        label[dst].min(low)
+        label[max(label[src], label[dst])].min(low)
 
     def shortcut(v):
         label[v] = label[label[v]]

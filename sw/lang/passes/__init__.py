@@ -1,0 +1,26 @@
+"""Passes: each takes a program, and gives one with more metadata.
+
+They run in the order of :data:`PASSES`. A pass relies on those before it.
+"""
+
+from sw.lang.graph_ir import GraphProgram
+from sw.lang.passes.fixpoint import fixpoint
+from sw.lang.passes.kinds import kinds
+from sw.lang.passes.liveness import liveness
+from sw.lang.passes.races import races
+
+
+__all__ = ["PASSES", "analysed"]
+
+
+#: {name: pass}.
+PASSES = {"kinds": kinds, "liveness": liveness, "fixpoint": fixpoint, "races": races}
+
+
+def analysed(program: GraphProgram, after: str | None = None) -> GraphProgram:
+    """The program after all passes, or up to the one of that name."""
+    for name, step in PASSES.items():
+        program = step(program)
+        if name == after:
+            break
+    return program

@@ -1,0 +1,76 @@
+"""Which operators may build their result in the memory of their input (UGF, 5.1.1)."""
+
+from sw.lang import graph_ir as ir
+from sw.lang.passes.rewrite import changed, marked
+
+
+__all__ = ["liveness"]
+
+
+def liveness(program):
+    """Mark operators with ``can_reuse_frontier``: the set that they read is not read again before
+    its name gets another set."""
+    dead = set()
+    _block(program.body, set(), dead)
+
+    def change(node):
+        if isinstance(node, ir.EdgeSetIterator) and node.metadata["requires_output"]:
+            return marked(node, can_reuse_frontier=node.input_vset != ir.ALL
+                          and node.position in dead)
+        return node
+
+    return changed(program, change)
+
+
+def _read(node):
+    """The sets that an instruction reads by itself, without the instructions in it."""
+    match node:
+        case ir.WhileLoop() | ir.HostBranch():
+            inside = [node.condition]
+        case ir.ForLoop():
+            inside = [node.count]
+        case ir.Assign():
+            inside = [node.value]
+        case _:
+            inside = []
+    names = {part.name for part in ir.walk(*inside) if isinstance(part, ir.SetSize | ir.HostName)}
+    names |= {part.input_vset for part in ir.walk(*inside) if isinstance(part, ir.VertexSum)}
+    names |= {getattr(node, "input_vset", None)}
+    if isinstance(node, ir.Dequeue):
+        names.add(node.queue)
+    return names - {None}
+
+
+def _written(node):
+    match node:
+        case ir.Assign() | ir.NewVertexSet() | ir.NewQueue():
+            return {node.name}
+        case ir.Dequeue() | ir.VertexFilter() | ir.EdgeSetIterator():
+            return {node.output_vset}
+    return set()
+
+
+def _block(body, live, dead):
+    """The names that are live before a block, of those behind it; adds to ``dead`` the places of
+    operators whose input is not live behind them."""
+    for node in reversed(body):
+        match node:
+            case ir.WhileLoop() | ir.ForLoop():
+                # What is live at the end of a round is live behind the loop or before a round.
+                around = live | _read(node)
+                while True:
+                    inside = _block(node.body, around, set())
+                    if inside <= around:
+                        break
+                    around |= inside
+                _block(node.body, around, dead)
+                live = around
+            case ir.HostBranch():
+                live = (_block(node.then, live, dead) | _block(node.otherwise, live, dead)
+                        | _read(node))
+            case _:
+                after = live - _written(node)
+                if isinstance(node, ir.EdgeSetIterator) and node.input_vset not in after:
+                    dead.add(node.position)
+                live = after | _read(node)
+    return live
