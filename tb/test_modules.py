@@ -47,15 +47,13 @@ LAYERS = {
     "sw.kernels": ("hw", *BELOW),
     "sw.schedules": ("hw", *BELOW, "sw.kernels", "sw.compaction", "sw.formats.compressed"),
     "sw.formats": ("hw", *BELOW, "sw.graph", "sw.kernels"),
-    # A kernel, which is a separate algorithm, makes its list of active records.
-    "sw.formats.cr2.active": ("hw", "sw.kernels", "sw.formats", "sw.algorithms.algorithm"),
-    "sw.algorithms": ("hw", *BELOW, "sw.kernels", "sw.golden"),
-    "sw.hashing": ("hw", *BELOW, "sw.kernels", "sw.formats.storage_format",
-                   "sw.algorithms.algorithm", "sw.golden.hashing"),
+    "sw.algorithms": ("hw", *BELOW, "sw.kernels", "sw.golden", "sw.lang", "sw.vm.rtl"),
+    "sw.hashing": ("hw", *BELOW, "sw.kernels", "sw.formats.storage_format", "sw.golden.hashing"),
     # It has a second graph, which it makes from the features of the vertices.
     "sw.algorithms.gcn": ("hw", *BELOW, "sw.graph", "sw.kernels", "sw.algorithms", "sw.golden"),
     "sw.lang": ("sw.graph", *BELOW),
     "sw.vm": ("sim", *BELOW, "sw.graph", "sw.lang"),
+    "sw.vm.rtl": ("hw", *BELOW, "sw.graph", "sw.lang", "sw.kernels", "sw.vm"),
     "sw.compaction": ("hw", *BELOW, "sw.kernels", "sw.formats.compressed", "sw.runtime.scu"),
     "sw.golden": ("hw", "sim", *BELOW, "sw.kernels.disassembler"),
     "sw.link": ("hw", "sim", *BELOW),

@@ -28,7 +28,7 @@ import itertools
 
 import numpy as np
 
-from sw.algorithms.algorithm import Algorithm
+from sw.kernels.algorithm import Algorithm
 from sw.golden.bfs import bfs
 from sw.kernels.kernel import Vertex
 

@@ -23,7 +23,7 @@ import itertools
 
 import numpy as np
 
-from sw.algorithms.algorithm import Algorithm
+from sw.kernels.algorithm import Algorithm
 from sw.golden.components import components
 from sw.kernels.vertices import each_vertex
 

@@ -15,7 +15,7 @@ import operator
 
 import numpy as np
 
-from sw.algorithms.algorithm import Algorithm
+from sw.kernels.algorithm import Algorithm
 from sw.algorithms.fixed_point import FixedPoint, choose_fixed_point, inverse_degrees
 from sw.errors import UserError
 from sw.golden.pagerank import pagerank

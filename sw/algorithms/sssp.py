@@ -25,7 +25,7 @@ import operator
 
 import numpy as np
 
-from sw.algorithms.algorithm import Algorithm
+from sw.kernels.algorithm import Algorithm
 from sw.errors import UserError
 from sw.golden.sssp import sssp
 

@@ -1,7 +1,7 @@
 """The edge frontier, and going through it in blocks.
 
 An element is two words: in :data:`EDGES` the neighbour, in :data:`VALUES` the word that arrives
-over the edge. If the algorithm sends no words (:attr:`~sw.algorithms.algorithm.Algorithm.sends`),
+over the edge. If the algorithm sends no words (:attr:`~sw.kernels.algorithm.Algorithm.sends`),
 the second word is the edge's base. Each layout has two words that tell where its list ends:
 superstep s uses word s mod 2.
 

@@ -18,7 +18,7 @@ lists, and each begins with a block of the contraction. Three words tell where t
 use them in turn.
 
 A filter's table is never emptied between supersteps
-(:attr:`~sw.algorithms.algorithm.Algorithm.least_wins` allows this). Its default size is the paper's
+(:attr:`~sw.kernels.algorithm.Algorithm.least_wins` allows this). Its default size is the paper's
 part of the L2 (table 2), rounded down to a power of two, but no more entries than there are
 vertices. Without an L2 the part is of :data:`_NO_L2` bytes. Streaming, the table is no larger than
 the lines that the unit's banks hold, if there are few edges a vertex, or several cores and no near

@@ -87,7 +87,7 @@ class Layout:
         Number of the layout among the task's layouts; the task sets it.
     edges : int
         Number of places for edges. An empty place reads as an edge that changes nothing
-        (:attr:`sw.algorithms.algorithm.Algorithm.void_edge`).
+        (:attr:`sw.kernels.algorithm.Algorithm.void_edge`).
     edge_bytes : int
         Bytes of a place.
     rows : int

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from sw.algorithms.algorithm import Algorithm
+from sw.kernels.algorithm import Algorithm
 from sw.errors import UserError
 from sw.golden.hashing import lookup
 from sw.kernels.kernel import Vertex

@@ -72,7 +72,7 @@ class Edge:
     base : Vertex
         The end by which the schedule goes: the destination when pulling, the source when pushing.
         None if the algorithm needs only ``value``
-        (:attr:`~sw.algorithms.algorithm.Algorithm.sends`).
+        (:attr:`~sw.kernels.algorithm.Algorithm.sends`).
     neighbor : Vertex
         The other end.
     weight : GeneralRegister or None

@@ -6,6 +6,7 @@ language.
 
 import ast
 import inspect
+import os
 import pathlib
 import textwrap
 from fractions import Fraction
@@ -29,7 +30,7 @@ _ARGUMENTS = {"uint": Type.UINT, "vertex": Type.VERTEX, "int": Type.WHOLE,
 _WORDS = {kind.value: kind for kind in Type if kind.is_word}
 
 
-def read_file(path, name: str | None = None) -> GraphProgram:
+def read_file(path: str | os.PathLike[str], name: str | None = None) -> GraphProgram:
     """The program in a file, or of several the one of that name.
 
     Raises

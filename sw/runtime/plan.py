@@ -35,7 +35,7 @@ from sw.kernels.split import SPLITS
 
 if TYPE_CHECKING:
     from hw.config import HardwareConfig
-    from sw.algorithms.algorithm import Algorithm
+    from sw.kernels.algorithm import Algorithm
     from sw.formats.storage_format import StorageFormat
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from hw.config import HardwareConfig
 from sw import schedules
-from sw.algorithms.algorithm import Algorithm
+from sw.kernels.algorithm import Algorithm
 from sw.errors import UserError
 from sw.formats.storage_format import StorageFormat
 from sw.formats.compressed import addresses
@@ -95,7 +95,7 @@ class Task:
     sides : dict of str to Task
         The tasks of a hybrid's plans, by the names of their kernels. Sides share the algorithm, the
         frontier and the buffers. Or the tasks of the algorithm's operators
-        (:meth:`~sw.algorithms.algorithm.Algorithm.operators`), likewise: they share the plan and
+        (:meth:`~sw.kernels.algorithm.Algorithm.operators`), likewise: they share the plan and
         the buffers, and each has a graph of its own.
     switches : bool
         Whether this task is a side of a hybrid.

@@ -53,6 +53,9 @@ class Compact(Schedule):
 
     def check(self, task):
         super().check(task)
+        if not task.algorithm.listable:
+            raise self.refuse(f"cannot run {task.algorithm.name!r}: the sets of a program are "
+                              "words of the vertices, and not lists")
         if task.algorithm.weighted and not task.algorithm.sends:
             raise self.refuse(f"cannot run {task.algorithm.name!r}: the list of edges has no room "
                               "for weights")

@@ -109,7 +109,8 @@ class EdgeMapping(Schedule):
     def _test(self, k, here, vertices, words):
         """``words`` = 1 where the base vertex is in the frontier, else 0."""
         algorithm = k.task.algorithm
-        if k.layout.gathers and k.task.direction == "push" and not k.input.keeps:
+        if k.layout.gathers and k.task.direction == "push" and k.input is not None \
+                and not k.input.keeps:
             k.layout.topology_gather(k, here, words)
         else:
             for vertex, word in zip(vertices, words):

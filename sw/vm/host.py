@@ -18,7 +18,8 @@ from sw.lang.types import WORD, Type
 from sw.vm.evaluate import DoesNotFitFixed, Evaluator, fixed_word
 
 
-__all__ = ["MOST_FRACTION_BITS", "Machine", "ProgramResult", "arguments", "perform"]
+__all__ = ["MOST_FRACTION_BITS", "Machine", "ProgramResult", "arguments", "perform",
+           "value_of"]
 
 
 #: Most fraction bits of fixed point: two bits of a word stay before the point.
@@ -150,6 +151,21 @@ def _argument(program, argument, value, num_vertices):
     return value
 
 
+def value_of(node, values, graph, bits) -> int:
+    """The word of a Uniform that depends only on the parameters of a run and on the graph.
+
+    Parameters
+    ----------
+    node : Uniform
+    values : dict of str to number
+        As of :func:`arguments`.
+    graph : Graph
+    bits : int
+        Fraction bits of fixed point.
+    """
+    return _Numbers(graph, values, bits).word(node)
+
+
 def perform(program, graph, machine, given, bits=None) -> ProgramResult:
     """Run a program on a machine.
 
@@ -190,33 +206,13 @@ def perform(program, graph, machine, given, bits=None) -> ProgramResult:
     raise AssertionError("no number of fraction bits was tried")
 
 
-class _Run:
-    """One run with given fraction bits."""
+class _Numbers:
+    """The values of the host, and their words."""
 
-    def __init__(self, program, graph, machine, values, bits):
-        self._program, self._graph, self._machine, self._bits = program, graph, machine, bits
-        self._values = dict(values)
-        self._queues: dict[str, tuple[str, int | None]] = {}
-        self._threshold: dict[str, int] = {}
-        self._uniforms = {function.name: [
-            node for node in ir.walk(*function.body) if isinstance(node, ir.Uniform)]
-            for function in program.functions}
-        self.operators = 0
-        machine.start(bits, {vector.name: self._initial(vector) for vector in program.vectors})
-        self._values[ir.ALL] = machine.make_set(None)
-        self._block(program.body)
+    def __init__(self, graph, values, bits):
+        self._graph, self._values, self._bits = graph, dict(values), bits
 
-    def _initial(self, vector):
-        uniforms = {node: self._word(node) for node in ir.walk(vector.initial)
-                    if isinstance(node, ir.Uniform)}
-        own = np.arange(self._graph.num_vertices, dtype=np.uint64)
-        evaluator = Evaluator(self._graph, self._bits, uniforms, None)
-        return evaluator.value(vector.initial, {vector.variable: own} if vector.variable else {},
-                               len(own)).astype(np.uint32)
-
-    # Numbers
-
-    def _word(self, node):
+    def word(self, node):
         """The word of a Uniform."""
         return self._as_word(node, self._host(node.value), node.type)
 
@@ -249,15 +245,8 @@ class _Run:
                 return node.value
             case ir.HostName():
                 return self._values[node.name]
-            case ir.SetSize():
-                return self._machine.size(self._values[node.name])
             case ir.GraphSize():
                 return getattr(self._graph, node.count)
-            case ir.VertexSum():
-                total = self._machine.total(node.function, self._values[node.input_vset],
-                                            self._words(node.function))
-                fixed = node.type is Type.DECIMAL
-                return Fraction(total, 1 << self._bits) if fixed else total
             case ir.Unary():
                 return not self._host(node.operand)
             case ir.Select():
@@ -282,9 +271,45 @@ class _Run:
                 "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
                 ">=": operator.ge}[name](left, right)
 
+
+class _Run(_Numbers):
+    """One run with given fraction bits."""
+
+    def __init__(self, program, graph, machine, values, bits):
+        super().__init__(graph, values, bits)
+        self._program, self._machine = program, machine
+        self._queues: dict[str, tuple[str, int | None]] = {}
+        self._threshold: dict[str, int] = {}
+        self._uniforms = {function.name: [
+            node for node in ir.walk(*function.body) if isinstance(node, ir.Uniform)]
+            for function in program.functions}
+        self.operators = 0
+        machine.start(bits, {vector.name: self._initial(vector) for vector in program.vectors})
+        self._values[ir.ALL] = machine.make_set(None)
+        self._block(program.body)
+
+    def _initial(self, vector):
+        uniforms = {node: self.word(node) for node in ir.walk(vector.initial)
+                    if isinstance(node, ir.Uniform)}
+        own = np.arange(self._graph.num_vertices, dtype=np.uint64)
+        evaluator = Evaluator(self._graph, self._bits, uniforms, None)
+        return evaluator.value(vector.initial, {vector.variable: own} if vector.variable else {},
+                               len(own)).astype(np.uint32)
+
+    def _host(self, node) -> Any:
+        match node:
+            case ir.SetSize():
+                return self._machine.size(self._values[node.name])
+            case ir.VertexSum():
+                total = self._machine.total(node.function, self._values[node.input_vset],
+                                            self._words(node.function))
+                fixed = node.type is Type.DECIMAL
+                return Fraction(total, 1 << self._bits) if fixed else total
+        return super()._host(node)
+
     def _words(self, *names):
         """The words of all uniforms of these functions."""
-        return {node: self._word(node) for name in names if name is not None
+        return {node: self.word(node) for name in names if name is not None
                 for node in self._uniforms[name]}
 
     # Instructions

@@ -184,7 +184,7 @@ MUTANTS = (
            "a.amominu_w(a.zero, number, pointer)", "a.sw(number, pointer)",
            _all_graphs("bfs", "push", "vm")),
     Mutant("sssp-lengths-wrap",
-           "sw/algorithms/algorithm.py", "Algorithm.along",
+           "sw/kernels/algorithm.py", "Algorithm.along",
            "k.a.or_(weight, weight, passed)", "pass",
            (f"{_PROGRAMS}test_lengths_that_do_not_fit_are_no_paths[vm-push]",
             f"{_PROGRAMS}test_lengths_that_do_not_fit_are_no_paths[vm-pull]")),

@@ -15,7 +15,7 @@ import operator
 
 import numpy as np
 
-from sw.algorithms.algorithm import Algorithm
+from sw.kernels.algorithm import Algorithm
 from sw.errors import UserError
 from sw.golden.gcn import gcn
 from sw.graph.features import random_features, read_features

@@ -9,7 +9,7 @@ A lane that owns a row collects in registers. Else the sums are atomic.
 """
 
 from hw.isa import Csr
-from sw.algorithms.algorithm import Algorithm
+from sw.kernels.algorithm import Algorithm
 
 from .together import Together
 

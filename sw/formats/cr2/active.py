@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sw.algorithms.algorithm import Algorithm
+from sw.kernels.algorithm import Algorithm
 from sw.formats.compressed import CompressedRows
 from sw.kernels.kernel import log2
 from sw.kernels.split import passed

@@ -211,7 +211,7 @@ class List(_List):
 
 class ReverseQueue(_List):
     """The vertices that a pull still has to visit
-    (:meth:`~sw.algorithms.algorithm.Algorithm.pending`)."""
+    (:meth:`~sw.kernels.algorithm.Algorithm.pending`)."""
     name = REVERSE
     _array = "unfound"
 

@@ -25,7 +25,7 @@ import pytest
 
 from hw.config import HardwareConfig
 from sw import schedules
-from sw.algorithms.algorithm import Algorithm
+from sw.kernels.algorithm import Algorithm
 from sw.errors import RunError, UserError
 from sw.formats.compressed import CompressedRows
 from sw.graph import Graph

@@ -51,6 +51,8 @@ class Algorithm:
     TRIES : dict of str to tuple
         Parameters that change only the cost of a run, each with the values that the tuner tries,
         the default first.
+    listable : bool
+        Whether a schedule may make lists of the edges on which the algorithm works.
     words : int or None
         Words of a vertex on which an edge's work is done. A lane works on all of them, or
         neighbouring lanes share them (:meth:`~sw.schedules.schedule.Schedule.lanes_of_words`).
@@ -70,6 +72,7 @@ class Algorithm:
     void_edge = "self"
     switches = False
     sends = sends_early = least_wins = False
+    listable = True
     identity: int | None = None
     words: Any = None
 
