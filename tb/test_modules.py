@@ -59,7 +59,7 @@ LAYERS = {
     "sw.link": ("hw", "sim", *BELOW),
     "sw.trace": ("hw", "sim", *BELOW, "sw.kernels"),
     "sw.runtime": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats", "sw.schedules",
-                   "sw.algorithms", "sw.hashing", "sw.link", "sw.golden.machine"),
+                   "sw.algorithms", "sw.hashing", "sw.lang", "sw.link", "sw.golden.machine"),
     "sw.benchmarks": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats",
                       "sw.schedules", "sw.algorithms", "sw.runtime"),
     "sw.reproduce": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats",

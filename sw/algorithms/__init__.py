@@ -2,12 +2,13 @@
 
 Every module of this folder that has a class with a ``name`` is found. There is no other list. A
 name that none of them has is that of a program of the language (:mod:`sw.lang`): one of
-:mod:`sw.lang.programs`, or a file whose name ends in ``.py``.
+:mod:`sw.lang.programs`, or ``FILE.py``, or ``FILE.py:NAME`` of several in a file.
 """
 
 from __future__ import annotations
 
 import functools
+import pathlib
 from typing import TYPE_CHECKING
 
 from sw.errors import UserError
@@ -29,19 +30,22 @@ def find(name: str) -> type[Algorithm]:
     """The class of that name. Raises UserError naming those there are."""
     if name in names():
         return registry.find(__name__, "algorithm", name)
-    return _program(name)
-
-
-@functools.cache
-def _program(name: str) -> type[Algorithm]:
-    """The class of a program of the language."""
+    file, _, which = name.partition(".py:")
+    if which or name.endswith(".py"):
+        path = pathlib.Path(f"{file}.py" if which else name)
+        # A file that has changed is read again.
+        return _program(str(path), path.stat().st_mtime_ns if path.exists() else 0, which or None)
     from sw.lang import programs
-    from sw.lang.reader import read_file
-    from sw.vm.rtl.algorithm import algorithm_of
-    if name.endswith(".py"):
-        return algorithm_of(read_file(name))
     if name not in programs.names():
         raise UserError(f"there is no algorithm {name!r}; there are "
                         f"{', '.join(sorted({*names(), *programs.names()}))}, or a file NAME.py "
                         "with a program")
-    return algorithm_of(programs.find(name))
+    return _program(str(programs.path(name)), 0, name)
+
+
+@functools.cache
+def _program(path: str, changed: int, name: str | None) -> type[Algorithm]:
+    """The class of a program of the language, in a file that was ``changed`` at that time."""
+    from sw.lang.reader import read_file
+    from sw.vm.rtl.algorithm import algorithm_of
+    return algorithm_of(read_file(path, name))

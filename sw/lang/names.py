@@ -5,6 +5,7 @@ does something: it makes a :class:`ProgramText` of the function below it.
 """
 
 import functools
+import inspect
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sw.lang.graph_ir import GraphProgram
@@ -47,6 +48,11 @@ class ProgramText:
     def __init__(self, function):
         self.__doc__ = function.__doc__
         self._function = function
+
+    @property
+    def algorithm(self) -> str:
+        """The name by which a plan has it: ``FILE.py:NAME``."""
+        return f"{inspect.getsourcefile(self._function)}:{self._function.__name__}"
 
     @functools.cached_property
     def program(self) -> GraphProgram:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hw.config import HardwareConfig
     from sim.dram import DramConfig
     from sw.graph.graph import Graph
+    from sw.lang.names import ProgramText
     from sw.runtime.plan import Hybrid, Plan
 
     #: Told the cycles of the run so far, and lines of text.
@@ -262,14 +263,15 @@ class Device:
             self._machine.close()
             self._machine = None
 
-    def run(self, plan: str | Plan | Hybrid, graph: Graph, *, max_cycles: int | None = None,
-            verify: bool = True, **choices: Any) -> Result:
+    def run(self, plan: str | Plan | Hybrid | ProgramText, graph: Graph, *,
+            max_cycles: int | None = None, verify: bool = True, **choices: Any) -> Result:
         """Run an algorithm from start to end.
 
         Parameters
         ----------
-        plan : str, Plan or Hybrid
-            A plan or its text. The name of an algorithm is the text of a plan.
+        plan : str, Plan, Hybrid or ProgramText
+            A plan or its text. The name of an algorithm is the text of a plan. A program of the
+            language (:mod:`sw.lang`), which is a function under ``@program``.
         graph : Graph
         max_cycles : int, optional
             Cycles after which the run is given up.
@@ -352,7 +354,8 @@ class Device:
         """
         return HashTable(self, keys, values, buckets)
 
-    def plan(self, plan: str | Plan | Hybrid, graph: Graph, **choices: Any) -> Task:
+    def plan(self, plan: str | Plan | Hybrid | ProgramText, graph: Graph,
+             **choices: Any) -> Task:
         """The task that :meth:`run` would run; ``task.program.listing()`` is its code.
 
         Parameters and errors are those of :meth:`run`.

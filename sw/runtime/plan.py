@@ -32,6 +32,7 @@ from sw.errors import UserError
 from sw.kernels import frontiers
 from sw.kernels.options import Choice, Integer, Switch, settle, word
 from sw.kernels.split import SPLITS
+from sw.lang.names import ProgramText
 
 if TYPE_CHECKING:
     from hw.config import HardwareConfig
@@ -288,13 +289,14 @@ _FIELDS: dict[str, Any] = {field.name: field.default for field in dataclasses.fi
                            if field.name not in ("algorithm", "parameters")}
 
 
-def as_plan(asked: str | Plan | Hybrid, **choices: Any) -> Plan | Hybrid:
+def as_plan(asked: str | Plan | Hybrid | ProgramText, **choices: Any) -> Plan | Hybrid:
     """A plan with some choices changed.
 
     Parameters
     ----------
-    asked : str, Plan or Hybrid
-        A plan, or its text; the name of an algorithm is the text of a plan.
+    asked : str, Plan, Hybrid or ProgramText
+        A plan, or its text; the name of an algorithm is the text of a plan. A program of the
+        language in this process.
     **choices
         Fields of the plan, by name, in both plans of a hybrid; other names are the algorithm's
         parameters. A value may be its text. None leaves a choice as it is. With ``direction`` =
@@ -305,6 +307,8 @@ def as_plan(asked: str | Plan | Hybrid, **choices: Any) -> Plan | Hybrid:
     UserError
         As :class:`Plan` and :class:`Hybrid`.
     """
+    if isinstance(asked, ProgramText):
+        asked = asked.algorithm
     plan = _parse(asked) if isinstance(asked, str) else asked
     given = {name: value for name, value in choices.items() if value is not None}
     if isinstance(plan, Hybrid) and given:

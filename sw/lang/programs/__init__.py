@@ -10,7 +10,7 @@ from sw.lang.graph_ir import GraphProgram
 from sw.lang.reader import read_file
 
 
-__all__ = ["find", "names"]
+__all__ = ["find", "names", "path"]
 
 
 _FOLDER = pathlib.Path(__file__).parent
@@ -21,8 +21,13 @@ def names() -> list[str]:
     return sorted(path.stem for path in _FOLDER.glob("*.py") if path.stem != "__init__")
 
 
+def path(name: str) -> pathlib.Path:
+    """The file of the program of that name."""
+    return _FOLDER / f"{name}.py"
+
+
 def find(name: str) -> GraphProgram:
     """The program of that name. Raises UserError naming those there are."""
     if name not in names():
         raise UserError(f"there is no program {name!r}; there are {', '.join(names())}")
-    return read_file(_FOLDER / f"{name}.py", name)
+    return read_file(path(name), name)

@@ -42,6 +42,9 @@ from sw.vm.rtl.operators import EdgeOperator
 __all__ = ["ProgramAlgorithm", "algorithm_of"]
 
 
+#: Sets beside those with a name: of all vertices, and those between the steps of a queue.
+_SETS = 6
+
 #: Types of parameters: as of :attr:`~sw.kernels.algorithm.Algorithm.options`.
 _OPTIONS = {Type.UINT: (int,), Type.WHOLE: (int,), Type.BOOL: (int,), Type.DECIMAL: (float,),
             Type.VERTEX: (int, "hub")}
@@ -105,7 +108,7 @@ class ProgramAlgorithm(Algorithm):
         names = {getattr(node, field) for node in nodes for field in ("name", "output_vset")
                  if isinstance(node, ir.NewVertexSet | ir.NewQueue | ir.Dequeue | ir.VertexFilter
                                | ir.EdgeSetIterator | ir.Assign) and hasattr(node, field)}
-        self.num_sets = len(names - {None}) + 4
+        self.num_sets = len(names - {None}) + _SETS
         self._queues = list(dict.fromkeys(node.vector for node in nodes
                                           if isinstance(node, ir.NewQueue)))
         self._stored = list(dict.fromkeys(node.vector for node in nodes
@@ -126,6 +129,12 @@ class ProgramAlgorithm(Algorithm):
         """Fraction bits of fixed point."""
         fixed = any(getattr(node, "type", None) is Type.FIXED for node in ir.walk(self.program))
         return (self._reference.fraction_bits or 0) if fixed else 0
+
+    def base_array(self, task):
+        return self.anchor
+
+    def neighbor_array(self, task):
+        return self.anchor
 
     def operators(self):
         return {name: EdgeOperator(self, node) for name, node in self._edges.items()}
@@ -164,7 +173,7 @@ class ProgramAlgorithm(Algorithm):
                        if isinstance(node, ir.Degree)})
 
     def reserve(self, task):
-        words = max(side.vertex_words for side in task.sides.values())
+        words = max(side.vertex_words for side in task.sides.values() or [task])
         self._buffers = task.buffers
         for vector in self.program.vectors:
             task.buffers.reserve(self.array(vector.name), words)

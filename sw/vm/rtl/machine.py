@@ -49,6 +49,7 @@ class RtlMachine(Machine):
         self._session: Any = session
         self._free = list(range(parent.num_sets - 1, 0, -1))
         self._slots: dict[int, int] = {}
+        self._turns: dict[int, int] = {}
         self._begun = False
         self.arrays: dict[str, np.ndarray] = {}
         self.sets: dict[int, list] = {}
@@ -127,7 +128,9 @@ class RtlMachine(Machine):
         self._input(vset)
         if self._parent.copied(node):
             self._launch(f"copy{number}")
-        self._launch(f"edges{number}")
+        # Supersteps are told apart by the last bit of their numbers.
+        self._turns[number] = self._turns.get(number, -1) + 1
+        self._launch(f"edges{number}", self._turns[number])
         if node.tracking is None:
             return None
         changed = self._new()

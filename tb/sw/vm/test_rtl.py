@@ -1,0 +1,278 @@
+"""Programs of the language on the device.
+
+===========================  ==================================================================
+every program                test_programs: schedules, directions, formats and units, on the
+                             instruction-set simulator; test_on_the_rtl
+cores, splits                test_cores
+operations                   test_operations: every operation and type, against the interpreter;
+                             test_reciprocals: words at the edges
+sets and queues              test_sets: sets that the host makes, moves and joins while it runs;
+                             test_queues
+copies                       test_reads_see_the_start
+refused                      test_refused
+===========================  ==================================================================
+"""
+
+import functools
+import itertools
+
+import numpy as np
+import pytest
+
+from hw.config import preset
+from hw.gather.variants import VARIANTS
+from sw import formats
+from sw.errors import UserError
+from sw.graph import Graph, load
+from sw.lang import programs
+from sw.lang.reader import read_text
+from sw.runtime import Device
+from sw.vm import reference
+
+
+FORMATS = {"block-coo": "block-coo:block=16", "cr2": "cr2:cluster_bits=4:warp_bits=3",
+           "ell": "ell:width=2", "g-shards": "g-shards:shard=16", "tigr": "tigr:k=3"}
+
+#: Programs by the names that a plan has for them.
+NAMES = {name: name if name in ("bc", "kcore", "label_propagation", "mis")
+         else f"sw/lang/programs/{name}.py" for name in programs.names()}
+
+
+@functools.cache
+def graph(name="rmat"):
+    spec = {"rmat": "rmat:scale=6,degree=4,seed=3,weights=20",
+            "road": "road:side=6,seed=2"}[name]
+    found = load(spec).undirected().simplify()
+    return found if found.weights is not None else found.weighted(9, seed=1)
+
+
+def run(name, schedule="vm", config="tiny", on=None, **choices):
+    changes = choices.pop("changes", {})
+    with Device.functional(preset(config).replace(**changes)) as device:
+        return device.run(name, on or graph(), schedule=schedule, **choices)
+
+
+def run_text(text, tmp_path, on=None, **choices):
+    """The outputs of a program by the device, which compares them with the interpreter's."""
+    path = tmp_path / "text.py"
+    path.write_text(text)
+    result = run(str(path), on=on, **choices)
+    expected = reference.run(read_text(text), on or graph()).outputs
+    assert result.verified and all(np.array_equal(result.outputs[name], words)
+                                   for name, words in expected.items())
+    return result.outputs
+
+
+@pytest.mark.parametrize("schedule", ["vm", "vwc", "em", "wm", "cm", "twc", "etwc", "strict",
+                                      "weaver"])
+@pytest.mark.parametrize("name", NAMES)
+def test_programs(name, schedule):
+    others = iter(itertools.cycle([each for each in formats.image_names() if each != "g-shards"]))
+    for direction in ("push", "pull"):
+        run(NAMES[name], schedule, direction=direction)
+        kind = next(others)
+        try:
+            run(NAMES[name], schedule, "default", direction=direction,
+                format=FORMATS.get(kind, kind))
+        except UserError as error:
+            # Two operators, each with the code of such a schedule and format, are long.
+            assert kind == "cr2" and "imem_bytes is 16384" in str(error)
+
+
+@pytest.mark.parametrize("unit", VARIANTS)
+def test_units(unit):
+    for name, direction in itertools.product(NAMES.values(), ("push", "pull")):
+        run(name, "weaver", direction=direction, changes={"gather": unit})
+
+
+def test_gathered_words():
+    for name, direction in itertools.product(NAMES.values(), ("push", "pull")):
+        run(name, "em", direction=direction, format=FORMATS["g-shards"])
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_on_the_rtl(cores):
+    with Device.simulate(preset("tiny").replace(cores=cores, gather="stream")) as device:
+        for name, way in itertools.product(("kcore", "bc", NAMES["sssp"]), ("push", "pull")):
+            assert device.run(name, graph(), schedule="weaver", direction=way).verified
+
+
+def test_cores():
+    for name, split in itertools.product(NAMES.values(), ("static", "counter")):
+        run(name, "em", split=split, changes={"cores": 3})
+
+
+OPERATIONS = """
+@program
+def operations(edges: edgeset, shift: int = 35, part: decimal = 0.3):
+    x = vector(uint, lambda v: uint(v) * 123456789)
+    y = vector(uint, lambda v: 4294967295 - uint(v) * 77)
+    r = vector(uint, 0)
+    f = vector(fixed, 0.25)
+    g = vector(fraction, lambda v: 1 / (uint(v) & 7))
+    b = vector(bool, False)
+    d = vector(bool, True)
+    w = vector(vertex, none)
+    m = vector(uint, 5)
+
+    def mix(v):
+        a = x[v] + y[v]
+        s = y[v] - x[v]
+        p = x[v] * (uint(v) + 1)
+        q = y[v] // (uint(v) & 3)
+        t = y[v] % (uint(v) & 3)
+        bits = (x[v] & 4095 | a ^ s) + ~p
+        bits = bits ^ (x[v] << shift) ^ (y[v] >> uint(v))
+        if a > s and not p == q or t >= 2:
+            bits += 3
+            w[v] = vertex(uint(v) // 2)
+        else:
+            if bits <= 1000000 or s != p:
+                bits = bits - 17
+        r[v] = min(bits, max(a, 12345)) if v < vertex(uint(v) | 1) else edges.out_degree(v)
+        f[v] = (f[v] * 3 + 1) * g[v] + f[v] / 2 + f[v] * part - f[v] * 0.125
+        g[v] = g[v] * g[v]
+        b[v] = x[v] < y[v]
+        y[v] = r[v] + edges.in_degree(v) * edges.num_vertices
+
+    def along(src, dst, weight):
+        total = x[src] // 65536 // 65536 + weight
+        if w[src] != none and x[w[src]] > x[dst]:
+            m[w[src]] += total
+        else:
+            m[dst] += 1
+        d[dst] |= b[src]
+
+    vertices.apply(mix)
+    edges.apply(along)
+    return r, f, g, b, d, w, m, y
+"""
+
+
+@pytest.mark.parametrize("direction", ["push", "pull"])
+def test_operations(tmp_path, direction):
+    for schedule in ("vm", "em", "weaver"):
+        run_text(OPERATIONS, tmp_path, schedule=schedule, direction=direction)
+
+
+def test_reciprocals(tmp_path):
+    words = [0, 1, 2, 3, 4, 5, 7, 8, 65535, 65536, 1 << 31, (1 << 31) + 1, (1 << 32) - 2,
+             (1 << 32) - 1]
+    stores = "\n".join(f"    n[{i}] = {word}" for i, word in enumerate(words))
+    found = run_text(f"""
+@program
+def reciprocals(edges: edgeset):
+    n = vector(uint, 9)
+    g = vector(fraction, 0)
+
+    def divide(v):
+        g[v] = 1 / n[v]
+
+{stores}
+    vertices.apply(divide)
+    return g
+""", tmp_path)["g"]
+    assert found[:len(words)].tolist() == [
+        0 if word == 0 else min((1 << 32) // word, (1 << 32) - 1) for word in words]
+
+
+def test_sets(tmp_path):
+    """Sets that begin while the program runs, move to other names, are emptied, and grow."""
+    found = run_text("""
+@program
+def sets(edges: edgeset):
+    turn = vector(uint, 0)
+    hit = vector(uint, 0)
+
+    def reach(src, dst):
+        hit[dst].max(i + 1)
+
+    def note(v):
+        turn[v] = turn[v] + i + 1
+
+    def some(v):
+        return hit[v] > 0 and uint(v) % 3 == 0
+
+    def number(v):
+        return hit[v]
+
+    old = vertexset()
+    most = 0
+    for i in range(4):
+        start = vertexset(i, 2 * i + 1, i)
+        start.apply(note)
+        found = edges.from_(start).apply_modified(reach, hit)
+        other = found
+        other.apply(note)
+        few = other.where(some)
+        if len(few) > len(old):
+            old = few
+        else:
+            old = vertices
+        most = max(most, old.sum(number))
+        turn[i] = most
+        old.apply(note)
+        found = vertexset()
+        if found:
+            hit[0] = 999
+    return turn, hit
+""", tmp_path)
+    assert found["turn"].any() and found["hit"].max() == 4
+
+
+def test_queues():
+    far = {}
+    for delta in (1, 3, 1000, (1 << 32) - 1):
+        result = run(NAMES["sssp"], "em", on=graph("road"), delta=delta)
+        far[delta] = result.outputs["distance"]
+        assert result.parameters["delta"] == delta
+    assert all(np.array_equal(words, far[1]) for words in far.values())
+
+
+def test_reads_see_the_start(tmp_path):
+    """A chain, along which a word moves by one vertex a round, though lanes could see further."""
+    chain = Graph(40, np.arange(39), np.arange(1, 40), np.ones(39, np.uint32))
+    found = run_text("""
+@program
+def chain(edges: edgeset):
+    x = vector(uint, 0)
+    y = vector(vertex, lambda v: v)
+
+    def step(src, dst):
+        x[dst].max(x[src])
+
+    def jump(v):
+        y[v] = y[y[v]] if y[v] == v else vertex(uint(y[v]) - 1)
+        if uint(v) > 0:
+            y[v] = y[vertex(uint(v) - 1)]
+
+    x[0] = 7
+    for i in range(3):
+        edges.apply(step)
+        vertices.apply(jump)
+    return x, y
+""", tmp_path, on=chain)
+    assert np.flatnonzero(found["x"]).tolist() == [0, 1, 2, 3]
+    assert found["y"].tolist() == [0, 0, 0, *range(37)]
+
+
+@pytest.mark.parametrize("name, choices, message", [
+    ("kcore", {"source": 1}, "'kcore' has no parameter 'source'; it has no parameters"),
+    ("bc", {"source": 99}, "program 'bc': source is 99, must be from 0 to 63"),
+    ("mis", {"seed": -1}, "program 'mis': seed is -1, must be from 0 to 4294967295"),
+    ("mis", {"schedule": "compact"}, "schedule 'compact' cannot run 'mis': the sets of a program"),
+    ("nosuch", {}, "there is no algorithm 'nosuch'; there are bc, bfs, cc"),
+    ("nosuch.py", {}, "nosuch.py: cannot be read: "),
+    (f"{NAMES['bfs']}:dfs", {}, "there is no program 'dfs'; there is bfs"),
+    (NAMES["sssp"], {"delta": 0}, "delta is 0, must be from 1 to 4294967295"),
+])
+def test_refused(name, choices, message):
+    with pytest.raises(UserError) as error:
+        run(name, **choices)
+    assert message in str(error.value)
+
+
+def test_no_weights():
+    bare = load("rmat:scale=5,degree=3,seed=1")
+    with pytest.raises(UserError, match="sssp.*weights"):
+        run(NAMES["sssp"], on=bare)
