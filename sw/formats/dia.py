@@ -117,6 +117,7 @@ class _Diagonals(FixedRows):
     The diagonal of a place is its number in the row. Its neighbour is the base plus the diagonal's
     distance. A place whose flag is 0 has a void edge.
     """
+    voids = True
     edge_bytes = 1
     based = True
     prefetches = False

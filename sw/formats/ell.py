@@ -117,6 +117,7 @@ class _Regular(FixedRows, AddressedEdges):
     ``counts``
         As in the image; 0 behind the last row.
     """
+    voids = True
 
     @property
     def _counts(self):

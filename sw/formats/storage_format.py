@@ -104,6 +104,9 @@ class Layout:
         Whether :meth:`get_edge` must be given the edges' bases.
     gathers : bool
         Whether it has :meth:`topology_gather`.
+    voids : bool
+        Whether it has places without edges, which come up as
+        :attr:`~sw.kernels.algorithm.Algorithm.void_edge`.
     prefetches : bool
         Whether it has :meth:`prefetch`.
     row_array : str or None
@@ -116,7 +119,7 @@ class Layout:
     edges: int
     rows: int
     edge_bytes = 4
-    virtual = active = based = gathers = plain = False
+    virtual = active = based = gathers = voids = plain = False
     prefetches = True
     row_array = None
     index = 0

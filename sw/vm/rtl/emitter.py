@@ -13,7 +13,28 @@ from sw.lang.types import WORD, Type
 from sw.vm.evaluate import fixed_word
 
 
-__all__ = ["Emitter"]
+__all__ = ["Emitter", "combine", "reduce_word"]
+
+
+def combine(k, operation, into, word):
+    """``into`` = itself and a word, by a reduction."""
+    a = k.a
+    if operation == "min":
+        k.minimum(into, word, into)
+    elif operation == "max":
+        less = a.reg("less")
+        a.sltu(less, into, word)
+        a.neg(less, less)
+        k.select(into, less, word, into)
+    else:
+        (a.add if operation == "+" else a.or_)(into, into, word)
+
+
+def reduce_word(k, operation, word, pointer):
+    """The word at an address is combined with a word, by an atomic."""
+    a = k.a
+    {"min": a.amominu_w, "max": a.amomaxu_w, "+": a.amoadd_w, "or": a.amoor_w}[operation](
+        a.zero, word, pointer)
 
 
 class Emitter:
@@ -30,9 +51,14 @@ class Emitter:
         ``array(vector)``: the name of a vector's array.
     copies : dict of str to str
         The arrays that are read in place of vectors at vertices other than the function's own.
+    known : dict of VectorLoad to register, optional
+        Words that have been loaded.
+    sums : dict of str to register, optional
+        Registers for the reductions of vectors at the destination of an edge.
     """
 
-    def __init__(self, k, bits, uniform, array, copies):
+    def __init__(self, k, bits, uniform, array, copies, known=None, sums=None):
+        self._known, self._sums = known or {}, sums or {}
         self._k, self._a, self._bits, self._uniform = k, k.a, bits, uniform
         self._array, self._copies = array, copies
         self._names: dict[str, Any] = {}
@@ -51,6 +77,7 @@ class Emitter:
         """
         self._names = dict(zip(function.parameters, parameters))
         self._own = None if function.of_edge else function.parameters[0]
+        self._target = function.parameters[1] if function.of_edge else None
         self._stored = {node.vector for node in ir.walk(*function.body)
                         if isinstance(node, ir.VectorStore)}
         self._degrees: Any = degrees
@@ -94,11 +121,13 @@ class Emitter:
         self._a.mv(known, value)
 
     def _reduce(self, node):
-        a = self._a
         value = self.value(node.value)
+        if node.vector in self._sums and isinstance(node.index, ir.Local) \
+                and node.index.name == self._target:
+            combine(self._k, node.operation, self._sums[node.vector], value)
+            return
         pointer = self._pointer(self._vertex(node.index), self._array(node.vector))
-        {"min": a.amominu_w, "max": a.amomaxu_w, "+": a.amoadd_w, "or": a.amoor_w}[
-            node.operation](a.zero, value, pointer)
+        reduce_word(self._k, node.operation, value, pointer)
 
     # Vertices
 
@@ -117,6 +146,8 @@ class Emitter:
         return self._k.pointer(vertex, array, self._a.reg(f"{array}_pointer"))
 
     def _load(self, node):
+        if node in self._known:
+            return self._known[node]
         own = (isinstance(node.index, ir.Local) and node.index.name == self._own
                and node.vector in self._stored)
         array = self._array(node.vector)
