@@ -3,7 +3,7 @@
 ====================  ==========================================================
 every row             each_row: all operand fields, random
 illegal words         random_words: also words one bit away from a legal word
-a unit is absent      both, without Weaver, without divider
+a unit is absent      both, without Weaver, with EGHW, without divider
 ====================  ==========================================================
 """
 
@@ -115,8 +115,9 @@ def expected_illegal(word):
 async def check(dut, word):
     """Decode a word and compare with the table. Returns whether it is legal."""
     row = decode(word)
-    absent = runner.parameters()["absent"]
-    if row is not None and ((absent and row.unit is Unit[absent]) or forbidden(row, word)):
+    absent, unit = (runner.parameters()[name] for name in ("absent", "unit"))
+    if row is not None and ((absent and row.unit is Unit[absent]) or forbidden(row, word)
+                            or (row.variants and unit not in row.variants)):
         row = None
     dut.word.value = word
     await Timer(1, "ns")
@@ -160,9 +161,9 @@ async def random_words(dut):
     assert 0 < legal < len(words)
 
 
-@pytest.mark.parametrize("absent", [None, "GATHER", "DIV"])
-def test_decoder(simulator, absent):
-    field = {"GATHER": "gather", "DIV": "divider"}.get(absent)
-    config = preset("tiny").replace(**{field: "none"} if field else {})
+@pytest.mark.parametrize("absent, unit", [(None, "fsm"), (None, "eghw"), ("GATHER", "none"),
+                                          ("DIV", "fsm")])
+def test_decoder(simulator, absent, unit):
+    config = preset("tiny").replace(gather=unit, **{"divider": "none"} if absent == "DIV" else {})
     runner.run_bench(Both(config), "decoder", __name__, simulator=simulator,
-                     parameters={"absent": absent})
+                     parameters={"absent": absent, "unit": unit})
