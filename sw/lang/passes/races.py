@@ -48,7 +48,8 @@ def _read_elsewhere(function):
 
 
 def shared(function, reduce, owned):
-    """Whether calls that run at a time may reduce one element.
+    """Whether calls that run at a time may reduce one element. This holds for all reductions of a
+    vector if it holds for one.
 
     Parameters
     ----------
@@ -58,6 +59,7 @@ def shared(function, reduce, owned):
         The parameter, 0 for the source and 1 for the destination, whose edges one worker has for
         itself; None if nobody has.
     """
-    index = reduce.index
-    return owned is None or not (isinstance(index, ir.Local)
-                                 and index.name == function.parameters[owned])
+    return owned is None or not all(
+        isinstance(node.index, ir.Local) and node.index.name == function.parameters[owned]
+        for node in ir.walk(*function.body)
+        if isinstance(node, ir.Reduce) and node.vector == reduce.vector)
