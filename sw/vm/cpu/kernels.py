@@ -9,7 +9,7 @@ import string
 
 from sw.lang import graph_ir as ir
 from sw.lang.passes.races import shared
-from sw.vm.c_code import HELPERS, Fault
+from sw.vm.c_code import HELPERS, ProgramFault
 from sw.vm.cpu.bodies import TaskCode, declarations
 
 
@@ -117,7 +117,7 @@ class Kernels:
     ----------
     text : str
         The C++, which includes ``machine.h``.
-    faults : list of Fault
+    faults : list of ProgramFault
         The places where a run may fail, by the numbers that kernels report.
     literals : list of Literal
         Literals of fixed point, by number.
@@ -129,7 +129,7 @@ class Kernels:
 
     def __init__(self, program):
         self.program = program
-        self.faults: list[Fault] = []
+        self.faults: list[ProgramFault] = []
         self.literals: list[ir.Literal] = []
         self.arcs: dict = {}
         self.functions: dict = {}
