@@ -155,6 +155,11 @@ class CpuMachine(Machine):
             direction=_DIRECTIONS[arcs.node.metadata.get("direction")], owned=arcs.owned,
             exits=arcs.exits, result=arcs.result), arcs.uniforms
 
+    @property
+    def pulled(self) -> bool:
+        """Whether the last operator of edges pulled."""
+        return bool(self._runtime.machine_pulled(self._machine))
+
     # A run
 
     def start(self, bits, arrays):
