@@ -11,6 +11,7 @@ from sw.lang import graph_ir as ir
 from sw.lang.passes.races import shared
 from sw.vm.c_code import HELPERS, ProgramFault
 from sw.vm.cpu.bodies import TaskCode, declarations
+from sw.vm.cpu.loops import fused
 
 
 __all__ = ["Arcs", "Kernels"]
@@ -125,6 +126,7 @@ class Kernels:
     functions : dict
         {(name of a function, "apply", "where" or "total"): (kernel, list of Uniform)}.
     vertex_operators : list of VertexSetIterator
+    loops : dict of Position to FusedLoop
     """
 
     def __init__(self, program):
@@ -149,6 +151,13 @@ class Kernels:
                     self._vertices(node.filter, "where")
                 case ir.VertexSum():
                     self._vertices(node.function, "total")
+        self.loops: dict = {}
+        for node in ir.instructions(program.body):
+            found = fused(self, f"loop{len(self.loops)}", node) \
+                if isinstance(node, ir.WhileLoop) else None
+            if found is not None:
+                self.loops[node.position], text = found
+                self._parts.append(text)
         self.text = "\n".join(self._parts)
 
     def number(self, vector):

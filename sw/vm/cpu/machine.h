@@ -42,7 +42,23 @@ struct Task {
     bool shared;            // whether several threads run
 };
 
+// What a fused loop needs of the runtime. Sets are numbered. Functions that return bool return
+// whether there was no error; `target` is -1 if there is no result.
+struct Machine;
+struct EdgeOperator;
 typedef void Kernel(const Task &, Worker &, wide first, wide last);
+struct Calls {
+    int64_t (*size)(const Machine *, int32_t set);
+    bool (*is_vertex)(const Machine *, int64_t value);
+    bool (*late)(const Machine *);
+    bool (*edges)(Machine *, const EdgeOperator *, int32_t source, int32_t target,
+                  const word *uniforms);
+    bool (*vertices)(Machine *, Kernel *, const int32_t *copies, int32_t num_copies,
+                     int32_t source, int32_t target, const word *uniforms);
+};
+
+INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 INLINE void report(Worker &errors, word fault, word detail) {
     const wide found = (wide)fault << 32 | detail;

@@ -18,6 +18,7 @@ from sw.lang.passes import analysed
 from sw.vm.c_code import literal_words
 from sw.vm.cpu.kernels import Kernels
 from sw.vm.cpu.library import compiled, runtime
+from sw.vm.cpu.loops import AGAIN, LARGEST
 from sw.vm.host import Machine, perform
 
 
@@ -26,6 +27,9 @@ __all__ = ["CpuMachine", "run"]
 
 #: Arcs, or vertices, that are worth a thread of their own.
 _GRAIN = 4096
+
+#: The empty set.
+_NOBODY = np.zeros(0, np.uint32)
 
 _DIRECTIONS = {None: 0, "push": 1, "pull": 2}
 
@@ -116,6 +120,10 @@ class CpuMachine(Machine):
         self._functions = {
             key: (self._symbol(kernel), uniforms)
             for key, (kernel, uniforms) in self._kernels.functions.items()}
+        self._loops = {position: (loop, self._symbol(loop.name))
+                       for position, loop in self._kernels.loops.items()}
+        self._all_operators = (ctypes.c_void_p * len(self._operators))(
+            *(ctypes.addressof(operator) for operator, _ in self._operators.values()))
         copies = {i for arcs in self._kernels.arcs.values() for i in arcs.copies + arcs.sparse}
         copies |= {i for node in self._kernels.vertex_operators
                    for i in map(self._names.index, node.metadata["start_copies"])}
@@ -254,6 +262,50 @@ class CpuMachine(Machine):
 
     def where(self, name, vset, uniforms):
         return self._found(self._vertices(name, "where", vset, uniforms))
+
+    def loop(self, node, values, evaluate, word):
+        loop, function = self._loops.get(node.position, (None, None))
+        if loop is None:
+            return None
+        try:
+            constants = [int(evaluate(each)) for each in loop.constants]
+            words = [word(each) for each in loop.words]
+        except UserError:
+            return None         # the host finds out whether they are needed
+        numbers = [values.get(name, 0) for name in loop.numbers]
+        if not all(isinstance(each, int) and abs(each) <= LARGEST for each in numbers + constants):
+            return None
+        sets = [values.get(name, _NOBODY) for name in loop.sets]
+        for i, vset in enumerate(sets):
+            self._runtime.machine_put(self._machine, i, _address(vset), self.size(vset))
+        state = (ctypes.c_int64 * len(numbers))(*numbers)
+        count = ctypes.c_uint64()
+        result = AGAIN
+        while result == AGAIN:
+            result = self._runtime.machine_loop(
+                self._machine, function, self._all_operators, state,
+                (ctypes.c_int64 * len(constants))(*constants),
+                (ctypes.c_uint32 * len(words))(*words), ctypes.byref(count))
+        if result == -1:
+            self._fail()
+        values.update(zip(loop.numbers, state))
+        for i, name in enumerate(loop.sets):
+            if name in loop.changed:
+                values[name] = self._taken(i)
+        if result > 0:
+            word(loop.checked[result - 1])
+        return count.value
+
+    def _taken(self, number):
+        """A set of a fused loop."""
+        count = ctypes.c_uint64()
+        place = self._runtime.machine_get(self._machine, number, ctypes.byref(count))
+        if place is None:
+            return None
+        if not count.value:
+            return _NOBODY
+        return np.ctypeslib.as_array(ctypes.cast(
+            place, ctypes.POINTER(ctypes.c_uint32)), (count.value,)).copy()
 
     def total(self, name, vset, uniforms):
         kernel, wanted = self._functions[name, "total"]

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <functional>
@@ -106,6 +107,13 @@ struct EdgeOperator {
     int32_t result;         // 0 none, 1 without bits when it pulls, 2 always with bits
 };
 
+// A set of a fused loop. Without a list it has all vertices.
+struct Set {
+    const word *list;
+    wide count;
+    std::vector<word> own;
+};
+
 struct Machine {
     Rows out, in;
     word num_vertices;
@@ -120,6 +128,9 @@ struct Machine {
     std::vector<const word *> starts;
     std::vector<wide> before, among, wanted, seen;
     bool by_bits = false;
+    std::vector<Set> sets;
+    std::vector<word> spare;
+    std::chrono::steady_clock::time_point began;
 
     Machine(unsigned threads, word vertices, wide num_vectors)
         : num_vertices(vertices), pool(threads), workers(threads), starts(num_vectors),
@@ -306,6 +317,14 @@ struct Machine {
         return found();
     }
 
+    int64_t vertices(Kernel *kernel, const int32_t *numbers, int32_t num_copies, const word *list,
+                     wide count, const word *uniforms) {
+        Task now = task(list, count, uniforms);
+        copy(now, numbers, num_copies, false);
+        each_vertex(now, kernel);
+        return found();
+    }
+
     // Moves the vertices in the queues of all threads to an array.
     void take(word *to, wide count) {
         if (by_bits && count > num_vertices / 32) {
@@ -326,6 +345,15 @@ struct Machine {
         }
     }
 
+    // Makes the found vertices a set of a fused loop.
+    void take(Set &set, wide count) {
+        spare.resize(count);
+        take(spare.data(), count);
+        std::swap(set.own, spare);
+        set.count = count;
+        set.list = count == num_vertices ? nullptr : count ? set.own.data() : &num_vertices;
+    }
+
     // Forgets everything that an operator left that failed.
     void reset() {
         error = ~(wide)0;
@@ -333,6 +361,44 @@ struct Machine {
         std::fill(seen.begin(), seen.end(), 0);
     }
 };
+
+namespace {
+
+int64_t loop_size(const Machine *machine, int32_t set) { return machine->sets[set].count; }
+
+bool loop_is_vertex(const Machine *machine, int64_t value) {
+    return (value >= 0 && value < machine->num_vertices) || value == 0xffffffff;
+}
+
+bool loop_late(const Machine *machine) {
+    return std::chrono::steady_clock::now() - machine->began > std::chrono::milliseconds(100);
+}
+
+bool loop_take(Machine *machine, int64_t count, int32_t target) {
+    if (count < 0) return false;
+    if (target >= 0) machine->take(machine->sets[target], count);
+    return true;
+}
+
+bool loop_edges(Machine *machine, const EdgeOperator *op, int32_t source, int32_t target,
+                const word *uniforms) {
+    const Set &set = machine->sets[source];
+    return loop_take(machine, machine->edges(*op, set.list, set.count, uniforms), target);
+}
+
+bool loop_vertices(Machine *machine, Kernel *kernel, const int32_t *copies, int32_t num_copies,
+                   int32_t source, int32_t target, const word *uniforms) {
+    const Set &set = machine->sets[source];
+    return loop_take(machine, machine->vertices(kernel, copies, num_copies, set.list, set.count,
+                                                uniforms), target);
+}
+
+const Calls CALLS{loop_size, loop_is_vertex, loop_late, loop_edges, loop_vertices};
+
+typedef int64_t Loop(const Calls &, Machine *, const EdgeOperator *const *, int64_t *,
+                     const int64_t *, const word *, wide &);
+
+}
 
 extern "C" {
 
@@ -367,10 +433,25 @@ void machine_take(Machine *machine, word *to, wide count) { machine->take(to, co
 // Also makes the set of a filter, which is in the queues then.
 int64_t machine_vertices(Machine *machine, Kernel *kernel, const int32_t *copies,
                          int32_t num_copies, const word *list, wide count, const word *uniforms) {
-    Task task = machine->task(list, count, uniforms);
-    machine->copy(task, copies, num_copies, false);
-    machine->each_vertex(task, kernel);
-    return machine->found();
+    return machine->vertices(kernel, copies, num_copies, list, count, uniforms);
+}
+
+// Gives a fused loop its sets, or takes them back: a null list is the set of all vertices.
+void machine_put(Machine *machine, int32_t set, const word *list, wide count) {
+    auto &sets = machine->sets;
+    if (sets.size() <= (size_t)set) sets.resize(set + 1);
+    sets[set].list = list, sets[set].count = count;
+}
+
+const word *machine_get(const Machine *machine, int32_t set, wide *count) {
+    *count = machine->sets[set].count;
+    return machine->sets[set].list;
+}
+
+int64_t machine_loop(Machine *machine, Loop *loop, const EdgeOperator *const *operators,
+                     int64_t *numbers, const int64_t *constants, const word *words, wide *count) {
+    machine->began = std::chrono::steady_clock::now();
+    return loop(CALLS, machine, operators, numbers, constants, words, *count);
 }
 
 // Returns 0 if there is no error.

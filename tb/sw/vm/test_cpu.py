@@ -7,6 +7,8 @@ random programs         test_random_programs
 directions              test_direction: the machine's own choice, and both that can be asked for
 errors                  test_errors: class and text; test_overflow: too many paths;
                         test_after_an_error: the machine can be used again
+loops                   test_fused_loops: which loops become C++, and test_loops: their numbers;
+                        test_long_loop: Python sees signals
 sets                    test_sets: the sets of a queue
 parameters              test_wrong_threads
 ======================  ==========================================================================
@@ -26,6 +28,7 @@ from sw.lang.passes import analysed
 from sw.lang.passes.rewrite import changed, marked
 from sw.lang.reader import read_text
 from sw.vm import cpu, reference
+from sw.vm.cpu.kernels import Kernels
 from sw.vm.host import perform
 from tb.sw.graphs import graphs, random_graph
 from tb.sw.vm.random_programs import program_texts
@@ -33,6 +36,7 @@ from tb.sw.vm.small_programs import program
 
 
 #: (direction, threads). Parts of one arc or vertex have all threads work, however small the graph.
+#: With the direction ``push`` the host performs all loops.
 WAYS = [(None, 1), ("push", 3), ("pull", 3), ("pull", 1)]
 
 
@@ -40,6 +44,13 @@ def directed(tried, direction):
     """The program with a direction for all operators of edges; None leaves it to the machine."""
     return changed(tried, lambda node: marked(node, direction=direction)
                    if isinstance(node, ir.EdgeSetIterator) else node)
+
+
+class Stepped(cpu.CpuMachine):
+    """Leaves all loops to the host."""
+
+    def loop(self, node, values, evaluate, word):
+        return None
 
 
 def outcome(function):
@@ -56,7 +67,8 @@ def check(tried, graph, ways=WAYS, optimize="-O2", grain=1, **given):
     wanted = outcome(lambda: reference.run(tried, graph, **given))
     for direction, threads in ways:
         ready = directed(analysed(tried), direction)
-        machine = cpu.CpuMachine(ready, graph, threads=threads, grain=grain, optimize=optimize)
+        kind = Stepped if direction == "push" else cpu.CpuMachine
+        machine = kind(ready, graph, threads=threads, grain=grain, optimize=optimize)
         found = outcome(lambda: perform(ready, graph, machine, given))
         assert found == wanted, (direction, threads)
     return wanted
@@ -103,7 +115,7 @@ def test_random_programs(text, some):
 
 # Directions
 
-class Watched(cpu.CpuMachine):
+class Watched(Stepped):
     """Notes which operators of edges pulled."""
 
     def __init__(self, *args, **options):
@@ -180,6 +192,45 @@ def test_after_an_error():
         with pytest.raises(UserError, match=r"a\[1\] does not fit"):
             perform(tried, PAIR, machine, {"amount": (1 << 32) - 1})
         assert perform(tried, PAIR, machine, {"amount": 4}).outputs["a"].tolist() == [0, 5]
+
+
+# Loops
+
+def test_fused_loops():
+    def found(name):
+        tried = analysed(programs.find(name))
+        return len(Kernels(tried).loops), sum(isinstance(node, ir.WhileLoop)
+                                              for node in ir.instructions(tried.body))
+    assert {name: found(name) for name in programs.names()} == {
+        "bc": (2, 2), "bfs": (1, 1), "cc": (1, 1), "kcore": (1, 2), "label_propagation": (0, 0),
+        "mis": (1, 1), "pagerank": (0, 1), "sssp": (0, 1)}
+
+
+@pytest.mark.parametrize("lines, fails", [
+    (["while turn < 5 or not done:", "    done = turn > 7 - len(some)",
+      "    turn = max(turn + 2, 3) if turn != 4 else turn + 1", "    some = vertices.where(many)",
+      "    if len(some) > 0:", "        vertices.apply(add)", "    else:",
+      "        vertices.apply(twice)"], False),
+    (["while turn < 5:", "    turn = turn + far", "    vertices.apply(add)"], True),
+    (["turn = far * 8", "while turn > far:", "    turn = turn - far", "    some = vertices.where("
+      "never)"], False),
+    (["while turn < 5:", "    turn = turn - 1", "    vertices.apply(add)"], True),
+    (["while turn < 5:", "    turn = turn + 1", "    vertices.apply(divide)"], True)])
+def test_loops(lines, fails):
+    """Words are the same, and so are errors of numbers that are no words."""
+    tried = program(
+        "def many(v):", "    return a[v] > turn", "def never(v):", "    return a[v] > 9",
+        "def add(v):", "    a[v] = a[v] + turn", "def twice(v):", "    a[v] = a[v] + turn // 2",
+        "def divide(v):", "    x[v] = x[v] / (turn // 4)",
+        "turn = 0", "far = 4294967296", "done = turn > 0", "some = vertices", *lines)
+    found = check(tried, PAIR, [(None, 1)], optimize="-O0")
+    assert isinstance(found[0], type) == fails
+
+
+def test_long_loop():
+    tried = analysed(program("turn = 0", "while turn < amount:", "    turn += 1",
+                             "a[source] = turn"))
+    assert cpu.run(tried, PAIR, amount=20_000_000).outputs["a"][0] == 20_000_000
 
 
 # Sets
