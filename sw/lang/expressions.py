@@ -77,11 +77,13 @@ def _literal(node, wanted):
         value = int(value)
     elif 0 <= value < {Type.FIXED: WORD, Type.FRACTION: 1}.get(wanted, 0):
         value = Fraction(value)
-    elif wanted is Type.DECIMAL or (wanted is Type.VERTEX and node.type is Type.WHOLE):
+    elif wanted is Type.DECIMAL or (wanted is Type.VERTEX and node.type is Type.WHOLE
+                                    and 0 <= value < WORD):
         pass
     else:
         right = {Type.UINT: f"a whole number from 0 to {WORD - 1}",
-                 Type.FRACTION: "at least 0 and below 1"}.get(wanted, wanted.value)
+                 Type.FRACTION: "at least 0 and below 1",
+                 Type.VERTEX: f"a vertex, from 0 to {WORD - 1}"}.get(wanted, wanted.value)
         raise LanguageError(node.position, f"{_shown(value)} must be {right} here")
     return Literal(value=value, type=wanted, position=node.position)
 

@@ -97,9 +97,11 @@ class Evaluator:
 
     def _checked(self, node, env, count):
         """The vertices of an index. Raises UserError if one is ``none``."""
-        vertices = self.value(node.index, env, count)
+        degree = isinstance(node, ir.Degree)
+        vertices = self.value(node.vertex if degree else node.index, env, count)
         if vertices.size and int(vertices.max()) >= self._graph.num_vertices:
-            raise UserError(f"{node.position}: {node.vector}[{int(vertices.max())}]: there is no "
+            what = "the degree of" if degree else node.vector
+            raise UserError(f"{node.position}: {what}[{int(vertices.max())}]: there is no "
                             f"such vertex; the graph has {self._graph.num_vertices}")
         return vertices
 
@@ -117,7 +119,7 @@ class Evaluator:
                 return self._load(node.vector, self._checked(node, env, count), own)
             case ir.Degree():
                 degrees = self._graph.out_degrees if node.leaving else self._graph.in_degrees
-                vertices = self.value(node.vertex, env, count)
+                vertices = self._checked(node, env, count)
                 return degrees[vertices.astype(np.int64)].astype(np.uint64)
             case ir.Unary():
                 return self._unary(node, self.value(node.operand, env, count))
@@ -128,7 +130,8 @@ class Evaluator:
                 left = self.value(node.left, env, count).astype(bool)
                 rest = left if name == "and" else ~left
                 found = left.astype(np.uint64)
-                found[rest] = self._part(node.right, rest, env)
+                if rest.any():
+                    found[rest] = self._part(node.right, rest, env)
                 return found
         return self._binary(node, self.value(node.left, env, count),
                             self.value(node.right, env, count))

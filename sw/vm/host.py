@@ -62,6 +62,24 @@ class Machine(abc.ABC):
     def total(self, name, vset, uniforms) -> int:
         """The sum of the words that the function of that name gives."""
 
+    def loop(self, node, values, evaluate, word) -> int | None:
+        """Perform a WhileLoop as a whole. A machine may leave this to the host.
+
+        Parameters
+        ----------
+        node : WhileLoop
+        values : dict of str to value
+            The host's variables, sets among them. The machine changes those that the loop assigns.
+        evaluate, word : callable
+            The value of an expression of the host, and the word of a Uniform, by ``values``.
+
+        Returns
+        -------
+        int or None
+            Operators that were performed; None if the host has to perform the loop.
+        """
+        return None
+
     @abc.abstractmethod
     def join(self, vset, other) -> Any:
         """The vertices of either set."""
@@ -346,7 +364,9 @@ class _Run(_Numbers):
                 values[node.output_vset] = machine.where(
                     node.filter, values[node.input_vset], self._words(node.filter))
             case ir.WhileLoop():
-                while self._host(node.condition):
+                done = machine.loop(node, values, self._host, self._word)
+                self.operators += done or 0
+                while done is None and self._host(node.condition):
                     self._block(node.body)
             case ir.ForLoop():
                 for number in range(self._host(node.count)):

@@ -6,6 +6,7 @@ Every operator reads the words that the vectors had when the operator began.
 import numpy as np
 
 from sw.errors import UserError
+from sw.lang import graph_ir as ir
 from sw.lang.types import WORD, Type
 from sw.vm.evaluate import DoesNotFitFixed, Evaluator
 from sw.vm.host import Machine, perform
@@ -64,10 +65,12 @@ class ReferenceMachine(Machine):
         """Perform a function by the words of now. Returns its result, and the words before."""
         function = self._program.function(name)
         before = {vector: self._arrays[vector].copy() for vector in function.writes()}
+        stored = {node.vector for node in ir.walk(*function.body)
+                  if isinstance(node, ir.VectorStore)}
 
         def load(vector, vertices, own):
-            words = self._arrays if own else before | {
-                other: self._arrays[other] for other in self._arrays.keys() - before.keys()}
+            # Only the vertex itself stores its word, but other vertices may reduce it.
+            words = self._arrays if own and vector in stored else self._arrays | before
             return words[vector][vertices.astype(np.int64)]
 
         def store(vector, vertices, words):
@@ -79,10 +82,12 @@ class ReferenceMachine(Machine):
             combine[node.operation].at(array, vertices.astype(np.int64), words)
             over = np.flatnonzero(array >= WORD)
             if over.size:
+                # Of several sums, the order decides which of them passes 32 bits.
+                first = next(part for part in ir.walk(*function.body)
+                             if isinstance(part, ir.Reduce) and part.vector == node.vector)
                 fixed = self._program.vector(node.vector).type is Type.FIXED
                 raise (DoesNotFitFixed if fixed else UserError)(
-                    f"{node.position}: {node.vector}[{over[0]}] is {int(array[over[0]])}, which "
-                    f"does not fit in 32 bits")
+                    f"{first.position}: {node.vector}[{over[0]}] does not fit in 32 bits")
 
         if not len(calls[0]):
             return np.zeros(0, np.uint64), before
