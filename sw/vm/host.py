@@ -364,7 +364,7 @@ class _Run(_Numbers):
                 values[node.output_vset] = machine.where(
                     node.filter, values[node.input_vset], self._words(node.filter))
             case ir.WhileLoop():
-                done = machine.loop(node, values, self._host, self._word)
+                done = machine.loop(node, values, self._host, self.word)
                 self.operators += done or 0
                 while done is None and self._host(node.condition):
                     self._block(node.body)

@@ -10,7 +10,8 @@ Each operator of edges is a part that goes through the graph by the plan's sched
 ``vertices``               performs a function of vertices
 ``where``, ``total``       a filter, a sum
 ``split``, ``least``       for queues
-``fill``, ``join``         for sets
+``fill``, ``include``,     for sets
+``join``
 ``store``                  stores an element
 ``slot``, ``output``       store the launch's argument as a word for later kernels
 =========================  ==============================================================
@@ -234,24 +235,15 @@ class ProgramAlgorithm(Algorithm):
             add("infinite", "infinite")
         for vector in self._stored:
             add(f"store_{vector}", "store", self.array(vector))
-        self._add_set_kernels(add)
+        if any(isinstance(node, ir.NewVertexSet | ir.NewQueue | ir.Dequeue)
+               for node in ir.walk(*self.program.body)):
+            add("fill", "fill")
+            add("include", "include")
         for slot in range(SLOTS + len(self.slots)):
             add(f"slot{slot}", "slot", slot)
         for slot in (OUTPUT, OTHER):
             add(f"output{slot}", "output", slot)
         return kernels
-
-    def _add_set_kernels(self, add):
-        """The kernels of sets that the host makes while the program runs."""
-        if any(isinstance(node, ir.NewVertexSet | ir.Dequeue) for node in ir.walk(
-                *self.program.body)):
-            add("fill", "fill")
-        if any(isinstance(node, ir.NewVertexSet | ir.NewQueue) and node.vertices
-               for loop in ir.instructions(self.program.body)
-               if isinstance(loop, ir.WhileLoop | ir.ForLoop | ir.HostBranch)
-               for node in ir.walk(loop)):
-            for number in range(1, self.num_sets):
-                add(f"store_set{number}", "store_set", number)
 
     def apply(self, k):
         self._kernels.emit(k, *k.variant)

@@ -71,12 +71,14 @@ class VertexKernels:
         pointer = a.reg("pointer")
         a.sw(word, k.pointer(Vertex(vertex, None), array, pointer))
 
-    def _store_set(self, k, number):
-        """As :meth:`_store`, for a set, whose count grows by 1."""
+    def _include(self, k, _):
+        """The vertex in a slot is in the set that is made."""
         a = k.a
-        vertex, word = self.load_slot(k, VERTEX, "vertex"), self.load_slot(k, WORD, "word")
-        place, count = a.regs("place", "set_count")
-        k.scaled(place, vertex, k.address(f"set{number}") + 4)
+        vertex, output = self.load_slot(k, VERTEX, "vertex"), self.load_slot(k, OUTPUT, "output")
+        place, word = a.regs("place", "word")
+        a.li(word, 1)
+        k.scaled(place, vertex, self._parent.anchor)
+        a.add(place, place, output)
         a.sw(word, place)
 
     # Loops

@@ -78,8 +78,7 @@ class RtlMachine(Machine):
         self._launch("fill")
         for vertex in vertices:
             self._set(VERTEX, vertex)
-            self._set(WORD, 1)
-            self._launch(f"store_set{vset.number}")
+            self._launch("include")
         return vset
 
     def size(self, vset):

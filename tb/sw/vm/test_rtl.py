@@ -4,6 +4,7 @@
 every program                test_programs: schedules, directions, formats and units, on the
                              instruction-set simulator; test_on_the_rtl
 cores, splits                test_cores
+random programs              test_random_programs: against the interpreter
 operations                   test_operations: every operation and type, against the interpreter;
                              test_reciprocals: words at the edges
 sets and queues              test_sets: sets that the host makes, moves and joins while it runs;
@@ -18,6 +19,8 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hw.config import preset
 from hw.gather.variants import VARIANTS
@@ -28,6 +31,8 @@ from sw.lang import programs
 from sw.lang.reader import read_text
 from sw.runtime import Device
 from sw.vm import reference
+from tb.sw.graphs import graphs
+from tb.sw.vm.random_programs import program_texts
 
 
 FORMATS = {"block-coo": "block-coo:block=16", "cr2": "cr2:cluster_bits=4:warp_bits=3",
@@ -100,6 +105,20 @@ def test_on_the_rtl(cores):
 def test_cores():
     for name, split in itertools.product(NAMES.values(), ("static", "counter")):
         run(name, "em", split=split, changes={"cores": 3})
+
+
+@settings(max_examples=25)
+@given(program_texts(), graphs(weighted=True), st.sampled_from(["vm", "em", "weaver"]),
+       st.sampled_from(["push", "pull"]))
+def test_random_programs(tmp_path_factory, text, on, schedule, direction):
+    try:
+        reference.run(read_text(text), on)
+    except UserError:
+        return              # the device is not asked to find the same faults
+    path = tmp_path_factory.mktemp("drawn") / "drawn.py"
+    path.write_text(text)
+    run(str(path), schedule, on=on, direction=direction,
+        changes={"imem_bytes": 1 << 16, "local_bytes": 4096})
 
 
 OPERATIONS = """
