@@ -3,9 +3,10 @@
 A loop is a *fixpoint loop* if it does nothing but this: an operator goes through the edges that
 leave a set, or the vertices that are ready in a queue; its function reduces one vector by ``min``,
 ``max`` or ``or``; it reads that vector only at the source, in values that can only grow with the
-word that is read (for ``or``: that can only gain bits as that word gains bits); and the vertices whose word changed are the next set. Then every order of calls,
-and reads that see changes at once, lead to the same words: those of the least solution (Kildall's
-argument for monotone functions on a finite chain). Only the number of rounds differs.
+word that is read (for ``or``: that can only gain bits as that word gains bits); and the vertices
+whose word changed are the next set. Then every order of calls, and reads that see changes at once,
+lead to the same words: those of the least solution (Kildall's argument for monotone functions on a
+finite chain). Only the number of rounds differs.
 """
 
 import dataclasses
@@ -18,13 +19,14 @@ from sw.lang.types import Type
 __all__ = ["fixpoint"]
 
 
+_NUMBERS = {"+", "*", "min", "max"}
+
 #: {reduction: operations that grow, or stay, as either operand grows}. For ``or`` a word grows by
 #: gaining bits.
-_GROWING = {**dict.fromkeys(("min", "max"), {"+", "*", "min", "max"}),
-            "or": {"&", "|", "and", "or"}}
+_GROWING = {"min": _NUMBERS, "max": _NUMBERS, "or": {"&", "|", "and", "or"}}
 
 #: {reduction: operations that grow with the left operand}.
-_GROWING_LEFT = {**dict.fromkeys(("min", "max"), {"-", ">>", "//"}), "or": {"<<", ">>"}}
+_GROWING_LEFT = {"min": {"-", ">>", "//"}, "max": {"-", ">>", "//"}, "or": {"<<", ">>"}}
 
 
 def fixpoint(program):
