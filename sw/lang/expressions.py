@@ -236,6 +236,11 @@ class Expressions(HostExpressions):
                for node in ast.walk(tree)):
             return False
         named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        if not named and isinstance(tree, ast.BinOp):
+            # Numbers alone: whole ones are words, but a decimal has its type from its surroundings.
+            return any(isinstance(node, ast.Div) or (
+                isinstance(node, ast.Constant) and isinstance(node.value, float))
+                for node in ast.walk(tree))
         known = self._host.names.keys() - self.names.keys()
         return bool(named & known) and named <= known | {"min", "max", "infinity", self.graph}
 

@@ -438,7 +438,7 @@ class GraphProgram(Node):
     ----------
     name : str
     summary : str
-        The first line of its docstring.
+        The first paragraph of its docstring, as one line.
     weighted : bool
         Whether a function takes the weights of edges.
     arguments : tuple of Argument

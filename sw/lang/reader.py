@@ -120,6 +120,7 @@ def read_tree(tree: ast.FunctionDef, file: str) -> GraphProgram:
 def _count_characters(module, text, indent):
     """Make the columns of a syntax tree, which count bytes, count characters of the file."""
     lines = text.split("\n")
+    node: Any
     for node in ast.walk(module):
         column = getattr(node, "col_offset", None)
         if column is not None:
@@ -152,7 +153,8 @@ class _Reader:
                              "its results")
         functions = tuple(self._functions[name] for name in self._trees)
         self.program = GraphProgram(
-            name=tree.name, summary=(ast.get_docstring(tree) or "").partition("\n")[0],
+            name=tree.name, summary=" ".join(
+                (ast.get_docstring(tree) or "").partition("\n\n")[0].split()),
             weighted=any(function.weighted for function in functions), arguments=arguments,
             vectors=tuple(self._vectors.values()), functions=functions, body=body,
             outputs=self._outputs or (), position=place(file, tree))
@@ -281,7 +283,8 @@ class _Reader:
     # Instructions
 
     def _block(self, trees, top=False):
-        found, mark = [], None
+        found: list[Any] = []
+        mark: Any = None
         for i, tree in enumerate(trees):
             if top and (isinstance(tree, ast.FunctionDef) or self._declares(tree)):
                 continue
