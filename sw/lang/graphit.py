@@ -63,7 +63,8 @@ def read_graphit_file(path) -> tuple[ir.GraphProgram, dict[str, PlannedSchedule]
     try:
         text = pathlib.Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from None
+        raise UserError(f"{path}: cannot be read: "
+                        f"{getattr(error, 'strerror', None) or error}") from None
     return read_graphit(text, str(path))
 
 

@@ -1,11 +1,11 @@
 """The part ``schedule:`` of a text of GraphIt (UGF, tables 3.1 and 3.2, figures 3-1 and 3-2)."""
 
-import re
 from typing import Any
 
 from sw.errors import UserError
 from sw.lang.graphit_text import Translator
-from sw.lang.schedule import HybridSchedule, PlannedSchedule, SimpleSchedule
+from sw.lang.schedule import (HybridSchedule, PlannedSchedule, SimpleSchedule,
+                              read_threshold)
 from sw.lang.types import LanguageError
 
 
@@ -66,8 +66,7 @@ class _Commands(Translator):
         self._new(name, self._find_simple(copied[0]) if copied else SimpleSchedule())
 
     def _hybrid(self, tree, name, criterion, threshold, first, second):
-        text = str(threshold).strip('"')
-        share = float(text) if re.fullmatch(r"\d+(\.\d+)?([eE][+-]?\d+)?", text) else text
+        share = read_threshold(str(threshold).strip('"'))
         self._new(name, HybridSchedule(criterion, share, self._find_simple(first),
                                        self._find_simple(second)))
 
@@ -84,8 +83,9 @@ class _Commands(Translator):
             self._fail(method, f"there is no {str(method)!r}; there are {', '.join(_CONFIGURE)}")
         most, change = _CONFIGURE[str(method)]
         if not 1 <= len(words) <= most:
-            self._fail(method, f"{method} takes {' or '.join(map(str, range(1, most + 1)))} "
-                               f"arguments, not {len(words)}")
+            self._fail(method, f"{method} takes "
+                       f"{' or '.join(map(str, range(1, most + 1)))} argument{'s' * (most > 1)}, "
+                       f"not {len(words)}")
         self._known[str(name)] = change(schedule, *words)
 
 

@@ -8,6 +8,7 @@ import ast
 import inspect
 import pathlib
 import textwrap
+import warnings
 from fractions import Fraction
 from math import isfinite
 from typing import Any
@@ -44,7 +45,8 @@ def read_file(path, name: str | None = None) -> GraphProgram:
     try:
         text = pathlib.Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from None
+        raise UserError(f"{path}: cannot be read: "
+                        f"{getattr(error, 'strerror', None) or error}") from None
     return read_text(text, str(path), name)
 
 
@@ -80,7 +82,8 @@ def read_text(text: str, file: str = "<text>", name: str | None = None) -> Graph
 def _read(text, file, name, indent):
     """The program in a text whose lines are indented by so many columns in their file."""
     try:
-        module = ast.parse(text)
+        with warnings.catch_warnings(action="ignore"):
+            module = ast.parse(text)
     except SyntaxError as error:
         at = Position(file, error.lineno or 1, (error.offset or 1) + indent)
         raise LanguageError(at, f"this is not Python: {error.msg}") from None

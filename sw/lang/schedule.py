@@ -26,7 +26,6 @@ argument of a command line.
 
 import dataclasses
 import enum
-import math
 import re
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeAlias, TypeVar
@@ -40,7 +39,7 @@ from sw.lang.types import WORD, LanguageError, Type
 
 
 __all__ = ["HybridSchedule", "PlannedSchedule", "SimpleSchedule", "applied", "labelled",
-           "read_schedule", "read_schedules"]
+           "read_schedule", "read_schedules", "read_threshold"]
 
 
 _E = TypeVar("_E", bound=enum.StrEnum)
@@ -169,7 +168,8 @@ class SimpleSchedule:
         return found
 
 
-_ARGV = re.compile(r"argv\[(\d+)\]")
+_ARGV = re.compile(r"argv\[\d{1,4}\]", re.ASCII)
+_REAL = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -226,7 +226,10 @@ class HybridSchedule:
         if number >= len(argv):
             raise UserError(f"the schedule takes its threshold from {self.threshold}, and there "
                             f"are {max(len(argv) - 1, 0)} arguments")
-        return dataclasses.replace(self, threshold=_share(argv[number]))
+        share = read_threshold(argv[number])
+        if isinstance(share, str):
+            raise UserError(f"threshold {share} must be a number from 0 to 1")
+        return dataclasses.replace(self, threshold=share)
 
     def __str__(self) -> str:
         return f"{self.first} | {self.second} when {self.criterion}>={self.threshold}"
@@ -253,16 +256,16 @@ def read_schedule(text: str) -> PlannedSchedule:
     if match is None:
         return _read_simple(text)
     first, second, criterion, threshold = match.groups()
-    share = threshold if _ARGV.fullmatch(threshold) else _share(threshold)
-    return HybridSchedule(_member(Criterion, criterion, "criterion"), share,
+    return HybridSchedule(_member(Criterion, criterion, "criterion"), read_threshold(threshold),
                           _read_simple(first), _read_simple(second))
 
 
-def _share(text):
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+def read_threshold(text: str) -> float | str:
+    """The threshold of a text: a number from 0 to 1, or ``argv[N]`` as it stands. Raises
+    UserError if the text is neither."""
+    if _ARGV.fullmatch(text):
+        return text
+    value = float(text) if _REAL.fullmatch(text) else -1
     if not 0 <= value <= 1:
         raise UserError(f"threshold {text} must be a number from 0 to 1, or argv[N]")
     return value

@@ -68,7 +68,7 @@ def _block(body, live, dead, aliases):
     for node in reversed(body):
         match node:
             case ir.WhileLoop() | ir.ForLoop():
-                # What is live at the end of a round is live behind the loop or before a round.
+                # A name that is live at the end of a round is live behind the loop or before one.
                 around = live | _read(node)
                 while True:
                     inside = _block(node.body, around, set(), aliases)

@@ -38,7 +38,7 @@ def open_program(place: str, name: str | None = None) -> tuple[
     place : str
         A name of :func:`names`, or a file: ``FILE.py``, or ``FILE.gt`` in the syntax of GraphIt.
     name : str, optional
-        Of several programs in ``FILE.py`` the one of this name.
+        The program, where ``FILE.py`` has several.
 
     Raises
     ------

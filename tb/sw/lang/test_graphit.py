@@ -547,12 +547,14 @@ def test_no_text(text, place, words):
     ("SimpleGPUSchedule s1;\ns1.configDeduplication(MAYBE);", "3:1", "ENABLED or DISABLED"),
     ("SimpleGPUSchedule s1;\ns1.configDelta(0);", "3:1", "delta is 0"),
     ("SimpleGPUSchedule s1;\ns1.configDelta(FOUR);", "3:1", "FOUR must be a whole number"),
-    ("SimpleGPUSchedule s1;\ns1.configDelta(1, 2);", "3:4", "takes 1 arguments, not 2"),
+    ("SimpleGPUSchedule s1;\ns1.configDelta(1, 2);", "3:4", "takes 1 argument, not 2"),
     ("SimpleGPUSchedule s;\nHybridGPUSchedule h (MOON, 0.5, s, s);", "3:1", "no criterion"),
     ("SimpleGPUSchedule s;\nHybridGPUSchedule h (INPUT_VERTEXSET_SIZE, 1.5, s, s);", "3:1",
      "from 0 to 1"),
     ("SimpleGPUSchedule s;\nHybridGPUSchedule h (INPUT_VERTEXSET_SIZE, \"no\", s, s);", "3:1",
      "argv"),
+    ("SimpleGPUSchedule s;\nHybridGPUSchedule h (INPUT_VERTEXSET_SIZE, \"1.2.3\", s, s);", "3:1",
+     "threshold 1.2.3"),
     ("SimpleGPUSchedule s;\nHybridGPUSchedule h (INPUT_VERTEXSET_SIZE, 0.5, s, s);\n"
      "h.configDelta(3);", "4:1", "'h' is a hybrid schedule"),
     ("SimpleGPUSchedule s;\nprogram->applyGPUSchedule(\"s0\", s);\n"

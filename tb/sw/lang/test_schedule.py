@@ -99,6 +99,8 @@ def test_threshold_of_a_command_line():
     assert found.with_arguments(["bfs", "graph", "0", "0.25"]).with_arguments([]).threshold == 0.25
     with pytest.raises(UserError, match="argv\\[3\\], and there are 2 arguments"):
         found.with_arguments(["bfs", "graph", "0"])
+    with pytest.raises(UserError, match="threshold argv"):
+        found.with_arguments(["bfs", "graph", "0", "argv[3]"])
     with pytest.raises(UserError, match="threshold big"):
         found.with_arguments(["bfs", "graph", "0", "big"])
 
@@ -155,6 +157,8 @@ def test_round_trip(first, delta, fusion, second, threshold):
     ("push | pull", "no choice"), ("push | pull when size>=0.5", "no criterion 'size'"),
     ("push | pull when input_vertexset_size>=2", "threshold 2"),
     ("push | pull when input_vertexset_size>=nan", "threshold nan"),
+    ("push | pull when input_vertexset_size>=0_1", "threshold 0_1"),
+    ("push | pull when input_vertexset_size>=argv[x]", "threshold argv"),
     ("push | pull | twc when input_vertexset_size>=0.5", "no choice"),
     ("push | fusion when input_vertexset_size>=0.5", "cannot change kernel fusion")])
 def test_wrong_texts(text, words):
