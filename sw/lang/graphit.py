@@ -206,8 +206,9 @@ class _Program(ExpressionTranslator):
         _, _, result, kind, block = tree.children
         parameters = parameters_of(tree)
         for i, parameter in enumerate(parameters):
-            given = str(parameter.children[1].children[0])
-            if (given in self._elements) != (i < 2):
+            given = parameter.children[1]
+            if given.data != "scalar_type" or (
+                    str(given.children[0]) in self._elements) != (i < 2):
                 self._fail(parameter, "a function has the parameters (v : Vertex), or (src : "
                            "Vertex, dst : Vertex) with maybe weight : int")
         self._in_function, self._current = True, name

@@ -486,6 +486,7 @@ REFUSED = [
     ("while frontier end", "", "9:7", ["there is no 'frontier'"]),
     ("while x[0] == 1 end", "", "9:7", ["no expression"]),
     ("", "func g(v : int) x[v] = 1; end", "8:8", ["(v : Vertex)", "weight : int"]),
+    ("", "func g(v : vector{Vertex}(int)) x[v] = 1; end", "8:8", ["(v : Vertex)"]),
     ("", "func g(a : Vertex, b : Vertex, c : Vertex) x[a] min= 1; end", "8:32", ["weight : int"]),
     ("", "func g(v : Vertex) x[v] = -1 + 2; end", "8:27", ["no negative numbers"]),
     ("", "func g(v : Vertex) x[v] = 0.5; end", "8:27", ["0.5 must be a whole number"]),

@@ -7,7 +7,8 @@ texts and files         test_no_python, test_files, test_several_programs, test_
 programs                test_bfs: the whole GraphIR; test_forms: accepted forms, one by one;
                         test_programs_of_the_package
 parameters              test_parameters
-never executed          test_nothing_is_executed
+never executed          test_nothing_is_executed; test_no_module_executes_texts: the sources
+                        neither evaluate nor import programs
 ======================  ===========================================================================
 """
 
@@ -19,6 +20,7 @@ from fractions import Fraction
 import pytest
 
 from sw.errors import UserError
+from sw.installation import ROOT
 from sw.lang import graph_ir as ir
 from sw.lang import programs, reader
 from sw.lang.names import Label, edgeset, none, program, vector, vertex, vertexset
@@ -332,6 +334,23 @@ def test_nothing_is_executed(tmp_path, monkeypatch):
         programs.find(name)
     assert not mark.exists()
     assert not [name for name in sys.modules if name.startswith("sw.lang.programs.")]
+
+
+def test_no_module_executes_texts():
+    """No module of the language or of its tests evaluates a text, or imports a program."""
+    for folder in ("sw/lang", "sw/vm", "tb/sw/lang"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text())):
+                match node:
+                    case ast.Call(func=ast.Name(id=name)):
+                        assert name not in ("exec", "eval", "compile", "__import__"), path
+                    case ast.Import(names=names):
+                        assert {each.name for each in names}.isdisjoint({"importlib", "runpy"}), \
+                            path
+                    case ast.ImportFrom(module=str(module), names=names):
+                        assert not module.startswith(("importlib", "sw.lang.programs.")), path
+                        assert module != "sw.lang.programs" or {
+                            each.name for each in names}.isdisjoint(programs.names()), path
 
 
 # Accepted
