@@ -2,7 +2,7 @@
 
 Every module of this folder that has a class with a ``name`` is found. There is no other list. A
 name that none of them has is that of a program of the language (:mod:`sw.lang`): one of
-:mod:`sw.lang.programs`, or ``FILE.py``, or ``FILE.py:NAME`` of several in a file.
+:mod:`sw.lang.programs`, or ``FILE.py``, ``FILE.py:NAME`` of several in a file, or ``FILE.gt``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def find(name: str) -> type[Algorithm]:
     if name in names():
         return registry.find(__name__, "algorithm", name)
     file, _, which = name.partition(".py:")
-    if which or name.endswith(".py"):
+    if which or name.endswith((".py", ".gt")):
         path = pathlib.Path(f"{file}.py" if which else name)
         # A file that has changed is read again.
         return _program(str(path), path.stat().st_mtime_ns if path.exists() else 0, which or None)
@@ -39,13 +39,13 @@ def find(name: str) -> type[Algorithm]:
     if name not in programs.names():
         raise UserError(f"there is no algorithm {name!r}; there are "
                         f"{', '.join(sorted({*names(), *programs.names()}))}, or a file NAME.py "
-                        "with a program")
+                        "or NAME.gt with a program")
     return _program(str(programs.path(name)), 0, name)
 
 
 @functools.cache
 def _program(path: str, changed: int, name: str | None) -> type[Algorithm]:
     """The class of a program of the language, in a file that was ``changed`` at that time."""
-    from sw.lang.reader import read_file
+    from sw.lang.programs import open_program
     from sw.vm.rtl.algorithm import algorithm_of
-    return algorithm_of(read_file(path, name))
+    return algorithm_of(open_program(path, name)[0])

@@ -23,7 +23,7 @@ from sw.errors import UserError
 from sw.installation import advice, extra_of
 from sw.printable import one_line, printable
 
-from . import (bench, campaign, compare, docs, doctor, graph, lint, listing, lock, lockstep,
+from . import (bench, campaign, compare, docs, doctor, graph, lang, lint, listing, lock, lockstep,
                mutants, process, program, prove, reproduce, run, simulated_board, synth, tests,
                tune, verilog)
 from .commands import App
@@ -62,6 +62,7 @@ for module in (run, compare, tune, listing, reproduce, program, simulated_board,
     module.register(app)
 app.callback()(_options)
 app.add_typer(graph.app, name="graph")
+app.add_typer(lang.app, name="lang")
 app.add_typer(bench.app, name="bench")
 app.add_typer(synth.app, name="synth")
 

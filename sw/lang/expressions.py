@@ -2,6 +2,7 @@
 
 import ast
 from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 from sw.lang.graph_ir import (Binary, Degree, GraphSize, HostName, Literal, Local, Select,
@@ -117,7 +118,7 @@ class HostExpressions:
                 return Literal(value=int(value), type=Type.BOOL, position=at)
             case ast.Constant(value=int(value)):
                 return Literal(value=value, type=Type.WHOLE, position=at)
-            case ast.Constant(value=float(value)):
+            case ast.Constant(value=float(value)) if isfinite(value):
                 return Literal(value=Fraction(repr(value)), type=Type.DECIMAL, position=at)
             case ast.Name(id="infinity"):
                 return Literal(value=WORD - 1, type=Type.WHOLE, position=at)
@@ -233,7 +234,15 @@ class Expressions(HostExpressions):
 
     def _is_uniform(self, tree):
         """Whether the value is the same for all calls."""
+        if any(isinstance(node, ast.Attribute) and node.attr in ("out_degree", "in_degree")
+               for node in ast.walk(tree)):
+            return False
         named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        if not named and isinstance(tree, ast.BinOp):
+            # Numbers alone: whole ones are words, but a decimal has its type from its surroundings.
+            return any(isinstance(node, ast.Div) or (
+                isinstance(node, ast.Constant) and isinstance(node.value, float))
+                for node in ast.walk(tree))
         known = self._host.names.keys() - self.names.keys()
         return bool(named & known) and named <= known | {"min", "max", "infinity", self.graph}
 

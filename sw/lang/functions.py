@@ -6,7 +6,7 @@ from typing import Any
 from sw.lang.expressions import Expressions, coerced, place
 from sw.lang.graph_ir import (Branch, Function, Give, Let, Local, Reduce, VectorLoad, VectorStore,
                               Binary, walk)
-from sw.lang.types import LanguageError, Type
+from sw.lang.types import RESERVED, LanguageError, Type
 
 
 __all__ = ["read_function"]
@@ -40,6 +40,10 @@ def read_function(host, vectors, tree) -> Function:
             or arguments.posonlyargs or not 1 <= len(names) <= 3:
         host.fail(tree, f"function {tree.name!r} must have the parameters (v) of a vertex, or "
                         "(src, dst) or (src, dst, weight) of an edge")
+    for argument in arguments.args:
+        if argument.arg in RESERVED:
+            host.fail(argument, f"{argument.arg!r} has a meaning of its own in the language, and "
+                                "cannot be a parameter")
     types = dict.fromkeys(names[:2], Type.VERTEX) | dict.fromkeys(names[2:], Type.UINT)
     reader = _Body(host, vectors, tree, names, types)
     body = reader.block(tree.body, last=True)
@@ -140,6 +144,9 @@ class _Body:
         self._names.update(names)
 
     def _let(self, tree, name, value):
+        if name in RESERVED:
+            self._fail(tree, f"{name!r} has a meaning of its own in the language, and cannot be "
+                             "assigned")
         if name in self._fixed or name in self._vectors:
             self._fail(tree, f"{name!r} is a {'parameter' if name in self._fixed else 'vector'}, "
                              "and cannot be assigned")

@@ -77,7 +77,7 @@ def walk(*nodes: Node) -> Iterator[Node]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Literal(Node):
-    """A number of the text. Of type FIXED or FRACTION it is the number, not the word for it."""
+    """A number of the text. For the types FIXED and FRACTION it is the number, not its word."""
     value: int | Fraction
     type: Type
 
@@ -438,7 +438,7 @@ class GraphProgram(Node):
     ----------
     name : str
     summary : str
-        The first line of its docstring.
+        The first paragraph of its docstring, as one line.
     weighted : bool
         Whether a function takes the weights of edges.
     arguments : tuple of Argument

@@ -9,7 +9,9 @@ import inspect
 import os
 import pathlib
 import textwrap
+import warnings
 from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 from sw.errors import UserError
@@ -19,15 +21,16 @@ from sw.lang.graph_ir import (ALL, Argument, Assign, Dequeue, EdgeSetIterator, E
                               ForLoop, Function, GraphProgram, HostBranch, HostName,
                               NewQueue, NewVertexSet, Reduce, Vector, VertexFilter,
                               VertexSetIterator, VertexSum, WhileLoop, walk)
-from sw.lang.types import WORD, LanguageError, Position, Type
+from sw.lang.types import RESERVED, WORD, LanguageError, Position, Type
 
 
-__all__ = ["read_file", "read_source", "read_text"]
+__all__ = ["read_file", "read_source", "read_text", "read_tree"]
 
 
 _ARGUMENTS = {"uint": Type.UINT, "vertex": Type.VERTEX, "int": Type.WHOLE,
               "decimal": Type.DECIMAL, "bool": Type.BOOL}
 _WORDS = {kind.value: kind for kind in Type if kind.is_word}
+_TOO_DEEP = "an expression or a block is nested too deeply"
 
 
 def read_file(path: str | os.PathLike[str], name: str | None = None) -> GraphProgram:
@@ -43,15 +46,18 @@ def read_file(path: str | os.PathLike[str], name: str | None = None) -> GraphPro
     try:
         text = pathlib.Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from None
+        raise UserError(f"{path}: cannot be read: "
+                        f"{getattr(error, 'strerror', None) or error}") from None
     return read_text(text, str(path), name)
 
 
 def read_source(function) -> GraphProgram:
     """The program of a Python function."""
     lines, first = inspect.getsourcelines(function)
-    text = "\n" * (first - 1) + textwrap.dedent("".join(lines))
-    return read_text(text, inspect.getsourcefile(function) or "?", function.__name__)
+    text = textwrap.dedent("".join(lines))
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    return _read("\n" * (first - 1) + text, inspect.getsourcefile(function) or "?",
+                 function.__name__, indent)
 
 
 def read_text(text: str, file: str = "<text>", name: str | None = None) -> GraphProgram:
@@ -71,11 +77,22 @@ def read_text(text: str, file: str = "<text>", name: str | None = None) -> Graph
     LanguageError
         If the text is not of the language.
     """
+    return _read(text, file, name, 0)
+
+
+def _read(text, file, name, indent):
+    """The program in a text whose lines are indented by so many columns in their file."""
     try:
-        module = ast.parse(text)
+        with warnings.catch_warnings(action="ignore"):
+            module = ast.parse(text)
     except SyntaxError as error:
-        at = Position(file, error.lineno or 1, error.offset or 1)
+        at = Position(file, error.lineno or 1, (error.offset or 1) + indent)
         raise LanguageError(at, f"this is not Python: {error.msg}") from None
+    except ValueError as error:              # a NUL character
+        raise LanguageError(Position(file, 1, 1), f"this is not Python: {error}") from None
+    except (MemoryError, RecursionError):    # the limits of Python's parser
+        raise LanguageError(Position(file, 1, 1), _TOO_DEEP) from None
+    _count_characters(module, text, indent)
     programs = {tree.name: tree for tree in module.body
                 if isinstance(tree, ast.FunctionDef) and any(
                     isinstance(mark, ast.Name) and mark.id == "program"
@@ -87,7 +104,34 @@ def read_text(text: str, file: str = "<text>", name: str | None = None) -> Graph
         raise UserError(f"{file}: there are several programs ({', '.join(programs)}); name one")
     if name is not None and name not in programs:
         raise UserError(f"{file}: there is no program {name!r}; there is {', '.join(programs)}")
-    return _Reader(file, programs[name or next(iter(programs))]).program
+    return read_tree(programs[name or next(iter(programs))], file)
+
+
+def read_tree(tree: ast.FunctionDef, file: str) -> GraphProgram:
+    """The program of a syntax tree, whose columns count characters from 0.
+
+    Raises
+    ------
+    LanguageError
+        If it is not of the language.
+    """
+    try:
+        return _Reader(file, tree).program
+    except RecursionError:
+        raise LanguageError(place(file, tree), _TOO_DEEP) from None
+
+
+def _count_characters(module, text, indent):
+    """Make the columns of a syntax tree, which count bytes, count characters of the file."""
+    lines = text.split("\n")
+    node: Any
+    for node in ast.walk(module):
+        column = getattr(node, "col_offset", None)
+        if column is not None:
+            line = lines[node.lineno - 1]
+            if not line.isascii():
+                column = len(line.encode()[:column].decode(errors="replace"))
+            node.col_offset = column + indent
 
 
 class _Reader:
@@ -95,7 +139,7 @@ class _Reader:
 
     def __init__(self, file, tree):
         self._file, self._tree = file, tree
-        self._label, self._types = None, {ALL: Type.VERTEXSET}
+        self._types: dict[str, Type] = {ALL: Type.VERTEXSET}
         self._trees: dict[str, ast.FunctionDef] = {}
         self._functions: dict[str, Function] = {}
         self._vectors: dict[str, Vector] = {}
@@ -113,7 +157,8 @@ class _Reader:
                              "its results")
         functions = tuple(self._functions[name] for name in self._trees)
         self.program = GraphProgram(
-            name=tree.name, summary=(ast.get_docstring(tree) or "").partition("\n")[0],
+            name=tree.name, summary=" ".join(
+                (ast.get_docstring(tree) or "").partition("\n\n")[0].split()),
             weighted=any(function.weighted for function in functions), arguments=arguments,
             vectors=tuple(self._vectors.values()), functions=functions, body=body,
             outputs=self._outputs or (), position=place(file, tree))
@@ -130,6 +175,8 @@ class _Reader:
         graph, *others = given.args
         if not (isinstance(graph.annotation, ast.Name) and graph.annotation.id == "edgeset"):
             self._fail(graph, f"the first parameter is the graph: {graph.arg}: edgeset")
+        for argument in given.args:
+            self._check_name(argument, argument.arg)
         self._graph = graph.arg
         defaults = [None] * (len(others) - len(given.defaults)) + given.defaults
         found = []
@@ -153,9 +200,11 @@ class _Reader:
                 return WORD - 1
             case ast.Constant(value=bool(value)) if kind is Type.BOOL:
                 return int(value)
+            case ast.Constant(value=bool()):
+                pass
             case ast.Constant(value=int(value)) if kind is not Type.BOOL and value < WORD:
                 return value
-            case ast.Constant(value=float(value)) if kind is Type.DECIMAL:
+            case ast.Constant(value=float(value)) if kind is Type.DECIMAL and isfinite(value):
                 return Fraction(repr(value))
         return self._fail(tree, f"default {ast.unparse(tree)} must be a number of type "
                                 f"{kind.value}")
@@ -172,7 +221,13 @@ class _Reader:
                     self._new(tree, name)
                     self._vectors[name] = self._vector(name, call)
 
+    def _check_name(self, tree, name):
+        if name in RESERVED:
+            self._fail(tree, f"{name!r} has a meaning of its own in the language, and cannot be a "
+                             "name of the program's")
+
     def _new(self, tree, name):
+        self._check_name(tree, name)
         if name in self._types or name in self._trees or name in self._vectors \
                 or name == self._graph:
             self._fail(tree, f"{name!r} is there already")
@@ -210,6 +265,10 @@ class _Reader:
         if not isinstance(tree, ast.Name):
             self._fail(tree, f"{what} takes the name of a function")
         function = self._function(tree.id, tree)
+        for node in walk(*function.body):
+            if isinstance(node, HostName) and self._types.get(node.name) is not node.type:
+                self._fail(tree, f"function {tree.id!r} reads {node.name!r}, which has no value "
+                                 f"of type {node.type.value} here")
         if function.of_edge != of_edge:
             form = "(src, dst) or (src, dst, weight) of an edge" if of_edge else "(v) of a vertex"
             self._fail(tree, f"{what} takes a function with the parameters {form}; "
@@ -228,7 +287,8 @@ class _Reader:
     # Instructions
 
     def _block(self, trees, top=False):
-        found = []
+        found: list[Any] = []
+        mark: Any = None
         for i, tree in enumerate(trees):
             if top and (isinstance(tree, ast.FunctionDef) or self._declares(tree)):
                 continue
@@ -236,7 +296,7 @@ class _Reader:
                 if not top or i < len(trees) - 1:
                     self._fail(tree, "return must be the last statement of a program")
                 self._return(tree)
-                continue
+                break
             match tree:
                 case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
                     continue
@@ -245,14 +305,19 @@ class _Reader:
                     if name in self._labels:
                         self._fail(tree, f"label {name!r} is there already")
                     self._labels.add(name)
-                    self._label = name
+                    if mark is not None:
+                        break
+                    mark = tree
                     continue
-            label, self._label = self._label, None
+            label = None if mark is None else mark.target.id
             node = self._instruction(tree, label)
-            if label is not None and not isinstance(
+            if mark is not None and not isinstance(
                     node, EdgeSetIterator | VertexSetIterator | WhileLoop | ForLoop):
-                self._fail(tree, f"label {label!r} must stand before a loop or an operator")
+                break
+            mark = None
             found.append(node)
+        if mark is not None:
+            self._fail(mark, f"label {mark.target.id!r} must stand before a loop or an operator")
         return tuple(found)
 
     @staticmethod
@@ -303,6 +368,10 @@ class _Reader:
             case ast.For(target=ast.Name(id=name), iter=ast.Call(
                     func=ast.Name(id="range"), args=[count], keywords=[]), body=body, orelse=[]):
                 rounds = self._whole(count)
+                self._check_free(tree, name)
+                if self._types.get(name, Type.WHOLE) is not Type.WHOLE:
+                    self._fail(tree, f"{name!r} is of type {self._types[name].value}, and cannot "
+                                     "become int")
                 before = dict(self._types)
                 self._types[name] = Type.WHOLE
                 inner = self._block(body)
@@ -346,17 +415,22 @@ class _Reader:
 
     def _assign(self, tree, name, value, label):
         at = place(self._file, tree)
-        if name in self._vectors or name in self._trees or name in (self._graph, ALL):
-            self._fail(tree, f"{name!r} is a vector, a function or the graph, and cannot be "
-                             "assigned")
+        self._check_free(tree, name)
         kind, node = self._value(name, value, label, at)
         known = self._types.get(name)
         if known is Type.WHOLE and kind is Type.DECIMAL:
             self._fail(tree, f"{name!r} is a whole number, and cannot become a decimal")
-        if known not in (None, kind, Type.DECIMAL):
+        if known not in (None, kind) and (known, kind) != (Type.DECIMAL, Type.WHOLE):
             self._fail(tree, f"{name!r} is of type {known.value}, and cannot become {kind.value}")
         self._types[name] = known or kind
         return node
+
+    def _check_free(self, tree, name):
+        """Refuse names that cannot be variables."""
+        self._check_name(tree, name)
+        if name in self._vectors or name in self._trees or name == self._graph:
+            self._fail(tree, f"{name!r} is a vector, a function or the graph, and cannot be "
+                             "assigned")
 
     def _value(self, name, value, label, at):
         """The type and the instruction of an assignment."""
@@ -392,7 +466,9 @@ class _Reader:
         if self._vectors[vector].type is not Type.UINT:
             self._fail(call, f"the priorities in {vector!r} must be of type uint")
         delta = self._whole(call.keywords[0].value) if call.keywords else None
-        self._queues[name] = vector
+        if self._queues.setdefault(name, vector) != vector:
+            self._fail(call, f"queue {name!r} is by {self._queues[name]!r} elsewhere; use another "
+                             "name")
         nodes = tuple(coerced(self._host.read(vertex), Type.VERTEX) for vertex in vertices)
         return NewQueue(name=name, vector=vector, delta=delta, vertices=nodes, position=at)
 
@@ -451,6 +527,8 @@ class _Reader:
         source, to_filter, transposed = ALL, None, False
         *before, (last, arguments, tree) = steps
         for step, given, node in before:
+            if step in ("from_", "to") and [name for name, *_ in before].count(step) > 1:
+                self._fail(node, f"{step!r} is given twice")
             match step, given:
                 case "from_", [name]:
                     source = self._set(name)
@@ -468,7 +546,7 @@ class _Reader:
             case "apply_modified", [function, ast.Name(id=tracking)] if output is not None:
                 pass
             case "apply_update_priority", [function, ast.Name(id=queue)] \
-                    if output is None and queue in self._queues:
+                    if output is None and self._types.get(queue) is Type.QUEUE:
                 tracking = self._queues[queue]
             case _:
                 self._fail(tree, f"an operator of {self._graph} ends with apply(function), with "

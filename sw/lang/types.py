@@ -6,11 +6,14 @@ import enum
 from sw.errors import UserError
 
 
-__all__ = ["LanguageError", "Position", "Type", "WORD"]
+__all__ = ["LanguageError", "Position", "RESERVED", "Type", "WORD"]
 
 
 #: Values of a word: 0 up to this, not included.
 WORD = 1 << 32
+
+#: Words of the language that no program can give another meaning.
+RESERVED = frozenset({"infinity", "none", "vertices"})
 
 
 class Type(enum.Enum):

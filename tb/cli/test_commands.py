@@ -18,8 +18,8 @@ from sw.installation import ROOT
     [], ["run"], ["compare"], ["verilog"], ["test"], ["prove"], ["lockstep"], ["campaign"],
     ["mutants"], ["doctor"], ["docs"], ["graph"], ["graph", "info"], ["graph", "convert"],
     ["graph", "generate"], ["graph", "formats"], ["bench"], ["bench", "sim"],
-    ["bench", "formats"], ["list"], ["reproduce"], ["synth"], ["synth", "weaver"],
-    ["synth", "budgets"], ["synth", "overhead"]])
+    ["bench", "formats"], ["list"], ["lang"], ["lang", "list"], ["lang", "show"], ["reproduce"],
+    ["synth"], ["synth", "weaver"], ["synth", "budgets"], ["synth", "overhead"]])
 def test_help(capsys, command):
     assert main([*command, "--help"]) == 0
     assert "Usage: graphloom" in capsys.readouterr().out

@@ -4,6 +4,8 @@ They run in the order of :data:`PASSES`. A pass relies on those before it.
 """
 
 from sw.lang.graph_ir import GraphProgram
+from sw.lang.passes.deduplication import deduplication
+from sw.lang.passes.direction import direction
 from sw.lang.passes.fixpoint import fixpoint
 from sw.lang.passes.kinds import kinds
 from sw.lang.passes.liveness import liveness
@@ -14,7 +16,8 @@ __all__ = ["PASSES", "analysed"]
 
 
 #: {name: pass}.
-PASSES = {"kinds": kinds, "liveness": liveness, "fixpoint": fixpoint, "races": races}
+PASSES = {"kinds": kinds, "liveness": liveness, "fixpoint": fixpoint, "races": races,
+          "direction": direction, "deduplication": deduplication}
 
 
 def analysed(program: GraphProgram, after: str | None = None) -> GraphProgram:

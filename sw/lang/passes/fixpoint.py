@@ -3,9 +3,10 @@
 A loop is a *fixpoint loop* if it does nothing but this: an operator goes through the edges that
 leave a set, or the vertices that are ready in a queue; its function reduces one vector by ``min``,
 ``max`` or ``or``; it reads that vector only at the source, in values that can only grow with the
-word that is read; and the vertices whose word changed are the next set. Then every order of calls,
-and reads that see changes at once, lead to the same words: those of the least solution (Kildall's
-argument for monotone functions on a finite chain). Only the number of rounds differs.
+word that is read (for ``or``: that can only gain bits as that word gains bits); and the vertices
+whose word changed are the next set. Then every order of calls, and reads that see changes at once,
+lead to the same words: those of the least solution (Kildall's argument for monotone functions on a
+finite chain). Only the number of rounds differs.
 """
 
 import dataclasses
@@ -18,11 +19,14 @@ from sw.lang.types import Type
 __all__ = ["fixpoint"]
 
 
-#: Operations that grow, or stay, as either operand grows.
-_GROWING = {"+", "*", "min", "max", "and", "or"}
+_NUMBERS = {"+", "*", "min", "max"}
 
-#: Operations that grow with the left operand.
-_GROWING_LEFT = {"-", ">>", "//", "/"}
+#: {reduction: operations that grow, or stay, as either operand grows}. For ``or`` a word grows by
+#: gaining bits.
+_GROWING = {"min": _NUMBERS, "max": _NUMBERS, "or": {"&", "|", "and", "or"}}
+
+#: {reduction: operations that grow with the left operand}.
+_GROWING_LEFT = {"min": {"-", ">>", "//"}, "max": {"-", ">>", "//"}, "or": {"<<", ">>"}}
 
 
 def fixpoint(program):
@@ -66,23 +70,24 @@ def _reduces_upward(node, vector, source):
 
     For ``min`` too: a smaller word of the source then gives a smaller value, so nothing is lost.
     """
-    if not (isinstance(node, ir.Reduce) and node.operation in ("min", "max", "or")):
+    if not (isinstance(node, ir.Reduce) and node.operation in _GROWING):
         return False
     if any(isinstance(part, ir.VectorLoad) and part.vector == vector
            for part in ir.walk(node.index)):
         return False
-    return _grows(node.value, vector, source)
+    return _grows(node.value, vector, source, node.operation)
 
 
-def _grows(node, vector, source):
+def _grows(node, vector, source, by):
     """Whether a value grows with the vector's word at the source, or does not depend on it."""
     match node:
         case ir.VectorLoad(vector=name) if name == vector:
             return isinstance(node.index, ir.Local) and node.index.name == source
-        case ir.Binary() if node.operation in _GROWING:
-            return _grows(node.left, vector, source) and _grows(node.right, vector, source)
-        case ir.Binary() if node.operation in _GROWING_LEFT:
-            return _grows(node.left, vector, source) and not _reads(node.right, vector)
+        case ir.Binary() if node.operation in _GROWING[by]:
+            return (_grows(node.left, vector, source, by)
+                    and _grows(node.right, vector, source, by))
+        case ir.Binary() if node.operation in _GROWING_LEFT[by]:
+            return _grows(node.left, vector, source, by) and not _reads(node.right, vector)
     return not _reads(node, vector)
 
 

@@ -2,6 +2,7 @@
 
 from sw.lang import graph_ir as ir
 from sw.lang.passes.rewrite import changed, marked
+from sw.lang.types import Type
 
 
 __all__ = ["liveness"]
@@ -9,9 +10,9 @@ __all__ = ["liveness"]
 
 def liveness(program):
     """Mark operators with ``can_reuse_frontier``: the set that they read is not read again before
-    its name gets another set."""
+    its name gets another set, nor by another name that may be of the same set."""
     dead = set()
-    _block(program.body, set(), dead)
+    _block(program.body, set(), dead, _aliases(program))
 
     def change(node):
         if isinstance(node, ir.EdgeSetIterator) and node.metadata["requires_output"]:
@@ -20,6 +21,17 @@ def liveness(program):
         return node
 
     return changed(program, change)
+
+
+def _aliases(program):
+    """{name: all names that may be of the same set}, wherever in the program."""
+    groups: dict[str, set[str]] = {}
+    for node in ir.instructions(program.body):
+        match node:
+            case ir.Assign(value=ir.HostName(name=other, type=Type.VERTEXSET)):
+                both = groups.get(node.name, {node.name}) | groups.get(other, {other})
+                groups |= dict.fromkeys(both, both)
+    return groups
 
 
 def _read(node):
@@ -50,27 +62,28 @@ def _written(node):
     return set()
 
 
-def _block(body, live, dead):
+def _block(body, live, dead, aliases):
     """The names that are live before a block, of those behind it; adds to ``dead`` the places of
     operators whose input is not live behind them."""
     for node in reversed(body):
         match node:
             case ir.WhileLoop() | ir.ForLoop():
-                # What is live at the end of a round is live behind the loop or before a round.
+                # A name that is live at the end of a round is live behind the loop or before one.
                 around = live | _read(node)
                 while True:
-                    inside = _block(node.body, around, set())
+                    inside = _block(node.body, around, set(), aliases)
                     if inside <= around:
                         break
                     around |= inside
-                _block(node.body, around, dead)
+                _block(node.body, around, dead, aliases)
                 live = around
             case ir.HostBranch():
-                live = (_block(node.then, live, dead) | _block(node.otherwise, live, dead)
-                        | _read(node))
+                live = (_block(node.then, live, dead, aliases)
+                        | _block(node.otherwise, live, dead, aliases) | _read(node))
             case _:
                 after = live - _written(node)
-                if isinstance(node, ir.EdgeSetIterator) and node.input_vset not in after:
+                if isinstance(node, ir.EdgeSetIterator) and after.isdisjoint(
+                        aliases.get(node.input_vset, {node.input_vset})):
                     dead.add(node.position)
                 live = after | _read(node)
     return live

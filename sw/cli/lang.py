@@ -1,0 +1,70 @@
+"""``graphloom lang``: programs of the algorithm language, and what the compiler makes of them."""
+
+import textwrap
+from typing import Annotated
+
+import typer
+
+from sw.errors import UserError
+from sw.printable import printable
+
+from .commands import App
+
+
+__all__ = ["app"]
+
+
+app = App(help="Look at programs of the algorithm language.", no_args_is_help=True)
+
+
+@app.callback()
+def _group():
+    """Look at programs of the algorithm language."""
+
+
+@app.command("list", epilog="Example: graphloom lang list")
+def _list():
+    """List the programs that Graphloom has, their labels and the passes of the compiler."""
+    from sw.lang import programs
+    from sw.lang.passes import PASSES
+    from sw.lang.schedule import labelled
+    found = [programs.find(name) for name in programs.names()]
+    width = max(len(program.name) for program in found)
+    indent = " " * (width + 4)
+    print("Programs:")
+    for program in found:
+        print(textwrap.fill(f"  {program.name:{width}}  {program.summary}", 100,
+                            subsequent_indent=indent))
+        parameters = ", ".join(argument.name for argument in program.arguments) or "none"
+        print(f"{indent}parameters: {parameters}; results: {', '.join(program.outputs)}; labels: "
+              f"{', '.join(labelled(program)) or 'none'}")
+    print(f"Passes: {', '.join(PASSES)}")
+
+
+@app.command("show", epilog="Examples: graphloom lang show bfs --after liveness; graphloom lang "
+             "show bfs --schedule s0=fusion --schedule s0:s1=etwc,push,no_dedup; graphloom lang "
+             "show FILE.gt")
+def _show(
+        program: Annotated[str, typer.Argument(
+            metavar="PROGRAM", help="A name of `graphloom lang list`, or a file: FILE.py in the "
+            "syntax of Python, FILE.gt in that of GraphIt.", show_default=False)],
+        after: Annotated[str | None, typer.Option(
+            "--after", metavar="PASS", help="Stop after this pass of the compiler.",
+            show_default="the last pass")] = None,
+        schedule: Annotated[list[str] | None, typer.Option(
+            "--schedule", metavar="LABEL=SCHEDULE", help="Schedule of a labelled operator or loop, "
+            "in place of one of FILE.gt; may be repeated.", show_default=False)] = None,
+        name: Annotated[str | None, typer.Option(
+            "--name", metavar="NAME", help="The program, where FILE.py has several.",
+            show_default=False)] = None):
+    """Show the GraphIR of a program: arguments in (), metadata in <>."""
+    from sw.lang import programs
+    from sw.lang.passes import PASSES, analysed
+    from sw.lang.schedule import applied, read_schedules
+    from sw.lang.show import shown
+    if after is not None and after not in PASSES:
+        raise UserError(f"--after {after}: there is no such pass; there are {', '.join(PASSES)}")
+    given = read_schedules(schedule or [])
+    found, own = programs.open_program(program, name)
+    text = shown(analysed(applied(found, own | given), after))
+    print(printable(text, lines=True), end="")

@@ -1,0 +1,110 @@
+"""Two questions about a text of GraphIt: which vectors have vertices, and which plain stores of a
+function of edges are a compare-and-swap."""
+
+import dataclasses
+from typing import Any
+
+from sw.lang.graphit_text import (is_minus_one, kind_of, name_of, parameters_of, steps_of,
+                                  vector_of)
+
+
+__all__ = ["Filters", "VectorText", "vertex_vectors"]
+
+
+@dataclasses.dataclass
+class VectorText:
+    """A constant that is a vector."""
+    tree: Any
+    type: str
+    initial: Any
+
+
+def vertex_vectors(vectors: dict[str, VectorText], functions: list, elements: set[str]) -> set[str]:
+    """The names of the vectors whose elements are vertices.
+
+    Parameters
+    ----------
+    vectors : dict of str to VectorText
+    functions : list of lark.Tree
+        All functions, with ``main``.
+    elements : set of str
+        The element types.
+    """
+    found = {name for name, vector in vectors.items()
+             if vector.type in elements or (vector.type == "int" and is_minus_one(vector.initial))}
+    while True:
+        more = {name for function in functions for name in _evidence(function, elements, found)
+                if name in vectors and vectors[name].type == "int"}
+        if more <= found:
+            return found
+        found |= more
+
+
+def _evidence(function, elements, known):
+    """The vectors that have a vertex or -1 among their elements by the text of a function."""
+    vertices = {str(parameter.children[0]) for parameter in parameters_of(function)
+                if str(parameter.children[1].children[0]) in elements}
+
+    def is_vertex(tree):
+        return is_minus_one(tree) or name_of(tree) in vertices or vector_of(tree) in known
+
+    for tree in function.iter_subtrees():
+        if tree.data in ("assign", "compare", "reduce"):
+            left, right = tree.children[0], tree.children[-1]
+            yield from (vector_of(one) for one, other in ((left, right), (right, left))
+                        if is_vertex(other))
+        elif tree.data == "element":
+            yield vector_of(tree.children[1])
+
+
+class Filters:
+    """The filters of the operators that call each function of edges.
+
+    Parameters
+    ----------
+    functions : dict of str to lark.Tree
+        Without ``main``.
+    main : lark.Tree
+    """
+
+    def __init__(self, functions, main):
+        self._functions = functions
+        self._found: dict[Any, list[str | None]] = {}
+        for tree in main.iter_subtrees():
+            if tree.data == "method" and tree.children[1] in ("apply", "applyModified"):
+                steps = steps_of(tree)
+                called = name_of(steps[-1][1][0]) if steps[-1][1] else None
+                given = [name_of(arguments[0]) for step, arguments, _ in steps
+                         if step == "to" and arguments]
+                self._found.setdefault(called, []).append(given[0] if given else None)
+
+    def may_store(self, function: str, vector: str, index) -> bool:
+        """Whether a plain store of a function of edges is a compare-and-swap in GraphIt: each
+        operator that calls the function has a filter of destinations whose element is -1.
+
+        Parameters
+        ----------
+        function, vector : str
+            A vector of vertices.
+        index : lark.Tree
+        """
+        filters = self._found.get(function, [])
+        target = parameters_of(self._functions[function])[1].children[0]
+        return (name_of(index) == target and bool(filters)
+                and all(name in self._functions and _is_unset(self._functions[name], vector)
+                        for name in filters))
+
+
+def _is_unset(function, vector):
+    """Whether a filter is ``vector[v] == -1`` and nothing else."""
+    statements = function.children[-1].children
+    if len(statements) != 1 or kind_of(statements[0].children[1]) != "assign" \
+            or len(parameters_of(function)) != 1:
+        return False
+    value = statements[0].children[1].children[1]
+    if kind_of(value) != "compare" or value.children[1] != "==":
+        return False
+    sides = (value.children[0], value.children[2])
+    own = parameters_of(function)[0].children[0]
+    return any(vector_of(one) == vector and name_of(one.children[1]) == own
+               and is_minus_one(other) for one, other in (sides, sides[::-1]))

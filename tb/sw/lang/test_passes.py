@@ -1,0 +1,269 @@
+"""The passes over GraphIR.
+
+======================  ===========================================================================
+kinds                   test_kinds
+liveness                test_reuse, test_no_reuse
+fixpoint                test_fixpoint, test_no_fixpoint, test_order_does_not_matter
+races                   test_start_copies, test_copies_of_the_programs, test_shared
+all                     test_after: up to a pass; test_text_and_arguments_stay
+======================  ===========================================================================
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from sw.graph.graph import Graph
+from sw.lang import graph_ir as ir
+from sw.lang import programs
+from sw.lang.passes import PASSES, analysed
+from sw.lang.passes.races import shared
+from sw.lang.reader import read_text
+
+
+HEAD = """\
+@program
+def p(edges: edgeset, source: vertex = 0):
+    x = vector(uint, infinity)
+    y = vector(uint, 0)
+    z = vector(fixed, 0)
+    p = vector(vertex, none)
+"""
+
+
+def read(body, **changes):
+    for name, text in changes.items():
+        body = body.replace(name, text)
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    return read_text(f"{HEAD}{lines}    return x\n", "p.py")
+
+
+def metadata(body, kind=ir.EdgeSetIterator, **changes):
+    """The metadata of the only instruction of a kind, after all passes."""
+    [node] = [node for node in ir.instructions(analysed(read(body, **changes)).body)
+              if isinstance(node, kind)]
+    return node.metadata
+
+
+# Kinds
+
+@pytest.mark.parametrize("call, every, output", [
+    ("edges.apply(f)", True, False), ("edges.transpose().apply(f)", True, False),
+    ("edges.from_(vertices).apply(f)", True, False), ("edges.from_(s).apply(f)", False, False),
+    ("edges.to(g).apply(f)", False, False), ("s = edges.apply_modified(f, x)", True, True)])
+def test_kinds(call, every, output):
+    found = metadata("def f(s, t): x[t].min(1)\ndef g(v): return x[v] > 1\ns = vertexset(source)\n"
+                     + call)
+    assert (found["is_all_edges"], found["requires_output"]) == (every, output)
+
+
+def test_kinds_of_vertices():
+    for name, every in (("vertices", True), ("s", False)):
+        found = metadata(f"def f(v): x[v] = 1\ns = vertexset(source)\n{name}.apply(f)",
+                         ir.VertexSetIterator)
+        assert found["is_all_vertices"] is every and found["is_parallel"] is True
+
+
+# Liveness
+
+STEP = "s = vertexset(source)\nBEFORE\nwhile s:\n    BODY\nBEHIND"
+MOVE = "t = edges.from_(s).apply_modified(f, x)"
+FUNCTIONS = "def f(a, b): x[b].min(x[a])\ndef g(v): y[v] = 1\ndef h(v): return y[v] > 1\n"
+
+
+def reuse(body, before="pass", behind="pass"):
+    body = "\n    ".join(body.splitlines())
+    return metadata(FUNCTIONS + STEP, BODY=body, BEFORE=before,
+                    BEHIND=behind)["can_reuse_frontier"]
+
+
+@pytest.mark.parametrize("body, before, behind", [
+    (f"{MOVE}\ns = t", "pass", "pass"), (MOVE.replace("t", "s", 1), "pass", "pass"),
+    (f"{MOVE}\ns = t\ns.apply(g)", "pass", "pass"),
+    (f"s.apply(g)\n{MOVE}\ns = t", "n = len(s)", "n = len(s)"),
+    # another name, whose set is not read again
+    (MOVE.replace("t", "s", 1), "old = s\nold.apply(g)", "pass"),
+    # the memory of all vertices, which nobody reads again
+    (MOVE.replace("t", "s", 1), "s = vertices", "pass")])
+def test_reuse(body, before, behind):
+    assert reuse(body, before, behind) is True
+
+
+@pytest.mark.parametrize("body, before, behind", [
+    (f"{MOVE}\ns.apply(g)\ns = t", "pass", "pass"),             # read behind the operator
+    (f"{MOVE}", "pass", "pass"),                                # read by the next round
+    (f"{MOVE}\nn = len(s)\ns = t", "pass", "pass"),             # its size is read
+    (f"{MOVE}\nu = s.where(h)\ns = t", "pass", "pass"),
+    (f"{MOVE}\nif len(t) > 3:\n    s.apply(g)\ns = t", "pass", "pass"),
+    (f"{MOVE}\nif len(t) > 3:\n    s = t", "pass", "pass"),     # not moved in each case
+    (f"{MOVE}\nn = s.sum(k)\ns = t", "def k(v): return y[v]", "pass"),
+    # another name of the same set
+    (f"old = s\n{MOVE}\ns = t\nold.apply(g)", "pass", "pass"),
+    (MOVE.replace("t", "s", 1), "old = s", "old.apply(g)"),
+    (MOVE.replace("t", "s", 1), "s = vertices", "vertices.apply(g)"),
+    # all vertices
+    (MOVE.replace("from_(s).", ""), "pass", "pass")])
+def test_no_reuse(body, before, behind):
+    assert reuse(body, before, behind) is False
+
+
+def test_no_output_has_nothing_to_reuse():
+    assert "can_reuse_frontier" not in metadata("def f(s, t): x[t].min(1)\nedges.apply(f)")
+
+
+# Fixpoint loops
+
+LOOP = "while s:\n    s = edges.from_(s).apply_modified(f, x)"
+QUEUE = "while s:\n    near = s.dequeue()\n    edges.from_(near).apply_update_priority(f, s)"
+
+
+def is_fixpoint(reduction, loop=LOOP, functions="", parameters="a, b"):
+    made = "PriorityQueue(x, source, delta=3)" if "dequeue" in loop else "vertexset(source)"
+    program = analysed(read(f"{functions}\ndef f({parameters}):\n    REDUCTION\ns = {made}\n{loop}",
+                            REDUCTION="\n    ".join(reduction.splitlines())))
+    [while_] = [node for node in program.body if isinstance(node, ir.WhileLoop)]
+    for node in ir.instructions(while_.body):
+        if isinstance(node, ir.EdgeSetIterator):
+            assert node.metadata.get("any_order", False) == while_.metadata["is_fixpoint"]
+    return while_.metadata["is_fixpoint"]
+
+
+@pytest.mark.parametrize("reduction", [
+    "x[b].min(x[a])", "x[b].min(x[a] + 1)", "x[b].max(x[a] * 2)", "x[b].min(1)",
+    "x[b].min(max(x[a], y[b]))", "x[b].max(x[a] - y[a])", "x[b].max(x[a] >> 1)",
+    "x[b].max(x[a] // (y[b] + 1))", "x[b] |= x[a]", "x[b] |= x[a] & y[b]", "x[b] |= x[a] << 3",
+    "x[b].min(x[a])\nx[a].min(3)", "x[p[b]].min(x[a])", "x[b].min(x[a] + edges.out_degree(b))",
+    "x[b].min(x[a] + edges.num_vertices)"])
+def test_fixpoint(reduction):
+    assert is_fixpoint(reduction)
+    # The priorities of a queue are lowered.
+    assert is_fixpoint(reduction, QUEUE) if ".min(" in reduction else True
+
+
+def test_fixpoint_with_weights():
+    assert is_fixpoint("x[b].min(x[a] + w)", QUEUE, parameters="a, b, w")
+    assert is_fixpoint("x[b].max(min(x[a], w))", parameters="a, b, w")
+
+
+@pytest.mark.parametrize("reduction", [
+    "x[b] += x[a]",                                     # each call counts
+    "x[b].max(y[a] - x[a])", "x[b].min(~x[a])",         # falls as the word grows
+    "x[b].max(1 if x[a] > 3 else 2)", "x[b].max(x[a] % 3)", "x[b].max(x[a] ^ 1)",
+    "x[b].max(x[a] << 1)",                              # wraps
+    "x[b].max(x[a] | 1)", "x[b].max(x[a] & 6)",         # no order of numbers
+    "x[b] |= x[a] + 1", "x[b] |= max(x[a], y[b])",      # no order of bits
+    "x[b].max(x[b] + 1)",                               # not the source
+    "x[b].max(x[p[a]])", "x[vertex(x[a])].min(3)",
+    "x[b].min(x[a])\ny[b].min(1)",                      # a second vector
+    "if y[b] > 1:\n    x[b].min(x[a])", "t = x[a]\nx[b].min(t)"])
+def test_no_fixpoint(reduction):
+    assert not is_fixpoint(reduction)
+
+
+@pytest.mark.parametrize("loop", [
+    LOOP.replace("from_(s)", "from_(s).to(g)"), LOOP.replace("from_(s).", ""),
+    LOOP.replace("while s", "while len(s) > 3"), LOOP + "\n    y[source] = 1",
+    LOOP.replace("s = e", "t = e"), LOOP + "\n    s.apply(h)",
+    QUEUE.replace("near)", "t)"), QUEUE.replace("from_(near)", "from_(near).to(g)"),
+    QUEUE + "\n    near.apply(h)"])
+def test_no_fixpoint_by_its_loop(loop):
+    functions = "def g(v): return y[v] > 1\ndef h(v): y[v] = 1\nt = vertexset(source)"
+    assert not is_fixpoint("x[b].min(x[a])", loop, functions)
+
+
+def test_no_fixpoint_of_fixed_point():
+    loop = LOOP.replace("x)", "z)")
+    assert not is_fixpoint("z[b].max(z[a])", loop)
+
+
+@pytest.mark.parametrize("reduction, initial, same", [
+    ("x[b].min(x[a] + 1)", [0, 9, 9, 9], True), ("x[b] |= x[a] << 1", [1, 0, 0, 0], True),
+    # By numbers it grows. Its bits depend on how much of the source was seen.
+    ("x[b] |= x[a] + 1", [1, 0, 0, 0], False)])
+def test_order_does_not_matter(reduction, initial, same):
+    """The words of a fixpoint loop and of a near miss, with edges one by one in many orders."""
+    graph = Graph(4, [0, 0, 2, 1], [1, 2, 1, 3])
+    program = read(f"def f(a, b):\n    REDUCTION\ns = vertexset(source)\n{LOOP}",
+                   REDUCTION=reduction)
+    step = program.function("f").body[0].value
+    results = set()
+    for seed in range(40):
+        words, rng = list(initial), np.random.default_rng(seed)
+        active = {0}
+        while active:
+            source = int(rng.choice(sorted(active)))
+            active.discard(source)
+            for target in graph.dst[graph.src == source].tolist():
+                value = {"+": words[source] + 1, "<<": words[source] << 1}[step.operation]
+                new = min(words[target], value) if ".min" in reduction else words[target] | value
+                if new != words[target]:
+                    words[target] = new
+                    active.add(target)
+        results.add(tuple(words))
+    assert (len(results) == 1) is same is is_fixpoint(reduction)
+
+
+# Races
+
+@pytest.mark.parametrize("text, copies", [
+    ("def f(a, b): x[b].min(y[a])\nedges.apply(f)", ()),
+    ("def f(a, b): x[b].min(x[a])\nedges.apply(f)", ("x",)),
+    ("def f(a, b):\n    y[b] += x[a]\n    x[a].min(y[b])\nedges.apply(f)", ("x", "y")),
+    ("def f(a, b): x[b].min(1)\ndef g(v): return x[v] > 1\nedges.to(g).apply(f)", ("x",)),
+    (f"def f(a, b): x[b].min(x[a])\ns = vertexset(source)\n{LOOP}", ()),
+    (f"def f(a, b): x[b].max(x[a])\ns = vertexset(source)\n{LOOP}\n    s = vertices", ("x",))])
+def test_start_copies(text, copies):
+    assert metadata(text)["start_copies"] == copies
+
+
+@pytest.mark.parametrize("statement, copies", [
+    ("x[v] = x[v] + 1", ()), ("x[v] = y[v] + y[p[v]]", ()), ("x[v] = x[p[v]]", ("x",)),
+    ("x[p[v]].min(x[v])", ("x",)), ("p[v] = p[p[v]]", ("p",)), ("x[p[v]].min(y[v])", ())])
+def test_start_copies_of_vertices(statement, copies):
+    found = metadata(f"def f(v): {statement}\nvertices.apply(f)", ir.VertexSetIterator)
+    assert found["start_copies"] == copies
+
+
+def test_copies_of_the_programs():
+    """The operators of the package that need copies."""
+    found = {(name, node.apply_f, *node.metadata["start_copies"]) for name in programs.names()
+             for node in ir.instructions(analysed(programs.find(name)).body)
+             if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator)
+             and node.metadata["start_copies"]}
+    assert found == {("bc", "count", "paths"), ("cc", "hook", "label"), ("cc", "shortcut", "label")}
+
+
+@pytest.mark.parametrize("index, owned, many", [
+    ("b", None, True), ("b", 0, True), ("b", 1, False), ("a", 0, False), ("p[b]", 1, True)])
+def test_shared(index, owned, many):
+    function = read(f"def f(a, b): x[{index}].min(1)\nedges.apply(f)").function("f")
+    assert shared(function, function.body[0], owned) is many
+
+
+# All passes
+
+def test_after():
+    program = programs.find("sssp")
+    *_, loop = analysed(program, "kinds").body
+    assert loop.metadata == {} and loop.body[-1].metadata.keys() == {"is_all_edges",
+                                                                      "requires_output"}
+    *_, loop = analysed(program, "fixpoint").body
+    assert loop.metadata == {"is_fixpoint": True} and "start_copies" not in loop.body[-1].metadata
+    assert analysed(program, list(PASSES)[-1]) == analysed(program)
+
+
+@pytest.mark.parametrize("name", programs.names())
+def test_text_and_arguments_stay(name):
+    """Passes change nothing but metadata."""
+    def bare(node):
+        changes = {field.name: tuple(map(bare, value))
+                   for field in dataclasses.fields(node)
+                   if isinstance(value := getattr(node, field.name), tuple)
+                   and value and isinstance(value[0], ir.Node)}
+        if hasattr(node, "metadata"):
+            changes["metadata"] = {}
+        return dataclasses.replace(node, **changes)
+
+    program = programs.find(name)
+    assert bare(analysed(program)) == bare(program) == program
