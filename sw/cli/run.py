@@ -34,6 +34,13 @@ def _run(
         tuned: Annotated[str | None, typer.Option(
             "--tuned", metavar="FILE", help="The results of `graphloom tune` for --schedule tuned.",
             rich_help_panel="Algorithm", show_default=DEFAULT)] = None,
+        vm: Annotated[str, typer.Option(
+            "--vm", metavar="NAME", help="Machine for a program of the language: rtl is the "
+            "device; cpu, cuda and reference run it elsewhere (docs/language.md).",
+            rich_help_panel="Algorithm")] = "rtl",
+        verify: Annotated[bool, typer.Option(
+            "--verify/--no-verify", help="With --vm cpu or cuda: compare with the interpreter.",
+            rich_help_panel="Algorithm")] = True,
         weights: options.Weights = None,
         input_format: options.InputFormat = None,
         weight_scale: options.WeightScale = None,
@@ -59,6 +66,13 @@ def _run(
             "mark every phase, which costs cycles.", rich_help_panel="Files")] = False):
     """Run an algorithm on a graph, check the result against the golden model, print counters."""
     choices |= {"schedule": schedule, "phases": phases or None}
+    if vm != "rtl":
+        from .run_program import run_program
+        plan, graph = options.asked(algorithm, graph, choices)
+        run_program(vm, plan, graph, json=json, output=output, seed=seed, weights=weights,
+                    verify=verify, undirected=undirected, simplify=simplify,
+                    input_format=input_format, weight_scale=weight_scale, no_weights=no_weights)
+        return
     place = functools.partial(options.place, device, preset, set_, time_limit=time_limit,
                               dram=dram, wave=wave, trace=trace)
     memory, loaded = options.memory(dram), None

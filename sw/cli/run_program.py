@@ -1,0 +1,101 @@
+"""``graphloom run --vm``: a program of the language on a GraphVM other than the device."""
+
+import time
+
+import numpy as np
+
+from sw.errors import UserError
+from sw.printable import PIECE, printable
+
+from . import files, options
+from .execute import console, loading, seeded_spec
+
+
+__all__ = ["run_program"]
+
+
+def run_program(vm, plan, spec, *, json, output, seed, weights, verify, **graph_options):
+    """Run the program of a plan, compare its results with the interpreter's, and print them.
+
+    Parameters
+    ----------
+    vm : str
+        A name of :data:`sw.vm.machines.NAMES`.
+    plan : Plan
+        Names the program and its parameters. Its other fields are the device's.
+    spec : str
+        The user's text for the graph.
+    json, output : str or None
+        Files to write.
+    verify : bool
+        Whether to compare with the interpreter.
+    seed, weights, **graph_options
+        As of :class:`~sw.cli.execute.Job`.
+
+    Raises
+    ------
+    UserError
+        The plan chooses something of the device, the program does not exist, or it cannot run.
+    """
+    from sw import algorithms
+    from sw.graph.load import load
+    from sw.lang import programs
+    from sw.runtime.plan import Plan
+    from sw.runtime.result import checksum
+    from sw.vm import reference
+    from sw.vm.machines import NAMES, run_on
+
+    if vm not in NAMES:
+        raise UserError(f"--vm {vm}: there is no such GraphVM; there are rtl, {', '.join(NAMES)}")
+    bare = Plan(plan.algorithm, plan.parameters)
+    if plan != bare:
+        raise UserError(f"--vm {vm}: the plan {plan.text!r} chooses how the device works; only "
+                        f"{bare.text!r} is for {vm}")
+    kind = algorithms.find(plan.algorithm)
+    program = getattr(kind, "program", None)
+    if program is None:
+        if plan.algorithm not in programs.names():
+            raise UserError(f"--vm {vm}: {plan.algorithm} is no program of the language; there are "
+                            f"{', '.join(programs.names())}")
+        program = programs.find(plan.algorithm)
+    files.distinct({"--output": output, "--json": json}, [spec])
+    files.check(json)
+    files.check(output, (".npz",))
+    spec = seeded_spec(spec, seed, weights)
+    graph = load(spec, note=options.note, seed=seed, weights=weights,
+                 **loading(kind, **graph_options))
+    given = {name: graph.hub if value == "hub" else value for name, value in plan.parameters}
+    # The first run also builds the machine.
+    options.note(f"{program.name} on {vm}")
+    result = run_on(vm, program, graph, **given)
+    began = time.perf_counter()
+    if vm != "reference":
+        result = run_on(vm, program, graph, bits=result.fraction_bits, **given)
+    seconds = time.perf_counter() - began
+    if verify and vm != "reference":
+        expected = reference.run(program, graph, bits=result.fraction_bits, **given)
+        for name, words in expected.outputs.items():
+            wrong = np.flatnonzero(words != result.outputs[name])
+            if len(wrong):
+                raise UserError(f"{vm}: {name} differs from the interpreter's at {len(wrong)} of "
+                                f"{len(words)} vertices: at vertex {wrong[0]} it is "
+                                f"{result.outputs[name][wrong[0]]}, must be {words[wrong[0]]}")
+    if output is not None:
+        bits = {} if result.fraction_bits is None else {
+            "fraction_bits": np.int64(result.fraction_bits)}
+        files.write_arrays(output, result.outputs | bits)
+    record = {"vm": vm, "program": program.name, "plan": plan.text,
+              "graph": {"spec": spec, "vertices": graph.num_vertices, "arcs": graph.num_edges},
+              "operators": result.operators, "fraction_bits": result.fraction_bits,
+              "verified": verify and vm != "reference", "checksum": checksum(result.outputs),
+              "wall_seconds": round(seconds, 6)}
+    if json is not None:
+        files.write_json(json, record)
+    out = console()
+    out.print(f"{program.name} on {printable(graph.name, PIECE)}: {graph.num_vertices:,} vertices, "
+              f"{graph.num_edges:,} arcs; GraphVM {vm}")
+    timing = "" if vm == "reference" else f", {seconds * 1000:.3g} ms the second time"
+    out.print(f"{result.operators} operators{timing}")
+    judged = ("by the interpreter" if vm == "reference" else "equal to the interpreter's" if verify
+              else "not compared")
+    out.print(f"{', '.join(result.outputs)}: {judged} (checksum {record['checksum'][:16]})")
