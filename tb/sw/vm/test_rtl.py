@@ -7,6 +7,7 @@ cores, splits                test_cores
 random programs              test_random_programs: against the interpreter
 operations                   test_operations: every operation and type, against the interpreter;
                              test_reciprocals: words at the edges
+sums                         test_long_sums
 sets and queues              test_sets: sets that the host makes, moves and joins while it runs;
                              test_queues
 copies                       test_reads_see_the_start
@@ -246,6 +247,25 @@ def test_queues():
         far[delta] = result.outputs["distance"]
         assert result.parameters["delta"] == delta
     assert all(np.array_equal(words, far[1]) for words in far.values())
+
+
+def test_long_sums(tmp_path):
+    """A sum of 64 bits, in lanes and over all of them."""
+    found = run_text("""
+@program
+def sums(edges: edgeset):
+    x = vector(uint, lambda v: 4294967295 - uint(v))
+    y = vector(uint, 0)
+
+    def number(v):
+        return x[v]
+
+    for i in range(3):
+        y[i] = vertices.sum(number) // 4096 + i
+    return y
+""", tmp_path)["y"]
+    total = sum((1 << 32) - 1 - v for v in range(graph().num_vertices))
+    assert found[:3].tolist() == [total // 4096 + i for i in range(3)]
 
 
 def test_reads_see_the_start(tmp_path):
