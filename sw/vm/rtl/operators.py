@@ -142,7 +142,9 @@ class EdgeOperator(Algorithm):
         for vector, node in self._owned(k.task).items():
             word, pointer = self._sums[vector], a.reg("pointer")
             pointer = k.pointer(base, self._parent.array(vector), pointer)
-            if k.task.owns_vertex and self._alone(vector):
+            # A lane that has no vertex of a filtered queue may hold one of an earlier superstep. It
+            # has collected nothing, but must not store a word that another lane changes.
+            if k.task.owns_vertex and self._alone(vector) and not self.filters(k.task):
                 before = a.reg("before")
                 a.lw(before, pointer)
                 combine(k, node.operation, before, word)
