@@ -69,7 +69,7 @@ _FUNCTIONS = {
     "machine_total": (ctypes.c_int, [_POINTER, _POINTER, _POINTER, _WIDE, _POINTER, _POINTER]),
     "machine_put": (None, [_POINTER, _INT, _POINTER, _WIDE]),
     "machine_get": (_POINTER, [_POINTER, _INT, _POINTER]),
-    "machine_loop": (ctypes.c_int64, [_POINTER] * 7),
+    "machine_loop": (ctypes.c_int64, [_POINTER] * 8),
     "machine_join": (_WIDE, [_POINTER, _POINTER, _WIDE, _POINTER, _WIDE, _POINTER]),
     "machine_split": (_WIDE, [_POINTER, _WIDE, _POINTER, _WIDE, _POINTER]),
     "machine_least": (ctypes.c_uint32, [_POINTER, _WIDE, _POINTER]),

@@ -43,7 +43,11 @@ struct Task {
 };
 
 // What a fused loop needs of the runtime. Sets are numbered. Functions that return bool return
-// whether there was no error; `target` is -1 if there is no result.
+// whether there was no error; `target` is -1 if there is no result. A queue whose `delta` is 0 has
+// no order.
+struct Waiting {
+    int64_t vector, delta, threshold;
+};
 struct Machine;
 struct EdgeOperator;
 typedef void Kernel(const Task &, Worker &, wide first, wide last);
@@ -51,7 +55,8 @@ struct Calls {
     int64_t (*size)(const Machine *, int32_t set);
     bool (*is_vertex)(const Machine *, int64_t value);
     bool (*late)(const Machine *);
-    bool (*edges)(Machine *, const EdgeOperator *, int32_t source, int32_t target,
+    void (*dequeue)(Machine *, Waiting &, int32_t queue, int32_t target);
+    bool (*edges)(Machine *, const EdgeOperator *, int32_t source, int32_t target, bool joins,
                   const word *uniforms);
     bool (*vertices)(Machine *, Kernel *, const int32_t *copies, int32_t num_copies,
                      int32_t source, int32_t target, const word *uniforms);

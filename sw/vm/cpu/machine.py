@@ -74,6 +74,12 @@ class _EdgeOperator(ctypes.Structure):
                                                       "direction", "owned", "exits", "result"))]
 
 
+class _Waiting(ctypes.Structure):
+    """``Waiting`` of ``machine.h``."""
+
+    _fields_ = [(name, ctypes.c_int64) for name in ("vector", "delta", "threshold")]
+
+
 def _address(array):
     """Where an array lies; None for None."""
     return None if array is None else array.__array_interface__["data"][0]
@@ -263,7 +269,7 @@ class CpuMachine(Machine):
     def where(self, name, vset, uniforms):
         return self._found(self._vertices(name, "where", vset, uniforms))
 
-    def loop(self, node, values, evaluate, word):
+    def loop(self, node, values, queues, evaluate, word):
         loop, function = self._loops.get(node.position, (None, None))
         if loop is None:
             return None
@@ -279,16 +285,21 @@ class CpuMachine(Machine):
         for i, vset in enumerate(sets):
             self._runtime.machine_put(self._machine, i, _address(vset), self.size(vset))
         state = (ctypes.c_int64 * len(numbers))(*numbers)
+        waiting = (_Waiting * len(loop.queues))(*(
+            (self._names.index(queues[name].vector), queues[name].delta or 0,
+             queues[name].threshold) for name in loop.queues))
         count = ctypes.c_uint64()
         result = AGAIN
         while result == AGAIN:
             result = self._runtime.machine_loop(
                 self._machine, function, self._all_operators, state,
                 (ctypes.c_int64 * len(constants))(*constants),
-                (ctypes.c_uint32 * len(words))(*words), ctypes.byref(count))
+                (ctypes.c_uint32 * len(words))(*words), waiting, ctypes.byref(count))
         if result == -1:
             self._fail()
         values.update(zip(loop.numbers, state))
+        for name, each in zip(loop.queues, waiting, strict=True):
+            queues[name].threshold = each.threshold
         for i, name in enumerate(loop.sets):
             if name in loop.changed:
                 values[name] = self._taken(i)

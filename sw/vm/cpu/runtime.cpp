@@ -345,13 +345,50 @@ struct Machine {
         }
     }
 
-    // Makes the found vertices a set of a fused loop.
-    void take(Set &set, wide count) {
+    // Makes the vertices in `spare` a set of a fused loop.
+    void become(Set &set) {
+        std::swap(set.own, spare);
+        set.count = set.own.size();
+        // The place of an empty set's list is never read.
+        set.list = set.count == num_vertices ? nullptr
+            : set.count ? set.own.data() : &num_vertices;
+    }
+
+    void take(Set &set, wide count, bool joins) {
         spare.resize(count);
         take(spare.data(), count);
-        std::swap(set.own, spare);
-        set.count = count;
-        set.list = count == num_vertices ? nullptr : count ? set.own.data() : &num_vertices;
+        if (joins && set.count) {
+            if (!set.list || !count) return;
+            for (wide i = 0; i < count; ++i) seen[spare[i] >> 6] |= (wide)1 << (spare[i] & 63);
+            for (wide i = 0; i < set.count; ++i)
+                if (!has(seen.data(), set.list[i])) spare.push_back(set.list[i]);
+            clear(seen, spare.data(), count);
+        }
+        become(set);
+    }
+
+    // Moves the vertices that are ready from a queue to a set.
+    void dequeue(Waiting &waiting, Set &queue, Set &ready) {
+        const word *const words = vectors[waiting.vector];
+        const auto vertex = [&](wide i) { return queue.list ? queue.list[i] : (word)i; };
+        if (waiting.delta && queue.count) {
+            word least = ~(word)0;
+            for (wide i = 0; i < queue.count; ++i) least = std::min(least, words[vertex(i)]);
+            if (least >= waiting.threshold) {
+                const int64_t steps = (least - waiting.threshold) / waiting.delta + 1;
+                waiting.threshold = std::min(waiting.threshold + steps * waiting.delta,
+                                             (int64_t)1 << 32);
+            }
+        }
+        std::vector<word> rest;
+        spare.clear();
+        for (wide i = 0; i < queue.count; ++i) {
+            const bool now = !waiting.delta || words[vertex(i)] < waiting.threshold;
+            (now ? spare : rest).push_back(vertex(i));
+        }
+        become(ready);
+        spare.swap(rest);
+        become(queue);
     }
 
     // Forgets everything that an operator left that failed.
@@ -374,29 +411,35 @@ bool loop_late(const Machine *machine) {
     return std::chrono::steady_clock::now() - machine->began > std::chrono::milliseconds(100);
 }
 
-bool loop_take(Machine *machine, int64_t count, int32_t target) {
+bool loop_take(Machine *machine, int64_t count, int32_t target, bool joins) {
     if (count < 0) return false;
-    if (target >= 0) machine->take(machine->sets[target], count);
+    if (target >= 0) machine->take(machine->sets[target], count, joins);
     return true;
 }
 
+void loop_dequeue(Machine *machine, Waiting &waiting, int32_t queue, int32_t target) {
+    machine->dequeue(waiting, machine->sets[queue], machine->sets[target]);
+}
+
 bool loop_edges(Machine *machine, const EdgeOperator *op, int32_t source, int32_t target,
-                const word *uniforms) {
+                bool joins, const word *uniforms) {
     const Set &set = machine->sets[source];
-    return loop_take(machine, machine->edges(*op, set.list, set.count, uniforms), target);
+    const int64_t count = machine->edges(*op, set.list, set.count, uniforms);
+    return loop_take(machine, count, target, joins);
 }
 
 bool loop_vertices(Machine *machine, Kernel *kernel, const int32_t *copies, int32_t num_copies,
                    int32_t source, int32_t target, const word *uniforms) {
     const Set &set = machine->sets[source];
-    return loop_take(machine, machine->vertices(kernel, copies, num_copies, set.list, set.count,
-                                                uniforms), target);
+    const int64_t count = machine->vertices(kernel, copies, num_copies, set.list, set.count,
+                                            uniforms);
+    return loop_take(machine, count, target, false);
 }
 
-const Calls CALLS{loop_size, loop_is_vertex, loop_late, loop_edges, loop_vertices};
+const Calls CALLS{loop_size, loop_is_vertex, loop_late, loop_dequeue, loop_edges, loop_vertices};
 
 typedef int64_t Loop(const Calls &, Machine *, const EdgeOperator *const *, int64_t *,
-                     const int64_t *, const word *, wide &);
+                     const int64_t *, const word *, Waiting *, wide &);
 
 }
 
@@ -449,9 +492,10 @@ const word *machine_get(const Machine *machine, int32_t set, wide *count) {
 }
 
 int64_t machine_loop(Machine *machine, Loop *loop, const EdgeOperator *const *operators,
-                     int64_t *numbers, const int64_t *constants, const word *words, wide *count) {
+                     int64_t *numbers, const int64_t *constants, const word *words,
+                     Waiting *queues, wide *count) {
     machine->began = std::chrono::steady_clock::now();
-    return loop(CALLS, machine, operators, numbers, constants, words, *count);
+    return loop(CALLS, machine, operators, numbers, constants, words, queues, *count);
 }
 
 // Returns 0 if there is no error.
