@@ -18,11 +18,11 @@ from sw.lang.types import Type
 __all__ = ["fixpoint"]
 
 
-#: Operations that grow, or stay, as either operand grows.
-_GROWING = {"+", "*", "min", "max", "and", "or"}
+#: Operations that grow, or stay, as either operand grows; and those that grow with the left one.
+_NUMBERS = {"+", "*", "min", "max"}, {"-", ">>", "//", "/"}
 
-#: Operations that grow with the left operand.
-_GROWING_LEFT = {"-", ">>", "//", "/"}
+#: The same for ``or``, by which a word grows if it gets more bits, and a bool if it gets true.
+_BITS = {"&", "|", "and", "or"}, {"<<", ">>"}
 
 
 def fixpoint(program):
@@ -71,18 +71,20 @@ def _reduces_upward(node, vector, source):
     if any(isinstance(part, ir.VectorLoad) and part.vector == vector
            for part in ir.walk(node.index)):
         return False
-    return _grows(node.value, vector, source)
+    return _grows(node.value, vector, source, *(_BITS if node.operation == "or" else _NUMBERS))
 
 
-def _grows(node, vector, source):
+def _grows(node, vector, source, growing, growing_left):
     """Whether a value grows with the vector's word at the source, or does not depend on it."""
     match node:
         case ir.VectorLoad(vector=name) if name == vector:
             return isinstance(node.index, ir.Local) and node.index.name == source
-        case ir.Binary() if node.operation in _GROWING:
-            return _grows(node.left, vector, source) and _grows(node.right, vector, source)
-        case ir.Binary() if node.operation in _GROWING_LEFT:
-            return _grows(node.left, vector, source) and not _reads(node.right, vector)
+        case ir.Binary() if node.operation in growing:
+            return all(_grows(part, vector, source, growing, growing_left)
+                       for part in (node.left, node.right))
+        case ir.Binary() if node.operation in growing_left:
+            return _grows(node.left, vector, source, growing, growing_left) \
+                and not _reads(node.right, vector)
     return not _reads(node, vector)
 
 
