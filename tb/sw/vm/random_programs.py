@@ -86,10 +86,13 @@ class _Writer:
                 vector, form = self._pick(("a", "a[dst].min(a[src] + weight)"),
                                           ("b", "b[dst].max(min(b[src], a[dst]))"),
                                           ("a", "a[dst] |= a[src]"),
+                                          ("a", "a[dst] |= a[src] << 3 | 1"),
+                                          ("a", "a[dst] |= min(a[src] + 1, 64)"),
+                                          ("b", "b[dst].max(min(b[src] + 3, 40))"),
                                           ("p", "p[dst].min(p[src])"),
                                           ("c", "c[dst] |= c[src] and b[dst] > 1"))
                 name = self._function("src, dst, weight", lambda scope: [form])
-                return ["some = vertices", "while some:",
+                return [self._pick("some = vertices", "some = vertexset(source)"), "while some:",
                         f"    some = edges.from_(some).apply_modified({name}, {vector})"]
         name = self._function("src, dst, weight", lambda scope: [
             f"a[dst].min(a[src] + {self._pick('weight', '1', 'b[src]')})"])
