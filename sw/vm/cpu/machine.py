@@ -28,6 +28,8 @@ __all__ = ["CpuMachine", "run"]
 #: Arcs, or vertices, that are worth a thread of their own.
 _GRAIN = 4096
 
+_MOST_THREADS = 1024
+
 #: The empty set.
 _NOBODY = np.zeros(0, np.uint32)
 
@@ -51,7 +53,7 @@ def run(program, graph, threads=None, bits=None, **given):
     Raises
     ------
     UserError
-        As :func:`~sw.vm.host.perform` does, or if ``threads`` is less than 1.
+        As :func:`~sw.vm.host.perform` does, or if ``threads`` is not from 1 to 1024.
     ToolError
         If there is no C++ compiler.
     """
@@ -110,8 +112,8 @@ class CpuMachine(Machine):
         if threads is None:
             threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") \
                 else os.cpu_count() or 1
-        if threads < 1:
-            raise UserError(f"threads is {threads}, must be 1 or more")
+        if not 1 <= threads <= _MOST_THREADS:
+            raise UserError(f"threads is {threads}, must be from 1 to {_MOST_THREADS}")
         self._program, self._graph = program, graph
         self._kernels = Kernels(program)
         self._library = compiled(self._kernels.text, optimize)
@@ -143,7 +145,8 @@ class CpuMachine(Machine):
         self._machine = self._runtime.machine_new(
             threads, graph.num_vertices, graph.num_edges, ctypes.byref(self._rows(False)),
             ctypes.byref(self._rows(True)), len(self._names), vectors, others, grain)
-        weakref.finalize(self, self._runtime.machine_free, self._machine)
+        # A process that was forked has no such threads, so it does not end them when it ends.
+        weakref.finalize(self, self._runtime.machine_free, self._machine).atexit = False
 
     def _pointers(self, arrays):
         pointers = [_address(array) for array in arrays]

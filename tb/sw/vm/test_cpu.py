@@ -256,6 +256,7 @@ def test_sets():
     assert sets(machines[0]) == sets(machines[1])
 
 
-def test_wrong_threads():
-    with pytest.raises(UserError, match="threads is 0, must be 1 or more"):
-        cpu.run(programs.find("cc"), PAIR, threads=0)
+@pytest.mark.parametrize("threads", [0, 1025])
+def test_wrong_threads(threads):
+    with pytest.raises(UserError, match=f"threads is {threads}, must be from 1 to 1024"):
+        cpu.run(programs.find("cc"), PAIR, threads=threads)
