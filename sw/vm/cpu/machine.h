@@ -92,7 +92,9 @@ INLINE void append_new(const Task &task, Worker &worker, word vertex) {
     append(worker, vertex);
 }
 
+// A word that another thread may write, or read, at this moment.
 INLINE word fresh(const word *place) { return __atomic_load_n(place, __ATOMIC_RELAXED); }
+INLINE void put(word *place, word value) { __atomic_store_n(place, value, __ATOMIC_RELAXED); }
 
 // Reductions return whether the word changed.
 INLINE bool replace_if(bool shared, word *place, word value, bool less) {
