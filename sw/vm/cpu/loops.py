@@ -14,8 +14,8 @@ from sw.lang.types import WORD, Type
 __all__ = ["AGAIN", "LARGEST", "FusedLoop", "fused"]
 
 
-#: What a loop returns that must be entered again. Others are 0 at its end, -1 after an error of an
-#: operator, and 1 more than the number of a uniform that does not fit.
+#: Result of a loop that must be entered again. The result is 0 at the end of a loop, -1 after an
+#: error of an operator, and 1 more than the number of a uniform that does not fit.
 AGAIN = -2
 
 #: Largest number with which a loop may be entered.

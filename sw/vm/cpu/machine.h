@@ -42,12 +42,13 @@ struct Task {
     bool shared;            // whether several threads run
 };
 
-// What a fused loop needs of the runtime. Sets are numbered. Functions that return bool return
-// whether there was no error; `target` is -1 if there is no result. A queue whose `delta` is 0 has
-// no order.
+// A queue of a fused loop: the number of its vector, and 0 for `delta` if it has no order.
 struct Waiting {
     int64_t vector, delta, threshold;
 };
+
+// The functions of the runtime that fused loops call. Sets are numbered; `target` is -1 if there is
+// no result. Those that return bool, but for questions, return whether there was no error.
 struct Machine;
 struct EdgeOperator;
 typedef void Kernel(const Task &, Worker &, wide first, wide last);

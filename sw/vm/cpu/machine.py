@@ -120,7 +120,6 @@ class CpuMachine(Machine):
         self._runtime = runtime()
         self._names = [vector.name for vector in program.vectors]
         self._arrays = {name: np.zeros(graph.num_vertices, np.uint32) for name in self._names}
-        self._copies = {}
         self._bits, self._literals = 0, np.zeros(0, np.uint64)
         self._kept = []         # arrays that C points to
         self._operators = {position: self._operator(arcs)
