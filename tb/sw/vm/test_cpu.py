@@ -106,7 +106,7 @@ def test_threads(name):
     assert max(map(max, words.values())) > 0
 
 
-@settings(max_examples=30)
+@settings(max_examples=50)
 @given(program_texts(), st.lists(graphs(weighted=True), min_size=1, max_size=3))
 def test_random_programs(text, some):
     for graph in some:
