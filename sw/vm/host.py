@@ -18,8 +18,8 @@ from sw.lang.types import WORD, Type
 from sw.vm.evaluate import DoesNotFitFixed, Evaluator, fixed_word
 
 
-__all__ = ["MOST_FRACTION_BITS", "Machine", "ProgramResult", "arguments", "perform",
-           "value_of"]
+__all__ = ["MOST_FRACTION_BITS", "Machine", "ProgramResult", "WaitingQueue", "arguments",
+           "perform", "value_of"]
 
 
 #: Most fraction bits of fixed point: two bits of a word stay before the point.
@@ -62,7 +62,7 @@ class Machine(abc.ABC):
     def total(self, name, vset, uniforms) -> int:
         """The sum of the words that the function of that name gives."""
 
-    def loop(self, node, values, evaluate, word) -> int | None:
+    def loop(self, node, values, queues, evaluate, word) -> int | None:
         """Perform a WhileLoop as a whole. A machine may leave this to the host.
 
         Parameters
@@ -70,6 +70,8 @@ class Machine(abc.ABC):
         node : WhileLoop
         values : dict of str to value
             The host's variables, sets among them. The machine changes those that the loop assigns.
+        queues : dict of str to WaitingQueue
+            The machine changes their thresholds.
         evaluate, word : callable
             The value of an expression of the host, and the word of a Uniform, by ``values``.
 
@@ -99,6 +101,22 @@ class Machine(abc.ABC):
     @abc.abstractmethod
     def read(self, vector) -> np.ndarray:
         """The words of a vector, as uint32."""
+
+
+@dataclasses.dataclass
+class WaitingQueue:
+    """The order in which vertices leave a queue; the set of its vertices is a variable of the host.
+
+    Parameters
+    ----------
+    vector : str
+    delta : int or None
+    threshold : int
+        Ready are the vertices whose word is below.
+    """
+    vector: str
+    delta: int | None
+    threshold: int
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -296,8 +314,7 @@ class _Run(_Numbers):
     def __init__(self, program, graph, machine, values, bits):
         super().__init__(graph, values, bits)
         self._program, self._machine = program, machine
-        self._queues: dict[str, tuple[str, int | None]] = {}
-        self._threshold: dict[str, int] = {}
+        self._queues: dict[str, WaitingQueue] = {}
         self._uniforms = {function.name: [
             node for node in ir.walk(*function.body) if isinstance(node, ir.Uniform)]
             for function in program.functions}
@@ -364,7 +381,7 @@ class _Run(_Numbers):
                 values[node.output_vset] = machine.where(
                     node.filter, values[node.input_vset], self._words(node.filter))
             case ir.WhileLoop():
-                done = machine.loop(node, values, self._host, self.word)
+                done = machine.loop(node, values, self._queues, self._host, self.word)
                 self.operators += done or 0
                 while done is None and self._host(node.condition):
                     self._block(node.body)
@@ -394,21 +411,21 @@ class _Run(_Numbers):
         delta = None if node.delta is None else self._host(node.delta)
         if delta is not None and not 1 <= delta < WORD:
             raise UserError(f"{node.position}: delta is {delta}, must be from 1 to {WORD - 1}")
-        self._queues[node.name] = (node.vector, delta)
-        self._threshold[node.name] = WORD - 1 if delta is None else delta
+        self._queues[node.name] = WaitingQueue(node.vector, delta,
+                                               WORD - 1 if delta is None else delta)
         self._values[node.name] = self._machine.make_set(self._vertices(node))
 
     def _dequeue(self, node):
         machine, queue = self._machine, self._values[node.queue]
-        vector, delta = self._queues[node.queue]
-        if delta is None or not machine.size(queue):
+        waiting = self._queues[node.queue]
+        if waiting.delta is None or not machine.size(queue):
             self._values[node.queue] = machine.make_set([])
             return queue
-        ready, rest = machine.split(queue, vector, self._threshold[node.queue])
+        ready, rest = machine.split(queue, waiting.vector, waiting.threshold)
         if not machine.size(ready):
-            steps = (machine.least(rest, vector) - self._threshold[node.queue]) // delta + 1
+            steps = (machine.least(rest, waiting.vector) - waiting.threshold) // waiting.delta + 1
             # No word is larger than the largest threshold, whose vertices are all ready.
-            self._threshold[node.queue] = min(self._threshold[node.queue] + steps * delta, WORD)
-            ready, rest = machine.split(rest, vector, self._threshold[node.queue])
+            waiting.threshold = min(waiting.threshold + steps * waiting.delta, WORD)
+            ready, rest = machine.split(rest, waiting.vector, waiting.threshold)
         self._values[node.queue] = rest
         return ready

@@ -253,8 +253,8 @@ class Kernels:
             if fault is not None:
                 after.append(f"if (sum{number} >> 32) report(errors, {fault}, {target});")
             found = f" append(errors, {target});" if vector == code.tracking else ""
-            after.append(f"if ((word)sum{number} != {array}[{target}]) {{ {array}[{target}] = "
-                         f"(word)sum{number};{found} }}")
+            after.append(f"if ((word)sum{number} != {array}[{target}]) {{ put({array} + {target}, "
+                         f"(word)sum{number});{found} }}")
         return self._kernel(name, code, *filters, text=_PULL.substitute(
             filter=filter_text, source=source, target=target, body=body,
             before="\n            ".join(before), after="\n            ".join(after),

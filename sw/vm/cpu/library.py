@@ -17,7 +17,7 @@ _FLAGS = ("-std=c++17", "-fPIC", "-pthread", "-fno-exceptions", "-fno-rtti", "-w
 
 @functools.cache
 def compiled(text: str, optimize: str = "-O2") -> ctypes.CDLL:
-    """The library of a text, which may include ``machine.h``.
+    """The library of a text, which may include the headers of this folder.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def compiled(text: str, optimize: str = "-O2") -> ctypes.CDLL:
         If there is no C++ compiler, or the cache cannot be written.
     """
     tool = toolchain.compiler()
-    header = (_HERE / "machine.h").read_bytes()
+    headers = {path.name: path.read_bytes() for path in sorted(_HERE.glob("*.h"))}
 
     def run(command, work):
         done = subprocess.run(command, cwd=work, env=tool.environment, stdin=subprocess.DEVNULL,
@@ -42,12 +42,13 @@ def compiled(text: str, optimize: str = "-O2") -> ctypes.CDLL:
 
     def make(work):
         (work / "program.cpp").write_text(text, encoding="utf-8")
-        (work / "machine.h").write_bytes(header)
+        for name, content in headers.items():
+            (work / name).write_bytes(content)
         run([*tool.command, *_FLAGS, optimize, "-c", "program.cpp", "-o", "program.o"], work)
         run([*tool.link, "-shared", "-pthread", "program.o", "-o", "program.so"], work)
         (work / "program.o").unlink()
 
-    key = cache.hashed(text, header, _FLAGS, optimize, tool.identity, tool.link)
+    key = cache.hashed(text, *headers.values(), _FLAGS, optimize, tool.identity, tool.link)
     place = cache.entry("programs", key, make, what="program")
     return ctypes.CDLL(str(place / "program.so"))
 
@@ -69,7 +70,7 @@ _FUNCTIONS = {
     "machine_total": (ctypes.c_int, [_POINTER, _POINTER, _POINTER, _WIDE, _POINTER, _POINTER]),
     "machine_put": (None, [_POINTER, _INT, _POINTER, _WIDE]),
     "machine_get": (_POINTER, [_POINTER, _INT, _POINTER]),
-    "machine_loop": (ctypes.c_int64, [_POINTER] * 7),
+    "machine_loop": (ctypes.c_int64, [_POINTER] * 8),
     "machine_join": (_WIDE, [_POINTER, _POINTER, _WIDE, _POINTER, _WIDE, _POINTER]),
     "machine_split": (_WIDE, [_POINTER, _WIDE, _POINTER, _WIDE, _POINTER]),
     "machine_least": (ctypes.c_uint32, [_POINTER, _WIDE, _POINTER]),

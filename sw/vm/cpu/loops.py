@@ -14,8 +14,8 @@ from sw.lang.types import WORD, Type
 __all__ = ["AGAIN", "LARGEST", "FusedLoop", "fused"]
 
 
-#: What a loop returns that must be entered again. Others are 0 at its end, -1 after an error of an
-#: operator, and 1 more than the number of a uniform that does not fit.
+#: Result of a loop that must be entered again. The result is 0 at the end of a loop, -1 after an
+#: error of an operator, and 1 more than the number of a uniform that does not fit.
 AGAIN = -2
 
 #: Largest number with which a loop may be entered.
@@ -34,6 +34,8 @@ class FusedLoop:
     ----------
     name : str
         The function.
+    queues : list of str
+        Queues that the loop uses.
     numbers : list of str
         Variables of the host that the loop changes.
     sets : list of str
@@ -44,6 +46,7 @@ class FusedLoop:
         Those that are the same in all rounds, and the others.
     """
     name: str
+    queues: list[str] = dataclasses.field(default_factory=list)
     numbers: list[str] = dataclasses.field(default_factory=list)
     sets: list[str] = dataclasses.field(default_factory=list)
     changed: set[str] = dataclasses.field(default_factory=set)
@@ -87,12 +90,12 @@ class _Writer:
                     self._number(self.fused.numbers, node.name)
                 case ir.EdgeSetIterator() | ir.VertexFilter() if node.output_vset is not None:
                     self.fused.changed.add(node.output_vset)
+                case ir.Dequeue():
+                    self.fused.changed.update((node.output_vset, node.queue))
                 case ir.EdgeSetIterator() | ir.VertexSetIterator() | ir.HostBranch():
                     pass
                 case _:
                     raise _NotFused
-        if self.fused.changed & self._queues:
-            raise _NotFused
 
     def text(self, loop):
         condition = self._value(loop.condition)
@@ -102,7 +105,8 @@ class _Writer:
         kept = "".join(f"        numbers[{i}] = number{i};\n" for i in numbers)
         return (f'extern "C" int64_t {self.fused.name}(const Calls &calls, Machine *machine,\n'
                 "        const EdgeOperator *const *operators, int64_t *numbers,\n"
-                "        const int64_t *constants, const word *words, wide &count) {\n"
+                "        const int64_t *constants, const word *words, Waiting *queues, "
+                "wide &count) {\n"
                 f"{declared}"
                 "    const auto leave = [&](int64_t result) {\n"
                 f"{kept}"
@@ -198,6 +202,10 @@ class _Writer:
                 return (f"{indent}if ({self._value(node.condition)}) {{\n"
                         f"{self._block(node.then, inner)}{indent}}} else {{\n"
                         f"{self._block(node.otherwise, inner)}{indent}}}\n")
+            case ir.Dequeue():
+                number = self._number(self.fused.queues, node.queue)
+                return (f"{indent}calls.dequeue(machine, queues[{number}], {self._set(node.queue)},"
+                        f" {self._set(node.output_vset)});\n")
         source = self._set(node.input_vset)
         target = getattr(node, "output_vset", None)
         target = -1 if target is None else self._set(target)
@@ -210,8 +218,9 @@ class _Writer:
         if isinstance(node, ir.EdgeSetIterator):
             arcs = self._kernels.arcs[node.position]
             number = list(self._kernels.arcs).index(node.position)
+            joins = "true" if node.output_vset in self._queues else "false"
             return arcs.uniforms, (f"calls.edges(machine, operators[{number}], {source}, {target}, "
-                                   "uniforms)")
+                                   f"{joins}, uniforms)")
         filters = isinstance(node, ir.VertexFilter)
         kernel, uniforms = self._kernels.functions[
             (node.filter, "where") if filters else (node.apply_f, "apply")]

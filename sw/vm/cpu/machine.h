@@ -42,8 +42,13 @@ struct Task {
     bool shared;            // whether several threads run
 };
 
-// What a fused loop needs of the runtime. Sets are numbered. Functions that return bool return
-// whether there was no error; `target` is -1 if there is no result.
+// A queue of a fused loop: the number of its vector, and 0 for `delta` if it has no order.
+struct Waiting {
+    int64_t vector, delta, threshold;
+};
+
+// The functions of the runtime that fused loops call. Sets are numbered; `target` is -1 if there is
+// no result. Those that return bool, but for questions, return whether there was no error.
 struct Machine;
 struct EdgeOperator;
 typedef void Kernel(const Task &, Worker &, wide first, wide last);
@@ -51,7 +56,8 @@ struct Calls {
     int64_t (*size)(const Machine *, int32_t set);
     bool (*is_vertex)(const Machine *, int64_t value);
     bool (*late)(const Machine *);
-    bool (*edges)(Machine *, const EdgeOperator *, int32_t source, int32_t target,
+    void (*dequeue)(Machine *, Waiting &, int32_t queue, int32_t target);
+    bool (*edges)(Machine *, const EdgeOperator *, int32_t source, int32_t target, bool joins,
                   const word *uniforms);
     bool (*vertices)(Machine *, Kernel *, const int32_t *copies, int32_t num_copies,
                      int32_t source, int32_t target, const word *uniforms);
@@ -87,7 +93,9 @@ INLINE void append_new(const Task &task, Worker &worker, word vertex) {
     append(worker, vertex);
 }
 
+// A word that another thread may write, or read, at this moment.
 INLINE word fresh(const word *place) { return __atomic_load_n(place, __ATOMIC_RELAXED); }
+INLINE void put(word *place, word value) { __atomic_store_n(place, value, __ATOMIC_RELAXED); }
 
 // Reductions return whether the word changed.
 INLINE bool replace_if(bool shared, word *place, word value, bool less) {

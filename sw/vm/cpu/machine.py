@@ -28,6 +28,8 @@ __all__ = ["CpuMachine", "run"]
 #: Arcs, or vertices, that are worth a thread of their own.
 _GRAIN = 4096
 
+_MOST_THREADS = 1024
+
 #: The empty set.
 _NOBODY = np.zeros(0, np.uint32)
 
@@ -51,7 +53,7 @@ def run(program, graph, threads=None, bits=None, **given):
     Raises
     ------
     UserError
-        As :func:`~sw.vm.host.perform` does, or if ``threads`` is less than 1.
+        As :func:`~sw.vm.host.perform` does, or if ``threads`` is not from 1 to 1024.
     ToolError
         If there is no C++ compiler.
     """
@@ -72,6 +74,12 @@ class _EdgeOperator(ctypes.Structure):
                                                        "sparse")),
                 *((name, ctypes.c_int32) for name in ("num_copies", "num_sparse", "transposed",
                                                       "direction", "owned", "exits", "result"))]
+
+
+class _Waiting(ctypes.Structure):
+    """``Waiting`` of ``machine.h``."""
+
+    _fields_ = [(name, ctypes.c_int64) for name in ("vector", "delta", "threshold")]
 
 
 def _address(array):
@@ -104,15 +112,14 @@ class CpuMachine(Machine):
         if threads is None:
             threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") \
                 else os.cpu_count() or 1
-        if threads < 1:
-            raise UserError(f"threads is {threads}, must be 1 or more")
+        if not 1 <= threads <= _MOST_THREADS:
+            raise UserError(f"threads is {threads}, must be from 1 to {_MOST_THREADS}")
         self._program, self._graph = program, graph
         self._kernels = Kernels(program)
         self._library = compiled(self._kernels.text, optimize)
         self._runtime = runtime()
         self._names = [vector.name for vector in program.vectors]
         self._arrays = {name: np.zeros(graph.num_vertices, np.uint32) for name in self._names}
-        self._copies = {}
         self._bits, self._literals = 0, np.zeros(0, np.uint64)
         self._kept = []         # arrays that C points to
         self._operators = {position: self._operator(arcs)
@@ -137,7 +144,8 @@ class CpuMachine(Machine):
         self._machine = self._runtime.machine_new(
             threads, graph.num_vertices, graph.num_edges, ctypes.byref(self._rows(False)),
             ctypes.byref(self._rows(True)), len(self._names), vectors, others, grain)
-        weakref.finalize(self, self._runtime.machine_free, self._machine)
+        # A process that was forked has no such threads, so it does not end them when it ends.
+        weakref.finalize(self, self._runtime.machine_free, self._machine).atexit = False
 
     def _pointers(self, arrays):
         pointers = [_address(array) for array in arrays]
@@ -263,7 +271,7 @@ class CpuMachine(Machine):
     def where(self, name, vset, uniforms):
         return self._found(self._vertices(name, "where", vset, uniforms))
 
-    def loop(self, node, values, evaluate, word):
+    def loop(self, node, values, queues, evaluate, word):
         loop, function = self._loops.get(node.position, (None, None))
         if loop is None:
             return None
@@ -279,16 +287,21 @@ class CpuMachine(Machine):
         for i, vset in enumerate(sets):
             self._runtime.machine_put(self._machine, i, _address(vset), self.size(vset))
         state = (ctypes.c_int64 * len(numbers))(*numbers)
+        waiting = (_Waiting * len(loop.queues))(*(
+            (self._names.index(queues[name].vector), queues[name].delta or 0,
+             queues[name].threshold) for name in loop.queues))
         count = ctypes.c_uint64()
         result = AGAIN
         while result == AGAIN:
             result = self._runtime.machine_loop(
                 self._machine, function, self._all_operators, state,
                 (ctypes.c_int64 * len(constants))(*constants),
-                (ctypes.c_uint32 * len(words))(*words), ctypes.byref(count))
+                (ctypes.c_uint32 * len(words))(*words), waiting, ctypes.byref(count))
         if result == -1:
             self._fail()
         values.update(zip(loop.numbers, state))
+        for name, each in zip(loop.queues, waiting, strict=True):
+            queues[name].threshold = each.threshold
         for i, name in enumerate(loop.sets):
             if name in loop.changed:
                 values[name] = self._taken(i)

@@ -1,99 +1,11 @@
-// Threads, sets of vertices and the choice of a direction: all parts of the machine that are the
-// same for every program.
+// Sets of vertices, the parts of threads and the choice of a direction: all of the machine that is
+// the same for every program.
 #include "machine.h"
+#include "pool.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
-#include <functional>
-#include <mutex>
-#include <thread>
-#include <vector>
-
-namespace {
-
-void pause() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-}
-
-// Threads that wait for work. A turn begins with a piece of work, which all threads may do at once,
-// and ends when those that began it have done it. So a thread that the system keeps from running
-// delays nobody. The caller is one of the threads, with number 0.
-class Pool {
-public:
-    explicit Pool(unsigned threads)
-        : spins(threads <= std::thread::hardware_concurrency() ? 2000 : 0) {
-        for (unsigned i = 1; i < threads; ++i) workers.emplace_back([this, i] { serve(i); });
-    }
-
-    ~Pool() {
-        begin(nullptr);
-        for (auto &worker : workers) worker.join();
-    }
-
-    unsigned threads() const { return workers.size() + 1; }
-
-    void run(const std::function<void(unsigned)> &next) {
-        begin(&next);
-        next(0);
-        const unsigned entered = state.fetch_or(CLOSED, std::memory_order_acq_rel) & (CLOSED - 1);
-        for (unsigned spun = 0; left.load(std::memory_order_acquire) != entered;) {
-            if (++spun < spins) pause();
-            else std::this_thread::yield();
-        }
-    }
-
-private:
-    // `state` is the number of the turn, whether the turn is closed, and how many threads entered.
-    static constexpr wide TURN = (wide)1 << 32, CLOSED = (wide)1 << 31;
-
-    void begin(const std::function<void(unsigned)> *next) {
-        work = next;
-        left.store(0, std::memory_order_relaxed);
-        {
-            std::lock_guard<std::mutex> guard(lock);
-            state.store((state.load() / TURN + 1) * TURN, std::memory_order_release);
-        }
-        wake.notify_all();
-    }
-
-    void serve(unsigned number) {
-        wide seen = 0;
-        const auto open = [&] {
-            const wide now = state.load(std::memory_order_acquire);
-            return now / TURN != seen && !(now & CLOSED);
-        };
-        for (;;) {
-            for (unsigned spun = 0; spun < spins && !open(); ++spun) pause();
-            if (!open()) {
-                std::unique_lock<std::mutex> guard(lock);
-                wake.wait(guard, open);
-            }
-            wide now = state.load(std::memory_order_acquire);
-            if (now & CLOSED || !state.compare_exchange_strong(now, now + 1)) continue;
-            seen = now / TURN;
-            if (!work) return;
-            (*work)(number);
-            left.fetch_add(1, std::memory_order_release);
-        }
-    }
-
-    const unsigned spins;
-    std::vector<std::thread> workers;
-    const std::function<void(unsigned)> *work = nullptr;
-    std::atomic<wide> state{CLOSED};
-    std::atomic<unsigned> left{0};
-    std::mutex lock;
-    std::condition_variable wake;
-};
-
-}
 
 // An operator of edges, as Python describes it.
 struct EdgeOperator {
@@ -345,13 +257,50 @@ struct Machine {
         }
     }
 
-    // Makes the found vertices a set of a fused loop.
-    void take(Set &set, wide count) {
+    // Makes the vertices in `spare` a set of a fused loop.
+    void become(Set &set) {
+        std::swap(set.own, spare);
+        set.count = set.own.size();
+        // The place of an empty set's list is never read.
+        set.list = set.count == num_vertices ? nullptr
+            : set.count ? set.own.data() : &num_vertices;
+    }
+
+    void take(Set &set, wide count, bool joins) {
         spare.resize(count);
         take(spare.data(), count);
-        std::swap(set.own, spare);
-        set.count = count;
-        set.list = count == num_vertices ? nullptr : count ? set.own.data() : &num_vertices;
+        if (joins && set.count) {
+            if (!set.list || !count) return;
+            for (wide i = 0; i < count; ++i) seen[spare[i] >> 6] |= (wide)1 << (spare[i] & 63);
+            for (wide i = 0; i < set.count; ++i)
+                if (!has(seen.data(), set.list[i])) spare.push_back(set.list[i]);
+            clear(seen, spare.data(), count);
+        }
+        become(set);
+    }
+
+    // Moves the vertices that are ready from a queue to a set.
+    void dequeue(Waiting &waiting, Set &queue, Set &ready) {
+        const word *const words = vectors[waiting.vector];
+        const auto vertex = [&](wide i) { return queue.list ? queue.list[i] : (word)i; };
+        if (waiting.delta && queue.count) {
+            word least = ~(word)0;
+            for (wide i = 0; i < queue.count; ++i) least = std::min(least, words[vertex(i)]);
+            if (least >= waiting.threshold) {
+                const int64_t steps = (least - waiting.threshold) / waiting.delta + 1;
+                waiting.threshold = std::min(waiting.threshold + steps * waiting.delta,
+                                             (int64_t)1 << 32);
+            }
+        }
+        std::vector<word> rest;
+        spare.clear();
+        for (wide i = 0; i < queue.count; ++i) {
+            const bool now = !waiting.delta || words[vertex(i)] < waiting.threshold;
+            (now ? spare : rest).push_back(vertex(i));
+        }
+        become(ready);
+        spare.swap(rest);
+        become(queue);
     }
 
     // Forgets everything that an operator left that failed.
@@ -374,29 +323,35 @@ bool loop_late(const Machine *machine) {
     return std::chrono::steady_clock::now() - machine->began > std::chrono::milliseconds(100);
 }
 
-bool loop_take(Machine *machine, int64_t count, int32_t target) {
+bool loop_take(Machine *machine, int64_t count, int32_t target, bool joins) {
     if (count < 0) return false;
-    if (target >= 0) machine->take(machine->sets[target], count);
+    if (target >= 0) machine->take(machine->sets[target], count, joins);
     return true;
 }
 
+void loop_dequeue(Machine *machine, Waiting &waiting, int32_t queue, int32_t target) {
+    machine->dequeue(waiting, machine->sets[queue], machine->sets[target]);
+}
+
 bool loop_edges(Machine *machine, const EdgeOperator *op, int32_t source, int32_t target,
-                const word *uniforms) {
+                bool joins, const word *uniforms) {
     const Set &set = machine->sets[source];
-    return loop_take(machine, machine->edges(*op, set.list, set.count, uniforms), target);
+    const int64_t count = machine->edges(*op, set.list, set.count, uniforms);
+    return loop_take(machine, count, target, joins);
 }
 
 bool loop_vertices(Machine *machine, Kernel *kernel, const int32_t *copies, int32_t num_copies,
                    int32_t source, int32_t target, const word *uniforms) {
     const Set &set = machine->sets[source];
-    return loop_take(machine, machine->vertices(kernel, copies, num_copies, set.list, set.count,
-                                                uniforms), target);
+    const int64_t count = machine->vertices(kernel, copies, num_copies, set.list, set.count,
+                                            uniforms);
+    return loop_take(machine, count, target, false);
 }
 
-const Calls CALLS{loop_size, loop_is_vertex, loop_late, loop_edges, loop_vertices};
+const Calls CALLS{loop_size, loop_is_vertex, loop_late, loop_dequeue, loop_edges, loop_vertices};
 
 typedef int64_t Loop(const Calls &, Machine *, const EdgeOperator *const *, int64_t *,
-                     const int64_t *, const word *, wide &);
+                     const int64_t *, const word *, Waiting *, wide &);
 
 }
 
@@ -449,9 +404,10 @@ const word *machine_get(const Machine *machine, int32_t set, wide *count) {
 }
 
 int64_t machine_loop(Machine *machine, Loop *loop, const EdgeOperator *const *operators,
-                     int64_t *numbers, const int64_t *constants, const word *words, wide *count) {
+                     int64_t *numbers, const int64_t *constants, const word *words,
+                     Waiting *queues, wide *count) {
     machine->began = std::chrono::steady_clock::now();
-    return loop(CALLS, machine, operators, numbers, constants, words, *count);
+    return loop(CALLS, machine, operators, numbers, constants, words, queues, *count);
 }
 
 // Returns 0 if there is no error.

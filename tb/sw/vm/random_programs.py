@@ -15,7 +15,7 @@ _VECTORS = {"uint": ("a", "b"), "bool": ("c",), "vertex": ("p",), "fixed": ("x",
 _INITIAL = {"uint": ("0", "infinity", "lambda v: uint(v) * 3", "lambda v: edges.out_degree(v)"),
             "bool": ("False", "lambda v: edges.in_degree(v) > 1"),
             "vertex": ("lambda v: v", "none", "0"),
-            "fixed": ("0", "0.5", "3", "lambda v: 0.25")}
+            "fixed": ("0", "0.5", "3", "1.75", "200.5", "lambda v: 0.25")}
 _REDUCTIONS = {"uint": ("min", "max", "+", "or"), "bool": ("or",), "vertex": ("min", "max"),
                "fixed": ("min", "max", "+")}
 _NUMBERS = ("0", "1", "2", "5", "31", "amount", "turn", "edges.num_vertices", "infinity",
@@ -86,10 +86,13 @@ class _Writer:
                 vector, form = self._pick(("a", "a[dst].min(a[src] + weight)"),
                                           ("b", "b[dst].max(min(b[src], a[dst]))"),
                                           ("a", "a[dst] |= a[src]"),
+                                          ("a", "a[dst] |= a[src] << 3 | 1"),
+                                          ("a", "a[dst] |= min(a[src] + 1, 64)"),
+                                          ("b", "b[dst].max(min(b[src] + 3, 40))"),
                                           ("p", "p[dst].min(p[src])"),
                                           ("c", "c[dst] |= c[src] and b[dst] > 1"))
                 name = self._function("src, dst, weight", lambda scope: [form])
-                return ["some = vertices", "while some:",
+                return [self._pick("some = vertices", "some = vertexset(source)"), "while some:",
                         f"    some = edges.from_(some).apply_modified({name}, {vector})"]
         name = self._function("src, dst, weight", lambda scope: [
             f"a[dst].min(a[src] + {self._pick('weight', '1', 'b[src]')})"])
@@ -161,10 +164,10 @@ class _Writer:
             index = self._pick("dst", "dst", "dst", "src", self._vertex(scope))
         value = self._value(kind, scope, 2)
         if way == "+":
-            # Most sums fit.
-            few = "& 15" if kind == "uint" else "* 0.125"
-            return f"{vector}[{index}] += " + (value if self._chance(8) else
-                                               f"({self._load(kind, scope)}) {few}")
+            # Most sums of whole numbers fit. Those of fixed point have fewer fraction bits then.
+            if kind == "uint" and not self._chance(8):
+                value = f"({self._load(kind, scope)} & 15)"
+            return f"{vector}[{index}] += {value}"
         if way == "or":
             return f"{vector}[{index}] |= {value}"
         return f"{vector}[{index}].{way}({value})"
@@ -238,8 +241,9 @@ class _Writer:
         any_number = f"({number} | b[{next(iter(scope))}])"
         return self._pick(f"({left} + {right})", f"{left} * 0.625", f"{left} * ({number} & 3)",
                           f"{left} / ({number} | 1)", f"{left} * (1 / {any_number})",
-                          f"(max({left}, {right}) - min({left}, {right}))", "2.5",
-                          f"min({left}, {right})", f"({left} - {right})", f"{left} / {number}")
+                          f"(max({left}, {right}) - min({left}, {right}))", "2.5", "1000.5",
+                          f"min({left}, {right})", f"({left} - {right})", f"{left} * {number}",
+                          f"{left} / {number}")
 
 
 @st.composite
