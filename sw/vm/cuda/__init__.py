@@ -41,7 +41,8 @@ def run(program, graph, schedule="etwc", direction=None, bits=None, **given):
     schedule : str
         One of :data:`SCHEDULES`.
     direction : str, optional
-        One of :data:`DIRECTIONS`; ``"push"`` if it is not given.
+        One of :data:`DIRECTIONS`; if it is not given, each operator takes the better one by the
+        size of its input.
     bits : int, optional
         The fraction bits, if they are known.
     **given
@@ -53,7 +54,7 @@ def run(program, graph, schedule="etwc", direction=None, bits=None, **given):
         As :func:`~sw.vm.host.perform` and :class:`CudaMachine` do.
     """
     program = analysed(program)
-    machine = CudaMachine(program, graph, schedule, direction or "push")
+    machine = CudaMachine(program, graph, schedule, direction or "hybrid")
     return perform(program, graph, machine, given, bits)
 
 

@@ -16,7 +16,7 @@ from sim.errors import ToolError
 from sw.errors import UserError
 from sw.lang import graph_ir as ir
 from sw.vm.cuda import nvcc
-from sw.vm.cuda.text import check_variant, generate
+from sw.vm.cuda.text import DIRECTIONS, check_variant, generate
 from sw.vm.host import Machine
 
 
@@ -24,6 +24,9 @@ __all__ = ["CudaMachine"]
 
 
 _WORD_BYTES = 4
+
+#: The direction ``hybrid`` pulls if the input has more than one of so many vertices.
+_PULL_SHARE = 16
 
 #: The largest word; after the largest stamp, stamps begin again.
 _LAST = (1 << 32) - 1
@@ -137,7 +140,8 @@ class CudaMachine(Machine):
         One of :data:`sw.vm.cuda.SCHEDULES`, for all operators of edges.
     direction : str
         ``"push"``: from the vertices of the input along their arcs. ``"pull"``: from all vertices
-        back along theirs.
+        back along theirs. ``"hybrid"``: by ``direction`` among the operator's metadata; without
+        it, pull if the input has more than one of 16 vertices, else push.
 
     Attributes
     ----------
@@ -152,8 +156,8 @@ class CudaMachine(Machine):
         If there is no nvcc, or CUDA reports an error, for example of memory.
     """
 
-    def __init__(self, program, graph, schedule="etwc", direction="push"):
-        check_variant(schedule, direction)
+    def __init__(self, program, graph, schedule="etwc", direction="hybrid"):
+        check_variant(schedule, "push" if direction == "hybrid" else direction)
         generated = generate(program)
         absence = nvcc.gpu_absence()
         if absence is not None:
@@ -176,9 +180,10 @@ class CudaMachine(Machine):
         call = _call_type(generated)()
         call.vertices, call.edges = graph.num_vertices, graph.num_edges
         # Push goes through the arcs that leave, unless the operator turns them; pull the others.
-        sides = {(self._direction == "push") == node.transposed
+        directions = DIRECTIONS if self._direction == "hybrid" else (self._direction,)
+        sides = {(direction == "push") == node.transposed
                  for node in ir.instructions(self._program.body)
-                 if isinstance(node, ir.EdgeSetIterator)}
+                 if isinstance(node, ir.EdgeSetIterator) for direction in directions}
         for reverse, rows in ((False, call.leaving), (True, call.entering)):
             degrees = graph.in_degrees if reverse else graph.out_degrees
             rows.offsets = memory.upload(np.concatenate([[0], np.cumsum(degrees)]))
@@ -295,10 +300,18 @@ class CudaMachine(Machine):
         self._library.call(name, *arguments)
         self.seconds += time.perf_counter() - begin
 
+    def chosen(self, node, vset) -> str:
+        """The direction of an EdgeSetIterator whose input is this set."""
+        if self._direction != "hybrid":
+            return self._direction
+        if "direction" in node.metadata:
+            return node.metadata["direction"]
+        return "pull" if vset.count * _PULL_SHARE > self._graph.num_vertices else "push"
+
     def edges(self, node, vset, uniforms):
         found = self._begin(vset, uniforms, node.tracking is not None)
         number = self._generated.edges[node.position]
-        self._perform(f"edges_{number}_{self._schedule}_{self._direction}")
+        self._perform(f"edges_{number}_{self._schedule}_{self.chosen(node, vset)}")
         return None if found is None else self._filled(found)
 
     def vertices(self, node, vset, uniforms):

@@ -13,6 +13,7 @@ results                 test_results: every program and feature as the reference
                         on every schedule; test_fixed_point: with the same fraction bits
 errors                  test_errors: as the reference raises them
 sets                    test_delta: queues with thresholds; test_no_vertex
+directions              test_hybrid: by the size of the input
 ======================  ============================================================
 
 Tests that compile need nvcc on PATH. Tests of results also need an NVIDIA GPU.
@@ -27,7 +28,9 @@ import pytest
 from sim.errors import ToolError
 from sw.errors import UserError
 from sw.graph import Graph
+from sw.lang import graph_ir as ir
 from sw.lang.passes import analysed
+from sw.lang.passes.rewrite import marked
 from sw.lang.programs import find, names
 from sw.vm import cuda, reference
 from sw.vm.cuda import nvcc
@@ -52,7 +55,8 @@ def compiler_absence():
 
 needs_nvcc = pytest.mark.skipif(compiler_absence() is not None, reason=str(compiler_absence()))
 needs_gpu = pytest.mark.skipif(cuda.available() is not None, reason=str(cuda.available()))
-variants = pytest.mark.parametrize("schedule, direction", VARIANTS)
+variants = pytest.mark.parametrize("schedule, direction", [
+    *VARIANTS, *((schedule, "hybrid") for schedule in cuda.SCHEDULES)])
 
 
 def text(program, *chosen):
@@ -80,7 +84,7 @@ def graphs(program):
 
 def same(program, graph, schedule, direction, **given):
     """Compare a run with that of the reference."""
-    got = cuda.run(program, graph, schedule, direction, **given)
+    got = cuda.run(program, graph, schedule, None if direction == "hybrid" else direction, **given)
     wanted = reference.run(program, graph, **given)
     assert got.fraction_bits == wanted.fraction_bits
     assert got.outputs.keys() == wanted.outputs.keys()
@@ -197,7 +201,7 @@ def test_errors(name, schedule, direction):
     with pytest.raises(UserError) as wanted:
         reference.run(program, graph)
     with pytest.raises(UserError) as got:
-        cuda.run(program, graph, schedule, direction)
+        cuda.run(program, graph, schedule, None if direction == "hybrid" else direction)
     assert type(got.value) is type(wanted.value)
     if name != "sum":
         assert str(got.value) == str(wanted.value)
@@ -210,6 +214,19 @@ def test_errors(name, schedule, direction):
 def test_delta(delta, schedule, direction):
     graph = random_graph(400, 2000, 9).weighted(900, 2)
     same(find("sssp"), graph, schedule, direction, delta=delta)
+
+
+@needs_gpu
+def test_hybrid():
+    """Large inputs are pulled, small ones pushed, unless the operator has a direction."""
+    program = analysed(find("bfs"))
+    machine = cuda.CudaMachine(program, random_graph(160, 20, 1))
+    node = next(node for node in ir.instructions(program.body)
+                if isinstance(node, ir.EdgeSetIterator))
+    assert machine.chosen(node, machine.make_set(None)) == "pull"
+    assert machine.chosen(node, machine.make_set(range(11))) == "pull"
+    assert machine.chosen(node, machine.make_set(range(10))) == "push"
+    assert machine.chosen(marked(node, direction="push"), machine.make_set(None)) == "push"
 
 
 @needs_gpu
