@@ -19,7 +19,7 @@ from sw.lang.types import WORD, Type
 from sw.vm.evaluate import DoesNotFitFixed, fixed_word
 
 
-__all__ = ["HELPERS", "Fault", "FunctionCode", "literal_words"]
+__all__ = ["HELPERS", "ProgramFault", "FunctionCode", "literal_words"]
 
 
 #: Functions that the text calls. Before them stand the types ``word`` and ``wide`` (of 32 and 64
@@ -63,7 +63,7 @@ _SIMPLE = {"&": "({} & {})", "|": "({} | {})", "^": "({} ^ {})", "<<": "({} << (
 
 
 @dataclasses.dataclass(frozen=True)
-class Fault:
+class ProgramFault:
     """A place of a program where a run may fail.
 
     Parameters
@@ -116,7 +116,7 @@ class FunctionCode(abc.ABC):
     Parameters
     ----------
     function : Function
-    faults : list of Fault
+    faults : list of ProgramFault
         Possible faults of the program; those of the function are appended. A fault's number is its
         place in the list.
     literals : list of Literal
@@ -145,6 +145,7 @@ class FunctionCode(abc.ABC):
     def __init__(self, function, faults, literals):
         self.function, self._faults, self._literals = function, faults, literals
         self._names: dict[str, str] = {}
+        self._sums: dict[str, int] = {}
         self.parameters = [self._local(name) for name in function.parameters]
         self.uniforms: list[ir.Uniform] = []
         self.result: str | None = None
@@ -201,7 +202,12 @@ class FunctionCode(abc.ABC):
                 return f"{indent}{self.store(node.vector, index, self.value(node.value))}\n"
             case ir.Reduce():
                 index, value = self._checked(node, node.index), self.value(node.value)
-                fault = self._fault("sum", node) if node.operation == "+" else None
+                fault = None
+                if node.operation == "+":
+                    # Of several sums, the order decides which of them passes 32 bits.
+                    fault = self._sums.get(node.vector)
+                    if fault is None:
+                        fault = self._sums[node.vector] = self._fault("sum", node)
                 return f"{indent}{self.reduce(node, index, value, fault)}\n"
             case ir.Branch():
                 inner = indent + "    "
@@ -221,7 +227,7 @@ class FunctionCode(abc.ABC):
 
     def _fault(self, kind, node):
         self.can_fail = True
-        self._faults.append(Fault(kind, node))
+        self._faults.append(ProgramFault(kind, node))
         return len(self._faults) - 1
 
     @staticmethod

@@ -82,9 +82,12 @@ class ReferenceMachine(Machine):
             combine[node.operation].at(array, vertices.astype(np.int64), words)
             over = np.flatnonzero(array >= WORD)
             if over.size:
+                # Of several sums, the order decides which of them passes 32 bits.
+                first = next(part for part in ir.walk(*function.body)
+                             if isinstance(part, ir.Reduce) and part.vector == node.vector)
                 fixed = self._program.vector(node.vector).type is Type.FIXED
                 raise (DoesNotFitFixed if fixed else UserError)(
-                    f"{node.position}: {node.vector}[{over[0]}] does not fit in 32 bits")
+                    f"{first.position}: {node.vector}[{over[0]}] does not fit in 32 bits")
 
         if not len(calls[0]):
             return np.zeros(0, np.uint64), before

@@ -1,0 +1,98 @@
+"""Bodies of functions in C++ that reach memory through a ``Task`` of ``machine.h``."""
+
+from sw.vm.c_code import FunctionCode
+
+
+__all__ = ["TaskCode", "declarations"]
+
+
+class TaskCode(FunctionCode):
+    """A body that reaches memory through a Task.
+
+    Parameters
+    ----------
+    kernels : Kernels
+    function : Function
+    first : int
+        The number of its first uniform among those of the operator.
+    owned : frozenset of str
+        Vectors of which one thread has the element of ``dst`` for itself. The reductions go to the
+        variables ``sum…``.
+    fresh : frozenset of str
+        Vectors that are read while other threads change them.
+    tracking : str or None
+        The vector whose changed vertices are the result.
+    """
+
+    num_vertices = "task.num_vertices"
+
+    def __init__(self, kernels, function, *, first=0, owned=frozenset(), fresh=frozenset(),
+                 tracking=None):
+        super().__init__(function, kernels.faults, kernels.literals)
+        self._kernels, self.first = kernels, first
+        self._owned, self._fresh, self.tracking = owned, fresh, tracking
+        self.used: set[str] = set()
+        self.sums: dict[str, int | None] = {}
+
+    def array(self, kind, vector):
+        """The name of a vector: ``now``, or ``start`` for its words at the start."""
+        name = f"{kind}{self._kernels.number(vector)}"
+        self.used.add(name)
+        return name
+
+    def load(self, vector, index, live):
+        if live:
+            return f"{self.array('now', vector)}[{index}]"
+        array = self.array("start", vector)
+        return f"fresh({array} + {index})" if vector in self._fresh else f"{array}[{index}]"
+
+    def store(self, vector, index, value):
+        return f"{self.array('now', vector)}[{index}] = {value};"
+
+    def reduce(self, node, index, value, fault):
+        if node.vector in self._owned:
+            name = f"sum{self._kernels.number(node.vector)}"
+            self.sums.setdefault(node.vector, fault)
+            form = {"min": "{0} = least({0}, {1});", "max": "{0} = greatest({0}, {1});",
+                    "+": "{0} += {1};", "or": "{0} |= {1};"}[node.operation]
+            return form.format(name, value)
+        array = self.array("now", node.vector)
+        if node.operation == "+":
+            call = f"reduce_sum(shared, {array}, at, {value}, errors, {fault})"
+        else:
+            call = f"reduce_{node.operation}(shared, {array} + at, {value})"
+        then = f"if ({call}) append_new(task, errors, at)" if node.vector == self.tracking \
+            else call
+        return f"{{ const word at = {index}; {then}; }}"
+
+    def degree(self, vertex, leaving):
+        offsets = f"task.{'out' if leaving else 'in'}_offsets"
+        if vertex in self.parameters:
+            return f"({offsets}[{vertex} + 1] - {offsets}[{vertex}])"
+        return f"degree({offsets}, {vertex})"
+
+    def uniform(self, number):
+        return f"uniform{self.first + number}"
+
+    def literal(self, number):
+        self.used.add(f"literal{number}")
+        return f"literal{number}"
+
+    def text(self, of=None, levels=2) -> str:
+        """The body, indented, and for a function that gives a result a statement of it."""
+        indent = "    " * levels
+        return self.body(indent) + (f"{indent}{of.format(self.result)}\n" if of else "")
+
+
+def declarations(*codes):
+    """The local names that bodies need."""
+    lines = ["const bool shared = task.shared;"]
+    for name in sorted(set().union(*(code.used for code in codes))):
+        kind = name.rstrip("0123456789")
+        number = name[len(kind):]
+        lines.append({"now": f"word *const {name} = task.vectors[{number}];",
+                      "start": f"const word *const {name} = task.starts[{number}];",
+                      "literal": f"const wide {name} = task.literals[{number}];"}[kind])
+    count = max((code.first + len(code.uniforms) for code in codes), default=0)
+    lines += [f"const word uniform{i} = task.uniforms[{i}];" for i in range(count)]
+    return "".join(f"    {line}\n" for line in lines)

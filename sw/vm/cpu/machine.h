@@ -1,0 +1,139 @@
+// The machine as the kernels of a program see it. The generated text of a program includes this
+// file and nothing else, so that it compiles quickly.
+#pragma once
+#include <stdint.h>
+#include <stdlib.h>
+
+typedef uint32_t word;
+typedef uint64_t wide;
+
+#define INLINE [[maybe_unused]] static inline __attribute__((always_inline))
+#define BODY __attribute__((always_inline))
+#define ERRORS Worker &
+
+// Compressed rows: the arcs of vertex v are offsets[v] to offsets[v + 1] - 1.
+struct Rows {
+    const word *offsets, *neighbors, *weights;
+};
+
+// The results of one thread. `error` is the least report: a fault above, its detail below.
+struct alignas(128) Worker {
+    wide error, total;
+    word *found;
+    wide count, room;
+};
+
+// An operator while it runs. `list` is its set of vertices, null for all of them. `before[i]` is
+// the number of arcs of list[0] to list[i - 1]. `starts` are the vectors as they were at the start.
+struct Task {
+    Rows along, against;
+    const word *out_offsets, *in_offsets;
+    word *const *vectors;
+    const word *const *starts;
+    const word *uniforms;
+    const wide *literals;
+    const word *list;
+    const wide *before;
+    const wide *among;      // bits of the sources, if they are not all vertices
+    wide *wanted;           // bits of the destinations that a filter lets through, if made before
+    wide *seen;             // bits of the vertices in the queues of all threads
+    wide count;             // vertices of the set
+    word num_vertices;
+    bool shared;            // whether several threads run
+};
+
+typedef void Kernel(const Task &, Worker &, wide first, wide last);
+
+INLINE void report(Worker &errors, word fault, word detail) {
+    const wide found = (wide)fault << 32 | detail;
+    if (found < errors.error) errors.error = found;
+}
+
+INLINE bool has(const wide *bits, word vertex) { return bits[vertex >> 6] >> (vertex & 63) & 1; }
+
+[[maybe_unused]] static __attribute__((noinline)) void more_room(Worker &worker) {
+    worker.room = worker.room ? 2 * worker.room : 1024;
+    worker.found = (word *)realloc(worker.found, worker.room * sizeof(word));
+    if (!worker.found) abort();
+}
+
+INLINE void append(Worker &worker, word vertex) {
+    if (worker.count == worker.room) more_room(worker);
+    worker.found[worker.count++] = vertex;
+}
+
+// Appends a vertex that no thread has appended yet.
+INLINE void append_new(const Task &task, Worker &worker, word vertex) {
+    wide *const bits = task.seen + (vertex >> 6), bit = (wide)1 << (vertex & 63);
+    if (__atomic_load_n(bits, __ATOMIC_RELAXED) & bit) return;
+    if (!task.shared) *bits |= bit;
+    else if (__atomic_fetch_or(bits, bit, __ATOMIC_RELAXED) & bit) return;
+    append(worker, vertex);
+}
+
+INLINE word fresh(const word *place) { return __atomic_load_n(place, __ATOMIC_RELAXED); }
+
+// Reductions return whether the word changed.
+INLINE bool replace_if(bool shared, word *place, word value, bool less) {
+    word old = fresh(place);
+    while (less ? value < old : value > old) {
+        if (!shared) {
+            *place = value;
+            return true;
+        }
+        if (__atomic_compare_exchange_n(place, &old, value, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED)) return true;
+    }
+    return false;
+}
+
+INLINE bool reduce_min(bool shared, word *place, word value) {
+    return replace_if(shared, place, value, true);
+}
+
+INLINE bool reduce_max(bool shared, word *place, word value) {
+    return replace_if(shared, place, value, false);
+}
+
+INLINE bool reduce_or(bool shared, word *place, word value) {
+    const word old = fresh(place);
+    if ((old | value) == old) return false;
+    if (!shared) {
+        *place = old | value;
+        return true;
+    }
+    const word before = __atomic_fetch_or(place, value, __ATOMIC_RELAXED);
+    return (before | value) != before;
+}
+
+INLINE bool reduce_sum(bool shared, word *vector, word index, word value, Worker &errors,
+                       word fault) {
+    word *const place = vector + index;
+    const word old = shared ? __atomic_fetch_add(place, value, __ATOMIC_RELAXED) : *place;
+    const word sum = old + value;
+    if (!shared) *place = sum;
+    if (sum < old) report(errors, fault, index);
+    return value != 0;
+}
+
+// Calls visit(source, place in `along`) for the arcs `first` to `last - 1` of a set.
+template <class Visit>
+INLINE void each_arc(const Task &task, wide first, wide last, Visit visit) {
+    const word *const offsets = task.along.offsets;
+    wide low = 0, high = task.count;        // low's arcs begin at or before the first
+    while (high - low > 1) {
+        const wide middle = (low + high) / 2;
+        const wide arcs = task.before ? task.before[middle] : offsets[middle];
+        if (arcs <= first) low = middle;
+        else high = middle;
+    }
+    for (wide place = low; first < last; ++place) {
+        const word source = task.list ? task.list[place] : (word)place;
+        const wide skipped = first - (task.before ? task.before[place] : offsets[place]);
+        const wide begin = offsets[source] + skipped;
+        wide end = offsets[source + 1];
+        if (end - begin > last - first) end = begin + last - first;
+        for (wide arc = begin; arc < end; ++arc) visit(source, arc);
+        first += end - begin;
+    }
+}

@@ -1,0 +1,265 @@
+"""The GraphVM ``cpu``: generated C++ on the threads of this computer.
+
+A set is an array of vertices, in any order, or None for all vertices. An operator of edges either
+*pushes*, from the arcs that leave the set, or *pulls*, along the arcs that enter a vertex. Push
+reads only the arcs of the set and reduces with atomics; pull reads the arcs of all vertices that
+the filter lets through, gives each vertex to one thread, and leaves a row as soon as no other arc
+can change the vertex.
+"""
+
+import ctypes
+import os
+import weakref
+
+import numpy as np
+
+from sw.errors import UserError
+from sw.lang.passes import analysed
+from sw.vm.c_code import literal_words
+from sw.vm.cpu.kernels import Kernels
+from sw.vm.cpu.library import compiled, runtime
+from sw.vm.host import Machine, perform
+
+
+__all__ = ["CpuMachine", "run"]
+
+
+#: Arcs, or vertices, that are worth a thread of their own.
+_GRAIN = 4096
+
+_DIRECTIONS = {None: 0, "push": 1, "pull": 2}
+
+
+def run(program, graph, threads=None, bits=None, **given):
+    """Run a program. Returns a :class:`~sw.vm.host.ProgramResult`.
+
+    Parameters
+    ----------
+    program : GraphProgram
+    graph : Graph
+    threads : int, optional
+        Threads to use; as many as this process has CPUs if not given.
+    bits : int, optional
+        Fraction bits of fixed point, if they are known.
+    given : dict of str to number
+        Parameters of the program.
+
+    Raises
+    ------
+    UserError
+        As :func:`~sw.vm.host.perform` does, or if ``threads`` is less than 1.
+    ToolError
+        If there is no C++ compiler.
+    """
+    program = analysed(program)
+    return perform(program, graph, CpuMachine(program, graph, threads=threads), given, bits)
+
+
+class _Rows(ctypes.Structure):
+    """Compressed rows in C."""
+
+    _fields_ = [(name, ctypes.c_void_p) for name in ("offsets", "neighbors", "weights")]
+
+
+class _EdgeOperator(ctypes.Structure):
+    """``EdgeOperator`` of ``runtime.cpp``."""
+
+    _fields_ = [*((name, ctypes.c_void_p) for name in ("push", "pull", "filter", "copies",
+                                                       "sparse")),
+                *((name, ctypes.c_int32) for name in ("num_copies", "num_sparse", "transposed",
+                                                      "direction", "owned", "exits", "result"))]
+
+
+def _address(array):
+    """Where an array lies; None for None."""
+    return None if array is None else array.__array_interface__["data"][0]
+
+
+def _numbers(values):
+    return (ctypes.c_int32 * len(values))(*values)
+
+
+class CpuMachine(Machine):
+    """A machine of threads. Results do not depend on their number.
+
+    Parameters
+    ----------
+    program : GraphProgram
+        After the passes (:func:`~sw.lang.passes.analysed`). An operator with ``direction`` among
+        its metadata, ``push`` or ``pull``, has this direction; the machine chooses for others.
+    graph : Graph
+    threads : int, optional
+        As many as this process has CPUs if not given.
+    grain : int
+        Arcs or vertices that a thread takes at a time. Work of fewer is done by one thread.
+    optimize : str
+        The compiler's option for optimization.
+    """
+
+    def __init__(self, program, graph, *, threads=None, grain=_GRAIN, optimize="-O2"):
+        if threads is None:
+            threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") \
+                else os.cpu_count() or 1
+        if threads < 1:
+            raise UserError(f"threads is {threads}, must be 1 or more")
+        self._program, self._graph = program, graph
+        self._kernels = Kernels(program)
+        self._library = compiled(self._kernels.text, optimize)
+        self._runtime = runtime()
+        self._names = [vector.name for vector in program.vectors]
+        self._arrays = {name: np.zeros(graph.num_vertices, np.uint32) for name in self._names}
+        self._copies = {}
+        self._bits, self._literals = 0, np.zeros(0, np.uint64)
+        self._kept = []         # arrays that C points to
+        self._operators = {position: self._operator(arcs)
+                           for position, arcs in self._kernels.arcs.items()}
+        self._functions = {
+            key: (self._symbol(kernel), uniforms)
+            for key, (kernel, uniforms) in self._kernels.functions.items()}
+        copies = {i for arcs in self._kernels.arcs.values() for i in arcs.copies + arcs.sparse}
+        copies |= {i for node in self._kernels.vertex_operators
+                   for i in map(self._names.index, node.metadata["start_copies"])}
+        self._vertex_copies = {
+            node.position: _numbers([*map(self._names.index, node.metadata["start_copies"])])
+            for node in self._kernels.vertex_operators}
+        spare = {i: np.zeros(graph.num_vertices, np.uint32) for i in copies}
+        self._kept.append(spare)
+        vectors = self._pointers(self._arrays.values())
+        others = self._pointers(spare.get(i) for i in range(len(self._names)))
+        self._machine = self._runtime.machine_new(
+            threads, graph.num_vertices, graph.num_edges, ctypes.byref(self._rows(False)),
+            ctypes.byref(self._rows(True)), len(self._names), vectors, others, grain)
+        weakref.finalize(self, self._runtime.machine_free, self._machine)
+
+    def _pointers(self, arrays):
+        pointers = [_address(array) for array in arrays]
+        self._kept.append((ctypes.c_void_p * len(pointers))(*pointers))
+        return self._kept[-1]
+
+    def _rows(self, reverse):
+        rows = self._graph.csr(reverse)
+        self._kept.append(rows)
+        return _Rows(*map(_address, rows))
+
+    def _symbol(self, name):
+        return ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
+
+    def _operator(self, arcs):
+        copies, sparse = _numbers(arcs.copies), _numbers(arcs.sparse)
+        self._kept.append((copies, sparse))
+        return _EdgeOperator(
+            push=self._symbol(arcs.push), pull=self._symbol(arcs.pull),
+            filter=self._symbol(arcs.filter) if arcs.filter else None,
+            copies=ctypes.addressof(copies), sparse=ctypes.addressof(sparse),
+            num_copies=len(copies), num_sparse=len(sparse), transposed=arcs.node.transposed,
+            direction=_DIRECTIONS[arcs.node.metadata.get("direction")], owned=arcs.owned,
+            exits=arcs.exits, result=arcs.result), arcs.uniforms
+
+    @property
+    def pulled(self) -> bool:
+        """Whether the last operator of edges pulled."""
+        return bool(self._runtime.machine_pulled(self._machine))
+
+    # A run
+
+    def start(self, bits, arrays):
+        self._bits = bits
+        for name, words in arrays.items():
+            self._arrays[name][:] = words
+        self._literals = np.array(literal_words(self._kernels.literals, bits), np.uint64)
+        self._runtime.machine_start(self._machine, _address(self._literals))
+
+    def store(self, vector, vertex, word):
+        self._arrays[vector][vertex] = word
+
+    def read(self, vector):
+        return self._arrays[vector].copy()
+
+    # Sets
+
+    def make_set(self, vertices):
+        return None if vertices is None else np.unique(np.asarray(vertices, np.uint32))
+
+    def size(self, vset):
+        return self._graph.num_vertices if vset is None else len(vset)
+
+    def join(self, vset, other):
+        if vset is None or other is None:
+            return None
+        if not len(vset):
+            return other
+        both = np.empty(len(vset) + len(other), np.uint32)
+        count = self._runtime.machine_join(self._machine, _address(vset), len(vset),
+                                           _address(other), len(other), _address(both))
+        return both[:count]
+
+    def split(self, vset, vector, threshold):
+        vset = self._listed(vset)
+        both = np.empty_like(vset)
+        count = self._runtime.machine_split(_address(vset), len(vset),
+                                            _address(self._arrays[vector]), threshold,
+                                            _address(both))
+        return both[:count], both[count:]
+
+    def least(self, vset, vector):
+        vset = self._listed(vset)
+        return self._runtime.machine_least(_address(vset), len(vset),
+                                           _address(self._arrays[vector]))
+
+    def _listed(self, vset):
+        return np.arange(self._graph.num_vertices, dtype=np.uint32) if vset is None else vset
+
+    # Operators
+
+    @staticmethod
+    def _words(uniforms, words):
+        return (ctypes.c_uint32 * len(uniforms))(*[words[node] for node in uniforms])
+
+    def _fail(self):
+        """Raise the error that an operator found."""
+        error = self._runtime.machine_error(self._machine)
+        fault = self._kernels.faults[error >> 32]
+        raise fault.error(self._program, self._graph.num_vertices, self._bits,
+                          error & 0xFFFF_FFFF)
+
+    def _found(self, count):
+        """The set that an operator found."""
+        if count < 0:
+            self._fail()
+        found = np.empty(count, np.uint32)
+        self._runtime.machine_take(self._machine, _address(found), count)
+        return None if count == self._graph.num_vertices else found
+
+    def edges(self, node, vset, uniforms):
+        operator, wanted = self._operators[node.position]
+        count = self._runtime.machine_edges(
+            self._machine, ctypes.byref(operator), _address(vset), self.size(vset),
+            self._words(wanted, uniforms))
+        if operator.result:
+            return self._found(count)
+        if count < 0:
+            self._fail()
+        return None
+
+    def _vertices(self, name, use, vset, uniforms, copies=()):
+        kernel, wanted = self._functions[name, use]
+        return self._runtime.machine_vertices(
+            self._machine, kernel, copies or None, len(copies), _address(vset), self.size(vset),
+            self._words(wanted, uniforms))
+
+    def vertices(self, node, vset, uniforms):
+        copies = self._vertex_copies[node.position]
+        if self._vertices(node.apply_f, "apply", vset, uniforms, copies) < 0:
+            self._fail()
+
+    def where(self, name, vset, uniforms):
+        return self._found(self._vertices(name, "where", vset, uniforms))
+
+    def total(self, name, vset, uniforms):
+        kernel, wanted = self._functions[name, "total"]
+        total = ctypes.c_uint64()
+        if self._runtime.machine_total(
+                self._machine, kernel, _address(vset), self.size(vset),
+                self._words(wanted, uniforms), ctypes.byref(total)):
+            self._fail()
+        return total.value

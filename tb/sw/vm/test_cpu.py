@@ -1,0 +1,210 @@
+"""The GraphVM cpu: the reference's words, errors and sets, for all threads and directions.
+
+======================  ==========================================================================
+programs                test_programs: each program on graphs of each kind; test_threads: on a graph
+                        for which threads share the work
+random programs         test_random_programs
+directions              test_direction: the machine's own choice, and both that can be asked for
+errors                  test_errors: class and text; test_overflow: too many paths;
+                        test_after_an_error: the machine can be used again
+sets                    test_sets: the sets of a queue
+parameters              test_wrong_threads
+======================  ==========================================================================
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sw.errors import UserError
+from sw.graph import Graph
+from sw.graph.generators import generate
+from sw.lang import graph_ir as ir
+from sw.lang import programs
+from sw.lang.passes import analysed
+from sw.lang.passes.rewrite import changed, marked
+from sw.lang.reader import read_text
+from sw.vm import cpu, reference
+from sw.vm.host import perform
+from tb.sw.graphs import graphs, random_graph
+from tb.sw.vm.random_programs import program_texts
+from tb.sw.vm.small_programs import program
+
+
+#: (direction, threads). Parts of one arc or vertex have all threads work, however small the graph.
+WAYS = [(None, 1), ("push", 3), ("pull", 3), ("pull", 1)]
+
+
+def directed(tried, direction):
+    """The program with a direction for all operators of edges; None leaves it to the machine."""
+    return changed(tried, lambda node: marked(node, direction=direction)
+                   if isinstance(node, ir.EdgeSetIterator) else node)
+
+
+def outcome(function):
+    """The words of all results, or the class and the text of the error."""
+    try:
+        result = function()
+    except UserError as error:
+        return type(error), str(error)
+    return result.fraction_bits, {name: words.tolist() for name, words in result.outputs.items()}
+
+
+def check(tried, graph, ways=WAYS, optimize="-O2", grain=1, **given):
+    """Compare the machine with the reference. Returns the outcome."""
+    wanted = outcome(lambda: reference.run(tried, graph, **given))
+    for direction, threads in ways:
+        ready = directed(analysed(tried), direction)
+        machine = cpu.CpuMachine(ready, graph, threads=threads, grain=grain, optimize=optimize)
+        found = outcome(lambda: perform(ready, graph, machine, given))
+        assert found == wanted, (direction, threads)
+    return wanted
+
+
+# Programs
+
+def path(count):
+    return Graph(count, range(count - 1), range(1, count), [7] * (count - 1))
+
+
+GRAPHS = {
+    "loops and parallel arcs": random_graph(20, 150, 1, True),
+    "isolated vertices": Graph(90, [3, 4, 70], [4, 70, 3], [1, 1 << 31, 0]),
+    "path": path(40),
+    "no arcs": Graph(2, [], [], []),
+    "undirected": random_graph(70, 200, 2, True).undirected().simplify(),
+}
+
+
+@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+@pytest.mark.parametrize("name", programs.names())
+def test_programs(name, graph):
+    check(programs.find(name), graph)
+    if name == "sssp":
+        check(programs.find(name), graph, delta=3 << 29, source=1)
+    if name == "pagerank":
+        check(programs.find(name), graph, tolerance=0.01, iterations=30)
+
+
+@pytest.mark.parametrize("name", programs.names())
+def test_threads(name):
+    graph = generate("rmat:scale=10,degree=12,seed=4").weighted(90).undirected().simplify()
+    _, words = check(programs.find(name), graph, [(None, 1), (None, 4), ("push", 4)], grain=64)
+    assert max(map(max, words.values())) > 0
+
+
+@settings(max_examples=30)
+@given(program_texts(), st.lists(graphs(weighted=True), min_size=1, max_size=3))
+def test_random_programs(text, some):
+    for graph in some:
+        check(read_text(text), graph, optimize="-O0")
+
+
+# Directions
+
+class Watched(cpu.CpuMachine):
+    """Notes which operators of edges pulled."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.directions = []
+
+    def edges(self, node, vset, uniforms):
+        found = super().edges(node, vset, uniforms)
+        self.directions.append(self.pulled)
+        return found
+
+
+def directions(tried, graph, direction=None):
+    ready = directed(analysed(tried), direction)
+    machine = Watched(ready, graph)
+    perform(ready, graph, machine, {})
+    return machine.directions
+
+
+def test_direction():
+    """A search pulls while its frontier has many arcs. An operator of all arcs pulls if that needs
+    no atomics."""
+    graph = generate("rmat:scale=10,degree=12,seed=4").undirected().simplify()
+    search = programs.find("bfs")
+    found = directions(search, graph)
+    assert True in found[1:-1] and not found[0] and not found[-1]
+    assert not any(directions(search, graph, "push"))
+    assert all(directions(search, graph, "pull"))
+    assert all(directions(programs.find("pagerank"), graph))
+    assert not any(directions(programs.find("cc"), graph))
+
+
+# Errors
+
+PAIR = Graph(2, [0], [1])
+
+
+@pytest.mark.parametrize("lines", [
+    ["def f(v):", "    a[v] = a[p[v]]", "vertices.apply(f)"],
+    ["def f(src, dst):", "    a[p[src]].min(1)", "edges.apply(f)"],
+    ["def f(v):", "    a[v] = edges.in_degree(p[v])", "vertices.apply(f)"],
+    ["def f(v):", "    return a[p[v]] > 1", "def g(src, dst):", "    a[dst] += 1",
+     "edges.to(f).apply(g)"],
+    ["def f(v):", "    return a[p[v]]", "total = vertices.sum(f)"],
+    ["def f(v):", "    x[v] = x[v] / a[v]", "vertices.apply(f)"],
+    ["def f(v):", "    x[v] = x[v] - 1", "vertices.apply(f)"],
+    ["def f(src, dst):", "    a[dst] += infinity", "edges.apply(f)"],
+    ["def f(src, dst):", "    a[src] += infinity", "    a[src] += 1", "edges.apply(f)"],
+    ["def f(src, dst):", "    a[p[src]].min(1)", "    x[dst] += x[src] - 1", "edges.apply(f)"],
+    ["def f(v):", "    x[v] = (x[v] + 4294967295.0) * 2", "vertices.apply(f)"],
+    ["def f(src, dst):", "    x[dst] += 4294967295.0", "    x[dst] += 4294967295.0",
+     "edges.apply(f)"],
+    ["a[none] = 1"]])
+def test_errors(lines):
+    kind, message = check(program(*lines), PAIR, optimize="-O0")
+    assert issubclass(kind, UserError) and message.startswith("<text>:")
+
+
+def test_overflow():
+    """A chain of diamonds has twice as many shortest paths after each."""
+    starts, ends = [], []
+    for first in range(0, 34 * 3, 3):
+        starts += [first, first, first + 1, first + 2]
+        ends += [first + 1, first + 2, first + 3, first + 3]
+    kind, message = check(programs.find("bc"), Graph(max(ends) + 1, starts, ends))
+    assert kind is UserError and message.endswith("paths[96] does not fit in 32 bits")
+
+
+def test_after_an_error():
+    tried = analysed(program("def f(src, dst):", "    a[dst] += amount",
+                             "some = edges.apply_modified(f, a)"))
+    machine = cpu.CpuMachine(tried, PAIR, threads=2, grain=1)
+    for _ in range(2):
+        with pytest.raises(UserError, match=r"a\[1\] does not fit"):
+            perform(tried, PAIR, machine, {"amount": (1 << 32) - 1})
+        assert perform(tried, PAIR, machine, {"amount": 4}).outputs["a"].tolist() == [0, 5]
+
+
+# Sets
+
+def test_sets():
+    tried = analysed(program("a[source] = amount"))
+    graph = Graph(300, [], [])
+    words = np.random.default_rng(2).integers(50, size=300).astype(np.uint32)
+    machines = [cpu.CpuMachine(tried, graph), reference.ReferenceMachine(tried, graph)]
+
+    def sets(machine):
+        machine.start(None, {"a": words, "p": words, "x": words})
+        one, other = machine.make_set([7, 3, 250, 3]), machine.make_set([251, 7])
+        every, none = machine.make_set(None), machine.make_set([])
+        both = machine.join(one, other)
+        found = [one, other, none, both, machine.join(none, one), machine.join(one, none),
+                 machine.join(every, one)]
+        for vset in (one, both, every):
+            found += machine.split(vset, "a", 20)
+        return [machine.least(vset, "a") for vset in (one, every)], [
+            (machine.size(vset), sorted(range(300) if vset is None else vset.tolist()))
+            for vset in found]
+    assert sets(machines[0]) == sets(machines[1])
+
+
+def test_wrong_threads():
+    with pytest.raises(UserError, match="threads is 0, must be 1 or more"):
+        cpu.run(programs.find("cc"), PAIR, threads=0)

@@ -1,0 +1,299 @@
+"""The reference GraphVM: its programs against other implementations, its words against the rules.
+
+======================  ==========================================================================
+programs                test_bfs, test_sssp, test_cc, test_pagerank: the golden models;
+                        test_pagerank_float, test_label_propagation, test_bc: floating point, with
+                        the bound of the error; test_kcore: networkx; test_mis: the definition
+words                   test_words: sums, differences, products, shifts, quotients;
+                        test_lazy: parts that are not evaluated cannot fail
+reads                   test_start, test_own_words: which reads see an operator's changes
+errors                  test_errors: class and text; test_fewer_bits: a smaller number of fraction
+                        bits, if that is what fits
+host                    test_parameters, test_queue, test_sum
+======================  ==========================================================================
+"""
+
+import dataclasses
+import types
+
+import networkx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sw.errors import UserError
+from sw.golden.bfs import bfs
+from sw.golden.components import components
+from sw.golden.pagerank import pagerank, pagerank_float
+from sw.golden.sssp import sssp
+from sw.graph import Graph
+from sw.lang import programs
+from sw.vm.reference import run
+from tb.sw.graphs import graphs, random_graph
+from tb.sw.vm.small_programs import program
+
+
+# Programs
+
+def unsigned(words):
+    """Depths and parents of the golden model, as words."""
+    return words.astype(np.int64).astype(np.uint32)
+
+
+@given(graphs(), st.data())
+@settings(max_examples=40)
+def test_bfs(graph, data):
+    source = data.draw(st.integers(0, graph.num_vertices - 1))
+    found = run(programs.find("bfs"), graph, source=source).outputs
+    depth, parent = bfs(graph, source)
+    assert np.array_equal(found["depth"], unsigned(depth))
+    assert np.array_equal(found["parent"], unsigned(parent))
+
+
+@given(graphs(weighted=True), st.sampled_from([None, 1, 3, 20, 1 << 31]))
+@settings(max_examples=40)
+def test_sssp(graph, delta):
+    graph = dataclasses.replace(graph, weights=graph.weights % 999)
+    options = {} if delta is None else {"delta": delta}
+    assert np.array_equal(run(programs.find("sssp"), graph, **options).outputs["distance"],
+                          sssp(graph, 0))
+
+
+@given(graphs())
+@settings(max_examples=40)
+def test_cc(graph):
+    assert np.array_equal(run(programs.find("cc"), graph).outputs["label"], components(graph))
+
+
+def test_pagerank():
+    """Bit for bit the golden model in fixed point."""
+    graph = random_graph(60, 400, 3)
+    found = run(programs.find("pagerank"), graph, iterations=7)
+    bits = found.fraction_bits
+    fixed = types.SimpleNamespace(one=1 << bits, damping=round(0.85 * 2**32),
+                                  base=round(0.15 * 2**bits))
+    assert np.array_equal(found.outputs["rank"], pagerank(graph, 7, fixed))
+
+
+def test_pagerank_float():
+    """The sum of all errors shrinks by the damping in a sweep, and grows by what the sweep loses:
+    for each arc a unit and the rest of a reciprocal, for each vertex two units and the rest of the
+    damping. A rest is below 2**-32 of a rank."""
+    graph = random_graph(60, 400, 3)
+    found = run(programs.find("pagerank"), graph, iterations=30)
+    rank = found.decimal("rank")
+    wanted = pagerank_float(graph, 30) * graph.num_vertices
+    unit, rest = 2.0**-found.fraction_bits, rank.max() * 2.0**-32
+    lost = graph.num_edges * (unit + rest) + graph.num_vertices * (2 * unit + rest)
+    bound = lost / (1 - 0.85)
+    assert np.abs(rank - wanted).max() <= bound < 1e-4
+    early = run(programs.find("pagerank"), graph, iterations=30, tolerance=0.01)
+    assert early.operators < found.operators
+
+
+def test_label_propagation():
+    """A sweep loses a unit of each mean, and the rest of the reciprocal of a degree."""
+    graph = random_graph(50, 300, 5)
+    found = run(programs.find("label_propagation"), graph, positive=3, negative=9, iterations=12)
+    score = np.full(50, 0.5)
+    score[3], score[9] = 1, 0
+    degrees = graph.in_degrees
+    free = (degrees > 0) & ~np.isin(np.arange(50), [3, 9])
+    for _ in range(12):
+        total = np.bincount(graph.dst, score[graph.src], 50)
+        score = np.where(free, total / np.maximum(degrees, 1), score)
+    bound = 12 * (2.0**-found.fraction_bits + degrees.max() * 2.0**-32)
+    assert np.abs(found.decimal("score") - score).max() <= bound
+
+
+def dependencies(graph, source):
+    """Brandes' dependencies of a source, and the numbers of paths, in float64."""
+    depth, _ = bfs(graph, source)
+    order = np.argsort(depth, kind="stable")
+    arcs = [[] for _ in range(graph.num_vertices)]
+    for start, end in zip(graph.src.tolist(), graph.dst.tolist(), strict=True):
+        if depth[start] >= 0 and depth[end] == depth[start] + 1:
+            arcs[start].append(end)
+    paths, dependency = np.zeros(graph.num_vertices), np.zeros(graph.num_vertices)
+    paths[source] = 1
+    for vertex in order.tolist():
+        for end in arcs[vertex]:
+            paths[end] += paths[vertex]
+    for vertex in reversed(order.tolist()):
+        for end in arcs[vertex]:
+            dependency[vertex] += paths[vertex] / paths[end] * (1 + dependency[end])
+    # The program leaves the sum of the source out, as it is no vertex between two others.
+    dependency[source] = 0
+    return dependency, paths
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bc(seed):
+    """A vertex loses a unit for each path to each vertex behind it, at most: a quotient loses less
+    than a unit, and is taken once for each path to its vertex."""
+    graph = random_graph(60, 240, seed)
+    found = run(programs.find("bc"), graph, source=1)
+    dependency, paths = dependencies(graph, 1)
+    assert np.array_equal(found.outputs["paths"], paths)
+    bound = paths.sum() * 2.0**-found.fraction_bits
+    computed = found.decimal("dependency")
+    computed[1] = 0
+    assert bound < 1e-3
+    assert np.abs(computed - dependency).max() <= bound
+
+
+def undirected(seed):
+    return random_graph(70, 300, seed).undirected().simplify()
+
+
+def test_kcore():
+    graph = undirected(1)
+    other = networkx.Graph(zip(graph.src.tolist(), graph.dst.tolist(), strict=True))
+    core = np.zeros(graph.num_vertices, np.uint32)
+    for vertex, number in networkx.core_number(other).items():
+        core[vertex] = number
+    assert core.max() > 3
+    assert np.array_equal(run(programs.find("kcore"), graph).outputs["core"], core)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_mis(seed):
+    graph = undirected(seed)
+    chosen = run(programs.find("mis"), graph, seed=seed).outputs["chosen"].astype(bool)
+    assert not np.any(chosen[graph.src] & chosen[graph.dst])
+    covered = chosen.copy()
+    covered[graph.dst[chosen[graph.src]]] = True
+    assert covered.all()
+
+
+# Words
+
+LAST = (1 << 32) - 1
+PAIR = Graph(2, [0], [1])
+
+
+@pytest.mark.parametrize("expression, word", [
+    ("a[v] + infinity + 3", LAST), ("a[v] + 5 - 9", 0), ("(a[v] + 65536) * 65536", LAST),
+    ("a[v] + 7 << 33", 14), ("a[v] + 1 << 31", 1 << 31), ("a[v] + 9 >> 33", 4),
+    ("(a[v] + 7) // a[v]", LAST), ("(a[v] + 7) % a[v]", 7), ("(a[v] + 7) % 4", 3),
+    ("~a[v]", LAST), ("uint(p[v])", LAST), ("uint(a[v] == 0)", 1), ("uint(not a[v] == 0)", 0),
+    ("(a[v] + 10) * 0.25", 2), ("(a[v] + 10) * (1 / edges.out_degree(v))", 9),
+    ("(a[v] + 10) * (1 / edges.in_degree(v))", 0), ("min(a[v], 3) | max(a[v], 4) ^ 1 & 3", 5),
+    ("edges.num_vertices * amount", 6), ("3 if a[v] > 0 else 4", 4),
+    ("uint(p[v] == none and v <= source)", 1), ("uint(max(v, none))", LAST)])
+def test_words(expression, word):
+    tried = program("def f(v):", f"    a[v] = {expression}", "vertices.apply(f)")
+    assert run(tried, PAIR).outputs["a"][0] == word
+
+
+def test_lazy():
+    tried = program(
+        "def f(v):",
+        "    safe = a[p[v]] if p[v] != none else 4",
+        "    if p[v] != none and a[p[v]] == 1 or x[v] > 1 and x[v] / a[v] > 1:",
+        "        safe = a[p[v]]",
+        "    a[v] = safe",
+        "def large(v):",
+        "    return v == none and x[v] > 100.0",
+        "vertices.apply(f)",
+        "some = vertices.where(large)")
+    found = run(tried, PAIR)
+    assert found.outputs["a"].tolist() == [4, 4] and found.fraction_bits == 30
+
+
+# Reads
+
+def test_start():
+    """A path shifts by one vertex, whatever the order of arcs."""
+    tried = program("def f(src, dst):", "    a[dst].max(a[src])", "edges.apply(f)")
+    path = Graph(4, [2, 0, 1], [3, 1, 2])
+    shifted = program("def f(src, dst):", "    a[src].max(a[dst])",
+                      "def g(v):", "    a[v] = 9 - a[v]", "vertices.apply(g)",
+                      "edges.apply(f)", "edges.transpose().apply(f)")
+    assert run(tried, path).outputs["a"].tolist() == [0, 1, 2, 3]
+    assert run(shifted, path).outputs["a"].tolist() == [9, 9, 8, 7]
+
+
+def test_own_words():
+    """A stored word of the vertex itself is read again; a word that others reduce is not."""
+    tried = program(
+        "def f(v):", "    a[v] = a[v] + 1", "    b[v] = a[v]", "    other = v",
+        "    c[v] = a[other]", "    d[p[v]].min(0)", "    e[v] = d[v]",
+        "p[0] = 1", "p[1] = 0", "vertices.apply(f)",
+        vectors=[f"{name} = vector(uint, 7)" for name in "bcde"], output="a, b, c, d, e")
+    assert {name: words.tolist() for name, words in run(tried, PAIR).outputs.items()} == {
+        "a": [1, 2], "b": [1, 2], "c": [0, 1], "d": [0, 0], "e": [7, 7]}
+
+
+# Errors
+
+@pytest.mark.parametrize("lines, message", [
+    (["def f(v):", "    a[v] = a[p[v]]", "vertices.apply(f)"],
+     r"<text>:7:16: a\[4294967295\]: there is no such vertex; the graph has 2"),
+    (["def f(src, dst):", "    a[p[src]].min(1)", "edges.apply(f)"],
+     r"<text>:7:9: a\[4294967295\]: there is no such vertex"),
+    (["def f(v):", "    a[v] = edges.in_degree(p[v])", "vertices.apply(f)"],
+     r"<text>:7:16: the degree of\[4294967295\]: there is no such vertex"),
+    (["def f(v):", "    x[v] = x[v] / a[v]", "vertices.apply(f)"],
+     "<text>:7:16: division by 0"),
+    (["def f(v):", "    x[v] = x[v] - 1", "vertices.apply(f)"],
+     "<text>:7:16: a difference of fixed point is below 0"),
+    (["def f(src, dst):", "    a[dst] += infinity", "edges.apply(f)"],
+     r"<text>:7:9: a\[1\] does not fit in 32 bits"),
+    (["def f(v):", "    x[v] = (x[v] + 4294967295.0) * 2", "vertices.apply(f)"],
+     "<text>:7:16: a value of fixed point does not fit in a word with 0 fraction bits"),
+    (["a[none] = 1"], r"<text>:6:5: a\[none\]: none is no vertex")])
+def test_errors(lines, message):
+    with pytest.raises(UserError, match=message):
+        run(program(*lines), PAIR)
+
+
+def test_fewer_bits():
+    """The sum of 3 and 3 and so on fits with fewer bits; so does a literal."""
+    summed = program("def f(src, dst):", "    x[dst] += 3", "edges.apply(f)", output="x")
+    found = run(summed, Graph(2, [0] * 100, [1] * 100))
+    assert found.fraction_bits == 23
+    assert found.decimal("x").tolist() == [0, 300]
+    stored = program("def f(v):", "    x[v] = 5.5", "vertices.apply(f)", output="x")
+    assert run(stored, PAIR).fraction_bits == 29
+    with pytest.raises(UserError, match="does not fit in a word with 30 fraction bits"):
+        run(stored, PAIR, bits=30)
+
+
+# Host
+
+def test_parameters():
+    tried = program("a[source] = amount")
+    assert run(tried, PAIR, source=1, amount=9).outputs["a"].tolist() == [0, 9]
+    for wrong, message in (({"source": 2}, "must be from 0 to 1"), ({"other": 1}, "no parameter"),
+                           ({"amount": 1.5}, "amount is 1.5"), ({"amount": -1}, "must be from")):
+        with pytest.raises(UserError, match=message):
+            run(tried, PAIR, **wrong)
+    with pytest.raises(UserError, match="takes the weights of edges"):
+        run(programs.find("sssp"), PAIR)
+
+
+def test_queue():
+    """Vertices leave a queue by the multiples of delta; empty steps are skipped."""
+    tried = program(
+        "def f(src, dst, weight):", "    b[dst].min(b[src] + weight)",
+        "def count(v):", "    c[v] = turn",
+        "turn = 0", "b[source] = 0", "queue = PriorityQueue(b, source, delta=10)",
+        "while queue:", "    turn += 1", "    near = queue.dequeue()", "    near.apply(count)",
+        "    edges.from_(near).apply_update_priority(f, queue)",
+        vectors=["b = vector(uint, infinity)", "c = vector(uint, 0)"], output="b, c")
+    graph = Graph(5, [0, 0, 1, 2, 3], [1, 2, 3, 3, 4], [2, 25, 3, 1, 1 << 31])
+    found = run(tried, graph).outputs
+    assert found["b"].tolist() == [0, 2, 25, 5, 5 + (1 << 31)]
+    assert found["c"].tolist() == [1, 2, 4, 3, 5]
+
+
+def test_sum():
+    tried = program(
+        "def f(v):", "    return a[v]", "def g(v):", "    return x[v] + 0.5",
+        "def h(v):", "    a[v] = total", "def odd(v):", "    return a[v] % 2 == 1",
+        "total = vertices.sum(f)", "half = vertices.sum(g)",
+        "if half == 2.5:", "    vertices.apply(h)", "some = vertices.where(odd)",
+        "a[source] = len(some)")
+    assert run(tried, Graph(5, [], [])).outputs["a"].tolist() == [0, 10, 10, 10, 10]
