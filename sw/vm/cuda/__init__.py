@@ -31,30 +31,33 @@ def available() -> str | None:
     return nvcc.gpu_absence()
 
 
-def run(program, graph, schedule="etwc", direction=None, bits=None, **given):
+def run(program, graph, schedule=None, direction=None, bits=None, **given):
     """Run a program. Returns a :class:`~sw.vm.host.ProgramResult`.
 
     Parameters
     ----------
     program : GraphProgram
     graph : Graph
-    schedule : str
-        One of :data:`SCHEDULES`.
+    schedule : str, optional
+        One of :data:`SCHEDULES`, for all operators of edges.
     direction : str, optional
-        One of :data:`DIRECTIONS`; if it is not given, each operator takes the better one by the
-        size of its input.
+        One of :data:`DIRECTIONS`, for all operators of edges.
     bits : int, optional
         The fraction bits, if they are known.
     **given
         Parameters of the program.
+
+    Where ``schedule`` or ``direction`` is not given, :class:`CudaMachine` takes the operator's own
+    choice, or chooses.
 
     Raises
     ------
     UserError, ToolError
         As :func:`~sw.vm.host.perform` and :class:`CudaMachine` do.
     """
-    program = analysed(program)
-    machine = CudaMachine(program, graph, schedule, direction or "hybrid")
+    # Later passes only add defaults, which would look like choices of a schedule.
+    program = analysed(program, after="races")
+    machine = CudaMachine(program, graph, schedule, direction)
     return perform(program, graph, machine, given, bits)
 
 
@@ -88,5 +91,5 @@ def compile_check(program, architectures=CHECKED_ARCHITECTURES) -> CompileOutcom
         If there is no nvcc.
     """
     generated = generate(analysed(program))
-    library = nvcc.library(generated.text, tuple(architectures), f"program {program.name!r}")
-    return CompileOutcome(program.name, tuple(architectures), generated, library)
+    library = nvcc.library(generated.text, architectures, f"program {program.name!r}")
+    return CompileOutcome(program.name, architectures, generated, library)

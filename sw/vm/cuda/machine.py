@@ -25,7 +25,7 @@ __all__ = ["CudaMachine"]
 
 _WORD_BYTES = 4
 
-#: The direction ``hybrid`` pulls if the input has more than one of so many vertices.
+#: An operator without a choice pulls if more than one of so many arcs leave its input.
 _PULL_SHARE = 16
 
 #: The largest word; after the largest stamp, stamps begin again.
@@ -53,7 +53,8 @@ def _call_type(generated) -> Any:
               *((name, ctypes.c_void_p)
                 for name in ("queue", "bitmap", "stamps", "output", "status")),
               ("literals", ctypes.c_uint64 * literals),
-              *((name, ctypes.c_uint32) for name in ("vertices", "edges", "count", "stamp")),
+              *((name, ctypes.c_uint32)
+                for name in ("vertices", "edges", "count", "stamp", "weighs")),
               ("uniforms", ctypes.c_uint32 * uniforms)]
     return type("_Call", (ctypes.Structure,), {"_fields_": fields})
 
@@ -118,14 +119,36 @@ class _Memory:
 
 
 class _Queue:
-    """A set: the place and the number of its vertices. The place is None for all vertices."""
+    """A set: the place and the number of its vertices. The place is None for all vertices.
+
+    ``arcs`` is the number of arcs that leave them; None if it is not known.
+    """
 
     def __init__(self, place, count, free):
         self.place, self.count, self._free = place, count, free
+        self.arcs: int | None = None
 
     def __del__(self):
         if self.place is not None:
             self._free.append(self.place)
+
+
+def _variants(program, schedule, direction):
+    """{(transposed, schedule, direction)} that the operators of edges may have. Raises UserError if
+    one is not there."""
+    found = set()
+    for node in ir.instructions(program.body):
+        if not isinstance(node, ir.EdgeSetIterator):
+            continue
+        for metadata in node.metadata.get("hybrid", (None, None, node.metadata))[2:]:
+            if metadata.get("edge_blocking"):
+                raise UserError(f"{node.position}: the GraphVM cuda has no EdgeBlocking")
+            balance = schedule or metadata.get("load_balance") or "etwc"
+            way = direction or metadata.get("direction")
+            for each in (way,) if way else DIRECTIONS:
+                check_variant(balance, each)
+                found.add((node.transposed, balance, each))
+    return found
 
 
 class CudaMachine(Machine):
@@ -136,12 +159,16 @@ class CudaMachine(Machine):
     program : GraphProgram
         After all passes (:func:`sw.lang.passes.analysed`).
     graph : Graph
-    schedule : str
-        One of :data:`sw.vm.cuda.SCHEDULES`, for all operators of edges.
-    direction : str
+    schedule : str, optional
+        One of :data:`sw.vm.cuda.SCHEDULES`, for all operators of edges. If it is not given: the
+        operator's ``load_balance``, or else ``etwc``.
+    direction : str, optional
         ``"push"``: from the vertices of the input along their arcs. ``"pull"``: from all vertices
-        back along theirs. ``"hybrid"``: by ``direction`` among the operator's metadata; without
-        it, pull if the input has more than one of 16 vertices, else push.
+        back along theirs. If it is not given: the operator's ``direction``, or else pull if
+        more than one of 16 arcs leave the input, and push if not.
+
+    The operator's choices are those of its metadata, of ``hybrid`` those of the part that the size
+    of the input decides. Choices about the form and the deduplication of sets have no effect.
 
     Attributes
     ----------
@@ -151,13 +178,15 @@ class CudaMachine(Machine):
     Raises
     ------
     UserError
-        If the schedule or the direction is unknown, no GPU answers, or nvcc refuses the program.
+        If the schedule or the direction is unknown, an operator has a ``load_balance`` that is not
+        there or ``edge_blocking``, no GPU answers, or nvcc refuses the program.
     ToolError
         If there is no nvcc, or CUDA reports an error, for example of memory.
     """
 
-    def __init__(self, program, graph, schedule="etwc", direction="hybrid"):
-        check_variant(schedule, "push" if direction == "hybrid" else direction)
+    def __init__(self, program, graph, schedule=None, direction=None):
+        self._schedule, self._direction = schedule, direction
+        self._variants = _variants(program, schedule, direction)
         generated = generate(program)
         absence = nvcc.gpu_absence()
         if absence is not None:
@@ -165,7 +194,6 @@ class CudaMachine(Machine):
         path = nvcc.library(generated.text, (nvcc.architecture(),),
                             f"program {program.name!r}")
         self._program, self._graph, self._generated = program, graph, generated
-        self._schedule, self._direction = schedule, direction
         self._library = _Library(path)
         self._memory = _Memory(self._library)
         weakref.finalize(self, self._memory.release)
@@ -179,11 +207,10 @@ class CudaMachine(Machine):
         graph, memory, generated = self._graph, self._memory, self._generated
         call = _call_type(generated)()
         call.vertices, call.edges = graph.num_vertices, graph.num_edges
+        # Only a choice by the size of the input needs the arcs of sets.
+        call.weighs = len({direction for *_, direction in self._variants}) > 1
         # Push goes through the arcs that leave, unless the operator turns them; pull the others.
-        directions = DIRECTIONS if self._direction == "hybrid" else (self._direction,)
-        sides = {(direction == "push") == node.transposed
-                 for node in ir.instructions(self._program.body)
-                 if isinstance(node, ir.EdgeSetIterator) for direction in directions}
+        sides = {(direction == "push") == transposed for transposed, _, direction in self._variants}
         for reverse, rows in ((False, call.leaving), (True, call.entering)):
             degrees = graph.in_degrees if reverse else graph.out_degrees
             rows.offsets = memory.upload(np.concatenate([[0], np.cumsum(degrees)]))
@@ -192,7 +219,7 @@ class CudaMachine(Machine):
                 rows.neighbors = memory.upload(neighbors)
                 if self._program.weighted and weights is not None:
                     rows.weights = memory.upload(weights)
-                if self._schedule == "edge_only":
+                if any(schedule == "edge_only" for _, schedule, _ in self._variants):
                     rows.owners = memory.upload(np.repeat(
                         np.arange(graph.num_vertices, dtype=np.uint32), degrees))
         size = _WORD_BYTES * graph.num_vertices
@@ -265,7 +292,10 @@ class CudaMachine(Machine):
         return _LAST - self._memory.status.most
 
     def _filled(self, queue):
+        """The output of an operator, now that its size is known."""
         queue.count = self._memory.status.count
+        if self._call.weighs:
+            queue.arcs = self._memory.status.total
         return queue
 
     # Operators
@@ -300,18 +330,23 @@ class CudaMachine(Machine):
         self._library.call(name, *arguments)
         self.seconds += time.perf_counter() - begin
 
-    def chosen(self, node, vset) -> str:
-        """The direction of an EdgeSetIterator whose input is this set."""
-        if self._direction != "hybrid":
-            return self._direction
-        if "direction" in node.metadata:
-            return node.metadata["direction"]
-        return "pull" if vset.count * _PULL_SHARE > self._graph.num_vertices else "push"
+    def chosen(self, node, vset) -> tuple[str, str]:
+        """The schedule and the direction of an EdgeSetIterator whose input is this set."""
+        metadata = node.metadata
+        if "hybrid" in metadata:
+            _, threshold, *parts = metadata["hybrid"]
+            metadata = parts[vset.count >= threshold * self._graph.num_vertices]
+        graph, arcs = self._graph, vset.arcs
+        if arcs is None:
+            arcs = vset.count * graph.num_edges // graph.num_vertices
+        pulls = arcs * _PULL_SHARE > graph.num_edges
+        return (self._schedule or metadata.get("load_balance") or "etwc",
+                self._direction or metadata.get("direction") or ("pull" if pulls else "push"))
 
     def edges(self, node, vset, uniforms):
         found = self._begin(vset, uniforms, node.tracking is not None)
-        number = self._generated.edges[node.position]
-        self._perform(f"edges_{number}_{self._schedule}_{self.chosen(node, vset)}")
+        schedule, direction = self.chosen(node, vset)
+        self._perform(f"edges_{self._generated.edges[node.position]}_{schedule}_{direction}")
         return None if found is None else self._filled(found)
 
     def vertices(self, node, vset, uniforms):

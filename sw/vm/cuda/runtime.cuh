@@ -36,6 +36,7 @@ struct Call {
     Status *status;
     wide literals[LITERALS];
     word vertices, edges, count, stamp;
+    word weighs;                    // whether `total` becomes the arcs that leave the output
     word uniforms[UNIFORMS];
 };
 
@@ -347,6 +348,19 @@ __global__ void __launch_bounds__(CTA) lowest(const __grid_constant__ Call call,
     }
 }
 
+// The arcs that leave the output.
+__global__ void __launch_bounds__(CTA) weigh(const __grid_constant__ Call call) {
+    wide sum = 0;
+    for (wide i = thread(); i < call.status->count; i += threads()) {
+        sum += degree(call.leaving, call.output[i]);
+    }
+    __syncwarp();
+    over_warp(sum, gather_add);
+    if (threadIdx.x % WARP == 0 && sum) {
+        atomicAdd(&call.status->total, sum);
+    }
+}
+
 // The host's side
 
 // Enough CTAs for so many threads, but no more than 32 for each multiprocessor.
@@ -381,6 +395,9 @@ inline int go_on(Status *status) {
 
 // The end of any other operator: the host waits for its status.
 inline int end(const Call &call, Status *status) {
+    if (call.weighs && call.output) {
+        launch(weigh, call.vertices / 16 + 1, call);
+    }
     cudaMemcpyAsync(status, call.status, sizeof(Status), cudaMemcpyDeviceToHost);
     cudaStreamSynchronize(0);
     return cudaGetLastError();

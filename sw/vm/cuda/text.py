@@ -12,7 +12,7 @@ from typing import Any
 
 from sw.errors import UserError
 from sw.lang import graph_ir as ir
-from sw.vm.c_code import HELPERS, Fault, FunctionCode, literal_words
+from sw.vm.c_code import HELPERS, ProgramFault, FunctionCode, literal_words
 
 
 __all__ = ["DIRECTIONS", "GeneratedCuda", "SCHEDULES", "check_variant", "generate"]
@@ -53,7 +53,7 @@ class GeneratedCuda:
         The place of each in ``Call.uniforms``.
     literals : tuple of Literal
         Literals of fixed point by number.
-    faults : tuple of Fault
+    faults : tuple of ProgramFault
         Possible faults by number.
     copies : frozenset of str
         Vectors of which some operator makes a copy at its start.
@@ -67,7 +67,7 @@ class GeneratedCuda:
     vectors: tuple[str, ...]
     uniforms: dict[ir.Uniform, int]
     literals: tuple[ir.Literal, ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[ProgramFault, ...]
     copies: frozenset[str]
     edges: dict[Any, int]
     vertices: dict[Any, int]
@@ -79,7 +79,7 @@ class GeneratedCuda:
 
 
 def check_variant(schedule: str, direction: str) -> None:
-    """Raise UserError if there is no such schedule or direction."""
+    """Raise UserError if this GraphVM has no such schedule or direction."""
     if schedule not in SCHEDULES:
         raise UserError(f"schedule {schedule!r} must be one of {', '.join(SCHEDULES)}")
     if direction not in DIRECTIONS:
@@ -141,11 +141,9 @@ class _DeviceCode(FunctionCode):
         for node in ir.walk(*self.function.body):
             if isinstance(node, ir.Reduce):
                 found.setdefault(node.vector, []).append(node)
-        # Of several sums, the one that passes 32 bits could not be named.
         return {vector: nodes[0].operation for vector, nodes in found.items()
                 if all(isinstance(node.index, ir.Local) and node.index.name == own
-                       for node in nodes)
-                and (nodes[0].operation != "+" or len(nodes) == 1)}
+                       for node in nodes)}
 
     def _first_counts(self, row):
         """Whether the first edge of a row, by the number of the neighbour, decides the result: it
@@ -202,7 +200,7 @@ class _Writer:
         self._vertices: dict[Any, int] = {}
         self._copies: set[str] = set()
         self._parts: list[str] = []
-        self.faults: list[Fault] = []
+        self.faults: list[ProgramFault] = []
         self.literals: list[ir.Literal] = []
         self.uniforms: dict[ir.Uniform, int] = {}
         self.sums: dict[str, int | None] = {}

@@ -13,7 +13,10 @@ results                 test_results: every program and feature as the reference
                         on every schedule; test_fixed_point: with the same fraction bits
 errors                  test_errors: as the reference raises them
 sets                    test_delta: queues with thresholds; test_no_vertex
-directions              test_hybrid: by the size of the input
+choices                 test_chosen: by the caller, the operator, or the size of
+                        its input; test_scheduled: results are the same;
+                        test_missing_choices: errors
+random programs         test_random_programs
 ======================  ============================================================
 
 Tests that compile need nvcc on PATH. Tests of results also need an NVIDIA GPU.
@@ -24,18 +27,21 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 from sim.errors import ToolError
 from sw.errors import UserError
 from sw.graph import Graph
 from sw.lang import graph_ir as ir
 from sw.lang.passes import analysed
-from sw.lang.passes.rewrite import marked
+from sw.lang.passes.rewrite import changed, marked
 from sw.lang.programs import find, names
+from sw.lang.reader import read_text
 from sw.vm import cuda, reference
 from sw.vm.cuda import nvcc
-from tb.sw.graphs import random_graph
+from tb.sw.graphs import graphs as graphs_of_a_few, random_graph
 from tb.sw.vm.cuda_programs import ERRORS, FEATURES, feature, with_error
+from tb.sw.vm.random_programs import program_texts
 
 
 VARIANTS = [(schedule, direction) for schedule in cuda.SCHEDULES for direction in cuda.DIRECTIONS]
@@ -56,7 +62,7 @@ def compiler_absence():
 needs_nvcc = pytest.mark.skipif(compiler_absence() is not None, reason=str(compiler_absence()))
 needs_gpu = pytest.mark.skipif(cuda.available() is not None, reason=str(cuda.available()))
 variants = pytest.mark.parametrize("schedule, direction", [
-    *VARIANTS, *((schedule, "hybrid") for schedule in cuda.SCHEDULES)])
+    *VARIANTS, *((schedule, None) for schedule in cuda.SCHEDULES)])
 
 
 def text(program, *chosen):
@@ -84,7 +90,7 @@ def graphs(program):
 
 def same(program, graph, schedule, direction, **given):
     """Compare a run with that of the reference."""
-    got = cuda.run(program, graph, schedule, None if direction == "hybrid" else direction, **given)
+    got = cuda.run(program, graph, schedule, direction, **given)
     wanted = reference.run(program, graph, **given)
     assert got.fraction_bits == wanted.fraction_bits
     assert got.outputs.keys() == wanted.outputs.keys()
@@ -194,6 +200,28 @@ def test_fixed_point(schedule, direction):
 
 
 @needs_gpu
+@settings(max_examples=12)
+@given(text=program_texts(), graph=graphs_of_a_few(weighted=True))
+def test_random_programs(text, graph):
+    """The machine's own choice and another, for words, fraction bits, and errors."""
+    program = read_text(text)
+    wanted = outcome(lambda: reference.run(program, graph))
+    for schedule, direction in ((None, None), ("wm", "pull"), ("edge_only", "push")):
+        found = outcome(lambda schedule=schedule, direction=direction: cuda.run(
+            program, graph, schedule, direction))
+        assert found == wanted, (schedule, direction)
+
+
+def outcome(function):
+    """The words of all results, or the class and the text of the error."""
+    try:
+        result = function()
+    except UserError as error:
+        return type(error), str(error)
+    return result.fraction_bits, {name: words.tolist() for name, words in result.outputs.items()}
+
+
+@needs_gpu
 @variants
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors(name, schedule, direction):
@@ -201,11 +229,8 @@ def test_errors(name, schedule, direction):
     with pytest.raises(UserError) as wanted:
         reference.run(program, graph)
     with pytest.raises(UserError) as got:
-        cuda.run(program, graph, schedule, None if direction == "hybrid" else direction)
-    assert type(got.value) is type(wanted.value)
-    if name != "sum":
-        assert str(got.value) == str(wanted.value)
-    assert str(got.value).split(" ")[0] == str(wanted.value).split(" ")[0]
+        cuda.run(program, graph, schedule, direction)
+    assert type(got.value) is type(wanted.value) and str(got.value) == str(wanted.value)
 
 
 @needs_gpu
@@ -216,17 +241,63 @@ def test_delta(delta, schedule, direction):
     same(find("sssp"), graph, schedule, direction, delta=delta)
 
 
-@needs_gpu
-def test_hybrid():
-    """Large inputs are pulled, small ones pushed, unless the operator has a direction."""
-    program = analysed(find("bfs"))
-    machine = cuda.CudaMachine(program, random_graph(160, 20, 1))
-    node = next(node for node in ir.instructions(program.body)
+def operator(program):
+    """The first operator of edges of a program."""
+    return next(node for node in ir.instructions(program.body)
                 if isinstance(node, ir.EdgeSetIterator))
-    assert machine.chosen(node, machine.make_set(None)) == "pull"
-    assert machine.chosen(node, machine.make_set(range(11))) == "pull"
-    assert machine.chosen(node, machine.make_set(range(10))) == "push"
-    assert machine.chosen(marked(node, direction="push"), machine.make_set(None)) == "push"
+
+
+@needs_gpu
+def test_chosen():
+    """Inputs of many arcs are pulled, others pushed, unless the operator or the caller decides."""
+    # A star whose leaves have an arc each to the next.
+    leaves = np.arange(1, 640)
+    graph = Graph(640, [*np.zeros(639, int), *leaves], [*leaves, *np.roll(leaves, 1)])
+    program = analysed(find("bfs"), after="races")
+    machine = cuda.CudaMachine(program, graph)
+    node, every = operator(program), machine.make_set(None)
+    assert machine.chosen(node, every) == ("etwc", "pull")
+    machine.start(0, {"depth": np.full(640, 5, np.uint32), "parent": np.zeros(640, np.uint32)})
+    machine.store("depth", 0, 2**32 - 1)
+    hub = machine.where("unvisited", every, {})
+    assert (hub.count, hub.arcs, machine.chosen(node, hub)) == (1, 639, ("etwc", "pull"))
+    machine.store("depth", 0, 5)
+    machine.store("depth", 9, 2**32 - 1)
+    leaf = machine.where("unvisited", every, {})
+    assert (leaf.count, leaf.arcs, machine.chosen(node, leaf)) == (1, 1, ("etwc", "push"))
+    # Of other sets the arcs are not known.
+    assert machine.chosen(node, machine.make_set(range(41))) == ("etwc", "pull")
+    assert machine.chosen(node, machine.make_set(range(40))) == ("etwc", "push")
+    own = marked(node, direction="push", load_balance="wm")
+    assert machine.chosen(own, every) == ("wm", "push")
+    both = marked(node, hybrid=("input_vertexset_size", 0.5, {"direction": "push"},
+                                {"direction": "pull", "load_balance": "edge_only"}))
+    assert machine.chosen(both, machine.make_set(range(319))) == ("etwc", "push")
+    assert machine.chosen(both, machine.make_set(range(320))) == ("edge_only", "pull")
+    asked = cuda.CudaMachine(program, graph, "vertex_based", "push")
+    assert asked.chosen(both, every) == ("vertex_based", "push")
+
+
+@needs_gpu
+def test_scheduled():
+    """Every operator has the schedule of its metadata."""
+    graph = random_graph(600, 5000, 3)
+    for metadata in ({"direction": "pull"}, {"load_balance": "edge_only"},
+                     {"hybrid": ("input_vertexset_size", 0.2, {"load_balance": "wm"},
+                                 {"direction": "pull"})}):
+        program = changed(find("bfs"), lambda node, metadata=metadata: marked(node, **metadata)
+                          if isinstance(node, ir.EdgeSetIterator) else node)
+        same(program, graph, None, None)
+
+
+@pytest.mark.parametrize("metadata, message", [
+    ({"load_balance": "twc"}, "schedule 'twc' must be one of"),
+    ({"edge_blocking": True}, r"bfs.py:\d+:\d+: the GraphVM cuda has no EdgeBlocking")])
+def test_missing_choices(metadata, message):
+    program = changed(analysed(find("bfs")), lambda node: marked(node, **metadata)
+                      if isinstance(node, ir.EdgeSetIterator) else node)
+    with pytest.raises(UserError, match=message):
+        cuda.CudaMachine(program, random_graph(5, 9, 1))
 
 
 @needs_gpu
