@@ -134,7 +134,7 @@ __device__ inline void over_warp(Value &all, Gather gather) {
 
 // Schedules of edges. `Op::rows` are the rows that it goes through, `Op::number` of them, and
 // `Op::row` is the vertex of each; `Op::wanted` is whether any edge of the row counts. `Op::edge`
-// performs an edge, `Op::done` is whether later edges of the row change nothing, and `Op::finish`
+// performs an edge, and sets `local.done` if later edges of the row change nothing. `Op::finish`
 // reduces what was gathered for the row.
 
 __device__ inline word thread() { return blockIdx.x * CTA + threadIdx.x; }
@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(CTA) vertex_based(const __grid_constant__ Call
         }
         typename Op::Local local;
         const word end = __ldg(&Op::rows(call).offsets[row + 1]);
-        for (word arc = __ldg(&Op::rows(call).offsets[row]); arc < end && !Op::done(local); arc++) {
+        for (word arc = __ldg(&Op::rows(call).offsets[row]); arc < end && !local.done; arc++) {
             perform<Op>(call, row, arc, local);
         }
         Op::finish(call, row, local);
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(CTA) vertex_based(const __grid_constant__ Call
 template <class Op> __device__ inline void together(const Call &call, word row, word begin,
                                                     word end, word first, word step) {
     typename Op::Local local;
-    for (word arc = begin + first; arc < end && !Op::done(local); arc += step) {
+    for (word arc = begin + first; arc < end && !local.done; arc += step) {
         perform<Op>(call, row, arc, local);
     }
     __syncwarp();
@@ -225,7 +225,7 @@ template <class Op> __global__ void __launch_bounds__(CTA) etwc(const __grid_con
         __syncthreads();
         for (word i = threadIdx.x; i < sizes[0]; i += CTA) {
             typename Op::Local local;
-            for (word arc = begins[0][i]; arc < ends[0][i] && !Op::done(local); arc++) {
+            for (word arc = begins[0][i]; arc < ends[0][i] && !local.done; arc++) {
                 perform<Op>(call, rows[0][i], arc, local);
             }
             Op::finish(call, rows[0][i], local);

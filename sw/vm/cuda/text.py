@@ -8,6 +8,7 @@ values, a warp combines those of its threads, and one lane reduces the word in m
 
 import dataclasses
 import pathlib
+import string
 from typing import Any
 
 from sw.errors import UserError
@@ -36,6 +37,49 @@ _REDUCTIONS = {"min": "min", "max": "max", "+": "add", "or": "or"}
 
 #: What a gathered reduction begins with.
 _NEUTRAL = {"min": "word {} = NONE", "max": "word {} = 0", "+": "wide {} = 0", "or": "word {} = 0"}
+
+#: An operator of edges in a direction, for the schedules of runtime.cuh.
+_EDGES = string.Template("""
+struct $name {
+    static constexpr bool weighted = $weighted, gathers = $gathers;
+    struct Local {
+$local        bool done = false;
+    };
+    static __device__ const Rows &rows(const Call &call) { return call.$side; }
+    static __device__ word number(const Call &call) { return $number; }
+    static __device__ word row(const Call &call, wide i) { return $row; }
+    static __device__ bool active(const Call &call, word row) { return $active; }
+    static __device__ bool wanted(const Call &call, word row) { return $wanted; }
+    static __device__ void edge(const Call &call, word row, word neighbor, word weight,
+                                Local &local) {
+        if (!$counts) return;
+$parameters$body        local.done = $done;
+    }
+    static __device__ void combine(Local &local) {
+$combine    }
+    static __device__ void finish(const Call &call, word row, const Local &local) {
+$finish    }
+};
+""")
+
+#: A function of vertices with a result.
+_RESULT = string.Template("""
+struct $name {
+    static __device__ word result(const Call &call, word own) {
+        const word $parameter = own;
+$body        return $result;
+    }
+};
+""")
+
+#: An operator of vertices.
+_VERTICES = string.Template("""
+struct $name {
+    static __device__ void vertex(const Call &call, word own) {
+        const word $parameter = own;
+$body    }
+};
+""")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -233,12 +277,8 @@ class _Writer:
     def _result(self, name, code):
         """A struct with the result of a function of vertices."""
         body = code.body("        ")
-        self._parts.append(
-            f"\nstruct {name} {{\n"
-            f"    static __device__ word result(const Call &call, word own) {{\n"
-            f"        const word {code.parameters[0]} = own;\n"
-            f"{body}        return {code.result};\n"
-            f"    }}\n}};\n")
+        self._parts.append(_RESULT.substitute(name=name, parameter=code.parameters[0], body=body,
+                                              result=code.result))
 
     def _wrapper(self, name, lines, waits=True):
         """The function that the host calls. It waits for the status unless nothing is in it."""
@@ -259,12 +299,8 @@ class _Writer:
         number = self._vertices.setdefault(node.position, len(self._vertices))
         copies = node.metadata["start_copies"]
         code = _DeviceCode(self, self._program.function(node.apply_f), copies)
-        body = code.body("        ")
-        self._parts.append(
-            f"\nstruct Vertices{number} {{\n"
-            f"    static __device__ void vertex(const Call &call, word own) {{\n"
-            f"        const word {code.parameters[0]} = own;\n"
-            f"{body}    }}\n}};\n")
+        self._parts.append(_VERTICES.substitute(
+            name=f"Vertices{number}", parameter=code.parameters[0], body=code.body("        ")))
         self._wrapper(f"vertices_{number}",
                       [*self._kept(copies), f"launch(each<Vertices{number}>, call->count, *call);"],
                       code.can_fail)
@@ -305,55 +341,29 @@ class _Writer:
         function, push = self._program.function(node.apply_f), direction == "push"
         code = _DeviceCode(self, function, copies, 0 if push else 1,
                            DIRECTIONS[direction] if node.tracking else "UNTRACKED", node.tracking)
-        body = code.body("        ")
-        source, target = ("row", "neighbor") if push else ("neighbor", "row")
         gathered = [(vector, self.number(vector), operation)
                     for vector, operation in code.gathered.items()]
         filtered = f"{tested}::result(call, {{}})" if tested else "true"
-        skipped = "true" if push and not tested else \
-            filtered.format("neighbor") if push else "member(call, neighbor)"
+        source, target = ("row", "neighbor") if push else ("neighbor", "row")
         names = dict(zip(code.parameters, (source, target, "weight")))
-        lines = [
-            f"struct Edges{number}{direction} {{",
-            f"    static constexpr bool weighted = {str(function.weighted).lower()};",
-            f"    static constexpr bool gathers = {str(bool(gathered)).lower()};",
-            "    struct Local {",
-            *(f"        {_NEUTRAL[operation].format(f'v{i}')};" for _, i, operation in gathered),
-            *(["        bool done = false;"] if code.first_counts else []),
-            "    };",
-            "    static __device__ const Rows &rows(const Call &call) {",
-            f"        return call.{'entering' if push == node.transposed else 'leaving'};",
-            "    }",
-            "    static __device__ word number(const Call &call) {",
-            f"        return {'call.count' if push else 'call.vertices'};",
-            "    }",
-            "    static __device__ word row(const Call &call, wide i) {",
-            f"        return {'vertex(call, i)' if push else '(word)i'};",
-            "    }",
-            "    static __device__ bool active(const Call &call, word row) {",
-            f"        return {'member(call, row)' if push else 'true'};",
-            "    }",
-            "    static __device__ bool wanted(const Call &call, word row) {",
-            f"        return {filtered.format('row') if not push else 'true'};",
-            "    }",
-            "    static __device__ void edge(const Call &call, word row, word neighbor, "
-            "word weight,", "                                Local &local) {",
-            *([f"        if (!{skipped}) return;"] if skipped != "true" else []),
-            *(f"        const word {name} = {value};" for name, value in names.items()),
-            body.rstrip("\n"),
-            *(["        local.done = true;"] if code.first_counts else []),
-            "    }",
-            "    static __device__ bool done(const Local &local) {",
-            f"        return {'local.done' if code.first_counts else 'false'};",
-            "    }",
-            "    static __device__ void combine(Local &local) {",
-            *(f"        over_warp(local.v{i}, gather_{_REDUCTIONS[operation]});"
-              for _, i, operation in gathered),
-            "    }",
-            "    static __device__ void finish(const Call &call, word row, const Local &local) {",
-            *("        " + code.reduction(vector, _REDUCTIONS[operation], "row", f"local.v{i}",
-                                          self.sums[vector])
-              for vector, i, operation in gathered),
-            "    }", "};"]
-        self._parts.append("\n" + "\n".join(lines) + "\n")
+        self._parts.append(_EDGES.substitute(
+            name=f"Edges{number}{direction}",
+            weighted=str(function.weighted).lower(), gathers=str(bool(gathered)).lower(),
+            side="entering" if push == node.transposed else "leaving",
+            number="call.count" if push else "call.vertices",
+            row="vertex(call, i)" if push else "(word)i",
+            active="member(call, row)" if push else "true",
+            wanted="true" if push else filtered.format("row"),
+            counts=filtered.format("neighbor") if push else "member(call, neighbor)",
+            parameters="".join(f"        const word {name} = {value};\n"
+                               for name, value in names.items()),
+            body=code.body("        "),
+            done=str(code.first_counts).lower(),
+            local="".join(f"        {_NEUTRAL[operation].format(f'v{i}')};\n"
+                          for _, i, operation in gathered),
+            combine="".join(f"        over_warp(local.v{i}, gather_{_REDUCTIONS[operation]});\n"
+                            for _, i, operation in gathered),
+            finish="".join("        " + code.reduction(vector, _REDUCTIONS[operation], "row",
+                                                       f"local.v{i}", self.sums[vector]) + "\n"
+                           for vector, i, operation in gathered)))
         return code.can_fail
