@@ -1,0 +1,95 @@
+"""The GraphVM ``cuda``: CUDA C, compiled by nvcc, on an NVIDIA GPU."""
+
+import dataclasses
+import pathlib
+
+from sim.errors import ToolError
+from sw.lang.passes import analysed
+from sw.vm.cuda import nvcc
+from sw.vm.cuda.machine import CudaMachine
+from sw.vm.cuda.text import DIRECTIONS, SCHEDULES, GeneratedCuda, generate
+from sw.vm.host import perform
+
+
+__all__ = ["CompileOutcome", "CudaMachine", "DIRECTIONS", "GeneratedCuda", "SCHEDULES", "available",
+           "compile_check", "generate", "run"]
+
+
+#: The architectures for which :func:`compile_check` compiles.
+CHECKED_ARCHITECTURES = ("sm_80", "sm_90")
+
+
+def available() -> str | None:
+    """The reason why programs cannot run here; None if they can.
+
+    They need ``nvcc`` on PATH and an NVIDIA GPU that answers.
+    """
+    try:
+        nvcc.nvcc()
+    except ToolError as error:
+        return str(error)
+    return nvcc.gpu_absence()
+
+
+def run(program, graph, schedule=None, direction=None, bits=None, **given):
+    """Run a program. Returns a :class:`~sw.vm.host.ProgramResult`.
+
+    Parameters
+    ----------
+    program : GraphProgram
+    graph : Graph
+    schedule : str, optional
+        One of :data:`SCHEDULES`, for all operators of edges.
+    direction : str, optional
+        One of :data:`DIRECTIONS`, for all operators of edges.
+    bits : int, optional
+        The fraction bits, if they are known.
+    **given
+        Parameters of the program.
+
+    Where ``schedule`` or ``direction`` is not given, :class:`CudaMachine` takes the operator's own
+    choice, or chooses.
+
+    Raises
+    ------
+    UserError, ToolError
+        As :func:`~sw.vm.host.perform` and :class:`CudaMachine` do.
+    """
+    # Later passes only add defaults, which would look like choices of a schedule.
+    program = analysed(program, after="races")
+    machine = CudaMachine(program, graph, schedule, direction)
+    return perform(program, graph, machine, given, bits)
+
+
+@dataclasses.dataclass(frozen=True)
+class CompileOutcome:
+    """A program that nvcc has compiled.
+
+    Parameters
+    ----------
+    program : str
+        Its name.
+    architectures : tuple of str
+    generated : GeneratedCuda
+    library : pathlib.Path
+        The shared library.
+    """
+    program: str
+    architectures: tuple[str, ...]
+    generated: GeneratedCuda
+    library: pathlib.Path
+
+
+def compile_check(program, architectures=CHECKED_ARCHITECTURES) -> CompileOutcome:
+    """Compile a program with all schedules and directions. No GPU is needed.
+
+    Raises
+    ------
+    UserError
+        If nvcc refuses the text; the message holds the end of nvcc's output.
+    ToolError
+        If there is no nvcc.
+    """
+    generated = generate(analysed(program))
+    library = nvcc.library(generated.text, architectures, f"program {program.name!r}")
+    return CompileOutcome(program.name, architectures, generated, library)
