@@ -38,8 +38,8 @@ Graph = Annotated[str, _GRAPH_ARGUMENT]
 #: Left out if --plan is given, as the first argument is the graph then.
 GraphIfAny = Annotated[str | None, _GRAPH_ARGUMENT]
 InputFormat = Annotated[str | None, typer.Option(
-    "--input-format", metavar="NAME", help="Format of the file: mtx, el, wel, gr, npz, metis or "
-    "edges (an edge list with or without weights).", rich_help_panel=_GRAPH,
+    "--input-format", metavar="NAME", help="Format of the file: mtx, el, wel, gr, npz, metis, "
+    "cites or edges (an edge list with or without weights).", rich_help_panel=_GRAPH,
     show_default="by its suffix, else by its contents")]
 WeightScale = Annotated[float | None, typer.Option(
     "--weight-scale", metavar="X", help="Multiply the file's weights by X and round them to the "
@@ -155,8 +155,9 @@ _PARAMETERS = (
             "the changes of all ranks is below X; X is above 0.", show_default=False),
     _option("dimension", int, "--dimension", metavar="N", help="Columns of gcn's weight matrix, 1 "
             "to 64.", show_default="those of the file's matrix, or 16"),
-    _option("features", str, "--features", metavar="FILE.npz", help="Features of the vertices for "
-            "gcn, and its weight matrix where the file has one. Others are drawn at random.",
+    _option("features", str, "--features", metavar="FILE", help="Features of the vertices for gcn, "
+            "an .npz or .content file, and its weight matrix where the file has one. Others are "
+            "drawn at random.",
             show_default=False),
     _option("columns", int, "--columns", metavar="N", help="Features that are drawn for gcn.",
             show_default="64"),

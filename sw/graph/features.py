@@ -4,6 +4,8 @@ A file of features is an ``.npz`` file with the arrays of scipy's ``save_npz`` f
 which data sets for graph neural networks have too: ``indptr``, ``indices``, ``data`` and ``shape``.
 It may also have ``weight``, a dense matrix with a row for each feature. Other arrays, such as
 labels, are not read.
+
+A ``.content`` file of a citation graph has features too (:mod:`sw.graph.citations`).
 """
 
 from __future__ import annotations

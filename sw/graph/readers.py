@@ -13,6 +13,8 @@ format     contents
 ``gr``     DIMACS shortest paths: ``c`` comments, one ``p sp V E``, then ``a u v w``, from 1
 ``metis``  METIS: a line ``n m [fmt [ncon]]``, then a line a vertex with its neighbours, from 1;
            :mod:`sw.graph.metis`
+``cites``  citations between the papers of a ``.content`` file beside it, as Cora is published:
+           :mod:`sw.graph.citations`
 ``npz``    our own arrays, or a matrix of scipy's ``save_npz``: :mod:`sw.graph.archive`
 =========  =====================================================================================
 
@@ -34,6 +36,7 @@ import numpy as np
 from sw.errors import UserError
 
 from .archive import NPZ_VERSION, read_npz
+from .citations import read_cites
 from .graph import LIMIT, WEIGHT_LIMIT, Graph
 from .metis import read_metis
 from .source import opened
@@ -274,14 +277,15 @@ def _read_gr(source, path, name, weighing):
 
 
 _READERS = {"mtx": _read_mtx, "el": _read_el, "wel": _read_wel, "gr": _read_gr, "npz": read_npz,
-            "metis": read_metis, "edges": _read_edges}
+            "metis": read_metis, "edges": _read_edges, "cites": read_cites}
 
 #: The formats that can be asked for.
 FORMATS = tuple(_READERS)
 
 _WRITTEN = (".mtx", ".el", ".wel", ".gr", ".npz")
 
-_BY_SUFFIX = {suffix: suffix[1:] for suffix in _WRITTEN} | {".graph": "metis", ".metis": "metis"}
+_BY_SUFFIX = {suffix: suffix[1:] for suffix in _WRITTEN} | {
+    ".graph": "metis", ".metis": "metis", ".cites": "cites"}
 
 #: Suffixes that tell the format of a file.
 SUFFIXES = tuple(_BY_SUFFIX)
@@ -340,7 +344,7 @@ def read(path: str | os.PathLike[str], *, input_format: str | None = None,
     with opened(path) as source:
         found = chosen or _by_content(source.head)
         try:
-            graph = _READERS[found](source, path, name, weighing)
+            graph = _READERS[found](source, path, name, note if found == "cites" else weighing)
         except UserError as error:
             if chosen is None and found == "edges":
                 raise UserError(f"{error} (read as an edge list; --input-format names another "

@@ -24,6 +24,12 @@ def _all_graphs(direction, schedule):
 
 
 MUTANTS = (
+    Mutant("cites-lead-from-the-cited-paper",
+           "sw/graph/citations.py", "read_cites", "(citing, cited)", "(cited, citing)",
+           ("tb/sw/graph/test_citations.py::test_a_pair",)),
+    Mutant("content-takes-the-label-as-a-feature",
+           "sw/graph/citations.py", "read_content", "fields[1:-1]", "fields[2:]",
+           ("tb/sw/graph/test_citations.py::test_a_pair",)),
     # The golden model
     Mutant("golden-gcn-rounds-terms-up",
            "sw/golden/gcn.py", "gcn",

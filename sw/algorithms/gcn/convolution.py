@@ -18,6 +18,7 @@ import numpy as np
 from sw.kernels.algorithm import Algorithm
 from sw.errors import UserError
 from sw.golden.gcn import gcn
+from sw.graph.citations import read_content
 from sw.graph.features import random_features, read_features
 from sw.graph.graph import Graph
 from sw.kernels.vertices import each_vertex
@@ -45,7 +46,8 @@ class GraphConvolution(Algorithm):
     dimension : int, optional
         Columns of the weight matrix, 1 to 64; left out, those of the file's matrix, or 16.
     features : str, optional
-        An ``.npz`` file (:mod:`sw.graph.features`), whose matrix has a row for each vertex. If the
+        An ``.npz`` file (:mod:`sw.graph.features`), whose matrix has a row for each vertex, or a
+        ``.content`` file of a citation graph (:mod:`sw.graph.citations`). If the
         file has no weight matrix, one is drawn at random. Left out, the features are drawn too.
     columns : int, optional
         Number of features that are drawn; 64 if left out.
@@ -84,7 +86,9 @@ class GraphConvolution(Algorithm):
                 if value is not None:
                     raise UserError(f"gcn: {name} is for features that are drawn, and features is "
                                     f"{features}")
-            self._features = read_features(features)
+            plain = features.lower().removesuffix(".gz")
+            self._features = (read_content if plain.endswith(".content") else read_features)(
+                features)
             if self._features.num_vertices != graph.num_vertices:
                 raise UserError(f"{features}: has {self._features.num_vertices} rows, must have "
                                 f"{graph.num_vertices}, one for each vertex of {graph.name}")
