@@ -204,7 +204,7 @@ class FunctionCode(abc.ABC):
                 index, value = self._checked(node, node.index), self.value(node.value)
                 fault = None
                 if node.operation == "+":
-                    # Of several sums, the order decides which of them passes 32 bits.
+                    # The order of several sums decides which of them passes 32 bits.
                     fault = self._sums.get(node.vector)
                     if fault is None:
                         fault = self._sums[node.vector] = self._fault("sum", node)

@@ -82,7 +82,7 @@ class ReferenceMachine(Machine):
             combine[node.operation].at(array, vertices.astype(np.int64), words)
             over = np.flatnonzero(array >= WORD)
             if over.size:
-                # Of several sums, the order decides which of them passes 32 bits.
+                # The order of several sums decides which of them passes 32 bits.
                 first = next(part for part in ir.walk(*function.body)
                              if isinstance(part, ir.Reduce) and part.vector == node.vector)
                 fixed = self._program.vector(node.vector).type is Type.FIXED

@@ -35,7 +35,7 @@ _MACROS = ("#define INLINE __device__ inline\n"
 
 _REDUCTIONS = {"min": "min", "max": "max", "+": "add", "or": "or"}
 
-#: What a gathered reduction begins with.
+#: The word with which a gathered reduction begins.
 _NEUTRAL = {"min": "word {} = NONE", "max": "word {} = 0", "+": "wide {} = 0", "or": "word {} = 0"}
 
 #: An operator of edges in a direction, for the schedules of runtime.cuh.

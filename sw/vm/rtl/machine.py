@@ -34,8 +34,8 @@ class DeviceSet:
 class RtlMachine(Machine):
     """Launches kernels through a session.
 
-    What a program does before its first operator is in the first contents of memory. A machine
-    without a session finds these: it raises :class:`Begun` at the first operator.
+    The first contents of memory hold the results of the instructions before the first operator. A
+    machine without a session finds these: it raises :class:`Begun` at the first operator.
 
     Parameters
     ----------

@@ -265,7 +265,7 @@ def test_chosen():
     machine.store("depth", 9, 2**32 - 1)
     leaf = machine.where("unvisited", every, {})
     assert (leaf.count, leaf.arcs, machine.chosen(node, leaf)) == (1, 1, ("etwc", "push"))
-    # Of other sets the arcs are not known.
+    # The arcs of other sets are not known.
     assert machine.chosen(node, machine.make_set(range(41))) == ("etwc", "pull")
     assert machine.chosen(node, machine.make_set(range(40))) == ("etwc", "push")
     own = marked(node, direction="push", load_balance="wm")
