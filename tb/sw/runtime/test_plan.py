@@ -126,7 +126,7 @@ def test_keywords():
     ("", 1, "must begin with an algorithm"),
     ("(source=3)", 1, "must begin with an algorithm"),
     ("bfs(source=3", 1, "must begin with an algorithm"),
-    ("sort schedule=vm", 1, "there is no algorithm 'sort'; there are bfs, cc"),
+    ("sort schedule=vm", 1, "there is no algorithm 'sort'; there are bc, bfs, cc"),
     ("bfs(3)", 5, "'3' must be NAME=VALUE"),
     ("bfs(source=hub,root=3)", 16, "algorithm 'bfs' has no parameter 'root'; it has source"),
     ("bfs(source=first)", 5, "source is 'first', must be a whole number or hub"),
