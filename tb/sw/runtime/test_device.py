@@ -26,7 +26,7 @@ def never():
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (dict(algorithm="sort"), "no algorithm 'sort'; there are bfs, cc, gcn, pagerank, sssp"),
+    (dict(algorithm="sort"), "no algorithm 'sort'; there are bc, bfs, cc, gcn, kcore"),
     (dict(schedule="fair"), "no schedule 'fair'; there are cm, compact, em, etwc, scu, "
                             "scu-enhanced, scu-stream, strict, twc, twce, vm, vwc, weaver, wm"),
     (dict(format="bsr"), "no format 'bsr'; there are coo, cr2, csr, dia, ell, g-shards, tigr"),
