@@ -57,7 +57,8 @@ def run(program, graph, threads=None, bits=None, **given):
     ToolError
         If there is no C++ compiler.
     """
-    program = analysed(program)
+    # The machine chooses the directions, so it wants no defaults.
+    program = analysed(program, after="races")
     return perform(program, graph, CpuMachine(program, graph, threads=threads), given, bits)
 
 

@@ -4,7 +4,8 @@
 programs                test_programs: each program on graphs of each kind; test_threads: on a graph
                         for which threads share the work
 random programs         test_random_programs
-directions              test_direction: the machine's own choice, and both that can be asked for
+directions              test_direction: the machine's own choice, and both that can be asked for;
+                        test_run_chooses: its own if nobody asks
 errors                  test_errors: class and text; test_overflow: too many paths;
                         test_after_an_error: the machine can be used again
 loops                   test_fused_loops: which loops become C++, and test_loops: their numbers;
@@ -126,6 +127,15 @@ class Watched(Stepped):
         found = super().edges(node, vset, uniforms)
         self.directions.append(self.pulled)
         return found
+
+
+def test_run_chooses(monkeypatch):
+    """``run`` leaves the direction to the machine, which pulls where most arcs leave the input."""
+    seen = []
+    monkeypatch.setattr("sw.vm.cpu.machine.perform", lambda program, *others: seen.append(program))
+    cpu.run(programs.find("bfs"), path(3))
+    assert all("direction" not in node.metadata for node in ir.instructions(seen[0].body)
+               if isinstance(node, ir.EdgeSetIterator))
 
 
 def directions(tried, graph, direction=None):
