@@ -34,7 +34,6 @@ from typing import Any
 
 import lark
 
-from sw.errors import UserError
 from sw.lang import graph_ir as ir
 from sw.lang.graphit_expressions import SCALARS, ExpressionTranslator
 from sw.lang.graphit_schedule import read_commands
@@ -42,7 +41,7 @@ from sw.lang.graphit_text import (TOO_DEEP, called, kind_of, name_of, parameters
                                   tokens_of, vector_of)
 from sw.lang.graphit_vectors import Filters, VectorText, vertex_vectors
 from sw.lang.passes.rewrite import changed, marked
-from sw.lang.reader import read_tree
+from sw.lang.reader import read_tree, text_of
 from sw.lang.schedule import PlannedSchedule
 from sw.lang.types import LanguageError, Position
 
@@ -60,12 +59,7 @@ def read_graphit_file(path) -> tuple[ir.GraphProgram, dict[str, PlannedSchedule]
     LanguageError
         If the text is not of the language.
     """
-    try:
-        text = pathlib.Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read: "
-                        f"{getattr(error, 'strerror', None) or error}") from None
-    return read_graphit(text, str(path))
+    return read_graphit(text_of(path), str(path))
 
 
 def read_graphit(text: str, file: str = "<text>") -> tuple[

@@ -24,7 +24,7 @@ from sw.lang.graph_ir import (ALL, Argument, Assign, Dequeue, EdgeSetIterator, E
 from sw.lang.types import RESERVED, WORD, LanguageError, Position, Type
 
 
-__all__ = ["read_file", "read_source", "read_text", "read_tree"]
+__all__ = ["read_file", "read_source", "read_text", "read_tree", "text_of"]
 
 
 _ARGUMENTS = {"uint": Type.UINT, "vertex": Type.VERTEX, "int": Type.WHOLE,
@@ -43,12 +43,16 @@ def read_file(path: str | os.PathLike[str], name: str | None = None) -> GraphPro
     LanguageError
         If the text is not of the language.
     """
+    return read_text(text_of(path), str(path), name)
+
+
+def text_of(path: str | os.PathLike[str]) -> str:
+    """The text of a file. Raises UserError if it cannot be read."""
     try:
-        text = pathlib.Path(path).read_text(encoding="utf-8")
+        return pathlib.Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read: "
                         f"{getattr(error, 'strerror', None) or error}") from None
-    return read_text(text, str(path), name)
 
 
 def read_source(function) -> GraphProgram:

@@ -189,6 +189,8 @@ class ProgramAlgorithm(Algorithm):
         task.buffers.reserve("least", 1)
 
     def init_vertex_value(self, task):
+        # The interpreter refuses a run with a value that does not fit, before the device begins.
+        _ = self._reference
         machine, count = RtlMachine(self), self.graph.num_vertices
         with contextlib.suppress(Begun):
             self._perform(machine)

@@ -83,16 +83,21 @@ class RtlMachine(Machine):
 
     def size(self, vset):
         if vset.count is None:
-            vset.count = int(self._session.read(f"set{vset.number}", 1)[0])
+            vset.count = int(self._device().read(f"set{vset.number}", 1)[0])
         return vset.count
 
     # Launches
 
-    def _launch(self, kernel, argument=0):
+    def _device(self):
+        """The session. Raises Begun if there is none."""
         if self._session is None:
             raise Begun
+        return self._session
+
+    def _launch(self, kernel, argument=0):
+        session = self._device()
         self._begun = True
-        self._session.launch(kernel, argument)
+        session.launch(kernel, argument)
 
     def _set(self, slot, word):
         """Give a slot its word."""
@@ -111,22 +116,28 @@ class RtlMachine(Machine):
         self._slots[slot] = self._distance(vset)
         self._launch(f"output{slot}", self._slots[slot])
 
-    def _uniforms(self, uniforms):
+    # Operators
+
+    def _begin(self, node, vset, uniforms):
+        """Give an iterator its words and its input set, and make its copies. Returns its number.
+        """
+        number = self._parent.numbers[node.position]
+        self._take(vset, uniforms)
+        if self._parent.copied(node):
+            self._launch(f"copy{number}")
+        return number
+
+    def _take(self, vset, uniforms):
+        """Give a kernel its words of the host and its input set."""
+        self._device()
         for node, word in uniforms.items():
             number = self._parent.slots.get(node)
             if number is not None:
                 self._set(SLOTS + number, word)
-
-    # Operators
+        self._input(vset)
 
     def edges(self, node, vset, uniforms):
-        if self._session is None:
-            raise Begun
-        number = self._parent.numbers[node.position]
-        self._uniforms(uniforms)
-        self._input(vset)
-        if self._parent.copied(node):
-            self._launch(f"copy{number}")
+        number = self._begin(node, vset, uniforms)
         # Supersteps are told apart by the last bit of their numbers.
         self._turns[number] = self._turns.get(number, -1) + 1
         self._launch(f"edges{number}", self._turns[number])
@@ -138,18 +149,10 @@ class RtlMachine(Machine):
         return changed
 
     def vertices(self, node, vset, uniforms):
-        if self._session is None:
-            raise Begun
-        number = self._parent.numbers[node.position]
-        self._uniforms(uniforms)
-        self._input(vset)
-        if self._parent.copied(node):
-            self._launch(f"copy{number}")
-        self._launch(f"vertices{number}")
+        self._launch(f"vertices{self._begin(node, vset, uniforms)}")
 
     def where(self, name, vset, uniforms):
-        self._uniforms(uniforms)
-        self._input(vset)
+        self._take(vset, uniforms)
         found = self._new()
         self._output(found)
         self._launch(f"where_{name}")
@@ -157,15 +160,12 @@ class RtlMachine(Machine):
 
     def total(self, name, vset, uniforms):
         before = self._results()
-        self._uniforms(uniforms)
-        self._input(vset)
+        self._take(vset, uniforms)
         self._launch(f"total_{name}")
         return (self._results() - before) % (1 << 64)
 
     def _results(self):
-        if self._session is None:
-            raise Begun
-        low, high = self._session.read("results", 2).tolist()
+        low, high = self._device().read("results", 2).tolist()
         return low | high << 32
 
     def join(self, vset, other):
@@ -189,16 +189,15 @@ class RtlMachine(Machine):
         self._input(vset)
         self._launch("infinite")
         self._launch(f"least_{vector}")
-        return int(self._session.read("least", 1)[0])
+        return int(self._device().read("least", 1)[0])
 
     def store(self, vector, vertex, word):
         if not self._begun:
-            if self.arrays:
-                self.arrays[vector][vertex] = word
+            self.arrays[vector][vertex] = word
             return
         self._set(VERTEX, vertex)
         self._set(WORD, word)
         self._launch(f"store_{vector}")
 
     def read(self, vector):
-        return self._session.read_vertices(self._parent.array(vector))
+        return self._device().read_vertices(self._parent.array(vector))

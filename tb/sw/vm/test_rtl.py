@@ -12,7 +12,8 @@ sums                         test_long_sums
 sets and queues              test_sets: sets that the host makes, moves and joins while it runs;
                              test_queues
 copies                       test_reads_see_the_start
-refused                      test_refused
+no operators                 test_no_operators
+refused                      test_refused, test_refused_beforehand, test_no_weights
 ===========================  ==================================================================
 """
 
@@ -252,6 +253,37 @@ def sets(edges: edgeset):
     return turn, hit
 """, tmp_path)
     assert found["turn"].any() and found["hit"].max() == 4
+
+
+def test_no_operators(tmp_path):
+    """All that the program does is in the first contents of memory."""
+    found = run_text("""
+@program
+def nothing(edges: edgeset, source: vertex = 0):
+    x = vector(uint, 3)
+    x[source] = 7
+    return x
+""", tmp_path)["x"]
+    assert found.tolist() == [7, *[3] * (graph().num_vertices - 1)]
+
+
+def test_refused_beforehand(tmp_path, monkeypatch):
+    """A sum that does not fit is found before the device begins, and without comparing too."""
+    path = tmp_path / "grows.py"
+    path.write_text("""
+@program
+def grows(edges: edgeset):
+    x = vector(uint, 1)
+
+    def add(src, dst):
+        x[dst] += 3000000000
+
+    edges.apply(add)
+    return x
+""")
+    monkeypatch.setattr("sw.vm.rtl.algorithm.ProgramAlgorithm.drive", None)
+    with pytest.raises(UserError, match=r"grows\.py:7:9: x\[0\] does not fit in 32 bits"):
+        run(str(path), verify=False)
 
 
 def test_queues():
