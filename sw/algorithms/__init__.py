@@ -47,5 +47,5 @@ def find(name: str) -> type[Algorithm]:
 def _program(path: str, changed: int, name: str | None) -> type[Algorithm]:
     """The class of a program of the language, in a file that was ``changed`` at that time."""
     from sw.lang.programs import open_program
-    from sw.vm.rtl.algorithm import algorithm_of
+    from sw.vm.rtl.forms import algorithm_of
     return algorithm_of(open_program(path, name)[0])

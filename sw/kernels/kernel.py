@@ -320,6 +320,13 @@ class Kernel:
         self.a.neg(less, less)
         self.select(into, less, this, other)
 
+    def maximum(self, into, this, other):
+        """``into`` = the larger of two unsigned numbers."""
+        less = self.a.reg("less")
+        self.a.sltu(less, other, this)
+        self.a.neg(less, less)
+        self.select(into, less, this, other)
+
     def barrier(self):
         """All warps of the core that take part wait for each other."""
         self.a.bar(self.a.zero, self.constant(self.task.warps, "warps"))

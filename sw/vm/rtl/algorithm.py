@@ -24,43 +24,25 @@ the host that change during a run; values that do not are constants of the kerne
 from __future__ import annotations
 
 import contextlib
-import functools
-from typing import Any
 
 import numpy as np
 
-from sw.kernels.algorithm import Algorithm
 from sw.lang import graph_ir as ir
-from sw.lang.passes import analysed
-from sw.lang.types import Type
-from sw.vm import reference
-from sw.vm.host import Machine, arguments, perform, value_of
+from sw.vm.host import Machine, perform, value_of
 from sw.vm.rtl.kernels import OTHER, OUTPUT, SLOTS, VertexKernels
 from sw.vm.rtl.machine import Begun, RtlMachine
 from sw.vm.rtl.operators import EdgeOperator
+from sw.vm.rtl.run import ProgramRun
 
 
-__all__ = ["ProgramAlgorithm", "algorithm_of"]
+__all__ = ["ProgramAlgorithm"]
 
 
 #: Sets beside those with a name: of all vertices, and those between the steps of a queue.
 _SETS = 6
 
-#: Types of parameters: as of :attr:`~sw.kernels.algorithm.Algorithm.options`.
-_OPTIONS = {Type.UINT: (int,), Type.WHOLE: (int,), Type.BOOL: (int,), Type.DECIMAL: (float,),
-            Type.VERTEX: (int, "hub")}
-
-
-def algorithm_of(program: ir.GraphProgram) -> type[ProgramAlgorithm]:
-    """The algorithm of a program: a class, whose instances are runs."""
-    return type(program.name, (ProgramAlgorithm,), {
-        "__doc__": program.summary, "name": program.name, "program": analysed(program),
-        "weighted": program.weighted,
-        "options": {argument.name: _OPTIONS[argument.type] for argument in program.arguments}})
-
-
-class ProgramAlgorithm(Algorithm):
-    """One run of a program; :func:`algorithm_of` makes the class of each program.
+class ProgramAlgorithm(ProgramRun):
+    """One run of any program.
 
     Parameters
     ----------
@@ -70,8 +52,6 @@ class ProgramAlgorithm(Algorithm):
 
     Attributes
     ----------
-    program : GraphProgram
-        The program, after all passes.
     anchor : str
         The vertex array in whose addresses kernels know vertices.
     slots : dict of Uniform to int
@@ -81,18 +61,11 @@ class ProgramAlgorithm(Algorithm):
     num_sets : int
         Arrays for sets; the first is the set of all vertices.
     """
-    directions = ("push", "pull")
-    program: Any = None
     ALL = ir.ALL
 
     def __init__(self, graph, **given):
-        super().__init__(graph)
+        super().__init__(graph, **given)
         program = self.program
-        for argument in program.arguments:
-            if given.get(argument.name) == "hub":
-                given[argument.name] = graph.hub
-        self._values = arguments(program, given, graph.num_vertices)
-        self._operators_done = 0
         self._kernels = VertexKernels(self)
         nodes = list(ir.instructions(program.body))
         operators = [node for node in nodes
@@ -120,17 +93,6 @@ class ProgramAlgorithm(Algorithm):
         return any((isinstance(part, ir.HostName) and part.name in self._changing)
                    or isinstance(part, ir.SetSize | ir.VertexSum) for part in ir.walk(node.value))
 
-    @functools.cached_property
-    def _reference(self):
-        """The result by the interpreter."""
-        return reference.run(self.program, self.graph, **self._values)
-
-    @functools.cached_property
-    def bits(self) -> int:
-        """Fraction bits of fixed point."""
-        fixed = any(getattr(node, "type", None) is Type.FIXED for node in ir.walk(self.program))
-        return (self._reference.fraction_bits or 0) if fixed else 0
-
     def base_array(self, task):
         return self.anchor
 
@@ -143,18 +105,9 @@ class ProgramAlgorithm(Algorithm):
     # Arrays
 
     @staticmethod
-    def array(vector) -> str:
-        """The name of a vector's array."""
-        return f"vector_{vector}"
-
-    @staticmethod
     def copy_array(vector) -> str:
         """The name of the array of a vector's words at the start of an operator."""
         return f"start_{vector}"
-
-    def degrees(self, leaving) -> str:
-        """The name of the array of degrees."""
-        return "out_degrees" if leaving else "in_degrees"
 
     def copied(self, node) -> list:
         """The vectors that are copied before an operator."""
@@ -168,11 +121,6 @@ class ProgramAlgorithm(Algorithm):
         return (self._buffers.address(f"set{number}") + 4
                 - self._buffers.address(self.anchor)) % (1 << 32)
 
-    @functools.cached_property
-    def _used_degrees(self):
-        return sorted({self.degrees(node.leaving) for node in ir.walk(*self.program.functions)
-                       if isinstance(node, ir.Degree)})
-
     def reserve(self, task):
         words = max(side.vertex_words for side in task.sides.values() or [task])
         self._buffers = task.buffers
@@ -180,7 +128,7 @@ class ProgramAlgorithm(Algorithm):
             task.buffers.reserve(self.array(vector.name), words)
         for name in sorted({name for node in self._nodes for name in self.copied(node)}):
             task.buffers.reserve(self.copy_array(name), words)
-        for name in self._used_degrees:
+        for name in self.used_degrees:
             task.buffers.reserve(name, words)
         for number in range(self.num_sets):
             task.buffers.reserve(f"set{number}", words + 1)
@@ -196,7 +144,7 @@ class ProgramAlgorithm(Algorithm):
             self._perform(machine)
         for vector in self.program.vectors:
             task.buffers.fill(self.array(vector.name), machine.arrays[vector.name])
-        for name in self._used_degrees:
+        for name in self.used_degrees:
             task.buffers.fill(name, getattr(self.graph, name).astype(np.uint32))
         task.buffers.fill("set0", np.append(np.uint32(count), np.ones(count, np.uint32)))
         for number, vertices in machine.sets.items():
@@ -273,21 +221,6 @@ class ProgramAlgorithm(Algorithm):
 
     def outputs(self, session):
         return self._result.outputs
-
-    def derived(self, outputs):
-        if self._result.fraction_bits is None:
-            return {}
-        return {"fraction_bits": np.int64(self._result.fraction_bits)} | {
-            f"{name}_float": self._result.decimal(name) for name in outputs
-            if self.program.vector(name).type is Type.FIXED}
-
-    def golden(self):
-        return self._reference.outputs
-
-    def parameters(self):
-        return {name: float(value) if argument.type is Type.DECIMAL else int(value)
-                for argument in self.program.arguments
-                for name, value in [(argument.name, self._values[argument.name])]}
 
 
 def _assigned(nodes):

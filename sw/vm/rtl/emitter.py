@@ -22,10 +22,7 @@ def combine(k, operation, into, word):
     if operation == "min":
         k.minimum(into, word, into)
     elif operation == "max":
-        less = a.reg("less")
-        a.sltu(less, into, word)
-        a.neg(less, less)
-        k.select(into, less, word, into)
+        k.maximum(into, word, into)
     else:
         (a.add if operation == "+" else a.or_)(into, into, word)
 
@@ -75,6 +72,18 @@ class Emitter:
         degrees : callable
             ``degrees(leaving)``: the vertex array with the degrees.
         """
+        self._bind(function, parameters, degrees)
+        self._block(function.body, inner=False)
+        return self._result
+
+    def expression(self, function, node, parameters, degrees) -> Any:
+        """Emit a value of a function, whose other parameters are as of :meth:`run`. Returns its
+        register."""
+        self._bind(function, parameters, degrees)
+        return self.value(node)
+
+    def _bind(self, function, parameters, degrees):
+        """The function whose parts are emitted from here on."""
         self._names = dict(zip(function.parameters, parameters))
         self._own = None if function.of_edge else function.parameters[0]
         self._target = function.parameters[1] if function.of_edge else None
@@ -84,8 +93,6 @@ class Emitter:
         written = [node.name for node in ir.walk(*function.body) if isinstance(node, ir.Let)]
         self._several = {name for name in written if written.count(name) > 1}
         self._result = None
-        self._block(function.body, inner=False)
-        return self._result
 
     def _block(self, body, inner):
         a = self._a
@@ -168,7 +175,7 @@ class Emitter:
                 return self._uniform(node)
             case ir.Local():
                 value = self._names[node.name]
-                return self._k.number(value) if isinstance(value, Vertex) else value
+                return self._k.original(value) if isinstance(value, Vertex) else value
             case ir.VectorLoad():
                 return self._load(node)
             case ir.Degree():

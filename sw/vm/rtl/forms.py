@@ -1,0 +1,44 @@
+"""The class of a program on the device: that of the first form that it has."""
+
+from __future__ import annotations
+
+from sw.lang.graph_ir import GraphProgram
+from sw.lang.passes import analysed
+from sw.lang.types import Type
+from sw.vm.rtl.algorithm import ProgramAlgorithm
+from sw.vm.rtl.level_search import LevelSearch
+from sw.vm.rtl.relaxation import Relaxation
+from sw.vm.rtl.run import ProgramRun
+
+
+__all__ = ["FORMS", "algorithm_of"]
+
+
+#: Forms of programs of one loop. A program has one of them at most.
+FORMS = (Relaxation, LevelSearch)
+
+#: Types of parameters: as of :attr:`~sw.kernels.algorithm.Algorithm.options`.
+_OPTIONS = {Type.UINT: (int,), Type.WHOLE: (int,), Type.BOOL: (int,), Type.DECIMAL: (float,),
+            Type.VERTEX: (int, "hub")}
+
+
+def algorithm_of(program: GraphProgram, forms=FORMS) -> type[ProgramRun]:
+    """The algorithm of a program: a class, whose instances are runs.
+
+    Parameters
+    ----------
+    program : GraphProgram
+    forms : sequence of class
+        The forms that are considered; a program that has none of them is a
+        :class:`~sw.vm.rtl.algorithm.ProgramAlgorithm`.
+    """
+    program = analysed(program)
+    options = {argument.name: _OPTIONS[argument.type] for argument in program.arguments}
+    common = {"__doc__": program.summary, "name": program.name, "program": program,
+              "weighted": program.weighted, "options": options, "ARRAYS": program.outputs}
+    for kind in forms:
+        form = kind.form_of(program)
+        if form is not None:
+            return type(program.name, (kind,),
+                        common | {"form": form} | kind.attributes(program, form, options))
+    return type(program.name, (ProgramAlgorithm,), common)

@@ -1,0 +1,188 @@
+"""Programs that are one loop: what the forms of loops have in common.
+
+Such a program is a beginning, which the host performs before the device starts, and then one loop.
+The whole loop becomes an :class:`~sw.kernels.algorithm.Algorithm` with a frontier of the kernel
+compiler, and takes every schedule that hand-written kernels could take. A form of loops is a class
+that recognizes its loops by GraphIR (:meth:`LoopRun.form_of`); any other program is a
+:class:`~sw.vm.rtl.algorithm.ProgramAlgorithm`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sw.lang import graph_ir as ir
+from sw.vm.host import Machine, perform
+from sw.vm.rtl.emitter import Emitter
+from sw.vm.rtl.run import ProgramRun
+
+
+__all__ = ["Beginning", "LoopRun", "at_parameter", "loads", "only_loop", "start_of"]
+
+
+#: Instructions of the host that may stand before the loop.
+_BEGINNING = ir.Assign | ir.ElementStore | ir.NewVertexSet | ir.NewQueue
+
+
+def only_loop(program):
+    """The loop at a program's end, if nothing but a beginning stands before it; else None."""
+    *before, loop = program.body or (None,)
+    if isinstance(loop, ir.WhileLoop) and all(isinstance(node, _BEGINNING) for node in before):
+        return loop
+    return None
+
+
+def start_of(program, name):
+    """The expression of the vertex with which a set or queue begins, if it is one vertex; else
+    None."""
+    for node in program.body:
+        if isinstance(node, ir.NewVertexSet | ir.NewQueue) and node.name == name:
+            return node.vertices[0] if len(node.vertices) == 1 else None
+    return None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Beginning:
+    """The state of a run before its loop.
+
+    Parameters
+    ----------
+    arrays : dict of str to uint32 array
+        By the names of the vectors.
+    values : dict of str to value
+        The host's variables. Sets are lists of vertices; the set of all vertices is None.
+    queues : dict of str to WaitingQueue
+    word : callable
+        The word of a Uniform.
+    """
+    arrays: dict
+    values: dict
+    queues: dict
+    word: Callable[[Any], int]
+
+
+class _AtLoop(Exception):
+    """The beginning is over."""
+
+
+class _BeginningMachine(Machine):
+    """Performs a beginning. Its sets are lists of vertices.
+
+    Parameters
+    ----------
+    loop : callable
+        Called for the loop, with the arrays and what :meth:`~sw.vm.host.Machine.loop` gets.
+    """
+
+    def __init__(self, loop):
+        self._loop = loop
+        self._arrays: dict[str, np.ndarray] = {}
+
+    def start(self, bits, arrays):
+        self._arrays = arrays
+
+    def make_set(self, vertices):
+        return vertices
+
+    def store(self, vector, vertex, word):
+        self._arrays[vector][vertex] = word
+
+    def loop(self, node, values, queues, evaluate, word):
+        return self._loop(self._arrays, values, queues, word)
+
+    def _operator(self, *_):
+        raise AssertionError("a beginning has no operators")
+
+    size = edges = vertices = where = total = join = split = least = read = _operator
+
+
+class LoopRun(ProgramRun):
+    """One run of a program of one loop.
+
+    Attributes
+    ----------
+    form : object
+        What the class has found in the program (:meth:`form_of`).
+    """
+    form: Any = None
+
+    @classmethod
+    def form_of(cls, program) -> Any:
+        """What the class needs to know of a program of its form; None for any other program."""
+        raise NotImplementedError
+
+    @classmethod
+    def attributes(cls, program, form, options) -> dict:
+        """Further attributes of the class of a program, whose parameters have these ``options``.
+        """
+        return {}
+
+    def __init__(self, graph, **given):
+        super().__init__(graph, **given)
+        _ = self.beginning              # refuses values that do not fit
+
+    @functools.cached_property
+    def beginning(self) -> Beginning:
+        """The state before the loop."""
+        found = []
+
+        def stop(*state):
+            found.append(Beginning(*state))
+            raise _AtLoop
+
+        with contextlib.suppress(_AtLoop):
+            perform(self.program, self.graph, _BeginningMachine(stop), self._values, self.bits)
+        return found[0]
+
+    # Memory
+
+    @functools.cached_property
+    def vectors(self) -> list:
+        """The vectors in the device's memory: the outputs, and those that functions read or
+        change."""
+        used = set(self.program.outputs)
+        for function in self.program.functions:
+            used |= function.reads() | function.writes()
+        return [vector.name for vector in self.program.vectors if vector.name in used]
+
+    def reserve(self, task):
+        for name in [*map(self.array, self.vectors), *self.used_degrees]:
+            task.buffers.reserve(name, task.vertex_words)
+        if task.frontier is not None:
+            task.frontier.reserve(task)
+
+    def fill(self, task, rest):
+        """Fill the vectors; ``rest`` has the words behind the last vertex, by vector."""
+        for name in self.vectors:
+            task.buffers.fill(self.array(name), task.to_device(self.beginning.arrays[name]),
+                              rest.get(name, 0))
+        for name in self.used_degrees:
+            task.buffers.fill(name, task.to_device(getattr(self.graph, name).astype(np.uint32)))
+
+    # Kernels
+
+    def emitter(self, k, known=None):
+        """An Emitter for functions whose words of the host are constants."""
+        return Emitter(k, self.bits, lambda node: k.constant(self.beginning.word(node)),
+                       self.array, {}, known)
+
+    # Host
+
+    def outputs(self, session):
+        return {name: session.read_vertices(self.array(name)) for name in self.program.outputs}
+
+
+def loads(node):
+    """The VectorLoads in an expression or statement."""
+    return [part for part in ir.walk(node) if isinstance(part, ir.VectorLoad)]
+
+
+def at_parameter(function, index, number):
+    """Whether an index is the function's parameter of that number."""
+    return isinstance(index, ir.Local) and index.name == function.parameters[number]
