@@ -19,7 +19,7 @@ from sw.vm.evaluate import DoesNotFitFixed, Evaluator, fixed_word
 
 
 __all__ = ["MOST_FRACTION_BITS", "Machine", "ProgramResult", "WaitingQueue", "arguments",
-           "perform", "value_of"]
+           "host_value", "perform", "value_of"]
 
 
 #: Most fraction bits of fixed point: two bits of a word stay before the point.
@@ -202,6 +202,12 @@ def value_of(node, values, graph, bits) -> int:
     return _Numbers(graph, values, bits).word(node)
 
 
+def host_value(node, values, graph) -> Any:
+    """The value of an expression of the host that depends only on these values, and on the graph.
+    """
+    return _Numbers(graph, values, 0).value(node)
+
+
 def perform(program, graph, machine, given, bits=None) -> ProgramResult:
     """Run a program on a machine.
 
@@ -247,6 +253,10 @@ class _Numbers:
 
     def __init__(self, graph, values, bits):
         self._graph, self._values, self._bits = graph, dict(values), bits
+
+    def value(self, node) -> Any:
+        """The value of an expression of the host."""
+        return self._host(node)
 
     def word(self, node):
         """The word of a Uniform."""

@@ -28,6 +28,11 @@ class ReferenceMachine(Machine):
     ----------
     program : GraphProgram
     graph : Graph
+
+    Attributes
+    ----------
+    largest : dict of str to int
+        The largest word that each vector has had between two operators.
     """
 
     def __init__(self, program, graph):
@@ -36,6 +41,7 @@ class ReferenceMachine(Machine):
     def start(self, bits, arrays):
         self._bits = bits
         self._arrays = {name: words.astype(np.uint64) for name, words in arrays.items()}
+        self.largest = {name: int(words.max(initial=0)) for name, words in arrays.items()}
 
     def make_set(self, vertices):
         if vertices is None:
@@ -93,6 +99,8 @@ class ReferenceMachine(Machine):
             return np.zeros(0, np.uint64), before
         result = Evaluator(self._graph, self._bits, uniforms, load).run(
             function, calls, store, reduce)
+        for vector in before:
+            self.largest[vector] = max(self.largest[vector], int(self._arrays[vector].max()))
         return result, before
 
     def edges(self, node, vset, uniforms):

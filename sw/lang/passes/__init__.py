@@ -4,6 +4,7 @@ They run in the order of :data:`PASSES`. A pass relies on those before it.
 """
 
 from sw.lang.graph_ir import GraphProgram
+from sw.lang.passes.components import components
 from sw.lang.passes.deduplication import deduplication
 from sw.lang.passes.direction import direction
 from sw.lang.passes.fixpoint import fixpoint
@@ -16,7 +17,8 @@ __all__ = ["PASSES", "analysed"]
 
 
 #: {name: pass}.
-PASSES = {"kinds": kinds, "liveness": liveness, "fixpoint": fixpoint, "races": races,
+PASSES = {"kinds": kinds, "liveness": liveness, "fixpoint": fixpoint,
+          "components": components, "races": races,
           "direction": direction, "deduplication": deduplication}
 
 

@@ -7,11 +7,11 @@ from sw.lang.names import Label, decimal, edgeset, fixed, fraction, program, vec
 def pagerank(edges: edgeset, iterations: int = 10, damping: decimal = 0.85,
              tolerance: decimal = 0):
     """Ranks whose mean is at most 1, in fixed point; each vertex sends equal shares."""
-    rank = vector(fixed, 1)
-    before = vector(fixed, 1)
-    inverse = vector(fraction, lambda v: 1 / edges.out_degree(v))
     share = vector(fixed, 0)
+    inverse = vector(fraction, lambda v: 1 / edges.out_degree(v))
+    rank = vector(fixed, 1)
     total = vector(fixed, 0)
+    before = vector(fixed, 1)
 
     def divide(v):
         share[v] = rank[v] * inverse[v]

@@ -52,10 +52,18 @@ class Emitter:
         Words that have been loaded.
     sums : dict of str to register, optional
         Registers for the reductions of vectors at the destination of an edge.
+    places : dict of str to register, optional
+        Addresses of the words of the function's own vertex, by array.
+    addresses : str, optional
+        The vertex array whose addresses are the words that stand for vertices; numbers of the
+        graph are these words if there is none.
     """
 
-    def __init__(self, k, bits, uniform, array, copies, known=None, sums=None):
+    def __init__(self, k, bits, uniform, array, copies, known=None, sums=None, places=None,
+                 addresses=None):
         self._known, self._sums = known or {}, sums or {}
+        self._places, self._addresses = places or {}, addresses
+        self._least: dict[Any, Any] = {}
         self._k, self._a, self._bits, self._uniform = k, k.a, bits, uniform
         self._array, self._copies = array, copies
         self._names: dict[str, Any] = {}
@@ -76,11 +84,16 @@ class Emitter:
         self._block(function.body, inner=False)
         return self._result
 
-    def expression(self, function, node, parameters, degrees) -> Any:
+    def expression(self, function, node, parameters, degrees, into=None) -> Any:
         """Emit a value of a function, whose other parameters are as of :meth:`run`. Returns its
-        register."""
+        register, as :meth:`value` does."""
         self._bind(function, parameters, degrees)
-        return self.value(node)
+        return self.value(node, into)
+
+    def reduction(self, function, node, parameters, degrees):
+        """Emit a Reduce of a function, as :meth:`expression` does for a value."""
+        self._bind(function, parameters, degrees)
+        self._reduce(node)
 
     def _bind(self, function, parameters, degrees):
         """The function whose parts are emitted from here on."""
@@ -111,15 +124,22 @@ class Emitter:
                 case ir.Branch():
                     condition = a.reg("condition")
                     a.mv(condition, self.value(node.condition))
+                    # Lanes of the other side have not computed what one side has.
+                    least = self._least
                     with a.if_(condition) as choice:
+                        self._least = dict(least)
                         self._block(node.then, inner=True)
                         if node.otherwise:
                             choice.otherwise()
+                            self._least = dict(least)
                             self._block(node.otherwise, inner=True)
+                    self._least = least
 
     def _let(self, node, inner):
         value = self.value(node.value)
-        if not inner and node.name not in self._several:
+        # The register of a variable that changes is not that of a variable that keeps its word.
+        changes = any(value is self._names.get(name) for name in self._several)
+        if not inner and node.name not in self._several and not changes:
             self._names[node.name] = value
             return
         known = self._names.get(node.name)
@@ -147,9 +167,11 @@ class Emitter:
             safe = self._a.reg("safe")
             self._a.and_(safe, number, self._guard)
             number = safe
-        return Vertex(number, None)
+        return Vertex(number, self._addresses)
 
     def _pointer(self, vertex, array):
+        if vertex is self._names.get(self._own) and array in self._places:
+            return self._places[array]
         return self._k.pointer(vertex, array, self._a.reg(f"{array}_pointer"))
 
     def _load(self, node):
@@ -166,8 +188,9 @@ class Emitter:
 
     # Values
 
-    def value(self, node) -> Any:
-        """The register with the value of an expression, to be read only."""
+    def value(self, node, into=None) -> Any:
+        """The register with the value of an expression, to be read only. An operation may use the
+        register ``into`` for its result."""
         match node:
             case ir.Literal():
                 return self._k.constant(self._literal(node))
@@ -175,7 +198,11 @@ class Emitter:
                 return self._uniform(node)
             case ir.Local():
                 value = self._names[node.name]
-                return self._k.original(value) if isinstance(value, Vertex) else value
+                if not isinstance(value, Vertex):
+                    return value
+                if self._addresses is not None:
+                    return self._pointer(value, self._addresses)
+                return self._k.original(value)
             case ir.VectorLoad():
                 return self._load(node)
             case ir.Degree():
@@ -189,7 +216,7 @@ class Emitter:
                 return self._select(node)
             case ir.Binary(operation="and" | "or"):
                 return self._logic(node)
-        return self._binary(node, self.value(node.left), self.value(node.right))
+        return self._binary(node, self.value(node.left), self.value(node.right), into)
 
     def _literal(self, node):
         if node.type is Type.FIXED:
@@ -262,8 +289,8 @@ class Emitter:
             a.or_(into, left, self._guarded(node.right, mask))
         return into
 
-    def _binary(self, node, left, right):
-        a, into = self._a, self._a.reg("result")
+    def _binary(self, node, left, right, into=None):
+        a, into = self._a, into or self._a.reg("result")
         saturates = node.type is Type.UINT
         match node.operation:
             case "+":
@@ -290,14 +317,15 @@ class Emitter:
                     a.snez(upper, upper)
                     a.neg(upper, upper)
                     a.or_(into, into, upper)
-            case "min" | "max":
-                less = a.reg("less")
-                a.sltu(less, left, right)
-                if node.operation == "min":
-                    a.neg(less, less)
-                else:
-                    a.addi(less, less, -1)
-                self._k.select(into, less, left, right)
+            case "min":
+                self._k.minimum(into, left, right)
+                if node.left in self._known and node.right in self._known:
+                    self._least[left, right] = into
+            case "max" if (left, right) in self._least:
+                a.xor(into, left, right)
+                a.xor(into, into, self._least[left, right])
+            case "max":
+                self._k.maximum(into, left, right)
             case "==" | "!=":
                 a.xor(into, left, right)
                 (a.seqz if node.operation == "==" else a.snez)(into, into)

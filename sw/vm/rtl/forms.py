@@ -9,13 +9,14 @@ from sw.vm.rtl.algorithm import ProgramAlgorithm
 from sw.vm.rtl.level_search import LevelSearch
 from sw.vm.rtl.relaxation import Relaxation
 from sw.vm.rtl.run import ProgramRun
+from sw.vm.rtl.sweep import Sweep
 
 
 __all__ = ["FORMS", "algorithm_of"]
 
 
 #: Forms of programs of one loop. A program has one of them at most.
-FORMS = (Relaxation, LevelSearch)
+FORMS = (Relaxation, LevelSearch, Sweep)
 
 #: Types of parameters: as of :attr:`~sw.kernels.algorithm.Algorithm.options`.
 _OPTIONS = {Type.UINT: (int,), Type.WHOLE: (int,), Type.BOOL: (int,), Type.DECIMAL: (float,),

@@ -23,17 +23,17 @@ from sw.vm.rtl.emitter import Emitter
 from sw.vm.rtl.run import ProgramRun
 
 
-__all__ = ["Beginning", "LoopRun", "at_parameter", "loads", "only_loop", "start_of"]
+__all__ = ["BEGINNING", "Beginning", "LoopRun", "at_parameter", "loads", "only_loop", "start_of"]
 
 
 #: Instructions of the host that may stand before the loop.
-_BEGINNING = ir.Assign | ir.ElementStore | ir.NewVertexSet | ir.NewQueue
+BEGINNING = ir.Assign | ir.ElementStore | ir.NewVertexSet | ir.NewQueue
 
 
 def only_loop(program):
     """The loop at a program's end, if nothing but a beginning stands before it; else None."""
     *before, loop = program.body or (None,)
-    if isinstance(loop, ir.WhileLoop) and all(isinstance(node, _BEGINNING) for node in before):
+    if isinstance(loop, ir.WhileLoop) and all(isinstance(node, BEGINNING) for node in before):
         return loop
     return None
 
@@ -184,5 +184,5 @@ def loads(node):
 
 
 def at_parameter(function, index, number):
-    """Whether an index is the function's parameter of that number."""
-    return isinstance(index, ir.Local) and index.name == function.parameters[number]
+    """Whether an expression is the function's parameter of that number."""
+    return isinstance(index, ir.Local) and index.name in function.parameters[number:number + 1]

@@ -10,8 +10,8 @@ import numpy as np
 from sw.kernels.algorithm import Algorithm
 from sw.lang import graph_ir as ir
 from sw.lang.types import Type
-from sw.vm import reference
-from sw.vm.host import arguments
+from sw.vm.host import arguments, perform
+from sw.vm.reference import ReferenceMachine
 
 
 __all__ = ["ProgramRun"]
@@ -58,9 +58,19 @@ class ProgramRun(Algorithm):
                        if isinstance(node, ir.Degree)})
 
     @functools.cached_property
+    def _interpreted(self):
+        """The interpreter after its run, and the result."""
+        machine = ReferenceMachine(self.program, self.graph)
+        return machine, perform(self.program, self.graph, machine, self._values)
+
+    @property
     def _reference(self):
         """The result by the interpreter."""
-        return reference.run(self.program, self.graph, **self._values)
+        return self._interpreted[1]
+
+    def largest(self, vector) -> int:
+        """The largest word that a vector has between two operators of a run."""
+        return self._interpreted[0].largest[vector]
 
     @functools.cached_property
     def bits(self) -> int:

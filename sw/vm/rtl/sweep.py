@@ -1,0 +1,825 @@
+"""Loops whose rounds go through all edges, and apply functions to all vertices.
+
+The form: a loop of functions of all vertices and of one operator of all edges, whose function is
+one reduction, maybe under a condition. Two vectors are known: the *sum*, into which the operator
+reduces, and the *word*, which it reads at the source.
+
+A round begins with its edges. The functions of vertices before the operator are performed by the
+host for the first round, and behind the functions after it for every later one. All these functions
+are one kernel, which passes words on in registers (:mod:`sw.lang.passes.chain`). The last round
+leaves out the functions before the operator, and only the last stores vectors that nobody reads
+before.
+
+*Collecting lanes.* If one lane has all edges of the vertex that collects, the sum stays in a
+register, and one kernel does the whole round. Other lanes may then still need the words of the last
+round, so two arrays of words change roles.
+
+*Flags.* If the loop goes on while the operator has set a flag, the flags are a count in the
+frontier, and not in memory. A loop of :mod:`sw.lang.passes.components` may read labels that the
+same operator has just changed, and its labels are the addresses of labels.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+
+from sw.errors import UserError
+from sw.kernels.kernel import Vertex
+from sw.kernels.vertices import each_vertex
+from sw.lang import graph_ir as ir
+from sw.lang.passes.chain import (chained, may_chain, own_loads, reads_elsewhere, stored_for_sure,
+                                  without_stores)
+from sw.lang.types import WORD, Type
+from sw.vm.evaluate import Evaluator
+from sw.vm.host import Machine, host_value, perform, value_of
+from sw.vm.rtl.emitter import Emitter, combine, reduce_word
+from sw.vm.rtl.loop import BEGINNING, at_parameter, loads
+from sw.vm.rtl.run import ProgramRun
+
+
+__all__ = ["Sweep"]
+
+
+_IDENTITY = {"min": WORD - 1, "max": 0, "+": 0, "or": 0}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Form:
+    """The parts of a program.
+
+    Parameters
+    ----------
+    edges : EdgeSetIterator
+    function : Function
+        Of the operator.
+    guard : expression or None
+        The condition of the reduction.
+    reduce : Reduce
+    before, after : tuple of str
+        Functions of vertices before and after the operator.
+    totals : tuple of VertexSum
+    component : str or None
+        The vector of labels (:mod:`sw.lang.passes.components`).
+    """
+    edges: ir.EdgeSetIterator
+    function: ir.Function
+    guard: Any
+    reduce: ir.Reduce
+    before: tuple
+    after: tuple
+    totals: tuple
+    component: str | None
+
+    @functools.cached_property
+    def loads(self):
+        """The loads at the ends of an edge, each once."""
+        parts = [self.reduce.value, self.reduce.index]
+        if self.guard is not None:
+            parts.insert(0, self.guard)
+        return list(dict.fromkeys(load for part in parts for load in loads(part)))
+
+    @functools.cached_property
+    def word(self):
+        """The vector that is read at the source; None if there are more, or none."""
+        found = {load.vector for load in self.loads if at_parameter(self.function, load.index, 0)}
+        return found.pop() if len(found) == 1 else None
+
+    @property
+    def flags(self):
+        """The vector of flags, or None."""
+        return self.edges.tracking
+
+    @property
+    def sends(self):
+        """Whether the work on an edge needs only the word of its source."""
+        load = next((load for load in self.loads if load.vector == self.word), None)
+        nodes = [self.reduce.value, self.reduce.index, *([] if self.guard is None
+                                                         else [self.guard])]
+        return load is not None and not any(
+            isinstance(node, ir.Degree) or at_parameter(self.function, node, 2)
+            for node in ir.walk(*nodes)) and not any(
+            at_parameter(self.function, part, 0)
+            for node in nodes for part in _outside_loads(node))
+
+
+def _outside_loads(node):
+    """The nodes of an expression that are not in an index of a load."""
+    yield node
+    if not isinstance(node, ir.VectorLoad):
+        for part in node.parts():
+            yield from _outside_loads(part)
+
+
+def _form_of(program):
+    *before, loop = program.body or (None,)
+    if not isinstance(loop, ir.WhileLoop | ir.ForLoop) \
+            or not all(isinstance(node, BEGINNING) for node in before):
+        return None
+    component = loop.metadata.get("component_vector")
+    edges = [node for node in loop.body if isinstance(node, ir.EdgeSetIterator)]
+    if len(edges) != 1 or not _plain_host(loop, edges[0].output_vset):
+        return None
+    place = loop.body.index(edges[0])
+    names = []
+    for part in (loop.body[:place], loop.body[place + 1:]):
+        applied = [node for node in part if isinstance(node, ir.VertexSetIterator)]
+        if any(node.input_vset != ir.ALL or set(node.metadata["start_copies"]) - {component}
+               for node in applied):
+            return None
+        names.append(tuple(node.apply_f for node in applied))
+    last = max(number for number, node in enumerate(loop.body)
+               if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator))
+    totals = [node for node in ir.walk(loop) if isinstance(node, ir.VertexSum)]
+    if totals != [node for node in ir.walk(*loop.body[last + 1:])
+                  if isinstance(node, ir.VertexSum)]:
+        return None                     # a sum of words in the midst of a round
+    form = _edge_form(program, edges[0], *names, tuple(totals), component)
+    return form if form is not None and _fits(program, loop, form) else None
+
+
+def _plain_host(loop, changed):
+    """Whether the host does nothing in the loop but to compute numbers, and asks of a set only
+    whether the operator has changed any vertex."""
+    condition = getattr(loop, "condition", None)
+    asks = isinstance(condition, ir.SetSize) and condition.name == changed
+    for node in ir.instructions(loop.body):
+        if not isinstance(node, ir.Assign | ir.HostBranch | ir.EdgeSetIterator
+                          | ir.VertexSetIterator):
+            return False
+        if isinstance(node, ir.HostBranch) and not all(
+                isinstance(part, ir.Assign) for part in (*node.then, *node.otherwise)):
+            return False
+    return (asks or changed is None) and not any(
+        isinstance(part, ir.SetSize) or getattr(part, "type", None) is Type.VERTEXSET
+        for node in [*loop.body, *([] if asks else [getattr(loop, "condition", loop)])]
+        if node is not loop for part in ir.walk(node))
+
+
+def _edge_form(program, edges, before, after, totals, component):
+    """The form by the operator's function, or None."""
+    function = program.function(edges.apply_f)
+    if edges.input_vset != ir.ALL or edges.to_filter is not None or edges.transposed \
+            or set(edges.metadata["start_copies"]) - {component}:
+        return None
+    body, guard = function.body, None
+    if len(body) == 1 and isinstance(body[0], ir.Branch) and not body[0].otherwise:
+        guard, body = body[0].condition, body[0].then
+    reduce, *flags = body or (None,)
+    if not isinstance(reduce, ir.Reduce):
+        return None
+    if edges.tracking is None:
+        right = not flags
+    else:
+        right = len(flags) == 1 and _is_flag(program, function, edges, flags[0],
+                                             (*before, *after))
+    if not right or (component is None and not at_parameter(function, reduce.index, 1)):
+        return None
+    return _Form(edges, function, guard, reduce, before, after, totals, component)
+
+
+def _is_flag(program, function, edges, node, names):
+    """Whether a statement sets a flag, which is cleared for each vertex in each round and not used
+    otherwise."""
+    vector = edges.tracking
+    here = {"position": node.position}
+    wanted = ir.Reduce(operation="or", vector=vector,
+                       index=ir.Local(name=function.parameters[1], type=Type.VERTEX, **here),
+                       value=ir.Literal(value=1, type=Type.BOOL, **here), **here)
+    stores = [part for name in names for part in ir.walk(*program.function(name).body)
+              if isinstance(part, ir.VectorStore) and part.vector == vector]
+    cleared = any(isinstance(value, ir.Literal) and value.value == 0
+                  for name in names
+                  for value in [stored_for_sure(program.function(name)).get(vector)])
+    return (node == wanted and len(stores) == 1 and cleared
+            and vector not in program.outputs
+            and not any(isinstance(part, ir.VectorLoad) and part.vector == vector
+                        for part in ir.walk(*program.functions)))
+
+
+def _fits(program, loop, form):
+    """Whether the rest of a program lets its form be used."""
+    functions = [program.function(name) for name in (*form.before, *form.after)]
+    words = {argument.name for argument in program.arguments}
+    uniforms = [part for function in (*functions, form.function) for part in
+                ir.walk(*function.body) if isinstance(part, ir.Uniform)]
+    for node in uniforms:
+        if any((isinstance(part, ir.HostName) and part.name not in words)
+               or isinstance(part, ir.VertexSum | ir.SetSize) for part in ir.walk(node.value)):
+            return False
+        if node.type is Type.VERTEX and form.component:
+            return False
+    numbered = [load for function in functions for load in loads_of(function)
+                if not isinstance(load.index, ir.Local)]
+    stored = {vector for name in form.before for vector in program.function(name).writes()}
+    return (may_chain([program.function(name) for name in (*form.after, *form.before)])
+            and form.word is not None and (not numbered or form.component is not None)
+            and all(isinstance(load.index, ir.Local) for load in form.loads)
+            and all(node.input_vset == ir.ALL for node in form.totals)
+            and (not form.totals or not stored & set(program.outputs))
+            and all(vector.type is not Type.VERTEX or vector.name == form.component
+                    for vector in program.vectors))
+
+
+def loads_of(function):
+    """The VectorLoads of a function."""
+    return [part for part in ir.walk(*function.body) if isinstance(part, ir.VectorLoad)]
+
+
+class _Begun(Exception):
+    """The device's work begins."""
+
+
+class _SweepMachine(Machine):
+    """The host of a run. Without a session it performs what stands before the first round's edges,
+    by NumPy, and raises _Begun there. With a session it launches kernels, and only keeps the words
+    that a sum of the host needs.
+
+    Parameters
+    ----------
+    parent : Sweep
+    session : object, optional
+        As of :meth:`~sw.kernels.algorithm.Algorithm.drive`.
+
+    Attributes
+    ----------
+    rounds : int
+        Rounds that were begun.
+    arrays : dict of str to uint64 array
+    """
+
+    def __init__(self, parent, session=None):
+        self._parent, self._session = parent, session
+        self._waits = self._ahead = False
+        self.rounds = 0
+        self.arrays: dict[str, np.ndarray] = {}
+
+    def start(self, bits, arrays):
+        self.arrays = {name: words.astype(np.uint64) for name, words in arrays.items()}
+
+    def make_set(self, vertices):
+        return None
+
+    def size(self, vset):
+        if vset is None:
+            return self._parent.graph.num_vertices
+        return vset
+
+    def store(self, vector, vertex, word):
+        self.arrays[vector][vertex] = word
+
+    def _evaluate(self, name, uniforms):
+        """Perform a function of all vertices on the arrays. Returns its results."""
+        graph = self._parent.graph
+        before = {vector: words.copy() for vector, words in self.arrays.items()}
+        function = self._parent.program.function(name)
+        own_stores = function.writes()
+
+        def load(vector, vertices, own):
+            words = self.arrays if own and vector in own_stores else before
+            return words[vector][vertices.astype(np.int64)]
+
+        def store(vector, vertices, words):
+            self.arrays[vector][vertices.astype(np.int64)] = words
+
+        return Evaluator(graph, self._parent.bits, uniforms, load).run(
+            function, [np.arange(graph.num_vertices, dtype=np.uint64)], store)
+
+    def vertices(self, node, vset, uniforms):
+        if node.apply_f in self._parent.form.before and (
+                self._session is None or self._parent.form.totals):
+            self._evaluate(node.apply_f, uniforms)
+
+    def edges(self, node, vset, uniforms):
+        if self._session is None:
+            raise _Begun
+        self._finish(more=True)
+        self._ahead = False
+        added = self._parent.begin_round(self._session, self.rounds)
+        self.rounds += 1
+        self._waits = True
+        return added
+
+    def _finish(self, more):
+        """End the round that has begun; ``more`` tells whether another one follows."""
+        if self._waits and not self._ahead:
+            self._parent.end_round(self._session, self.rounds - 1, more)
+        self._waits = False
+
+    def total(self, name, vset, uniforms):
+        self._finish(more=True)
+        self._ahead = True
+        for vector in self._parent.shown:
+            self.arrays[vector] = self.read(vector).astype(np.uint64)
+        return sum(self._evaluate(name, uniforms).tolist())
+
+    def read(self, vector):
+        self._finish(more=False)
+        return self._session.read_vertices(self._parent.array(vector))
+
+    def _operator(self, *_):
+        raise AssertionError("the form has no such operator")
+
+    where = join = split = least = _operator
+
+
+class Sweep(ProgramRun):
+    """One run.
+
+    Attributes
+    ----------
+    form : object
+        What the class has found in the program.
+    shown : set of str
+        The vectors that the host reads after each round, for a sum.
+    """
+    form: Any = None
+
+    @classmethod
+    def form_of(cls, program):
+        """What the class needs to know of a program of its form; None for any other program."""
+        return _form_of(program)
+
+    @classmethod
+    def attributes(cls, program, form, options):
+        """Further attributes of the class of a program, whose parameters have these ``options``.
+        """
+        collects = form.component is None and form.guard is None and form.flags is None
+        return {"sends": form.sends, "listable": form.sends,
+                "directions": ("push", "pull") if form.component else ("pull", "push"),
+                "identity": _IDENTITY[form.reduce.operation] if collects else None,
+                "void_edge": "self" if _differ(form.guard) else "padding"}
+
+    def __init__(self, graph, **given):
+        super().__init__(graph, **given)
+        form, function = self.form, self.program.function
+        sums = [node for node in form.totals if self._asked(node)]
+        written = {vector for name in form.after for vector in function(name).writes()}
+        written.add(form.reduce.vector)
+        self.shown = set() if not sums else written & {
+            vector for name in (*(node.function for node in sums), *form.before)
+            for vector in function(name).reads()}
+        self._sums = bool(sums)
+        _ = self._beginning             # refuses values that do not fit
+
+    def _asked(self, total):
+        """Whether the host may ask for a sum, by the values of the parameters."""
+        def may(node):
+            """Whether evaluating a condition comes to the sum."""
+            if isinstance(node, ir.Binary) and node.operation in ("and", "or"):
+                known = self._known(node.left)
+                stops = known is not None and bool(known) == (node.operation == "or")
+                return may(node.left) or (not stops and may(node.right))
+            return any(part is total for part in ir.walk(node))
+
+        return any(may(node.condition) if isinstance(node, ir.HostBranch) else
+                   any(part is total for part in ir.walk(node))
+                   for node in ir.instructions(self.program.body)
+                   if isinstance(node, ir.HostBranch | ir.Assign))
+
+    def _known(self, node):
+        """The value of an expression of the host that only depends on parameters, else None."""
+        if any(isinstance(part, ir.HostName) and part.name not in self._values
+               or isinstance(part, ir.VertexSum | ir.SetSize) for part in ir.walk(node)):
+            return None
+        return host_value(node, self._values, self.graph)
+
+    # What is in memory
+
+    @functools.cached_property
+    def _beginning(self):
+        """The words before the first round's edges, by vector."""
+        machine = _SweepMachine(self)
+        try:
+            self._perform(machine)
+        except _Begun:
+            pass
+        return {name: words.astype(np.uint32) for name, words in machine.arrays.items()}
+
+    def _functions(self, names):
+        return [self.program.function(name) for name in names]
+
+    def _switched(self):
+        """The vectors that a round both reads at sources and stores."""
+        stored = {vector for function in self._functions((*self.form.after, *self.form.before))
+                  for vector in function.writes()}
+        return {self.form.word} & stored
+
+    @functools.cached_property
+    def _may_fuse(self):
+        """Whether a lane that has all edges of a vertex can do the vertex's whole round."""
+        form, total = self.form, self.form.reduce.vector
+        if form.component or form.flags or not form.after or total in self.program.outputs \
+                or total in self.shown:
+            return False
+        cleared = stored_for_sure(chained(self._functions(form.before))) if form.before else {}
+        clear = cleared.get(total)
+        if not (isinstance(clear, ir.Literal) and clear.value == self._identity_value):
+            return False
+        stores = [node for function in self._functions((*form.after, *form.before))
+                  for node in ir.walk(*function.body)
+                  if isinstance(node, ir.VectorStore) and node.vector == total]
+        chain = self._chain(True, True)
+        read = {load.vector for load in loads_of(chain)}
+        return (len(stores) == 1 and total not in {load.vector for load in form.loads}
+                and all(vector in stored_for_sure(chain) and vector not in read
+                        and vector not in self.program.outputs and vector not in self.shown
+                        for vector in self._switched()))
+
+    @property
+    def _identity_value(self):
+        return _IDENTITY[self.form.reduce.operation]
+
+    @functools.lru_cache(maxsize=None)
+    def _chain(self, more, fused):
+        """The functions of vertices that end a round, as one, or None; ``more`` tells whether
+        another round follows, ``fused`` whether the sum is in a register."""
+        form = self.form
+        names = (*form.after, *(form.before if more else ()))
+        if not names:
+            return None
+        chain = chained(self._functions(names))
+        last = stored_for_sure(chained(self._functions(form.after))) if form.after else {}
+        live = self.shown | set(self.program.outputs)
+        if more:
+            if not self._sums:
+                live -= set(last)
+            live |= {load.vector for load in (*form.loads, *loads_of(chain))}
+            live |= set() if fused else {form.reduce.vector}
+            live |= {load.vector for function in self._functions(names)
+                     for load in loads_of(function)} - set(stored_for_sure(chain))
+        dead = {vector.name for vector in self.program.vectors} - live
+        if form.flags:
+            dead.add(form.flags)
+        chain = without_stores(chain, dead | ({form.reduce.vector} if fused else set()))
+        return chain if chain.body else None
+
+    def _fused(self, task):
+        """Whether a lane that has all edges of a vertex does the vertex's whole round."""
+        return task.direction == "pull" and task.owns_vertex and self._may_fuse
+
+    def _vectors(self, fused):
+        """The vectors in memory."""
+        used = set(self.program.outputs) | {load.vector for load in self.form.loads}
+        for more in (True, False):
+            chain = self._chain(more, fused)
+            if chain is not None:
+                used |= chain.writes() | chain.reads()
+        if fused:
+            used.discard(self.form.reduce.vector)
+        else:
+            used.add(self.form.reduce.vector)
+        return [vector.name for vector in self.program.vectors if vector.name in used]
+
+    def reserve(self, task):
+        if task.new_ids is not None and self.form.component is None and any(
+                vector.type is Type.VERTEX for vector in self.program.vectors):
+            raise UserError(f"format {task.plan.format} orders the vertices anew, and the words of "
+                            f"{self.name} are vertices")
+        fused = self._fused(task)
+        names = [self.array(name) for name in self._vectors(fused)]
+        if fused:
+            names += [f"other_{self.array(name)}" for name in self._switched()]
+        for name in [*names, *self.used_degrees]:
+            task.buffers.reserve(name, task.vertex_words)
+        if task.frontier is not None:
+            task.frontier.reserve(task)
+
+    def init_vertex_value(self, task):
+        for name in self._vectors(self._fused(task)):
+            words, rest = self._beginning[name], 0
+            if name == self.form.component:
+                # Kernels run over the last vertex, whose label must be an address, too.
+                address = task.buffers.address(self.array(name))
+                words = address + 4 * np.arange(task.vertex_words, dtype=np.uint32)
+            else:
+                words = task.to_device(words)
+            task.buffers.fill(self.array(name), words, rest)
+        for name in self.used_degrees:
+            task.buffers.fill(name, task.to_device(getattr(self.graph, name).astype(np.uint32)))
+        if task.frontier is not None:
+            task.frontier.init(task, None)
+
+    # The plan
+
+    def frontiers(self, task):
+        return ("counter",) if self.form.flags else ()
+
+    def frontier_reason(self, task):
+        if self.form.flags:
+            return ("every vertex takes part in every superstep, and the algorithm asks only "
+                    "whether a flag was set")
+        return "every vertex takes part in every superstep"
+
+    @property
+    def sends_early(self):
+        """Whether words may be read early: none is all ones, or one less."""
+        if self.form.component:
+            return self.form.sends
+        return self.form.sends and self.largest(self.form.word) < WORD - 2
+
+    @property
+    def _word_array(self):
+        return self.array(self.form.word)
+
+    @property
+    def _sum_array(self):
+        return self.array(self.form.component or self.form.reduce.vector)
+
+    def neighbor_array(self, task):
+        return self._word_array if task.direction == "pull" else self._sum_array
+
+    def base_array(self, task):
+        if task.direction == "push":
+            return self._word_array
+        if not self._fused(task):
+            return self._sum_array
+        chain = self._chain(True, True)
+        own = [load.vector for load in own_loads(chain)
+               if load.vector != self.form.reduce.vector]
+        return self.array(own[0]) if own else self._word_array
+
+    def _tests_voids(self, task):
+        """Whether an edge may lead to no vertex, and have a word that counts."""
+        return (self.void_edge == "padding" and task.direction == "pull"
+                and any(layout.voids for layout in task.layouts) and not self._neutral)
+
+    @functools.cached_property
+    def _neutral(self):
+        """Whether the word of a vertex behind the last changes no sum."""
+        form = self.form
+        if form.guard is not None or not isinstance(form.reduce.value, ir.VectorLoad) \
+                or form.reduce.operation not in ("+", "or", "max"):
+            return False
+        stores = [value for function in self._functions((*form.before, *form.after))
+                  for node in ir.walk(*function.body)
+                  if isinstance(node, ir.VectorStore) and node.vector == form.word
+                  for value in [node.value]]
+        stored = {vector for function in self._functions((*form.before, *form.after))
+                  for vector in function.writes()} | {form.reduce.vector}
+        return all(isinstance(value, ir.Binary) and value.operation == "*" and any(
+            isinstance(part, ir.VectorLoad) and part.vector not in stored
+            for part in (value.left, value.right)) for value in stores)
+
+    def selective(self, task):
+        return self.form.guard is not None or self._tests_voids(task)
+
+    # Kernels. A variant is the arrays that the words are read from and stored into, if they change
+    # roles, and the chain of functions.
+
+    def kernels(self, task):
+        chains = {"": self._chain(True, self._fused(task)),
+                  "_last": self._chain(False, self._fused(task))}
+        word = self._word_array
+        if self._fused(task):
+            other = f"other_{word}" if self._switched() else word
+            return {name + suffix: ("gather", (*way, chain))
+                    for name, way in (("gather", (word, other)), ("gather_back", (other, word)))
+                    for suffix, chain in chains.items()}
+        return {"gather": ("gather", (word, word, None))} | {
+            f"apply{suffix}": ("apply", (word, word, chain)) for suffix, chain in chains.items()
+            if chain is not None}
+
+    def prepare(self, k):
+        task, function = k.task, self.form.function
+        if self.form.flags:
+            k.open_frontier()
+        if self._tests_voids(task):
+            self._end = k.constant(k.address(self._word_array) + 4 * self.graph.num_vertices, "end")
+        if k.variant[2] is not None:
+            self._words(k, k.variant[2])
+        self._words(k, function)
+        self._of_base, self._sum, self._own = {}, None, {}
+        if task.schedule.owns_base or self._fused(task):
+            end = int(task.direction == "pull")
+            self._of_base = {load: k.a.reg(load.vector) for load in self.form.loads
+                             if at_parameter(function, load.index, end)}
+        if self.collects(task):
+            self._sum = k.a.reg("sum")
+        if self._fused(task):
+            self._own = {load: k.a.reg(load.vector) for load in own_loads(k.variant[2])
+                         if load.vector != self.form.reduce.vector}
+
+    def _words(self, k, function):
+        """Ask for the words of the host that a function needs, and for its numbers."""
+        return [k.constant(self._word_of(node)) for node in ir.walk(*function.body)
+                if isinstance(node, ir.Uniform)]
+
+    def _word_of(self, node):
+        return value_of(node, self._values, self.graph, self.bits)
+
+    def _emitter(self, k, known, places=None, stores=None):
+        """An Emitter for a function, with the words that are known."""
+        addresses = self._sum_array if self.form.component else None
+        stores = stores or {}
+        return Emitter(k, self.bits, lambda node: k.constant(self._word_of(node)),
+                       lambda vector: stores.get(vector, self.array(vector)), {}, known,
+                       places=places, addresses=addresses)
+
+    def expect(self, k, base):
+        if k.task.direction == "pull" and self.form.component is None:
+            k.a.lw(k.a.zero, base.reg)
+
+    def begin(self, k, base):
+        a = k.a
+        if self._sum is not None:
+            a.mv(self._sum, k.constant(self._identity_value))
+        for load, word in (self._of_base | self._own).items():
+            a.lw(word, k.pointer(base, self.array(load.vector), word))
+
+    def gather(self, k, edges):
+        """The words of the ends of each edge, and whether there is an edge if that is in question.
+        """
+        found = []
+        for i, edge in enumerate(edges):
+            ends = edge.base, edge.neighbor
+            if k.task.direction == "pull":
+                ends = ends[::-1]
+            ends = dict(zip(self.form.function.parameters, ends))
+            known = {}
+            for load in self.form.loads:
+                at_source = at_parameter(self.form.function, load.index, 0)
+                if at_source and edge.value is not None:
+                    known[load] = edge.value
+                elif load in self._of_base:
+                    known[load] = self._of_base[load]
+                elif at_source:
+                    known[load] = self.source_word(k, edge, k.variant[0],
+                                                   lambda i=i: k.a.reg(f"word{i}"))
+                else:
+                    word = known[load] = k.a.reg(f"{load.vector}{i}")
+                    k.a.lw(word, k.pointer(ends[load.index.name], self.array(load.vector), word))
+            real = None
+            if self._tests_voids(k.task):
+                real = k.a.reg(f"real{i}")
+                k.a.sltu(real, edge.neighbor.reg, self._end)
+            found.append((known, real, ends, edge.weight))
+        return found
+
+    def _value(self, k, node, data, into=None):
+        """The register with an expression of the operator's function."""
+        known, _, ends, weight = data
+        emitter = self._emitter(k, known)
+        return emitter.expression(self.form.function, node, [*ends.values(), weight],
+                                  self.degrees, into)
+
+    def accepts(self, k, data, into, counts=True):
+        real = data[1]
+        if self.form.guard is None:
+            k.a.mv(into, real)
+            return
+        found = self._value(k, self.form.guard, data, into)
+        if real is not None:
+            k.a.and_(into, found, real)
+        elif found is not into:
+            k.a.mv(into, found)
+
+    def sum(self, k, edge, data, predicate):
+        a, reduce = k.a, self.form.reduce
+        if self.collects(k.task):
+            combine(k, reduce.operation, self._sum, self._value(k, reduce.value, data))
+            return
+        known, _, ends, weight = data
+        emitter = self._emitter(k, known)
+        emitter.reduction(self.form.function, reduce, [*ends.values(), weight], self.degrees)
+        if self.form.flags:
+            after = a.label("flagged")
+            k.frontier.add(k, edge.neighbor, predicate, after)
+            a.place(after)
+
+    def collects(self, task):
+        return (task.direction == "pull" and self.form.component is None
+                and (self._fused(task) or task.schedule.owns_base))
+
+    def collected(self, k):
+        return [self._sum]
+
+    def merge(self, k, other, number=0):
+        combine(k, self.form.reduce.operation, self._sum, other)
+
+    def collect_at(self, k, data, address):
+        reduce = self.form.reduce
+        reduce_word(k, reduce.operation, self._value(k, reduce.value, data), address)
+
+    def finish(self, k, base):
+        if not self.collects(k.task):
+            return
+        if not self._fused(k.task):
+            pointer = k.pointer(base, self._sum_array, k.a.reg("pointer"))
+            reduce_word(k, self.form.reduce.operation, self._sum, pointer)
+            return
+        k.phase(5)
+        _, other, chain = k.variant
+        vector = self.form.reduce.vector
+        known = self._own | {load: self._sum for load in loads_of(chain) if load.vector == vector}
+        self._emitter(k, known, stores={self.form.word: other}).run(chain, [base], self.degrees)
+        k.phase(3)
+
+    def apply(self, k):
+        a, chain = k.a, k.variant[2]
+        self._words(k, chain)
+        own = own_loads(chain)
+        arrays = [self.array(name) for name in dict.fromkeys(
+            [load.vector for load in own] + [
+                node.vector for node in ir.walk(*chain.body)
+                if isinstance(node, ir.VectorStore)])]
+        early, late = _early_stores(chain)
+        with each_vertex(k, *arrays) as pointers:
+            places = {name: pointers[name] for name in arrays}
+            known = {load: a.reg(load.vector) for load in own}
+            for load, word in known.items():
+                a.lw(word, places[self.array(load.vector)])
+            # While the words come: stores that need none, and pointers that are not needed again.
+            emitter = self._emitter(k, known, places)
+            vertex = Vertex(places[arrays[0]], arrays[0])
+            emitter.run(early, [vertex], self.degrees)
+            if all(isinstance(node, ir.Let | ir.VectorStore) for node in late.body) \
+                    and not reads_elsewhere(late) and not any(
+                        isinstance(node, ir.Local) and node.name == late.parameters[0]
+                        for node in _values(late)):
+                stored = {self.array(vector) for vector in late.writes()}
+                for name in arrays:
+                    if name not in stored:
+                        pointers.advance(name)
+            emitter.run(late, [vertex], self.degrees)
+
+    # Host
+
+    def _perform(self, machine):
+        return perform(self.program, self.graph, machine, self._values, self.bits)
+
+    def begin_round(self, session, number):
+        """Launch a round's edges, unless one kernel does the whole round. Returns the number of
+        flags that were set, if there are flags."""
+        task = session.task
+        if self._fused(task):
+            return None
+        frontier = task.frontier
+        session.launch("gather", number if frontier is None else frontier.argument(task, number))
+        return None if frontier is None else frontier.added(session, number)
+
+    def end_round(self, session, number, more):
+        """Launch the rest of a round; ``more`` tells whether another round follows."""
+        last = "" if more else "_last"
+        if self._fused(session.task):
+            session.launch(("gather_back" if number % 2 else "gather") + last, number)
+        elif self._chain(more, False) is not None:
+            session.launch("apply" + last)
+
+    def drive(self, session):
+        machine = _SweepMachine(self, session)
+        self._result = self._perform(machine)
+        return machine.rounds
+
+    def outputs(self, session):
+        found = self._result.outputs
+        if self.form.component is None:
+            return found
+        return {name: self._labels(session, words) for name, words in found.items()}
+
+    def _labels(self, session, words):
+        """The vertices whose labels' addresses are these words. If vertices are numbered anew, a
+        label names its component by a new number, and the component's smallest vertex by the
+        graph's numbers replaces the label. A label that names no vertex stays, so that the
+        comparison with the reference finds it."""
+        label = (words - np.uint32(session.task.buffers.address(self._sum_array))) >> np.uint32(2)
+        if session.task.new_ids is not None:
+            own = np.arange(len(label), dtype=np.uint32)
+            smallest = np.full_like(own, len(own))
+            known = label < len(own)
+            np.minimum.at(smallest, label[known], own[known])
+            label[known] = smallest[label[known]]
+        return label
+
+
+def _early_stores(chain):
+    """The stores of a chain that need no word, and the rest of the chain: two functions. Such a
+    store may come first if the vector is not stored before it, and if every call loads the vector's
+    word before the chain begins."""
+    early = [node for node in chain.body
+             if isinstance(node, ir.VectorStore) and isinstance(node.value, ir.Literal)
+             and sum(isinstance(part, ir.VectorStore) and part.vector == node.vector
+                     for part in ir.walk(*chain.body)) == 1
+             and {load for load in loads_of(chain) if load.vector == node.vector}
+             <= set(own_loads(chain))]
+    late = [node for node in chain.body if not any(node is other for other in early)]
+    return (dataclasses.replace(chain, body=tuple(early)),
+            dataclasses.replace(chain, body=tuple(late)))
+
+
+def _values(function):
+    """The nodes of the values that a function of plain statements computes, without the indexes
+    of loads."""
+    for node in function.body:
+        yield from _outside_loads(node.value)
+
+
+def _differ(guard):
+    """Whether a condition holds for no edge from a vertex to itself: that two words of a vector at
+    the two ends differ."""
+    return (isinstance(guard, ir.Binary) and guard.operation == "!="
+            and isinstance(guard.left, ir.VectorLoad) and isinstance(guard.right, ir.VectorLoad)
+            and guard.left.vector == guard.right.vector)
