@@ -81,8 +81,7 @@ LAYERS = {
 #: Modules that may import the reference models, besides the models, the campaign and the command
 #: line: the algorithms, whose results are compared with the models, and the machine without RTL.
 USERS_OF_GOLDEN = {
-    "sw.algorithms.bfs", "sw.algorithms.cc", "sw.algorithms.gcn.convolution",
-    "sw.algorithms.pagerank", "sw.algorithms.sssp", "sw.hashing.lookup",
+    "sw.algorithms.gcn.convolution", "sw.hashing.lookup",
     "sw.reproduce.grassembler.operations", "sw.runtime.device",
 }
 

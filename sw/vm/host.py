@@ -82,6 +82,11 @@ class Machine(abc.ABC):
         """
         return None
 
+    def state(self) -> Any:
+        """What decides all that follows, but for the host's variables: values that can be compared
+        by ``==``. None if that is not known, or not worth a comparison."""
+        return None
+
     @abc.abstractmethod
     def join(self, vset, other) -> Any:
         """The vertices of either set."""
@@ -393,14 +398,36 @@ class _Run(_Numbers):
             case ir.WhileLoop():
                 done = machine.loop(node, values, self._queues, self._host, self.word)
                 self.operators += done or 0
-                while done is None and self._host(node.condition):
-                    self._block(node.body)
+                if done is None:
+                    self._while(node)
             case ir.ForLoop():
                 for number in range(self._host(node.count)):
                     values[node.name] = number
                     self._block(node.body)
             case ir.HostBranch():
                 self._block(node.then if self._host(node.condition) else node.otherwise)
+
+    def _while(self, node):
+        """Perform a loop. If the loop counts its rounds, and a state of the machine comes again,
+        whole periods of the states are left out.
+
+        The state is compared with the state of an earlier round, whose number is the last power of
+        two (Brent's algorithm).
+        """
+        counter = _counter(self._program, node)
+        earlier, number, done = self._machine.state() if counter else None, 0, 0
+        while self._host(node.condition):
+            self._block(node.body)
+            done += 1
+            if earlier is None or counter is None:
+                continue
+            state = self._machine.state()
+            if state == earlier:
+                left = self._host(node.condition.right) - self._values[counter]
+                self._values[counter] += max(left, 0) // (done - number) * (done - number)
+                earlier = None
+            elif done & (done - 1) == 0:
+                earlier, number = state, done
 
     def _vertices(self, node):
         """The vertices that a new set begins with."""
@@ -439,3 +466,42 @@ class _Run(_Numbers):
             ready, rest = machine.split(rest, waiting.vector, waiting.threshold)
         self._values[node.queue] = rest
         return ready
+
+
+def _counter(program, loop):
+    """The variable of the host that counts the rounds of a loop up to a limit, if no other variable
+    changes in the loop, and no function reads this one; else None. In a condition the variable may
+    become the limit."""
+    match loop.condition:
+        case ir.Binary(operation="<", left=ir.HostName(name=name), right=limit):
+            pass
+        case _:
+            return None
+    here = {"position": loop.position}
+    count = ir.HostName(name=name, type=Type.WHOLE, **here)
+    step = ir.Assign(name=name, value=ir.Binary(
+        operation="+", left=count, right=ir.Literal(value=1, type=Type.WHOLE, **here),
+        type=Type.WHOLE, **here), **here)
+    nodes = list(ir.instructions(loop.body))
+    assigned = [node for node in nodes if isinstance(node, ir.Assign | ir.ForLoop)]
+    conditions = [node.condition for node in nodes if isinstance(node, ir.HostBranch)]
+    called = [getattr(node, field) for node in nodes for field in ("apply_f", "to_filter")
+              if getattr(node, field, None) is not None]
+    called += [part.function for part in ir.walk(*conditions) if isinstance(part, ir.VertexSum)]
+    used = {part.name for function in called
+            for part in ir.walk(*conditions, *_uniform_values(program.function(function)))
+            if isinstance(part, ir.HostName)}
+    right = (step in loop.body and assigned.count(step) == 1 and name not in used
+             and all(node == step or node == ir.Assign(name=name, value=limit, **here)
+                     for node in assigned)
+             and all(isinstance(node, ir.Assign | ir.HostBranch | ir.EdgeSetIterator
+                                | ir.VertexSetIterator) for node in nodes)
+             and all(getattr(node, "output_vset", None) is None for node in nodes)
+             and not any(isinstance(part, ir.HostName) and part.name == name
+                         for part in ir.walk(limit)))
+    return name if right else None
+
+
+def _uniform_values(function):
+    """The expressions of the host whose values a function reads."""
+    return [node.value for node in ir.walk(*function.body) if isinstance(node, ir.Uniform)]

@@ -43,6 +43,9 @@ class ReferenceMachine(Machine):
         self._arrays = {name: words.astype(np.uint64) for name, words in arrays.items()}
         self.largest = {name: int(words.max(initial=0)) for name, words in arrays.items()}
 
+    def state(self):
+        return {name: words.tobytes() for name, words in self._arrays.items()}
+
     def make_set(self, vertices):
         if vertices is None:
             return np.arange(self._graph.num_vertices)
@@ -104,19 +107,17 @@ class ReferenceMachine(Machine):
         return result, before
 
     def edges(self, node, vset, uniforms):
-        graph, source, target = self._graph, self._graph.src, self._graph.dst
-        if node.transposed:
-            source, target = target, source
-        among = np.zeros(graph.num_vertices, bool)
-        among[vset] = True
-        active = among[source]
-        if node.to_filter is not None:
-            wanted, _ = self._call(node.to_filter, [np.arange(graph.num_vertices,
-                                                              dtype=np.uint64)], uniforms)
-            active &= wanted.astype(bool)[target]
-        calls = [source[active].astype(np.uint64), target[active].astype(np.uint64)]
+        offsets, neighbors, weights = self._graph.csr(reverse=node.transposed)
+        begin = offsets[vset].astype(np.int64)
+        count = offsets[vset + 1] - begin
+        # The places of the edges that leave the set.
+        arcs = np.repeat(begin - np.cumsum(count) + count, count) + np.arange(count.sum())
+        calls = [np.repeat(vset, count).astype(np.uint64), neighbors[arcs].astype(np.uint64)]
         if self._program.function(node.apply_f).weighted:
-            calls.append(graph.weights[active].astype(np.uint64))
+            calls.append(weights[arcs].astype(np.uint64))
+        if node.to_filter is not None:
+            wanted, _ = self._call(node.to_filter, calls[1:2], uniforms)
+            calls = [call[wanted.astype(bool)] for call in calls]
         _, before = self._call(node.apply_f, calls, uniforms)
         if node.tracking is None:
             return None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.algorithms.fixed_point import FixedPoint, choose_fixed_point, inverse_degrees
+from sw.golden.fixed_point import FixedPoint, choose_fixed_point, inverse_degrees
 from sw.errors import UserError
 from sw.golden.pagerank import _repeated, pagerank, pagerank_float
 from sw.graph import Graph, load

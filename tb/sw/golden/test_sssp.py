@@ -8,10 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sw.errors import UserError
-from sw.algorithms.sssp import UNREACHED
 from sw.golden.sssp import sssp
 from sw.graph import Graph, load
 from tb.sw.graphs import graphs
+
+
+#: The length where there is no path.
+UNREACHED = 0xFFFF_FFFF
 
 
 def dijkstra(graph, source):

@@ -28,13 +28,13 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from sw.algorithms.sssp import Sssp
 from sw.errors import UserError
 from sw.golden.sssp import sssp
 from sw.graph import Graph
 from sw.kernels.frontiers import FRONTIERS, pairs
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
+from sw.vm.rtl.relaxation import Relaxation
 from tb.sw.graphs import graphs, random_graph
 from tb.sw.kernels.test_programs import GRAPHS, check, config
 
@@ -494,14 +494,14 @@ def test_fewer_vertices_are_worked_on():
 def test_choice_of_delta():
     def delta(vertices, arcs, weight):
         numbers = np.arange(arcs) % vertices
-        return Sssp.choose_delta(Graph(vertices, numbers, numbers, np.full(arcs, weight)))
+        return Relaxation.choose_delta(Graph(vertices, numbers, numbers, np.full(arcs, weight)))
     assert delta(10, 160, 100) == 200                   # 32 x 100 / 16
     assert delta(10, 160, 0) == 1
     assert delta(100, 1, (1 << 32) - 1) == (1 << 32) - 1
-    assert Sssp.choose_delta(Graph(3, [], [], [])) == 1
+    assert Relaxation.choose_delta(Graph(3, [], [], [])) == 1
     graph = random_graph(40, 100, 1).weighted(50, 1)
     result = check(config(2, 4), "sssp", graph, "vm", "push", delta="auto")
-    assert result.parameters["delta"] == Sssp.choose_delta(graph)
+    assert result.parameters["delta"] == Relaxation.choose_delta(graph)
 
 
 @pytest.mark.parametrize("algorithm, options, message", [

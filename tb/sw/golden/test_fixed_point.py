@@ -6,7 +6,7 @@ tb/sw/golden/test_pagerank.py tests its error bound, and that no finer one fits.
 import numpy as np
 import pytest
 
-from sw.algorithms.fixed_point import FixedPoint, _repeat, choose_fixed_point, inverse_degrees
+from sw.golden.fixed_point import FixedPoint, _repeat, choose_fixed_point, inverse_degrees
 from sw.errors import UserError
 from sw.graph import Graph, load
 from tb.sw.golden.test_pagerank import GRAPHS
@@ -36,7 +36,7 @@ def test_many_sweeps_cost_few(name, monkeypatch):
         for sweep in _repeat(*arguments):
             sweeps += 1
             yield sweep
-    monkeypatch.setattr("sw.algorithms.fixed_point._repeat", counted)
+    monkeypatch.setattr("sw.golden.fixed_point._repeat", counted)
     graph = load(name)
     assert choose_fixed_point(graph, 1 << 31) == choose_fixed_point(graph, 5000)
     assert sweeps < 2000
