@@ -1,6 +1,7 @@
 """``graphloom run --vm``: a program of the language on a GraphVM other than the device."""
 
 import time
+from typing import Any, cast
 
 import numpy as np
 
@@ -52,19 +53,17 @@ def run_program(vm, plan, spec, *, json, output, seed, weights, verify, **graph_
         raise UserError(f"--vm {vm}: the plan {plan.text!r} chooses how the device works; only "
                         f"{bare.text!r} is for {vm}")
     kind = algorithms.find(plan.algorithm)
-    program = getattr(kind, "program", None)
+    program: Any = getattr(kind, "program", None)
     if program is None:
-        if plan.algorithm not in programs.names():
-            raise UserError(f"--vm {vm}: {plan.algorithm} is no program of the language; there are "
-                            f"{', '.join(programs.names())}")
-        program = programs.find(plan.algorithm)
+        raise UserError(f"--vm {vm}: {plan.algorithm} is no program of the language; there are "
+                        f"{', '.join(programs.names())}")
     files.distinct({"--output": output, "--json": json}, [spec])
     files.check(json)
     files.check(output, (".npz",))
     spec = seeded_spec(spec, seed, weights)
     graph = load(spec, note=options.note, seed=seed, weights=weights,
                  **loading(kind, **graph_options))
-    given = {name: graph.hub if value == "hub" else value for name, value in plan.parameters}
+    given = cast(Any, kind).numbers_of(graph, dict(plan.parameters))
     # The first run also builds the machine.
     options.note(f"{program.name} on {vm}")
     result = run_on(vm, program, graph, **given)

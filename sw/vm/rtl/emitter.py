@@ -98,7 +98,7 @@ class Emitter:
     def _bind(self, function, parameters, degrees):
         """The function whose parts are emitted from here on."""
         self._names = dict(zip(function.parameters, parameters))
-        self._own = None if function.of_edge else function.parameters[0]
+        self._own: Any = None if function.of_edge else function.parameters[0]
         self._target = function.parameters[1] if function.of_edge else None
         self._stored = {node.vector for node in ir.walk(*function.body)
                         if isinstance(node, ir.VectorStore)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sw.lang.graph_ir import GraphProgram
 from sw.lang.passes import analysed
 from sw.lang.types import Type
@@ -23,23 +25,17 @@ _OPTIONS = {Type.UINT: (int,), Type.WHOLE: (int,), Type.BOOL: (int,), Type.DECIM
             Type.VERTEX: (int, "hub")}
 
 
-def algorithm_of(program: GraphProgram, forms=FORMS) -> type[ProgramRun]:
-    """The algorithm of a program: a class, whose instances are runs.
-
-    Parameters
-    ----------
-    program : GraphProgram
-    forms : sequence of class
-        The forms that are considered; a program that has none of them is a
-        :class:`~sw.vm.rtl.algorithm.ProgramAlgorithm`.
-    """
+def algorithm_of(program: GraphProgram) -> type[ProgramRun]:
+    """The algorithm of a program: a class, whose instances are runs. A program that has none of the
+    :data:`FORMS` is a :class:`~sw.vm.rtl.algorithm.ProgramAlgorithm`."""
     program = analysed(program)
     options = {argument.name: _OPTIONS[argument.type] for argument in program.arguments}
     common = {"__doc__": program.summary, "name": program.name, "program": program,
               "weighted": program.weighted, "options": options, "ARRAYS": program.outputs}
-    for kind in forms:
+    for kind in FORMS:
         form = kind.form_of(program)
         if form is not None:
-            return type(program.name, (kind,),
+            bases: tuple[Any, ...] = (kind,)
+            return type(program.name, bases,
                         common | {"form": form} | kind.attributes(program, form, options))
     return type(program.name, (ProgramAlgorithm,), common)

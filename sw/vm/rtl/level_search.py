@@ -67,13 +67,14 @@ class LevelSearch(LoopRun):
         loop = only_loop(program)
         match loop and loop.body:
             case (ir.Assign() as count, ir.EdgeSetIterator(transposed=False) as edges,
-                  ir.VertexSetIterator() as settles) if edges.to_filter is not None:
+                  ir.VertexSetIterator() as settles):
                 pass
             case _:
                 return None
         start = start_of(program, edges.output_vset)
         stores = program.function(settles.apply_f).writes()
-        if len(stores) != 1 or start is None:
+        if len(stores) != 1 or start is None or edges.to_filter is None \
+                or edges.tracking is None or edges.output_vset is None:
             return None
         form = _Form(stores.pop(), edges.tracking, edges.output_vset)
         return form if _is_search(program, loop, form, count.name, start) else None
@@ -260,7 +261,7 @@ class LevelSearch(LoopRun):
         return {name: words.view(np.int32) for name, words in super().golden().items()}
 
     def parameters(self):
-        found = super().parameters()
+        found: dict[str, object] = dict(super().parameters())
         if self._directions is not None:
             found["directions"] = self._directions
         return found

@@ -23,7 +23,8 @@ from sw.vm.rtl.emitter import Emitter
 from sw.vm.rtl.run import ProgramRun
 
 
-__all__ = ["BEGINNING", "Beginning", "LoopRun", "at_parameter", "loads", "only_loop", "start_of"]
+__all__ = ["BEGINNING", "BareMachine", "Beginning", "LoopRun", "at_parameter", "loads",
+           "only_loop", "start_of"]
 
 
 #: Instructions of the host that may stand before the loop.
@@ -71,7 +72,45 @@ class _AtLoop(Exception):
     """The beginning is over."""
 
 
-class _BeginningMachine(Machine):
+class BareMachine(Machine):
+    """A machine for programs of a form, which have no other operators than those of the form."""
+
+    def make_set(self, vertices) -> Any:
+        return vertices
+
+    def size(self, vset) -> int:
+        raise self._absent("size")
+
+    def edges(self, node, vset, uniforms) -> Any:
+        raise self._absent("edges")
+
+    def vertices(self, node, vset, uniforms):
+        raise self._absent("vertices")
+
+    def where(self, name, vset, uniforms) -> Any:
+        raise self._absent("where")
+
+    def total(self, name, vset, uniforms) -> int:
+        raise self._absent("total")
+
+    def join(self, vset, other) -> Any:
+        raise self._absent("join")
+
+    def split(self, vset, vector, threshold) -> tuple[Any, Any]:
+        raise self._absent("split")
+
+    def least(self, vset, vector) -> int:
+        raise self._absent("least")
+
+    def read(self, vector) -> np.ndarray:
+        raise self._absent("read")
+
+    @staticmethod
+    def _absent(operator):
+        return AssertionError(f"a program of this form has no {operator}")
+
+
+class _BeginningMachine(BareMachine):
     """Performs a beginning. Its sets are lists of vertices.
 
     Parameters
@@ -87,19 +126,11 @@ class _BeginningMachine(Machine):
     def start(self, bits, arrays):
         self._arrays = arrays
 
-    def make_set(self, vertices):
-        return vertices
-
     def store(self, vector, vertex, word):
         self._arrays[vector][vertex] = word
 
     def loop(self, node, values, queues, evaluate, word):
         return self._loop(self._arrays, values, queues, word)
-
-    def _operator(self, *_):
-        raise AssertionError("a beginning has no operators")
-
-    size = edges = vertices = where = total = join = split = least = read = _operator
 
 
 class LoopRun(ProgramRun):

@@ -1,10 +1,12 @@
 """Loops that relax the edges of a frontier until no word changes (Bellman and Ford).
 
 The form: a fixpoint loop (:mod:`sw.lang.passes.fixpoint`) that begins at one vertex, whose function
-is one reduction of one vector at the destination, by ``min`` or ``max``. Words are only ever
-replaced by better words, by an atomic or by the one lane that has the vertex for itself. If a
-vertex gets a better word after a lane has read the old one, the vertex is in the next frontier. So
-the result does not depend on the order of the lanes; only the number of supersteps does.
+is one reduction of one vector at the destination, by ``min`` or ``max``. All other vertices begin
+with the worst word, from which only the worst word arrives. So it does not matter whether edges of
+vertices that were not reached are relaxed. Words are only ever replaced by better words, by an
+atomic or by the one lane that has the vertex for itself. If a vertex gets a better word after a
+lane has read the old one, the vertex is in the next frontier. So the result does not depend on the
+order of the lanes; only the number of supersteps does.
 
 *Push.* A lane reads its source's word when it begins with the source. An edge counts if it would
 make its destination's word better. The atomic then tells whether it did.
@@ -20,6 +22,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +33,9 @@ from sw.vm.rtl.loop import LoopRun, at_parameter, loads, only_loop, start_of
 
 __all__ = ["Relaxation"]
 
+
+#: {reduction: the word that every other word is better than}.
+_WORST = {"min": WORD - 1, "max": 0}
 
 #: A delta is this many times the mean weight divided by the mean degree.
 _DELTA_FACTOR = 32
@@ -71,7 +77,7 @@ class Relaxation(LoopRun):
         loop = only_loop(program)
         if loop is None or not loop.metadata["is_fixpoint"]:
             return None
-        edges = loop.body[-1]
+        edges: Any = loop.body[-1]
         function = program.function(edges.apply_f)
         if len(function.body) != 1 or edges.transposed \
                 or start_of(program, loop.condition.name) is None:
@@ -80,6 +86,10 @@ class Relaxation(LoopRun):
         if not isinstance(reduce, ir.Reduce) or reduce.operation not in ("min", "max") \
                 or not at_parameter(function, reduce.index, 1) \
                 or not all(isinstance(load.index, ir.Local) for load in loads(reduce.value)):
+            return None
+        worst = ir.Literal(value=_WORST[reduce.operation], type=Type.UINT, position=loop.position)
+        if program.vector(reduce.vector).initial != worst \
+                or not _stays_worst(function, reduce.value, reduce):
             return None
         queue = next((node for node in program.body if isinstance(node, ir.NewQueue)), None)
         if queue is not None and queue.delta is not None and (
@@ -92,7 +102,7 @@ class Relaxation(LoopRun):
     def attributes(cls, program, form, options):
         least = form.reduce.operation == "min"
         found = {"sends": form.sends, "listable": form.sends,
-                 "least_wins": least and form.sends, "identity": WORD - 1 if least else 0,
+                 "least_wins": least and form.sends, "identity": _WORST[form.reduce.operation],
                  "void_edge": "self" if form.sends else "padding"}
         if form.delta_argument is not None:
             found["TRIES"] = {form.delta_argument: (None, "auto", 4, 16, 64, 256, 1024)}
@@ -100,9 +110,6 @@ class Relaxation(LoopRun):
         return found
 
     def __init__(self, graph, **given):
-        name = self.form.delta_argument
-        if name is not None and given.get(name) == "auto":
-            given[name] = self.choose_delta(graph)
         super().__init__(graph, **given)
         form = self.form
         self._vector = self.array(form.reduce.vector)
@@ -119,6 +126,16 @@ class Relaxation(LoopRun):
             np.maximum.at(heaviest, graph.src, graph.weights)
             largest += int(heaviest.sum())
         self._fits = largest < WORD - 1
+
+    @classmethod
+    def numbers_of(cls, graph, given):
+        """As of :class:`ProgramRun`; ``"auto"`` for a delta is :meth:`choose_delta`, and None is
+        infinity."""
+        found, name = super().numbers_of(graph, given), cls.form.delta_argument
+        if name in found:
+            found[name] = {"auto": cls.choose_delta(graph), None: WORD - 1}.get(
+                found[name], found[name])
+        return found
 
     @property
     def sums_fit(self):
@@ -340,10 +357,24 @@ class Relaxation(LoopRun):
         return False
 
     def parameters(self):
-        found = super().parameters()
+        found: dict[str, object] = dict(super().parameters())
         if self.form.delta_argument is not None:
             found[self.form.delta_argument] = self._delta
         return found
+
+
+def _stays_worst(function, node, reduce):
+    """Whether a value is the worst word if the vector's word at the source is."""
+    if isinstance(node, ir.VectorLoad):
+        return node.vector == reduce.vector and at_parameter(function, node.index, 0)
+    if not isinstance(node, ir.Binary):
+        return False
+    left, right = (_stays_worst(function, part, reduce) for part in (node.left, node.right))
+    either, both, first = {"min": ({"+", "max"}, {"min"}, set()),
+                           "max": ({"min", "*"}, {"max", "+"}, {"-", ">>"})}[reduce.operation]
+    operation = node.operation
+    return ((operation in either and (left or right)) or (operation in both and left and right)
+            or (operation in first and left))
 
 
 def _sends(function, reduce, weighted):

@@ -36,10 +36,13 @@ class ProgramRun(Algorithm):
 
     def __init__(self, graph, **given):
         super().__init__(graph)
-        for argument in self.program.arguments:
-            if given.get(argument.name) == "hub":
-                given[argument.name] = graph.hub
-        self._values = arguments(self.program, given, graph.num_vertices)
+        self._values = arguments(self.program, self.numbers_of(graph, given), graph.num_vertices)
+
+    @classmethod
+    def numbers_of(cls, graph, given) -> dict:
+        """The parameters of a run, with numbers in place of the words that may stand for one: for
+        ``"hub"`` the vertex with the most out-arcs."""
+        return {name: graph.hub if value == "hub" else value for name, value in given.items()}
 
     @staticmethod
     def array(vector) -> str:

@@ -21,8 +21,10 @@ same operator has just changed, and its labels are the addresses of labels.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
+import itertools
 from typing import Any
 
 import numpy as np
@@ -35,9 +37,9 @@ from sw.lang.passes.chain import (chained, may_chain, own_loads, reads_elsewhere
                                   without_stores)
 from sw.lang.types import WORD, Type
 from sw.vm.evaluate import Evaluator
-from sw.vm.host import Machine, host_value, perform, value_of
+from sw.vm.host import host_value, perform, value_of
 from sw.vm.rtl.emitter import Emitter, combine, reduce_word
-from sw.vm.rtl.loop import BEGINNING, at_parameter, loads
+from sw.vm.rtl.loop import BEGINNING, BareMachine, at_parameter, loads
 from sw.vm.rtl.run import ProgramRun
 
 
@@ -124,7 +126,7 @@ def _form_of(program):
     if len(edges) != 1 or not _plain_host(loop, edges[0].output_vset):
         return None
     place = loop.body.index(edges[0])
-    names = []
+    names: list[tuple] = []
     for part in (loop.body[:place], loop.body[place + 1:]):
         applied = [node for node in part if isinstance(node, ir.VertexSetIterator)]
         if any(node.input_vset != ir.ALL or set(node.metadata["start_copies"]) - {component}
@@ -137,7 +139,7 @@ def _form_of(program):
     if totals != [node for node in ir.walk(*loop.body[last + 1:])
                   if isinstance(node, ir.VertexSum)]:
         return None                     # a sum of words in the midst of a round
-    form = _edge_form(program, edges[0], *names, tuple(totals), component)
+    form = _edge_form(program, edges[0], names[0], names[1], tuple(totals), component)
     return form if form is not None and _fits(program, loop, form) else None
 
 
@@ -233,7 +235,7 @@ class _Begun(Exception):
     """The device's work begins."""
 
 
-class _SweepMachine(Machine):
+class _SweepMachine(BareMachine):
     """The host of a run. Without a session it performs what stands before the first round's edges,
     by NumPy, and raises _Begun there. With a session it launches kernels, and only keeps the words
     that a sum of the host needs.
@@ -252,7 +254,8 @@ class _SweepMachine(Machine):
     """
 
     def __init__(self, parent, session=None):
-        self._parent, self._session = parent, session
+        self._parent = parent
+        self._session: Any = session
         self._waits = self._ahead = False
         self.rounds = 0
         self.arrays: dict[str, np.ndarray] = {}
@@ -260,13 +263,8 @@ class _SweepMachine(Machine):
     def start(self, bits, arrays):
         self.arrays = {name: words.astype(np.uint64) for name, words in arrays.items()}
 
-    def make_set(self, vertices):
-        return None
-
     def size(self, vset):
-        if vset is None:
-            return self._parent.graph.num_vertices
-        return vset
+        return self._parent.graph.num_vertices if vset is None else vset
 
     def store(self, vector, vertex, word):
         self.arrays[vector][vertex] = word
@@ -317,14 +315,10 @@ class _SweepMachine(Machine):
         return sum(self._evaluate(name, uniforms).tolist())
 
     def read(self, vector):
+        if self._session is None:
+            raise _Begun                # there is no round
         self._finish(more=False)
         return self._session.read_vertices(self._parent.array(vector))
-
-    def _operator(self, *_):
-        raise AssertionError("the form has no such operator")
-
-    where = join = split = least = _operator
-
 
 class Sweep(ProgramRun):
     """One run.
@@ -382,7 +376,7 @@ class Sweep(ProgramRun):
 
     def _known(self, node):
         """The value of an expression of the host that only depends on parameters, else None."""
-        if any(isinstance(part, ir.HostName) and part.name not in self._values
+        if any((isinstance(part, ir.HostName) and part.name not in self._values)
                or isinstance(part, ir.VertexSum | ir.SetSize) for part in ir.walk(node)):
             return None
         return host_value(node, self._values, self.graph)
@@ -393,10 +387,8 @@ class Sweep(ProgramRun):
     def _beginning(self):
         """The words before the first round's edges, by vector."""
         machine = _SweepMachine(self)
-        try:
+        with contextlib.suppress(_Begun):
             self._perform(machine)
-        except _Begun:
-            pass
         return {name: words.astype(np.uint32) for name, words in machine.arrays.items()}
 
     def _functions(self, names):
@@ -433,10 +425,18 @@ class Sweep(ProgramRun):
     def _identity_value(self):
         return _IDENTITY[self.form.reduce.operation]
 
-    @functools.lru_cache(maxsize=None)
+    @functools.cached_property
+    def _chains(self):
+        """The chains, by the arguments of :meth:`_chain`."""
+        return {key: self._make_chain(*key)
+                for key in itertools.product((True, False), (True, False))}
+
     def _chain(self, more, fused):
         """The functions of vertices that end a round, as one, or None; ``more`` tells whether
         another round follows, ``fused`` whether the sum is in a register."""
+        return self._chains[more, fused]
+
+    def _make_chain(self, more, fused):
         form = self.form
         names = (*form.after, *(form.before if more else ()))
         if not names:
@@ -489,6 +489,9 @@ class Sweep(ProgramRun):
             task.frontier.reserve(task)
 
     def init_vertex_value(self, task):
+        if self.form.component is None:
+            # The interpreter refuses a run with a sum that does not fit.
+            _ = self._reference
         for name in self._vectors(self._fused(task)):
             words, rest = self._beginning[name], 0
             if name == self.form.component:

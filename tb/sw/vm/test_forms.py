@@ -1,0 +1,379 @@
+"""Forms of loops that become one algorithm with a frontier (sw.vm.rtl.forms).
+
+===========================  ==================================================================
+which program has which      test_forms, test_near_a_form
+every plan                   test_random_relaxations, test_random_sweeps: against the interpreter,
+                             on the instruction-set simulator
+values by hand               test_widest_paths, test_sums_in_registers
+functions of vertices as     test_chains: against the functions one after the other;
+one                          test_stores_that_are_left_out
+refused                      test_a_sum_that_does_not_fit, test_vertices_in_a_new_order
+===========================  ==================================================================
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hw.config import preset
+from sw import algorithms
+from sw.errors import UserError
+from sw.graph import Graph, load
+from sw.lang import programs
+from sw.lang.passes.chain import chained, may_chain, own_loads, without_stores
+from sw.lang.reader import read_text
+from sw.runtime import Device
+from sw.vm import reference
+from sw.vm.evaluate import Evaluator
+from sw.vm.rtl.algorithm import ProgramAlgorithm
+from sw.vm.rtl.forms import algorithm_of
+from sw.vm.rtl.level_search import LevelSearch
+from sw.vm.rtl.relaxation import Relaxation
+from sw.vm.rtl.sweep import Sweep
+from tb.sw.graphs import graphs
+
+
+def text_of(name):
+    return programs.path(name).read_text()
+
+
+def kind_of(text):
+    return algorithm_of(read_text(text)).__mro__[1]
+
+
+def run(text, tmp_path, on, **choices):
+    """The outputs by the device, compared with those of the interpreter."""
+    path = tmp_path / "drawn.py"
+    path.write_text(text)
+    changes = {"imem_bytes": 1 << 16, "local_bytes": 4096} | choices.pop("changes", {})
+    with Device.functional(preset("tiny").replace(**changes)) as device:
+        result = device.run(str(path), on, **choices)
+    assert result.verified
+    return result.outputs
+
+
+def test_forms():
+    wanted = {"bfs": LevelSearch, "sssp": Relaxation, "cc": Sweep, "pagerank": Sweep,
+              "label_propagation": Sweep, "bc": ProgramAlgorithm, "kcore": ProgramAlgorithm,
+              "mis": ProgramAlgorithm}
+    assert {name: kind_of(text_of(name)) for name in programs.names()} == wanted
+    assert all(algorithms.find(name).name == name for name in wanted)
+
+
+#: {name: (program, (text, other text) ...)}: changes that leave a form.
+NEAR = {
+    "level-from-1": ("bfs", ("level = 0", "level = 1")),
+    "level-by-2": ("bfs", ("level += 1", "level += 2")),
+    "depth-below": ("bfs", ("depth[v] == infinity", "depth[v] > 3")),
+    "largest-parent": ("bfs", ("parent[dst].min(src)", "parent[dst].max(src)"),
+                       ("parent = vector(vertex, none)", "parent = vector(vertex, 0)")),
+    "other-depth": ("bfs", ("depth = vector(uint, infinity)", "depth = vector(uint, 7)")),
+    "depth-of-the-source": ("bfs", ("depth[source] = 0", "depth[source] = 3")),
+    "more-parents": ("bfs", ("parent[source] = source",
+                             "parent[source] = source\n    parent[0] = source")),
+    "settles-another": ("bfs", ("depth[v] = level", "depth[v] = level + 1")),
+    "two-reductions": ("sssp", ("        distance[dst].min(distance[src] + weight)",
+                                "        distance[dst].min(distance[src] + weight)\n"
+                                "        distance[src].min(distance[dst])")),
+    "two-sources": ("sssp", ("source, delta=delta", "source, 0, delta=delta")),
+    "hooks-the-smaller": ("cc", ("max(label[src], label[dst])", "min(label[src], label[dst])")),
+    "no-shortcut": ("cc", ("label[label[label[v]]]", "label[v]")),
+    "labels-by-hand": ("cc", ("changed = vertices", "label[0] = 1\n    changed = vertices")),
+    "flags-are-kept": ("cc", ("        differs[v] = False\n", "")),
+    "flags-are-shown": ("cc", ("return label", "return label, differs")),
+    "order-of-the-round": ("pagerank", ("share[v] = rank[v] * inverse[v]",
+                                        "share[v] = rank[v] * inverse[v] * done"),
+                           ("        done += 1\n", "        done += 1\n")),
+}
+
+
+@pytest.mark.parametrize("name", NEAR)
+def test_near_a_form(name, tmp_path):
+    """Programs that differ from a form have another kind, or give the interpreter's words."""
+    base, *changes = NEAR[name]
+    text = text_of(base)
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    assert kind_of(text) is ProgramAlgorithm
+    if name in ("hooks-the-smaller", "no-shortcut", "flags-are-kept"):
+        return                          # loops that may not end
+    graph = load("rmat:scale=5,degree=3,seed=2,weights=9")
+    for direction in ("push", "pull"):
+        run(text, tmp_path, graph, schedule="vm", direction=direction)
+
+
+RELAXES = """
+@program
+def relaxes(edges: edgeset, source: vertex = 0, amount: uint = {amount}):
+    x = vector(uint, {first})
+    c = vector(uint, lambda v: uint(v) * 7 & 31)
+
+    def relax(src, dst, weight):
+        x[dst].{reduction}({value})
+
+    x[source] = {start}
+    {begin}
+    while some:
+        {step}
+    return x
+"""
+
+VALUES = {"min": ["x[src] + weight", "x[src]", "x[src] + c[src]", "max(x[src], weight)",
+                  "x[src] + x[src] + c[dst]", "min(x[src] + weight, x[src] + c[dst])",
+                  "x[src] + amount", "x[src] + edges.out_degree(src)"],
+          "max": ["min(x[src], weight)", "x[src] - weight", "x[src] >> 1", "x[src]",
+                  "min(x[src] * c[dst], 40)", "min(x[src], amount * 9)"]}
+
+#: Values that a vertex which was not reached would send.
+LOOSE = {"min": ["(x[src] + weight) // 2", "weight", "min(x[src] + weight, c[dst] + 9)",
+                 "x[src] * c[src]"],
+         "max": ["weight", "min(x[src] + c[dst], 40)", "max(x[src], c[dst])"]}
+
+
+@st.composite
+def relaxations(draw, values=VALUES):
+    reduction = draw(st.sampled_from(["min", "max"]))
+    least = reduction == "min"
+    queue = draw(st.booleans())
+    delta = draw(st.sampled_from(["1", "6", "infinity"])) if least else "infinity"
+    return RELAXES.format(
+        reduction=reduction, value=draw(st.sampled_from(values[reduction])),
+        amount=draw(st.sampled_from([0, 5, 4294967290])),
+        first="infinity" if least else "0", start=draw(st.sampled_from(["0", "3", "4000"])),
+        begin=f"some = PriorityQueue(x, source, delta={delta})" if queue and least
+        else "some = vertexset(source)",
+        step="now = some.dequeue()\n        edges.from_(now).apply_update_priority(relax, some)"
+        if queue and least else "some = edges.from_(some).apply_modified(relax, x)")
+
+
+SCHEDULES = st.sampled_from(["vm", "em", "weaver", "wm", "cm", "twc", "strict", "compact",
+                             "scu-enhanced"])
+FORMATS = st.sampled_from([None, "ell:width=2", "dia", "tigr:k=3", "cr2", "g-shards:shard=16",
+                           "coo"])
+
+
+def tries(text, directory, on, schedule, direction, layout, unit="fsm"):
+    """Run by a plan that the program takes; refused plans do not count."""
+    try:
+        run(text, directory, on, schedule=schedule, direction=direction, format=layout,
+            changes={"gather": unit, "scu": 4 if "scu" in schedule else 0})
+    except UserError as error:
+        assert "golden" not in str(error), error
+
+
+@settings(max_examples=60)
+@given(relaxations(), graphs(weighted=True), SCHEDULES, st.sampled_from(["push", "pull"]), FORMATS)
+def test_random_relaxations(tmp_path_factory, text, on, schedule, direction, layout):
+    assert kind_of(text) is Relaxation
+    tries(text, tmp_path_factory.mktemp("drawn"), on, schedule, direction, layout)
+
+
+@settings(max_examples=20)
+@given(relaxations(LOOSE), graphs(weighted=True), st.sampled_from(["push", "pull"]))
+def test_relaxations_of_another_form(tmp_path_factory, text, on, direction):
+    assert kind_of(text) is ProgramAlgorithm
+    tries(text, tmp_path_factory.mktemp("drawn"), on, "vm", direction, None)
+
+
+SWEEPS = """
+@program
+def sweeps(edges: edgeset, rounds: uint = {rounds}):
+    s = vector(uint, lambda v: uint(v) & 7)
+    t = vector(uint, {identity})
+    k = vector(uint, lambda v: uint(v) * 5 & 15)
+    o = vector(uint, lambda v: edges.in_degree(v))
+
+    def before(v):
+        {before}
+
+    def along(src, dst, weight):
+        {along}
+
+    def after(v):
+        {after}
+
+    done = 0
+    while done < rounds:
+        {order}
+        done += 1
+    return {outputs}
+"""
+
+
+@st.composite
+def sweeps(draw):
+    def pick(*choices):
+        return draw(st.sampled_from(choices))
+
+    reduction = pick("+", "max", "min", "or")
+    value = pick("s[src]", "s[src]", "s[src] + k[dst] & 63", "s[src] & 31 | weight & 3",
+                 "s[src] * k[src] & 127")
+    statement = {"+": f"t[dst] += {value}", "or": f"t[dst] |= {value}"}.get(
+        reduction, f"t[dst].{reduction}({value})")
+    if pick(True, False):
+        guard = pick("k[src] < k[dst]", "s[src] != s[dst]", "weight > 3")
+        statement = f"if {guard}:\n            {statement}"
+    identity = "infinity" if reduction == "min" else "0"
+    clear = f"t[v] = {pick(identity, identity, identity, '1')}"
+    before = ["s[v] = o[v] * 3 + k[v] & 255", clear]
+    if pick(True, False):
+        before.append("if k[v] > 6:\n            s[v] = s[v] & 15")
+    after = [pick("o[v] = t[v] & 1023", "o[v] = (t[v] & 255) + o[v] & 1023",
+                  "x = t[v] & 63\n        if o[v] > x:\n            x = x + 1\n        o[v] = x")]
+    if pick(True, False, False):
+        after.append("k[v] = o[v] & 15")
+    steps = ["vertices.apply(before)", "edges.apply(along)", "vertices.apply(after)"]
+    return SWEEPS.format(
+        rounds=pick(0, 1, 2, 5), identity=identity, along=statement,
+        before="\n        ".join(before), after="\n        ".join(after),
+        order="\n        ".join(steps[pick(0, 0, 0, 1):]),
+        outputs=pick("o", "o", "s, o", "t, o", "k, o"))
+
+
+@settings(max_examples=80)
+@given(sweeps(), graphs(weighted=True), SCHEDULES, st.sampled_from(["push", "pull"]), FORMATS)
+def test_random_sweeps(tmp_path_factory, text, on, schedule, direction, layout):
+    try:
+        reference.run(read_text(text), on)
+    except UserError:
+        return                          # a sum that does not fit
+    tries(text, tmp_path_factory.mktemp("drawn"), on, schedule, direction, layout)
+
+
+def test_widest_paths(tmp_path):
+    graph = Graph(5, [0, 0, 1, 2, 3], [1, 2, 3, 3, 4], np.array([4, 9, 7, 6, 5], np.uint32))
+    text = RELAXES.format(amount=0, first="0", reduction="max", start="infinity",
+                          value="min(x[src], weight)", begin="some = vertexset(source)",
+                          step="some = edges.from_(some).apply_modified(relax, x)")
+    for schedule in ("vm", "em", "weaver"):
+        for direction in ("push", "pull"):
+            found = run(text, tmp_path, graph, schedule=schedule, direction=direction)
+            assert found["x"].tolist() == [(1 << 32) - 1, 4, 9, 6, 5]
+
+
+def test_sums_in_registers(tmp_path):
+    """One kernel does a round, and the words change between two arrays: walks of three arcs."""
+    graph = Graph(4, [0, 0, 1, 2, 2], [1, 2, 3, 3, 0], np.ones(5, np.uint32))
+    text = """
+@program
+def walks(edges: edgeset):
+    s = vector(uint, 0)
+    t = vector(uint, 0)
+    o = vector(uint, 1)
+
+    def before(v):
+        s[v] = o[v]
+        t[v] = 0
+
+    def along(src, dst):
+        t[dst] += s[src]
+
+    def after(v):
+        o[v] = t[v]
+
+    for i in range(3):
+        vertices.apply(before)
+        edges.apply(along)
+        vertices.apply(after)
+    return o
+"""
+    matrix = np.zeros((4, 4), int)
+    np.add.at(matrix, (graph.dst, graph.src), 1)
+    wanted = np.linalg.matrix_power(matrix, 3) @ np.ones(4, int)
+    assert run(text, tmp_path, graph, schedule="vm", direction="pull")["o"].tolist() \
+        == wanted.tolist()
+
+
+CHAIN = """
+@program
+def chain(edges: edgeset):
+    a = vector(uint, lambda v: uint(v) * 3)
+    b = vector(uint, lambda v: uint(v) & 3)
+    c = vector(uint, 5)
+
+    def first(v):
+        x = a[v] + 1
+        y = x
+        if b[v] > 1:
+            x = 9
+            c[v] = x
+        a[v] = x + y
+
+    def second(v):
+        x = a[v] * c[v]
+        b[v] = x
+        if a[v] > 6:
+            a[v] = b[v] + 2
+        c[v] = a[v]
+
+    def third(v):
+        a[v] = a[v] + b[v] + c[v]
+        b[v] = 4
+
+    def elsewhere(v):
+        c[v] = a[vertex(0)]
+
+    vertices.apply(first)
+    return a, b, c
+"""
+
+
+def _after(program, functions, count=12):
+    """The vectors after functions of vertices, one after the other."""
+    graph = Graph(count, [0], [1])
+    arrays = {name: words.astype(np.uint64) for name, words in reference.run(
+        program, graph).outputs.items()}
+
+    for function in functions:
+        before = {name: words.copy() for name, words in arrays.items()}
+
+        def load(vector, vertices, own, before=before):
+            return (arrays if own else before)[vector][vertices.astype(np.int64)]
+
+        def store(vector, vertices, words):
+            arrays[vector][vertices.astype(np.int64)] = words
+
+        Evaluator(graph, 0, {}, load).run(function, [np.arange(count, dtype=np.uint64)], store)
+    return {name: words.tolist() for name, words in arrays.items()}
+
+
+def test_chains():
+    program = read_text(CHAIN)
+    for names in (["first", "second", "third"], ["second", "first"], ["third", "third", "second"],
+                  ["first", "first"]):
+        functions = [program.function(name) for name in names]
+        assert may_chain(functions)
+        assert _after(program, [chained(functions)]) == _after(program, functions)
+    assert not may_chain([program.function("first"), program.function("elsewhere")])
+    loaded = {load.vector for load in own_loads(chained([program.function("third")] * 2))}
+    assert loaded == {"a", "b", "c"}
+
+
+def test_stores_that_are_left_out():
+    program = read_text(CHAIN)
+    chain = chained([program.function(name) for name in ("first", "second", "third")])
+    # Later functions load a and c, which are stored in branches, from memory.
+    short = without_stores(chain, {"b"})
+    assert short.writes() == {"a", "c"} and len(short.body) < len(chain.body)
+    kept, whole = _after(program, [short]), _after(program, [chain])
+    assert all(kept[name] == whole[name] for name in ("a", "c")) and kept["b"] != whole["b"]
+    assert without_stores(chain, {"a", "b", "c"}).body == ()
+
+
+def test_a_sum_that_does_not_fit(tmp_path):
+    text = SWEEPS.format(rounds=3, identity="0", before="s[v] = 3000000000", order="edges.apply("
+                         "along)", along="t[dst] += s[src]", after="o[v] = t[v]", outputs="t")
+    text = text.replace("lambda v: uint(v) & 7", "3000000000")
+    graph = load("rmat:scale=4,degree=3,seed=1,weights=3")
+    with pytest.raises(UserError, match=r"t\[\d+\] does not fit in 32 bits"):
+        run(text, tmp_path, graph, verify=False)
+
+
+def test_vertices_in_a_new_order(tmp_path):
+    """Components have a smallest vertex in every order; other words are vertices of the graph."""
+    graph = load("rmat:scale=5,degree=2,seed=2").undirected().simplify()
+    for name in ("cc", "bfs"):
+        run(text_of(name), tmp_path, graph, schedule="em", direction="push",
+            format="csr:reorder=rcm")
