@@ -41,6 +41,7 @@ def run_program(vm, plan, spec, *, json, output, seed, weights, verify, **graph_
     from sw import algorithms
     from sw.graph.load import load
     from sw.lang import programs
+    from sw.lang.types import Type
     from sw.runtime.plan import Plan
     from sw.runtime.result import checksum
     from sw.vm import reference
@@ -80,9 +81,11 @@ def run_program(vm, plan, spec, *, json, output, seed, weights, verify, **graph_
                                 f"{len(words)} vertices: at vertex {wrong[0]} it is "
                                 f"{result.outputs[name][wrong[0]]}, must be {words[wrong[0]]}")
     if output is not None:
-        bits = {} if result.fraction_bits is None else {
-            "fraction_bits": np.int64(result.fraction_bits)}
-        files.write_arrays(output, result.outputs | bits)
+        more = {} if result.fraction_bits is None else {
+            "fraction_bits": np.int64(result.fraction_bits)} | {
+            f"{name}_float": result.decimal(name) for name in result.outputs
+            if program.vector(name).type is Type.FIXED}
+        files.write_arrays(output, result.outputs | more)
     record = {"vm": vm, "program": program.name, "plan": plan.text,
               "graph": {"spec": spec, "vertices": graph.num_vertices, "arcs": graph.num_edges},
               "operators": result.operators, "fraction_bits": result.fraction_bits,

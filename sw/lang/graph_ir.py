@@ -448,6 +448,9 @@ class GraphProgram(Node):
         Instructions of the host.
     outputs : tuple of str
         The vectors that it returns.
+    shares : set of str
+        The returned vectors of fixed point whose values are divided by the number of vertices,
+        when they are given as decimals.
     """
     name: str
     summary: str
@@ -457,6 +460,7 @@ class GraphProgram(Node):
     functions: tuple[Function, ...]
     body: tuple[Node, ...]
     outputs: tuple[str, ...]
+    shares: frozenset[str] = frozenset()
 
     def function(self, name: str) -> Function:
         """The function of that name."""

@@ -51,6 +51,7 @@ class ProgramReader:
         self._labels: set[str] = set()
         self._queues: dict[str, str] = {}
         self._outputs: tuple[str, ...] | None = None
+        self._shares: set[str] = set()
         arguments = self._arguments(tree)
         self._host = HostExpressions(file, self._graph, self._types, self._sum)
         self._define(tree.body)
@@ -66,7 +67,7 @@ class ProgramReader:
                 (ast.get_docstring(tree) or "").partition("\n\n")[0].split()),
             weighted=any(function.weighted for function in functions), arguments=arguments,
             vectors=tuple(self._vectors.values()), functions=functions, body=body,
-            outputs=self._outputs or (), position=place(file, tree))
+            outputs=self._outputs or (), shares=frozenset(self._shares), position=place(file, tree))
 
     def _fail(self, tree, message) -> Any:
         raise LanguageError(place(self._file, tree), message)
@@ -235,12 +236,22 @@ class ProgramReader:
 
     def _return(self, tree):
         values = tree.value.elts if isinstance(tree.value, ast.Tuple) else [tree.value]
-        names = []
+        names: list[str] = []
         for value in values:
+            count = None
+            match value:
+                case ast.BinOp(op=ast.Div(), left=left, right=ast.Attribute(
+                        value=ast.Name(id=graph), attr="num_vertices")) if graph == self._graph:
+                    value, count = left, "num_vertices"
             name = value.id if isinstance(value, ast.Name) else None
-            if name not in self._vectors:
+            if name is None or name not in self._vectors:
                 self._fail(value or tree, "a program returns vectors: "
                                           f"{', '.join(self._vectors) or 'it has none'}")
+            elif count is not None:
+                if self._vectors[name].type is not Type.FIXED:
+                    self._fail(value, f"only fixed point is divided by {count} in a result, and "
+                                      f"{name} has the type {self._vectors[name].type.value}")
+                self._shares.add(name)
             names.append(name)
         self._outputs = tuple(names)
 

@@ -136,14 +136,20 @@ class ProgramResult:
         Fraction bits of fixed point; None if the program has none.
     operators : int
         Operators that were performed.
+    shares : set of str
+        As of :class:`~sw.lang.graph_ir.GraphProgram`.
     """
     outputs: dict[str, np.ndarray]
     fraction_bits: int | None
     operators: int
+    shares: frozenset[str] = frozenset()
 
     def decimal(self, name) -> np.ndarray:
         """A vector of fixed point as float64."""
-        return self.outputs[name] / float(1 << (self.fraction_bits or 0))
+        words = self.outputs[name]
+        if name in self.shares:
+            words = words / len(words)
+        return words / float(1 << (self.fraction_bits or 0))
 
 
 def arguments(program, given, num_vertices) -> dict[str, Any]:
@@ -246,7 +252,7 @@ def perform(program, graph, machine, given, bits=None) -> ProgramResult:
         try:
             run = _Run(program, graph, machine, values, number)
             return ProgramResult({name: machine.read(name) for name in program.outputs},
-                                 number if fixed else None, run.operators)
+                                 number if fixed else None, run.operators, program.shares)
         except DoesNotFitFixed:
             if number == tries[-1]:
                 raise

@@ -9,6 +9,7 @@ __all__ = ["MUTANTS"]
 _PASSES = "tb/sw/lang/test_passes.py"
 _READER = "tb/sw/lang/test_reader.py"
 _REFERENCE = "tb/sw/vm/test_reference.py"
+_FORMS = "tb/sw/vm/test_forms.py::"
 _RTL = "tb/sw/vm/test_rtl.py::"
 
 
@@ -63,8 +64,12 @@ MUTANTS = (
            "sw/vm/rtl/emitter.py", "Emitter._vertex", "self._guard is not None", "False",
            (f"{_RTL}test_operations",)),
     Mutant("rtl-largest-is-smallest",
-           "sw/vm/rtl/emitter.py", "combine", "a.sltu(less, into, word)",
-           "a.sltu(less, word, into)", (f"{_RTL}test_programs[mis-vm]",)),
+           "sw/kernels/kernel.py", "Kernel.maximum", "self.a.sltu(less, other, this)",
+           "self.a.sltu(less, this, other)", (f"{_RTL}test_programs[mis-vm]",)),
+    Mutant("rtl-variables-share-a-register",
+           "sw/vm/rtl/emitter.py", "Emitter._let",
+           "any(value is self._names.get(name) for name in self._several)", "False",
+           (f"{_RTL}test_variables",)),
     Mutant("rtl-padding-takes-part",
            "sw/vm/rtl/operators.py", "EdgeOperator._has_voids",
            "any(layout.voids for layout in task.layouts)", "False", (f"{_RTL}test_programs",)),
@@ -91,4 +96,39 @@ MUTANTS = (
     Mutant("rtl-sum-has-32-bits",
            "sw/vm/rtl/kernels.py", "VertexKernels._total", "a.amoadd_w(a.zero, high, place)",
            "pass", (f"{_RTL}test_long_sums",)),
+
+    # Forms of loops
+    Mutant("forms-relaxation-of-vertices-that-were-not-reached",
+           "sw/vm/rtl/relaxation.py", "Relaxation.form_of",
+           "not _stays_worst(function, reduce.value, reduce)", "False",
+           (f"{_FORMS}test_relaxations_of_another_form",)),
+    Mutant("forms-relaxation-of-no-edge",
+           "sw/vm/rtl/relaxation.py", "Relaxation._tests_voids",
+           "any(layout.voids for layout in task.layouts)", "False",
+           (f"{_FORMS}test_relaxation_of_padding",)),
+    Mutant("forms-search-from-any-level",
+           "sw/vm/rtl/level_search.py", "_is_search",
+           "ir.ElementStore(vector=form.level, index=start, value=number(0, Type.UINT), **here)",
+           "next(node for node in before if getattr(node, 'vector', None) == form.level)",
+           (f"{_FORMS}test_near_a_form",)),
+    Mutant("forms-words-have-one-array",
+           "sw/vm/rtl/sweep.py", "Sweep._switched", "{self.form.word} & stored", "set()",
+           (f"{_FORMS}test_sums_in_registers",)),
+    Mutant("forms-sweep-of-no-edge",
+           "sw/vm/rtl/sweep.py", "Sweep._tests_voids",
+           "any(layout.voids for layout in task.layouts)", "False",
+           (f"{_FORMS}test_sweep_of_padding",)),
+    Mutant("forms-flags-may-be-kept",
+           "sw/vm/rtl/sweep.py", "_is_flag", "len(stores) == 1 and cleared", "True",
+           (f"{_FORMS}test_near_a_form",)),
+    Mutant("chain-knows-words-before-a-branch",
+           "sw/lang/passes/chain.py", "_statement", "known.pop(vector, None)", "pass",
+           (f"{_FORMS}test_chains",)),
+    Mutant("components-without-shortcuts",
+           "sw/lang/passes/components.py", "_vector",
+           "_depth(store.value, store.vector, store.index) > 1",
+           "_depth(store.value, store.vector, store.index) > 0", (f"{_FORMS}test_near_a_form",)),
+    Mutant("host-leaves-out-rounds-that-are-counted",
+           "sw/vm/host.py", "_counter", "name not in used", "True",
+           ("tb/sw/vm/test_reference.py::test_states_that_come_again",)),
 )

@@ -6,7 +6,7 @@ from sw.lang.names import Label, decimal, edgeset, fixed, fraction, program, vec
 @program
 def pagerank(edges: edgeset, iterations: int = 10, damping: decimal = 0.85,
              tolerance: decimal = 0):
-    """Ranks whose mean is at most 1, in fixed point; each vertex sends equal shares."""
+    """Ranks that add up to at most 1, in fixed point; each vertex sends equal shares."""
     share = vector(fixed, 0)
     inverse = vector(fraction, lambda v: 1 / edges.out_degree(v))
     rank = vector(fixed, 1)
@@ -37,4 +37,4 @@ def pagerank(edges: edgeset, iterations: int = 10, damping: decimal = 0.85,
         done += 1
         if tolerance > 0 and vertices.sum(change) < tolerance * edges.num_vertices:
             done = iterations
-    return rank
+    return rank / edges.num_vertices

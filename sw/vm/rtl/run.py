@@ -10,7 +10,7 @@ import numpy as np
 from sw.kernels.algorithm import Algorithm
 from sw.lang import graph_ir as ir
 from sw.lang.types import Type
-from sw.vm.host import arguments, perform
+from sw.vm.host import ProgramResult, arguments, perform
 from sw.vm.reference import ReferenceMachine
 
 
@@ -86,8 +86,9 @@ class ProgramRun(Algorithm):
         fixed = [name for name in outputs if self.program.vector(name).type is Type.FIXED]
         if not fixed:
             return {}
+        result = ProgramResult(outputs, self.bits, 0, self.program.shares)
         return {"fraction_bits": np.int64(self.bits)} | {
-            f"{name}_float": outputs[name] / float(1 << self.bits) for name in fixed}
+            f"{name}_float": result.decimal(name) for name in fixed}
 
     def golden(self):
         return self._reference.outputs

@@ -226,6 +226,9 @@ def test_parameters_refused(head, place, words):
 
 
 @pytest.mark.parametrize("last, words", [
+    ("return x / edges.num_vertices", "only fixed point is divided by num_vertices in a result"),
+    ("return source / edges.num_vertices", "a program returns vectors: x, y, z, b"),
+    ("return x / 2", "a program returns vectors: x, y, z, b"),
     ("return source", "a program returns vectors: x, y, z, b"),
     ("return", "a program returns vectors"), ("return x, 3", "a program returns vectors"),
     ("pass", "'p' must end with return and the vectors")])

@@ -5,6 +5,7 @@ which program has which      test_forms, test_near_a_form
 every plan                   test_random_relaxations, test_random_sweeps: against the interpreter,
                              on the instruction-set simulator
 values by hand               test_widest_paths, test_sums_in_registers
+places without edges         test_relaxation_of_padding, test_sweep_of_padding
 functions of vertices as     test_chains: against the functions one after the other;
 one                          test_stores_that_are_left_out
 refused                      test_a_sum_that_does_not_fit, test_vertices_in_a_new_order
@@ -360,6 +361,29 @@ def test_stores_that_are_left_out():
     kept, whole = _after(program, [short]), _after(program, [chain])
     assert all(kept[name] == whole[name] for name in ("a", "c")) and kept["b"] != whole["b"]
     assert without_stores(chain, {"a", "b", "c"}).body == ()
+
+
+def test_relaxation_of_padding(tmp_path):
+    """Places of a format that have no edge send nothing, whatever the weight that is read there."""
+    graph = load("rmat:scale=4,degree=3,seed=1,weights=9")
+    text = RELAXES.format(amount=0, first="infinity", reduction="min", start="0",
+                          value="min(x[src] + weight, x[src] + c[dst])",
+                          begin="some = vertexset(source)",
+                          step="some = edges.from_(some).apply_modified(relax, x)")
+    for direction in ("push", "pull"):
+        for layout in ("ell:width=2", "dia"):
+            run(text, tmp_path, graph, schedule="vm", direction=direction, format=layout)
+
+
+def test_sweep_of_padding(tmp_path):
+    graph = load("rmat:scale=4,degree=3,seed=1,weights=9")
+    text = SWEEPS.format(rounds=2, identity="0", before="s[v] = o[v] + 1\n        t[v] = 0",
+                         order="vertices.apply(before)\n        edges.apply(along)\n"
+                         "        vertices.apply(after)", along="t[dst] += s[src] & 7 | 1",
+                         after="o[v] = t[v]", outputs="o")
+    for direction in ("push", "pull"):
+        for layout in ("ell:width=2", "dia"):
+            run(text, tmp_path, graph, schedule="vm", direction=direction, format=layout)
 
 
 def test_a_sum_that_does_not_fit(tmp_path):

@@ -7,7 +7,7 @@ every program                test_programs: schedules, directions and formats; t
 cores, splits                test_cores
 random programs              test_random_programs: against the interpreter
 operations                   test_operations: every operation and type, against the interpreter;
-                             test_reciprocals: words at the edges
+                             test_reciprocals: words at the edges; test_variables
 sums                         test_long_sums
 sets and queues              test_sets: sets that the host makes, moves and joins while it runs;
                              test_queues
@@ -188,6 +188,27 @@ def operations(edges: edgeset, shift: int = 35, part: decimal = 0.3):
 def test_operations(tmp_path, direction):
     for schedule in ("vm", "em", "weaver"):
         run_text(OPERATIONS, tmp_path, schedule=schedule, direction=direction)
+
+
+def test_variables(tmp_path):
+    """A variable keeps its word when the variable it was copied from gets another."""
+    found = run_text("""
+@program
+def variables(edges: edgeset):
+    a = vector(uint, lambda v: uint(v))
+    b = vector(uint, 0)
+
+    def copy(v):
+        x = a[v]
+        y = x
+        if x > 3:
+            x = 1
+        b[v] = y * 8 + x
+
+    vertices.apply(copy)
+    return b
+""", tmp_path)["b"]
+    assert found.tolist() == [8 * v + (v if v <= 3 else 1) for v in range(len(found))]
 
 
 def test_reciprocals(tmp_path):
