@@ -65,7 +65,7 @@ class _Session:
         self.first = side not in self._launched
         self._launched.add(side)
         for step in self.task.kernel_sets[kernel]:
-            if step.when is not None and not step.when(self):
+            if step.once and not self.first:
                 continue
             if step.operate is not None:
                 step.operate(self, argument)
