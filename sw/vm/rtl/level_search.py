@@ -33,6 +33,7 @@ import itertools
 
 import numpy as np
 
+from sw.kernels.fusion import Loop
 from sw.kernels.kernel import Vertex
 from sw.lang import graph_ir as ir
 from sw.lang.types import WORD, Type
@@ -239,19 +240,22 @@ class LevelSearch(LoopRun):
 
     # Host
 
+    def loop(self, task):
+        return Loop((("gather",),))
+
     def drive(self, session):
         task, frontier = session.task, session.task.frontier
-        name = next(iter(task.sides), "gather")
-        names = []
-        self._directions = names if task.sides else None
+        if not task.sides:
+            return super().drive(session)
+        name = next(iter(task.sides))
+        self._directions = names = []
         for level in itertools.count():
             names.append(name)
             session.launch(name, frontier.argument(task, level))
             added = frontier.added(session, level)
             if not added:
                 return level + 1
-            if task.sides:
-                name = task.next_side(added)
+            name = task.next_side(added)
 
     def outputs(self, session):
         return {name: session.read_vertices(self.array(name), np.int32)

@@ -26,6 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from sw.errors import UserError
+from sw.kernels.fusion import Loop
 from sw.lang import graph_ir as ir
 from sw.lang.types import WORD, Type
 from sw.vm.rtl.loop import LoopRun, at_parameter, loads, only_loop, start_of
@@ -336,12 +338,19 @@ class Relaxation(LoopRun):
 
     # Host
 
+    def loop(self, task):
+        if self._delta is not None:
+            raise UserError(f"{self.name}: fusion=yes cannot have delta: the host moves the "
+                            "threshold between near and far vertices")
+        return Loop((("gather",),))
+
     def drive(self, session):
+        if self._delta is None:
+            return super().drive(session)
         frontier = session.task.frontier
         for superstep in itertools.count():
             session.launch("gather", frontier.argument(session.task, superstep))
-            if not frontier.added(session, superstep) \
-                    and (self._delta is None or not self._advance(session, superstep)):
+            if not frontier.added(session, superstep) and not self._advance(session, superstep):
                 return superstep + 1
 
     @staticmethod

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from sw.errors import UserError
+from sw.kernels.fusion import Loop
 from sw.kernels.kernel import Vertex
 from sw.kernels.vertices import each_vertex
 from sw.lang import graph_ir as ir
@@ -45,6 +46,9 @@ from sw.vm.rtl.run import ProgramRun
 
 __all__ = ["Sweep"]
 
+
+#: Most supersteps of a fused loop that the host counts beforehand.
+_MOST_ROUNDS = 1 << 20
 
 _IDENTITY = {"min": WORD - 1, "max": 0, "+": 0, "or": 0}
 
@@ -319,6 +323,44 @@ class _SweepMachine(BareMachine):
             raise _Begun                # there is no round
         self._finish(more=False)
         return self._session.read_vertices(self._parent.array(vector))
+
+class _RoundCounter(BareMachine):
+    """Counts the rounds of a loop in which the host does not ask the machine anything.
+
+    Parameters
+    ----------
+    size : int
+        Vertices of the graph.
+
+    Attributes
+    ----------
+    rounds : int
+        They are counted to one more than :data:`_MOST_ROUNDS`.
+    """
+
+    def __init__(self, size):
+        self._size, self.rounds = size, 0
+
+    def start(self, bits, arrays):
+        pass
+
+    def size(self, vset):
+        return self._size
+
+    def store(self, vector, vertex, word):
+        pass
+
+    def vertices(self, node, vset, uniforms):
+        pass
+
+    def edges(self, node, vset, uniforms):
+        self.rounds += 1
+        if self.rounds > _MOST_ROUNDS:
+            raise _Begun
+
+    def read(self, vector):
+        raise _Begun
+
 
 class Sweep(ProgramRun):
     """One run.
@@ -772,13 +814,45 @@ class Sweep(ProgramRun):
         elif self._chain(more, False) is not None:
             session.launch("apply" + last)
 
+    def loop(self, task):
+        fused = self._fused(task)
+        after = {more: self._chain(more, fused) is not None for more in (True, False)}
+        if self._sums:
+            raise UserError(f"{self.name}: fusion=yes cannot have the sum of the host between two "
+                            "supersteps")
+        if self.form.flags:
+            if self.form.after:
+                raise UserError(f"{self.name}: fusion=yes cannot have {self.form.after[0]} behind "
+                                "the operator that sets the flags")
+            return Loop((("gather",),), then=("apply",) if after[True] else ())
+        if fused:
+            turns: tuple = ("gather",), ("gather_back",)
+        else:
+            turns = (("gather", *(["apply"] if after[True] else [])),)
+        rounds = self._count_rounds()
+        last = ("gather", *(["apply_last"] if after[False] else []))
+        if fused:
+            last = (f"{turns[(rounds - 1) % 2][0]}_last",)
+        return Loop(turns, count=rounds, last=last)
+
+    def _count_rounds(self):
+        """The number of rounds, which no word of the device decides."""
+        machine = _RoundCounter(self.graph.num_vertices)
+        with contextlib.suppress(_Begun):
+            self._perform(machine)
+        if not 0 < machine.rounds <= _MOST_ROUNDS:
+            raise UserError(f"{self.name}: fusion=yes takes 1 to {_MOST_ROUNDS} supersteps")
+        return machine.rounds
+
     def drive(self, session):
+        if session.task.fused:
+            return super().drive(session)
         machine = _SweepMachine(self, session)
-        self._result = self._perform(machine)
+        self._perform(machine)
         return machine.rounds
 
     def outputs(self, session):
-        found = self._result.outputs
+        found = {name: session.read_vertices(self.array(name)) for name in self.program.outputs}
         if self.form.component is None:
             return found
         return {name: self._labels(session, words) for name, words in found.items()}
