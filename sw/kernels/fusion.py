@@ -72,7 +72,7 @@ class Loop:
             for kernel in self.kernels(number):
                 session.launch(kernel, argument)
             if number + 1 == self.count \
-                    or self.count is None and not frontier.added(session, number):
+                    or (self.count is None and not frontier.added(session, number)):
                 return number + 1
             for kernel in self.then:
                 session.launch(kernel)
