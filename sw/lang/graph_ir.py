@@ -18,8 +18,9 @@ expressions of the host   :class:`Literal`, :class:`HostName`, :class:`SetSize`,
                           :class:`Binary`, :class:`Select`
 ========================  ======================================================================
 
-Operators are named as Python writes them. ``min`` and ``max`` are operators too, and ``recip`` is
-the reciprocal of a number as a fraction. Nodes cannot be changed; a pass makes new ones by
+Operators are named as Python writes them. ``min`` and ``max`` are operators too, ``recip`` is the
+reciprocal of a number as a fraction, and ``times`` a number of times a fraction, at most the
+largest fraction. Nodes cannot be changed; a pass makes new ones by
 ``dataclasses.replace``. Two nodes are equal if they mean the same, wherever they stand.
 """
 

@@ -231,7 +231,9 @@ def test_copies_of_the_programs():
              for node in ir.instructions(analysed(programs.find(name)).body)
              if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator)
              and node.metadata["start_copies"]}
-    assert found == {("bc", "count", "paths"), ("cc", "hook", "label"), ("cc", "shortcut", "label")}
+    assert found == {("bc", "count", "paths"), ("bc", "give_back", "dependency"),
+                     ("cc", "hook", "label"), ("cc", "shortcut", "label"),
+                     ("mis", "cover", "chosen")}
 
 
 @pytest.mark.parametrize("index, owned, many", [

@@ -184,6 +184,15 @@ def test_errors(lines):
     assert issubclass(kind, UserError) and message.startswith("<text>:")
 
 
+def test_quotients():
+    """A quotient of uints is at most the largest fraction."""
+    scaled = program(
+        "def f(v):", "    a[v] = (a[v] | infinity) * ((uint(v) + 2) / edges.num_vertices)",
+        "vertices.apply(f)", output="a")
+    _, words = check(scaled, path(3))
+    assert words["a"] == [2 * ((1 << 32) // 3) - 1, (1 << 32) - 2, (1 << 32) - 2]
+
+
 def test_overflow():
     """A chain of diamonds has twice as many shortest paths after each."""
     starts, ends = [], []
