@@ -1,9 +1,10 @@
-"""The candidates of an algorithm on a graph, as the planner accepts them.
+"""The plans that a framework can choose from: candidates for an algorithm on a graph.
 
-All schedules, formats and directions of the paper's table 2.5 are combined with each other. The
-other axes are blocking, CTA size, frontier, deduplication and ordering. A candidate departs from
-the algorithm's own choice on one of these at most: the whole product would take hours.
-Candidates whose plans become the same when the planner settles them are one candidate.
+A paper compares the spaces of several frameworks; its largest has all candidates. All schedules,
+formats and directions of this space are combined with each other. The other axes are blocking, CTA
+size, frontier, deduplication and ordering. A candidate departs from the algorithm's own choice on
+one of these at most: the whole product would take hours. Candidates whose plans become the same
+when the planner settles them are one candidate.
 """
 
 import dataclasses
@@ -20,14 +21,11 @@ from sw.benchmarks.batch import Case
 from sw.benchmarks.schedules import plan
 from sw.errors import UserError
 from sw.graph.load import load
-from sw.kernels import frontiers
 from sw.runtime.device import Device
 
-from . import published
 
-
-__all__ = ["SettledCandidate", "Found", "Tried", "candidates", "distinct", "graph_of", "half",
-           "tried", "within"]
+__all__ = ["Found", "FrameworkSpace", "SettledCandidate", "Tried", "candidates", "distinct",
+           "graph_of", "half", "tried", "within"]
 
 
 #: Largest random weight for a graph without weights.
@@ -35,6 +33,32 @@ _WEIGHTS = 64
 
 #: Blocks that a graph is divided into.
 _BLOCKS = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class FrameworkSpace:
+    """The choices of a framework, by the names that they have here. All frameworks have both
+    directions and both orderings.
+
+    Parameters
+    ----------
+    schedules, formats, frontiers : tuple of str
+    options : int
+        The paper's number of available options.
+    blocked : tuple of str
+        Schedules that can go through blocks.
+    cta : bool
+        Whether the CTA size is an option.
+    deduplicates : bool
+        Whether deduplication is an option.
+    """
+    schedules: tuple
+    formats: tuple
+    frontiers: tuple
+    options: int
+    blocked: tuple = ()
+    cta: bool = False
+    deduplicates: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,15 +150,17 @@ def tried(config, choice, algorithm, *, schedule, format, direction, blocked=Fal
         warps=half(config) if halved else None, **others), _WEIGHTS if weighted else None)
 
 
-def _departures(kind) -> typing.Iterator[dict[str, typing.Any]]:
+def _departures(space, kind) -> typing.Iterator[dict[str, typing.Any]]:
     """The choices of the axes of which a candidate departs on one at most."""
     yield {}
-    yield {"blocked": True}
-    yield {"halved": True}
-    for name in (*frontiers.FRONTIERS, *published.PAIRS):
+    if space.blocked:
+        yield {"blocked": True}
+    if space.cta:
+        yield {"halved": True}
+    for name in space.frontiers:
         yield {"frontier": name}
-    for value in (True, False):
-        yield {"deduplicate": value}
+    if space.deduplicates:
+        yield from ({"deduplicate": value} for value in (True, False))
     if "delta" in kind.options:
         yield {"delta": "auto"}
 
@@ -147,14 +173,14 @@ def _frontier(task):
 
 
 @functools.lru_cache(maxsize=64)
-def candidates(config, choice, algorithm) -> Found:
-    """All candidates of an algorithm on a graph."""
-    kind, space = algorithms.find(algorithm), published.SPACES["GRAssembler"]
+def candidates(config, choice, algorithm, space) -> Found:
+    """All candidates of a :class:`FrameworkSpace` for an algorithm on a graph."""
+    kind = algorithms.find(algorithm)
     graph, device = graph_of(choice, kind.weighted), Device.functional(config)
     directions = [*kind.directions, "auto"] if kind.switches else kind.directions
     found, asked, refused = {}, 0, 0
     for schedule, format, direction, departure in itertools.product(
-            space.schedules, space.formats, directions, _departures(kind)):
+            space.schedules, space.formats, directions, _departures(space, kind)):
         asked += 1
         try:
             case = tried(config, choice, algorithm, schedule=schedule, format=format,
