@@ -29,6 +29,7 @@ import itertools
 import numpy as np
 
 from sw.kernels.algorithm import Algorithm
+from sw.kernels.fusion import Loop
 from sw.golden.bfs import bfs
 from sw.kernels.kernel import Vertex
 
@@ -208,19 +209,22 @@ class Bfs(Algorithm):
 
     # Host
 
+    def loop(self, task):
+        return Loop((("gather",),))
+
     def drive(self, session):
         task, frontier = session.task, session.task.frontier
-        name = next(iter(task.sides), "gather")
-        names = []
-        self._directions = names if task.sides else None
+        if not task.sides:
+            return super().drive(session)
+        name = next(iter(task.sides))
+        self._directions = names = []
         for level in itertools.count():
             names.append(name)
             session.launch(name, frontier.argument(task, level))
             added = frontier.added(session, level)
             if not added:
                 return level + 1
-            if task.sides:
-                name = task.next_side(added)
+            name = task.next_side(added)
 
     def outputs(self, session):
         return {name: session.read_vertices(name, np.int32)

@@ -19,11 +19,10 @@ vain. The next superstep corrects both. There is a next superstep, because the l
 different labels.
 """
 
-import itertools
-
 import numpy as np
 
 from sw.kernels.algorithm import Algorithm
+from sw.kernels.fusion import Loop
 from sw.golden.components import components
 from sw.kernels.vertices import each_vertex
 
@@ -110,13 +109,8 @@ class ConnectedComponents(Algorithm):
 
     # Host
 
-    def drive(self, session):
-        frontier = session.task.frontier
-        for superstep in itertools.count():
-            session.launch("hook", frontier.argument(session.task, superstep))
-            if not frontier.added(session, superstep):
-                return superstep + 1
-            session.launch("shortcut")
+    def loop(self, task):
+        return Loop((("hook",),), then=("shortcut",))
 
     def outputs(self, session):
         """If vertices are numbered anew, a label names its component by a new number. Here the

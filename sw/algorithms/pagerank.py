@@ -16,6 +16,7 @@ import operator
 import numpy as np
 
 from sw.kernels.algorithm import Algorithm
+from sw.kernels.fusion import Loop
 from sw.algorithms.fixed_point import FixedPoint, choose_fixed_point, inverse_degrees
 from sw.errors import UserError
 from sw.golden.pagerank import pagerank
@@ -218,26 +219,31 @@ class PageRank(Algorithm):
 
     # Host
 
-    def drive(self, session):
-        before = None if self._tolerance is None else session.read_vertices("rank")
-        for superstep in range(self._iterations):
-            self.sweep(session, superstep)
-            self._done = superstep + 1
-            if before is not None:
-                after = session.read_vertices("rank")
-                if self.settled(before, after):
-                    break
-                before = after
-        return self._done
-
-    def sweep(self, session, superstep):
-        """Make new ranks of all vertices."""
-        last = "_last" if superstep == self._iterations - 1 else ""
-        if self._fused(session.task):
-            session.launch(("gather_back" if superstep % 2 else "gather") + last, superstep)
+    def loop(self, task):
+        if self._tolerance is not None and task.fused:
+            raise UserError("pagerank: fusion=yes cannot have a tolerance: the host compares the "
+                            "ranks of two supersteps")
+        if self._fused(task):
+            turns = ("gather",), ("gather_back",)
         else:
-            session.launch("gather", superstep)
-            session.launch("apply" + last)
+            turns = (("gather", "apply"),)
+        *before, final = turns[(self._iterations - 1) % len(turns)]
+        return Loop(turns, count=self._iterations, last=(*before, f"{final}_last"))
+
+    def drive(self, session):
+        if self._tolerance is None:
+            self._done = super().drive(session)
+            return self._done
+        before = session.read_vertices("rank")
+        for superstep in range(self._iterations):
+            for kernel in session.task.loop.kernels(superstep):
+                session.launch(kernel, superstep)
+            self._done = superstep + 1
+            after = session.read_vertices("rank")
+            if self.settled(before, after):
+                break
+            before = after
+        return self._done
 
     def settled(self, before, after) -> bool:
         """Whether the ranks of two supersteps differ by less than the tolerance."""

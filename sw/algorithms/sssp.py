@@ -26,6 +26,7 @@ import operator
 import numpy as np
 
 from sw.kernels.algorithm import Algorithm
+from sw.kernels.fusion import Loop
 from sw.errors import UserError
 from sw.golden.sssp import sssp
 
@@ -237,12 +238,19 @@ class Sssp(Algorithm):
 
     # Host
 
+    def loop(self, task):
+        if self._delta is not None:
+            raise UserError("sssp: fusion=yes cannot have delta: the host moves the threshold "
+                            "between near and far vertices")
+        return Loop((("gather",),))
+
     def drive(self, session):
+        if self._delta is None:
+            return super().drive(session)
         frontier = session.task.frontier
         for superstep in itertools.count():
             session.launch("gather", frontier.argument(session.task, superstep))
-            if not frontier.added(session, superstep) \
-                    and (self._delta is None or not self._advance(session, superstep)):
+            if not frontier.added(session, superstep) and not self._advance(session, superstep):
                 return superstep + 1
 
     @staticmethod

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sw.runtime.plan import Hybrid, Plan
 
 
-__all__ = ["Case", "Batch"]
+__all__ = ["Case", "Batch", "total_cycles"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,9 +90,22 @@ class Case:
 
     def measured(self, result) -> dict:
         """The part of the result that the case's line keeps."""
-        return {"cycles": result.cycles, "supersteps": result.supersteps,
+        return {"cycles": result.cycles, "orders": result.orders,
+                "supersteps": result.supersteps,
                 "checksum": result.checksum, "verified": result.verified,
                 "counters": result.counters}
+
+
+def total_cycles(record, launch_cycles) -> int:
+    """The cycles of a case's record (:meth:`Case.measured`) and of the host for its launches, of
+    ``launch_cycles`` each."""
+    return record["cycles"] + launch_cycles * record["orders"]
+
+
+def _whole(record):
+    """Whether a record is none of :meth:`Case.measured`, or has all its figures. Older files lack
+    some."""
+    return "counters" not in record or "orders" in record
 
 
 def _run(case, config, dram):
@@ -129,7 +142,7 @@ class Batch:
         self._file, self._sources = RecordsFile(path), sources
         wanted = {self._key(case): case for case in self.cases}
         for key, record in self._file.read():
-            if key in wanted and "error" not in record:
+            if key in wanted and "error" not in record and _whole(record):
                 self.records[wanted[key]] = record
 
     def _key(self, case):

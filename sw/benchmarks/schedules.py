@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 from sw import algorithms
-from sw.benchmarks.batch import Case
+from sw.benchmarks.batch import Case, total_cycles
 from sw.runtime.plan import as_plan
 
 
@@ -63,15 +63,16 @@ def row_key(case):
     return case.graph, case.plan.algorithm, case.plan.direction
 
 
-def speedups(records, over, of):
-    """Ratios of cycles of schedule ``over`` to cycles of schedule ``of``, for rows that have both.
+def speedups(records, over, of, launch_cycles):
+    """Ratios of cycles of schedule ``over`` to cycles of schedule ``of``, for rows that have both,
+    with ``launch_cycles`` of the host for each launch.
 
     Returns
     -------
     dict
         Ratio by :func:`row_key`.
     """
-    cycles = {(row_key(case), case.plan.schedule): record["cycles"]
+    cycles = {(row_key(case), case.plan.schedule): total_cycles(record, launch_cycles)
               for case, record in records.items() if "cycles" in record}
     return {row: cycles[row, over] / cycles[row, of]
             for row in dict.fromkeys(row for row, _ in cycles)

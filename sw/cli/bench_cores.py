@@ -38,12 +38,15 @@ def _cores(
         preset: options.Preset = "default",
         set_: options.Set = None,
         dram: options.Dram = None,
+        launch_cycles: options.LaunchCycles = None,
         jobs: options.Jobs = os.cpu_count() or 1,
         results: options.Results = None):
     """Run on several numbers of cores, check each result, and print speedups and their limits.
 
     Each algorithm runs in its own direction; searches start at the vertex with the most out-arcs.
+    Cycles and speedups count the launches.
     """
+    from hw.control import launch_cycles as port_cycles
     from sw import algorithms as known_algorithms
     from sw import schedules as known_schedules
     from sw.benchmarks import cores as comparison
@@ -83,7 +86,9 @@ def _cores(
 
         batch.run(jobs, report)
         records[each] = batch.records
-    out.print(_table(cases, records, memory))
+    cost = port_cycles(config) if launch_cycles is None else launch_cycles
+    out.print(_table(cases, records, memory, cost))
+    out.print(f"Cycles have {cost:,} for each launch.")
     out.print(f"Shares of all cycles on {configs[-1].cores} cores:")
     for name, text in comparison.LIMITS.items():
         out.print(f"  {name:8} {text}")
@@ -91,10 +96,11 @@ def _cores(
         raise typer.Exit(1)
 
 
-def _table(cases, records, memory):
+def _table(cases, records, memory, cost):
     from rich import box
     from rich.table import Table
 
+    from sw.benchmarks.batch import total_cycles
     from sw.benchmarks.cores import LIMITS, limits
     configs = list(records)
     first, last = configs[0], configs[-1]
@@ -107,7 +113,8 @@ def _table(cases, records, memory):
     for name in LIMITS:
         table.add_column(name, justify="right", no_wrap=True)
     for case in cases:
-        cycles = [records[config][case].get("cycles") for config in configs]
+        found = [records[config][case] for config in configs]
+        cycles = [total_cycles(record, cost) if "cycles" in record else None for record in found]
         cells = [f"{cycles[0] / each:.2f}x" if cycles[0] and each else "failed"
                  for each in cycles[1:]]
         if cycles[-1]:

@@ -41,12 +41,15 @@ def _schedules(
         preset: options.Preset = "default",
         set_: options.Set = None,
         dram: options.Dram = None,
+        launch_cycles: options.LaunchCycles = None,
         jobs: options.Jobs = os.cpu_count() or 1,
         results: options.Results = None):
     """Run every schedule on every graph, check each result, and print cycles and speedups.
 
-    Searches start at the vertex with the most out-arcs. The means are geometric.
+    Searches start at the vertex with the most out-arcs. The means are geometric. Speedups count
+    the cycles of launches, and the first table does not.
     """
+    from hw.control import launch_cycles as port_cycles
     from sw import algorithms as known_algorithms
     from sw import schedules as known_schedules
     from sw.benchmarks import schedules as comparison
@@ -82,30 +85,39 @@ def _schedules(
                   f"{pathlib.Path(case.graph).name}: {outcome}", markup=False)
 
     batch.run(jobs, report)
-    _print_tables(out, batch.records, names)
-    _print_means(out, batch.records, names)
+    cost = port_cycles(config) if launch_cycles is None else launch_cycles
+    _print_tables(out, batch.records, names, cost)
+    _print_means(out, batch.records, names, cost)
     failed = [case for case, record in batch.records.items() if "error" in record]
     if failed:
         raise typer.Exit(1)
 
 
-def _print_tables(out, records, names):
-    """A table of cycles, and one of each schedule's cycles over those of the last."""
+def _print_tables(out, records, names, cost):
+    """A table of cycles, one of the cycles with a ``cost`` for each launch, and one of these for
+    each schedule over those of the last."""
+    from sw.benchmarks.batch import total_cycles
     from sw.benchmarks.schedules import row_key
     rows = {}
     for case, record in records.items():
         rows.setdefault(row_key(case), {})[case.plan.schedule] = record
     last = names[-1]
-    cycles, speedups = _table(names), _table(names[:-1])
+    cycles, totals, speedups = _table(names), _table(names), _table(names[:-1])
     for (graph, *plan), row in sorted(rows.items()):
         title = (pathlib.Path(graph).name, *plan)
-        measured = {name: record["cycles"] for name, record in row.items() if "cycles" in record}
-        cycles.add_row(*title, *(f"{measured[name]:,}" if name in measured
-                                 else "failed" if "error" in row[name] else "-" for name in names))
+        kernels = {name: record["cycles"] for name, record in row.items() if "cycles" in record}
+        measured = {name: total_cycles(row[name], cost) for name in kernels}
+        for table, figures in ((cycles, kernels), (totals, measured)):
+            table.add_row(*title, *(
+                f"{figures[name]:,}" if name in figures
+                else "failed" if "error" in row[name] else "-" for name in names))
         speedups.add_row(*title, *(f"{measured[name] / measured[last]:.2f}x"
                                    if name in measured and last in measured else "-"
                                    for name in names[:-1]))
+    out.print("Cycles of kernels and of the SCU:")
     out.print(cycles)
+    out.print(f"\nCycles in all, with {cost:,} for each launch:")
+    out.print(totals)
     if len(names) > 1:
         out.print(f"\nSpeedup of {last} over the others:")
         out.print(speedups)
@@ -123,11 +135,11 @@ def _table(names):
     return table
 
 
-def _print_means(out, records, names):
+def _print_means(out, records, names, cost):
     from sw.benchmarks.schedules import DIRECTIONS, geometric_mean, speedups
     last = names[-1]
     for name in names[:-1]:
-        ratios = speedups(records, name, last)
+        ratios = speedups(records, name, last, cost)
         parts = []
         for algorithm, directions in DIRECTIONS.items():
             for direction in directions:

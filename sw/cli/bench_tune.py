@@ -56,6 +56,7 @@ def _compare(
         preset: options.Preset = "default",
         set_: options.Set = None,
         dram: options.Dram = None,
+        launch_cycles: options.LaunchCycles = None,
         jobs: options.Jobs = os.cpu_count() or 1,
         results: Annotated[str, typer.Option(
             "--results", metavar="FILE", help="Keep the tables of all candidates in this file. "
@@ -74,6 +75,7 @@ def _compare(
     from sw.tune import strategies as all_strategies
     from sw.tune.comparison import compare
     from sw.tune.results import ResultsFile
+    from sw.tune.runs import RunSetting
 
     from . import files
     from .execute import console, progress_display
@@ -92,7 +94,8 @@ def _compare(
     rows, failed = [], 0
     for graph in graphs or _GRAPHS:
         for algorithm in chosen:
-            table, wrong = _table(file, algorithm, graph, config, memory, functional,
+            table, wrong = _table(file, algorithm, graph, (config, memory, functional,
+                                                           launch_cycles),
                                   axis_values(only), options_of(tuned_options), jobs)
             failed += wrong
             with progress_display() as (show, _):
@@ -106,12 +109,16 @@ def _compare(
     if json is not None:
         files.write_json(json, {"configuration": options.fields(config), "within": within / 100,
                                 "seeds": seeds, "unit": "instructions" if functional else "cycles",
+                                "launch_cycles": RunSetting(
+                                    "", (), config, memory, functional,
+                                    launch_cycles).cost_of_launch,
                                 "rows": rows})
     return 1 if failed else 0
 
 
-def _table(file, algorithm, graph, config, memory, functional, only, tuned_options, jobs):
-    """The table of an algorithm on a graph, and the number of trials that failed."""
+def _table(file, algorithm, graph, place, only, tuned_options, jobs):
+    """The table of an algorithm on a graph, and the number of trials that failed. ``place`` has the
+    last parameters of a :class:`~sw.tune.runs.RunSetting`, from the configuration on."""
     from sw import algorithms
     from sw.tune.candidates import Planner
     from sw.tune.comparison import CandidateTable
@@ -123,11 +130,11 @@ def _table(file, algorithm, graph, config, memory, functional, only, tuned_optio
 
     from .tune import run_trials
     kind = algorithms.find(algorithm)
-    setting = RunSetting(graph, (("no_weights", not kind.weighted),), config, memory, functional)
+    setting = RunSetting(graph, (("no_weights", not kind.weighted),), *place)
     loaded = setting.graph(note=options.note)
     given = {"iterations": _ITERATIONS, "source": loaded.hub}
     given = {name: value for name, value in given.items() if name in kind.options}
-    planner = Planner(config, loaded)
+    planner = Planner(setting.config, loaded)
     space = Space(algorithm, given, only, tuned_options)
     space.reduce(planner.ask)
     study = file.begin(header_of(algorithm, given, loaded, setting))

@@ -40,6 +40,7 @@ def _compare(
         set_: options.Set = None,
         dram: options.Dram = None,
         max_cycles: options.MaxCycles = None,
+        launch_cycles: options.LaunchCycles = None,
         time_limit: options.TimeLimit = None,
         json: options.Json = None):
     """Run an algorithm under several schedules, check each result, and compare the costs."""
@@ -56,7 +57,7 @@ def _compare(
     job = Job(plans, graph, config=config, dram=memory, board=where, weights=weights,
               undirected=undirected, simplify=simplify, seed=seed, input_format=input_format,
               weight_scale=weight_scale, no_weights=no_weights, max_cycles=max_cycles, json=json,
-              skip=schedules is None)
+              skip=schedules is None, launch_cycles=launch_cycles)
     for _ in job.plans:
         job.run()
     job.write()

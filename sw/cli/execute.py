@@ -114,11 +114,13 @@ class Job:
         Recorder of the trace.
     skip : bool
         Whether plans that are refused are left out, as long as one is not.
+    launch_cycles : int or None
+        Cycles of the host for a launch; None for those of the host port.
     """
 
     def __init__(self, plans, spec, *, config, dram, board=None, weights, undirected, simplify,
                  seed, max_cycles, json, input_format=None, weight_scale=None, no_weights=False,
-                 wave=None, recorder=None, loaded=None, skip=False):
+                 wave=None, recorder=None, loaded=None, skip=False, launch_cycles=None):
         from sw import algorithms
         from sw.graph.load import load
         from sw.runtime import Device
@@ -136,7 +138,7 @@ class Job:
         self.weights, self.seed = weights, seed
         self.undirected, self.simplify = undirected, simplify
         self.input_format, self.weight_scale = input_format, weight_scale
-        self.no_weights = no_weights
+        self.no_weights, self.launch_cycles = no_weights, launch_cycles
         self.skipped = {}
         self.plans = self._accepted(plans, lambda plan: plan.check(config), skip)
         self.graph = loaded or load(spec, note=options.note, **loading(
@@ -197,10 +199,11 @@ class Job:
         from sw.runtime import Device
         if self.board is None:
             return Device.simulate(self.config, dram=self.dram, wave=self.wave, progress=progress,
-                                   report=tell, recorder=self.recorder)
+                                   report=tell, recorder=self.recorder,
+                                   launch_cycles=self.launch_cycles)
         port, baud, time_limit = self.board
         return Device.serial(port, self.config, baud=baud, progress=progress, report=show,
-                             time_limit=time_limit)
+                             time_limit=time_limit, launch_cycles=self.launch_cycles)
 
     @staticmethod
     def _record(result):

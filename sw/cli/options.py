@@ -16,8 +16,8 @@ from sw.printable import one_line
 
 
 __all__ = ["Algorithm", "Algorithms", "BoardPreset", "Device", "Dram", "Folder", "Graph",
-           "GraphIfAny", "InputFormat", "Jobs", "Json", "Largest", "MaxCycles", "NoWeights",
-           "Output", "Preset", "Results", "Seed", "Set", "Simplify", "Sweeps", "TimeLimit", "Trace",
+           "GraphIfAny", "InputFormat", "Jobs", "Json", "Largest", "LaunchCycles", "MaxCycles",
+           "NoWeights", "Output", "Preset", "Results", "Seed", "Set", "Simplify", "Sweeps", "TimeLimit", "Trace",
            "TraceCycles", "Undirected", "Wave", "WeightScale", "Weights", "asked", "graphs",
            "hardware", "memory", "names", "note", "numbers", "once", "place", "seeds",
            "with_parameters", "with_plan"]
@@ -70,6 +70,10 @@ TimeLimit = Annotated[float | None, typer.Option(
 MaxCycles = Annotated[int | None, typer.Option(
     "--max-cycles", metavar="N", min=1, help="Stop with an error after this many cycles.",
     rich_help_panel=_HARDWARE, show_default=False)]
+LaunchCycles = Annotated[int | None, typer.Option(
+    "--launch-cycles", metavar="N", min=0, help="Cycles of the host for each launch of a kernel "
+    "and each operation of the SCU, in totals and speedups.", rich_help_panel=_HARDWARE,
+    show_default="those of the host port, such as 38")]
 Undirected = Annotated[bool, typer.Option(
     "--undirected", help="Add the reverse of each arc.", rich_help_panel=_GRAPH)]
 Weights = Annotated[int | None, typer.Option(
@@ -139,6 +143,8 @@ _FIELDS = (
     _option("frontier", str, "--frontier", metavar="NAME", help="Form of the frontier that a "
             "superstep leaves to the next: a queue, a bitmap, a bytemap, or only a counter.",
             show_default="the algorithm's own"),
+    _option("fusion", bool, "--fusion/--no-fusion", help="Whether one launch runs all supersteps, "
+            "with a barrier of the device between them.", show_default="no"),
     _option("deduplicate", bool, "--dedup/--no-dedup", help="Whether the frontier keeps a vertex "
             "only once that is added several times.", show_default="the frontier's own"),
 )

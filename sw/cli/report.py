@@ -29,7 +29,11 @@ def _rows(result, first):
         return c.get(name, 0)
 
     yield "cycles", f"{cycles:,}"
-    yield f"speedup over {first.schedule}", _ratio(first.cycles, cycles, "{:.2f}x")
+    yield "launches", f"{result.orders:,}"
+    yield "cycles of launches", f"{result.launch_cycles:,}"
+    yield "total cycles", f"{result.total_cycles:,}"
+    yield f"speedup over {first.schedule}", _ratio(first.total_cycles, result.total_cycles,
+                                                   "{:.2f}x")
     yield "at once", ", ".join(f"{name}={value}" for name, value in result.used.items()) or "-"
     yield None
     yield "instructions", f"{of('instructions'):,}"

@@ -53,6 +53,7 @@ def _run(
         set_: options.Set = None,
         dram: options.Dram = None,
         max_cycles: options.MaxCycles = None,
+        launch_cycles: options.LaunchCycles = None,
         time_limit: options.TimeLimit = None,
         output: options.Output = None,
         json: options.Json = None,
@@ -80,7 +81,8 @@ def _run(
         where, config = place([])
         plan, loaded = _tuned(algorithm, graph, choices, tuned, config, memory, dict(
             weights=weights, input_format=input_format, weight_scale=weight_scale,
-            no_weights=no_weights, undirected=undirected, simplify=simplify, seed=seed))
+            no_weights=no_weights, undirected=undirected, simplify=simplify, seed=seed),
+            launch_cycles)
     else:
         if tuned is not None:
             raise UserError(f"--tuned {tuned}: give --schedule {TUNED} as well")
@@ -96,7 +98,7 @@ def _run(
     job = Job([plan], graph, config=config, dram=memory, board=where, weights=weights,
               undirected=undirected, simplify=simplify, seed=seed, input_format=input_format,
               weight_scale=weight_scale, no_weights=no_weights, max_cycles=max_cycles, json=json,
-              wave=wave, recorder=recorder, loaded=loaded)
+              wave=wave, recorder=recorder, loaded=loaded, launch_cycles=launch_cycles)
     try:
         result = job.run()
     finally:
@@ -116,7 +118,7 @@ def _run(
               f"{result.checksum[:16]})")
 
 
-def _tuned(algorithm, graph, choices, path, config, memory, loading_options):
+def _tuned(algorithm, graph, choices, path, config, memory, loading_options, launch_cycles):
     """The tuned plan, and the graph. Raises UserError."""
     from sw import algorithms
     from sw.tune.runs import RunSetting
@@ -127,4 +129,5 @@ def _tuned(algorithm, graph, choices, path, config, memory, loading_options):
     given = loading(algorithms.find(algorithm), **loading_options)
     spec = seeded_spec(graph, given["seed"], given["weights"])
     return find(path, algorithm, choices | {"schedule": None},
-                RunSetting(spec, tuple(given.items()), config, memory), options.note)
+                RunSetting(spec, tuple(given.items()), config, memory,
+                           launch_cycles=launch_cycles), options.note)

@@ -85,6 +85,7 @@ def _tune(
         max_cycles: Annotated[int | None, typer.Option(
             "--max-cycles", metavar="N", min=1, help="Stop every trial after this many cycles.",
             rich_help_panel="Hardware", show_default=False)] = None,
+        launch_cycles: options.LaunchCycles = None,
         results: Annotated[str, typer.Option(
             "--results", metavar="FILE", help="Keep each trial in this file, a line of JSON. "
             "Trials in the file are not repeated.", rich_help_panel="Files")] = DEFAULT,
@@ -121,7 +122,7 @@ def _tune(
     setting = RunSetting(seeded_spec(graph, seed, weights), tuple(loading(
         kind, weights=weights, seed=seed, undirected=undirected, simplify=simplify,
         input_format=input_format, weight_scale=weight_scale, no_weights=no_weights).items()),
-        config, memory, functional)
+        config, memory, functional, launch_cycles)
     loaded = setting.graph(note=options.note)
     parameters = settled(kind, loaded, given)
     header = header_of(algorithm, parameters, loaded, setting)
@@ -157,7 +158,7 @@ def _tune(
     command = _run_command(graph, _given(
         weights=weights, input_format=input_format, weight_scale=weight_scale,
         no_weights=no_weights, undirected=undirected, simplify=simplify, seed=seed,
-        preset=preset, set=set_, dram=dram))
+        preset=preset, set=set_, dram=dram, launch_cycles=launch_cycles))
     return _show(search, setting, command, results, json, header)
 
 
@@ -249,7 +250,7 @@ def _given(**values):
         option = f"--{name.replace('_', '-')}"
         if value is True:
             found.append(option)
-        elif value not in (None, False) and (name, value) != ("preset", "default"):
+        elif value is not None and value is not False and (name, value) != ("preset", "default"):
             for each in value if isinstance(value, list) else [value]:
                 found += [option, str(each)]
     return found
@@ -307,7 +308,7 @@ def _show(search, setting, command, path, json, header):
 
 
 #: The fields of a trial's record in --json.
-_SHOWN = ("status", "cycles", "supersteps", "checksum", "error")
+_SHOWN = ("status", "cycles", "launch_cycles", "supersteps", "checksum", "error")
 
 #: Plans in the table of the best.
 _ROWS = 10

@@ -56,7 +56,7 @@ def end_word(k, into, layout=None):
     if k.task.frontier is not None:
         k.task.frontier.parity(k, into, 2)
     else:
-        a.csrr(into, Csr.MSCRATCH)
+        k.argument(into)
         a.andi(into, into, 1)
         a.slli(into, into, 2)
     first = a.reg("first")

@@ -4,6 +4,7 @@ import operator
 from typing import Any
 
 from sw.errors import UserError
+from sw.kernels.fusion import Loop
 
 
 __all__ = ["Algorithm"]
@@ -311,9 +312,15 @@ class Algorithm:
 
     # Work of the host
 
+    def loop(self, task) -> Loop:
+        """The supersteps as a loop without work of the host. Raises UserError, with the reason, if
+        the host has work between supersteps."""
+        raise UserError(f"{self.name}: fusion=yes needs an algorithm whose supersteps are a loop "
+                        "of the same kernels, without work of the host")
+
     def drive(self, session) -> int:
-        """Launch the supersteps. Returns their number."""
-        raise NotImplementedError
+        """Run the supersteps. Returns their number."""
+        return session.task.loop.drive(session)
 
     def outputs(self, session) -> dict:
         """The result arrays, by name."""

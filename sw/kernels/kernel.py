@@ -103,7 +103,8 @@ class Kernel:
     pass_name : str
         Name of the pass (:class:`~sw.kernels.passes.Pass`).
     first : bool
-        Whether the kernel begins here. Otherwise this part continues it, with all lanes.
+        Whether the kernel begins here. Otherwise this part continues it, with all lanes. In a fused
+        loop the kernel begins as a section of the loop, and no warps end.
     leads, gathers : bool
         As of :class:`~sw.kernels.passes.Pass`.
 
@@ -126,7 +127,9 @@ class Kernel:
         self.leads, self.gathers = leads, gathers
         self._constants = {}
         self.frontier = self.input = None
-        if first:
+        if first and assembler.argument is not None:
+            self.a.section(name)
+        elif first:
             self.a.entry(name)
             self._end_other_warps()
         self.a.part()
@@ -183,6 +186,14 @@ class Kernel:
             if part is not None and (part is self.frontier or self.leads or not self.gathers):
                 part.prepare(self)
 
+    def argument(self, into):
+        """``into`` = the argument of the launch; in a fused loop (:mod:`sw.kernels.fusion`), of
+        the superstep."""
+        if self.a.argument is None:
+            self.a.csrr(into, Csr.MSCRATCH)
+        else:
+            self.a.mv(into, self.a.argument)
+
     def superstep(self, into):
         """In the prologue: ``into`` = a word whose last bit is that of the superstep's number."""
         if self.frontier is not None and self.leads:
@@ -190,7 +201,7 @@ class Kernel:
         elif self.frontier is not None:
             self.frontier.parity(self, into)
         else:
-            self.a.csrr(into, Csr.MSCRATCH)
+            self.argument(into)
 
     # Vertices and edges
 

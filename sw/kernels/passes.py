@@ -22,9 +22,8 @@ class Pass:
         ``emit(k)`` emits the kernel, or its part for one layout, except the end of the warp. All
         lanes are active before and after it. In a pass of a schedule, the algorithm, the frontier
         and the layout have emitted their prologues.
-    when : callable, optional
-        ``when(session)`` tells the host whether to launch the kernel in this superstep. The host
-        launches the kernel always if this is left out.
+    once : bool
+        Whether only the first superstep that goes by the plan has the step.
     gathers : bool
         Whether the kernel can add to the frontier of the next superstep.
     enter : callable, optional
@@ -42,7 +41,7 @@ class Pass:
     """
     name: str
     emit: Callable[[Any], None] | None = None
-    when: Callable[[Any], bool] | None = None
+    once: bool = False
     gathers: bool = True
     enter: Callable[[Any, Any], None] | None = None
     leads: bool = True

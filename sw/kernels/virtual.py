@@ -21,6 +21,13 @@ write of the register in the order of the text. A register whose value matters i
 to be written once with all these lanes active. An example is a predicate by which
 :meth:`~sw.kernels.kernel.Kernel.narrow` decides: the branch reads it in lane 0, which may be
 inactive.
+
+Sections
+--------
+A kernel may have *sections*, one after the other, each with registers of its own: no register has a
+value for another section. So a section has the registers that it would have as a kernel, less those
+that are kept (:meth:`VirtualAssembler.keep`), whose values all sections share. A jump may lead to
+another section (:meth:`VirtualAssembler.jump_to_section`), and no branch does.
 """
 
 import dataclasses
@@ -71,6 +78,23 @@ class _Part:
     """A mark in the text: a part of a kernel begins, with constants of its own."""
 
 
+@dataclasses.dataclass(frozen=True)
+class _Section:
+    """A mark in the text: a section of a kernel begins."""
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class _Elsewhere:
+    """The target of a jump to another section."""
+    label: Label
+
+    @property
+    def name(self):
+        """The label's name."""
+        return self.label.name
+
+
 @dataclasses.dataclass
 class _Line:
     """An instruction of the text.
@@ -80,7 +104,8 @@ class _Line:
     row : hw.isa.Instruction
     operands : dict
     reads, writes : list of GeneralRegister
-        The registers that the instruction reads, and those that it writes, without x0.
+        The registers that the instruction reads, and those that it writes, without x0 and kept
+        registers.
     """
     row: Instruction
     operands: dict
@@ -92,7 +117,7 @@ class _Line:
         """The line of an instruction."""
         reads, writes = [], []
         for field, value in operands.items():
-            if isinstance(value, GeneralRegister) and value.number != 0:
+            if isinstance(value, GeneralRegister) and value.number is None:
                 written = field == "rd" or (field == "rs2" and row.writes_rs2)
                 if written:
                     writes.append(value)
@@ -128,13 +153,18 @@ class VirtualAssembler(Assembler):
     Attributes
     ----------
     slots : dict of str to int
-        For each kernel whose registers did not suffice, the registers that are in local memory.
+        For each kernel, or section, whose registers did not suffice, the registers that are in
+        local memory.
+    argument : GeneralRegister or None
+        The kept register with the argument of a superstep, in a fused loop
+        (:mod:`sw.kernels.fusion`).
     """
 
     def __init__(self, reserve=None, threads=1, registers=31):
         super().__init__()
         self._reserve, self._threads, self._registers = reserve, threads, registers
         self.slots = {}
+        self.argument = None
 
     def reg(self, name) -> GeneralRegister:
         """A new virtual register."""
@@ -148,6 +178,20 @@ class VirtualAssembler(Assembler):
     def part(self):
         """A part of a kernel begins, with all lanes active. A constant belongs to one part."""
         self._code.append((None, _Part()))
+
+    def keep(self, name) -> GeneralRegister:
+        """A register that keeps its value in all sections, for the whole program. It has a number
+        at once, so that no other register gets it."""
+        self._registers -= 1
+        return GeneralRegister(self._registers + 1, name)
+
+    def section(self, name):
+        """A section of a kernel begins, with all lanes active."""
+        self._code.append((None, _Section(name)))
+
+    def jump_to_section(self, label):
+        """Jump to a label in another section."""
+        self.jal(self.zero, _Elsewhere(label))
 
     def _address_of(self, label):
         self._code.append((None, label))
@@ -171,7 +215,9 @@ class VirtualAssembler(Assembler):
         self._code = []
         for item in code:
             if isinstance(item, _Line):
-                self._code.append((item.row, item.operands))
+                self._code.append((item.row, {
+                    field: value.label if isinstance(value, _Elsewhere) else value
+                    for field, value in item.operands.items()}))
             elif isinstance(item, Label):
                 item.address = self.here
         return super().finish()
@@ -181,14 +227,16 @@ class VirtualAssembler(Assembler):
         return [_Line.of(row, operands) for row, operands in self._code]
 
     def _kernels(self):
-        """The text of each kernel, with the kernel's name."""
+        """The text of each kernel or section, with its name."""
         entries = {id(label): name for name, label in self._entries.items()}
         name, text = "", []
         for row, operands in self._code:
-            if row is None and id(operands) in entries:
+            begun = operands.name if isinstance(operands, _Section) else \
+                entries.get(id(operands)) if row is None else None
+            if begun is not None:
                 if text:
                     yield name, text
-                name, text = entries[id(operands)], []
+                name, text = begun, []
             text.append(operands if row is None else _Line.of(row, operands))
         yield name, text
 

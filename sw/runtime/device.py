@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hw.control import launch_cycles as port_cycles
 from hw.link.frames import BAUD
 from hw.registers import cycles_of
 from sim.errors import SimulationError
@@ -39,7 +40,9 @@ class _Session:
     """A task on a machine. An algorithm drives its supersteps through the session."""
 
     def __init__(self, machine, task, max_cycles, progress, recorder):
-        self.task, self.launches, self._recorder = task, 0, recorder
+        self.task, self._recorder = task, recorder
+        self.launches = 0       # of kernels
+        self.orders = 0         # launches, and operations of the SCU
         self.steps = {}         # by name, what kernels and operations have taken (see Result)
         self.first = True       # whether no set of kernels of the task's side has been launched
         self._launched = set()  # the sides that have been launched, None for a task without
@@ -65,7 +68,7 @@ class _Session:
         self.first = side not in self._launched
         self._launched.add(side)
         for step in self.task.kernel_sets[kernel]:
-            if step.when is not None and not step.when(self):
+            if step.once and not self.first:
                 continue
             if step.operate is not None:
                 step.operate(self, argument)
@@ -121,6 +124,7 @@ class _Session:
             raise RunError(f"{what}: {error}", error.counters) from error
         step = self.steps.setdefault(name, {"unit": unit, "launches": 0})
         step["launches"] += 1
+        self.orders += 2 if unit == "both" else 1
         for counter, value in self._machine.counters().items():
             step[counter] = step.get(counter, 0) + value - counters[counter]
         return answer
@@ -160,12 +164,18 @@ class Device:
         Cycles after which a run is given up, if the run sets no limit.
     recorder : sw.trace.recorder.Recorder, optional
         Recorder that is told of the launches.
+    launch_cycles : int, optional
+        Cycles of the host for each launch and each operation of the SCU, which results tell beside
+        their own cycles. Left out, those of the host port (:func:`hw.control.launch_cycles`).
     """
 
     def __init__(self, config: HardwareConfig, make_machine: Callable[[], Any], *,
                  progress: Progress | None = None, max_cycles: int | None = None,
-                 recorder: Any = None) -> None:
+                 recorder: Any = None, launch_cycles: int | None = None) -> None:
         self.config, self._recorder = config, recorder
+        self.launch_cycles = port_cycles(config) if launch_cycles is None else launch_cycles
+        if self.launch_cycles < 0:
+            raise UserError(f"launch_cycles is {launch_cycles}, must be at least 0")
         self._make = make_machine
         self._machine: Any = None
         self._progress, self._limit = progress, max_cycles
@@ -174,7 +184,7 @@ class Device:
     def simulate(cls, config: HardwareConfig, dram: DramConfig | None = None,
                  progress: Progress | None = None, wave: str | os.PathLike[str] | None = None,
                  max_cycles: int | None = None, report: Report | None = None,
-                 recorder: Any = None) -> Self:
+                 recorder: Any = None, launch_cycles: int | None = None) -> Self:
         """The RTL, simulated cycle by cycle.
 
         Parameters
@@ -182,7 +192,7 @@ class Device:
         config : HardwareConfig
         dram : sim.dram.DramConfig, optional
             The memory behind it.
-        progress, max_cycles
+        progress, max_cycles, launch_cycles
             As of the class.
         wave : path, optional
             Where to write waves.
@@ -201,12 +211,14 @@ class Device:
             file = None if wave is None else Output(wave)
             return NativeMachine(built, dram, wave=file, report=report,
                                  trace=None if recorder is None else recorder.tracer())
-        return cls(config, make, progress=progress, max_cycles=max_cycles, recorder=recorder)
+        return cls(config, make, progress=progress, max_cycles=max_cycles, recorder=recorder,
+                   launch_cycles=launch_cycles)
 
     @classmethod
     def serial(cls, port: str, config: HardwareConfig | None = None, *, baud: int = BAUD,
                progress: Progress | None = None, max_cycles: int | None = None,
-               report: Report | None = None, time_limit: float | None = TIME_LIMIT) -> Self:
+               report: Report | None = None, time_limit: float | None = TIME_LIMIT,
+               launch_cycles: int | None = None) -> Self:
         """A board at a serial port.
 
         Parameters
@@ -225,13 +237,17 @@ class Device:
         time_limit : float or None
             Seconds that a run may take, transfers included; a longer run ends with a RunError. None
             for no limit.
+        launch_cycles : int, optional
+            As for the class.
         """
         def make():
             return SerialMachine.open(port, baud, config, report=report, time_limit=time_limit)
+        given: dict[str, Any] = {"progress": progress, "max_cycles": max_cycles,
+                                 "launch_cycles": launch_cycles}
         if config is not None:
-            return cls(config, make, progress=progress, max_cycles=max_cycles)
+            return cls(config, make, **given)
         machine = make()
-        device = cls(machine.config, make, progress=progress, max_cycles=max_cycles)
+        device = cls(machine.config, make, **given)
         device._machine = machine
         return device
 
@@ -242,7 +258,7 @@ class Device:
         def make():
             from sw.golden.machine import FunctionalMachine
             return FunctionalMachine(config, seed=seed)
-        return cls(config, make, max_cycles=max_cycles)
+        return cls(config, make, max_cycles=max_cycles, launch_cycles=0)
 
     def __enter__(self) -> Self:
         return self
@@ -330,7 +346,8 @@ class Device:
             plan=task.plan, used=task.used, graph=graph.name, vertices=graph.num_vertices,
             edges=graph.num_edges, config=self.config,
             parameters=task.algorithm.parameters(), supersteps=supersteps,
-            launches=session.launches, cycles=cycles_of(counters), steps=session.steps,
+            launches=session.launches, orders=session.orders, cycles=cycles_of(counters),
+            launch_cycles=self.launch_cycles * session.orders, steps=session.steps,
             counters=counters, core_counters=machine.core_counters(), phases=machine.phase_cycles(),
             frontier=task.frontier and (task.frontier.name if task.sides else task.plan.frontier),
             deduplicated=task.frontier and task.frontier.deduplicate, outputs=outputs,

@@ -52,6 +52,7 @@ CLOSED = {
     "split": Choice(SPLITS, "static", "how warps and cores share the work"),
     "warps": Integer(1, LEGAL["warps"].values[-1], None, "warps of a core that take part"),
     "phases": Switch(False, "whether kernels mark all phases"),
+    "fusion": Switch(False, "whether one launch runs all supersteps"),
 }
 
 #: Share of the frontier from which ``direction=auto`` pulls.
@@ -90,6 +91,8 @@ class Plan:
     phases : bool
         Whether the kernels mark all phases of the work on an edge, which costs instructions. If
         not, all of the work is counted as edge access.
+    fusion : bool
+        Whether one kernel, launched once, runs all supersteps (:mod:`sw.kernels.fusion`).
 
     Raises
     ------
@@ -107,6 +110,7 @@ class Plan:
     split: str = "static"
     warps: int | None = None
     phases: bool = False
+    fusion: bool = False
 
     def __post_init__(self):
         kind = algorithms.find(self.algorithm)
@@ -226,6 +230,9 @@ class Hybrid:
                 raise UserError(f"the plans of a hybrid must agree on {name}, which is {one!r} and "
                                 f"{other!r}")
         algorithms.find(self.algorithm).check_has("auto")
+        if self.first.fusion or self.second.fusion:
+            raise UserError("fusion=yes is for one plan: the host chooses the plan of each "
+                            "superstep of a hybrid, so its supersteps cannot be one launch")
         if self.criterion != "frontier":
             raise UserError(f"there is no criterion {self.criterion!r}; there is frontier")
         if not isinstance(self.threshold, (int, float)) or not 0 < self.threshold <= 1:
@@ -274,6 +281,7 @@ class Hybrid:
     parameters = property(lambda self: self.first.parameters)
     warps = property(lambda self: self.first.warps)
     phases = property(lambda self: self.first.phases)
+    fusion = False
     schedule = property(lambda self: self._common("schedule"))
     format = property(lambda self: self._common("format"))
     split = property(lambda self: self._common("split"))

@@ -58,8 +58,13 @@ class Result:
         Parameters of the algorithm, those included that it chose itself.
     supersteps, launches : int
         Supersteps, and the kernels launched for them.
+    orders : int
+        Launches, and operations of the SCU: all that the host has started.
     cycles : int
         Cycles of all launches and of all operations of the SCU; 0 on the instruction-set simulator.
+    launch_cycles : int
+        Cycles of the host for all ``orders``, which ``cycles`` does not have: their number times
+        the cost that the device was given.
     steps : dict of str to dict
         Totals over all launches of a kernel or an SCU operation, by its name: ``unit``, which is
         ``"cores"`` or ``"scu"``; ``launches``; and the counters.
@@ -92,7 +97,9 @@ class Result:
     parameters: dict[str, Any]
     supersteps: int
     launches: int
+    orders: int
     cycles: int
+    launch_cycles: int
     steps: dict[str, dict[str, Any]]
     counters: dict[str, int]
     core_counters: list[dict[str, int]]
@@ -107,6 +114,11 @@ class Result:
     format = property(lambda self: self.plan.format)
     direction = property(lambda self: self.plan.direction)
     split = property(lambda self: self.plan.split)
+
+    @property
+    def total_cycles(self) -> int:
+        """``cycles`` and ``launch_cycles`` together."""
+        return self.cycles + self.launch_cycles
 
     @property
     def all_phases(self) -> bool:
@@ -126,6 +138,7 @@ class Result:
         record |= {field.name: getattr(self, field.name) for field in dataclasses.fields(self)
                    if field.name not in ("outputs", "derived", "config")}
         record["plan"] = self.plan.text
+        record["total_cycles"] = self.total_cycles
         record["config"] = dataclasses.asdict(self.config)
         record["phases"] = self.phases.tolist()
         record["checksum"] = self.checksum

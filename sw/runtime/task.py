@@ -19,7 +19,7 @@ from sw.kernels.algorithm import Algorithm
 from sw.errors import UserError
 from sw.formats.storage_format import StorageFormat
 from sw.formats.compressed import addresses
-from sw.kernels import frontiers
+from sw.kernels import frontiers, fusion
 from sw.kernels.assembler import OutOfReach, OutOfRegisters
 from sw.kernels.frontiers.frontier import Frontier, Input
 from sw.kernels.kernel import OLD_IDS, Kernel
@@ -54,7 +54,7 @@ class TaskStep(typing.NamedTuple):
         Its entry point.
     emit : callable or None
         ``emit(assembler)`` emits the kernel, except the end of the warp.
-    when : callable, optional
+    once : bool
         As of :class:`~sw.kernels.passes.Pass`.
     operate : callable, optional
         ``operate(session, argument)`` is the host's work if there is no kernel.
@@ -63,7 +63,7 @@ class TaskStep(typing.NamedTuple):
     """
     name: str
     emit: typing.Callable[[VirtualAssembler], None] | None
-    when: typing.Callable[[typing.Any], bool] | None = None
+    once: bool = False
     operate: typing.Callable[[typing.Any, int], None] | None = None
     in_turn: bool = True
 
@@ -155,6 +155,9 @@ class Task:
             side.format.reserve(side)
             side.reserve_layouts()
             side.schedule.reserve(side)
+        if task.fused:
+            fusion.check(task)
+            fusion.reserve(task)
         task.buffers.check(algorithm.subject)
         return task
 
@@ -244,6 +247,16 @@ class Task:
     def phases(self) -> bool:
         """Whether the kernels mark all phases."""
         return self.plan.phases
+
+    @property
+    def fused(self) -> bool:
+        """Whether one kernel runs all supersteps."""
+        return self.plan.fusion
+
+    @functools.cached_property
+    def loop(self) -> fusion.Loop:
+        """The algorithm's loop of supersteps (:meth:`~sw.kernels.algorithm.Algorithm.loop`)."""
+        return self.algorithm.loop(self)
 
     @property
     def warps(self) -> int:
@@ -342,6 +355,8 @@ class Task:
     def build(self):
         """Give the buffers their contents."""
         self.algorithm.init_vertex_value(self)
+        if self.fused:
+            fusion.fill(self)
         if self.new_ids is not None:
             self.buffers.fill(OLD_IDS, self.to_device(np.arange(len(self.new_ids),
                                                                 dtype=np.uint32)))
@@ -417,7 +432,7 @@ class Task:
         for item in [*made, *self.format.passes(self)]:
             entry = f"{item.name}{suffix}"
             steps.append(TaskStep(entry, lambda assembler, entry=entry, item=item: item.emit(
-                Kernel(assembler, self, entry, None, self.layouts[0])), item.when))
+                Kernel(assembler, self, entry, None, self.layouts[0])), item.once))
         passes = self.schedule.passes(self)
         # A single kernel goes through one layout after another.
         groups = [self.layouts] if len(passes) == 1 else [[layout] for layout in self.layouts]
@@ -428,7 +443,7 @@ class Task:
                 entry = entries[item.name]
                 if item.operate is not None:
                     steps.append(TaskStep(
-                        entry, None, item.when,
+                        entry, None, item.once,
                         lambda session, argument, item=item, layout=layouts[0], entries=entries:
                         item.operate(session, argument, layout, entries)))
                     continue
@@ -436,13 +451,16 @@ class Task:
                 def gather(assembler, entry=entry, item=item, layouts=layouts,
                            passing=others if item is passes[0] else ()):
                     self.gather(assembler, entry, variant, layouts, item, passing)
-                steps.append(TaskStep(entry, gather, item.when, in_turn=item.in_turn))
+                steps.append(TaskStep(entry, gather, item.once, in_turn=item.in_turn))
         return steps
 
     def _assemble(self):
         self._release_slots()
         assembler = VirtualAssembler(self._reserve_slots, self.config.threads)
         steps = {step.name: step for steps in self.kernel_sets.values() for step in steps}
+        if self.fused:
+            fusion.emit(self, assembler)
+            steps = {}
         for step in steps.values():
             if step.emit is not None:
                 step.emit(assembler)

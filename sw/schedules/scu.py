@@ -74,7 +74,7 @@ class StreamCompaction(Compact):
         if not self._unit.looks_up:
             prepare = self.prepare(task, lambda k: expansion.prepare(k, self._prepared))
             if self._unit.prepares_once:
-                prepare = dataclasses.replace(prepare, when=lambda session: session.first)
+                prepare = dataclasses.replace(prepare, once=True)
             passes = [prepare, *passes]
         if task.frontier is not None and task.frontier.BITS:
             passes.append(Pass("compact", operate=self._compact))

@@ -96,8 +96,7 @@ class ThreadWarpCta(RowsBySize):
                 and not any(layout.active for layout in task.layouts))
 
     def passes(self, task):
-        first = (lambda session: session.first) if self._keeps(task) else None
-        classify = Pass("classify", self._classify, first, gathers=False)
+        classify = Pass("classify", self._classify, self._keeps(task), gathers=False)
         if self.options["kernels"] == "one" and task.split == "static":
             return [classify, Pass("work", lambda k: self._work(k, CORE, WARP, LANE))]
         return [classify, *(Pass(name, lambda k, which=which: self._work(k, which))

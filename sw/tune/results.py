@@ -22,7 +22,7 @@ __all__ = ["VERSION", "ResultsFile", "TuningStudy", "header_of", "identity"]
 
 
 #: Version of the lines; no other is read.
-VERSION = 1
+VERSION = 2
 
 _STUDY = "study"
 
@@ -31,10 +31,12 @@ _KEPT = ("done", "stopped")
 
 #: The types of a study's fields.
 _FIELDS = {"version": int, "sources": str, "algorithm": str, "parameters": dict, "graph": str,
-           "features": dict, "config": dict, "dram": dict, "unit": str, "name": str}
+           "features": dict, "config": dict, "dram": dict, "unit": str, "name": str,
+           "launch_cycles": int}
 
 #: The fields that tell studies apart.
-_IDENTITY = ("version", "sources", "algorithm", "parameters", "graph", "dram", "unit")
+_IDENTITY = ("version", "sources", "algorithm", "parameters", "graph", "dram", "unit",
+             "launch_cycles")
 
 
 def _hardware(config):
@@ -65,7 +67,7 @@ def header_of(algorithm, parameters, graph, setting) -> dict:
             "parameters": dict(parameters), "graph": graph_digest(graph),
             "name": features.pop("name"), "features": features,
             "config": dataclasses.asdict(setting.config), "dram": dataclasses.asdict(setting.dram),
-            "unit": setting.unit}
+            "unit": setting.unit, "launch_cycles": setting.cost_of_launch}
 
 
 @dataclasses.dataclass
@@ -76,7 +78,8 @@ class TuningStudy:
     ----------
     header : dict
         ``version``, ``sources``, ``algorithm``, ``parameters``, ``graph`` (digest of the graph),
-        ``name`` (its name), ``features`` (its figures), ``config``, ``dram``, ``unit``.
+        ``name`` (its name), ``features`` (its figures), ``config``, ``dram``, ``unit``,
+        ``launch_cycles`` (those of the host for a launch).
     trials : dict of str to dict
         The record of each trial, by the text of its plan: ``status``, ``cycles``, ``digest``, and
         ``by``, the strategy that has chosen the plan.
@@ -164,7 +167,7 @@ class ResultsFile:
 
     def tuned(self, header) -> TuningStudy:
         """The study whose best plan serves a run: the same algorithm, graph and hardware, and if
-        possible the same parameters, memory and sources.
+        possible the same parameters, memory, sources and cost of a launch.
 
         Raises
         ------
@@ -181,7 +184,8 @@ class ResultsFile:
             if not found:
                 raise UserError(f"{self.path}: has no tuned plan {what}")
         return max(found, key=lambda study: [study.header[name] == header[name] for name in
-                                             ("parameters", "sources", "unit", "dram")])
+                                             ("parameters", "sources", "unit", "dram",
+                                              "launch_cycles")])
 
     def begin(self, header) -> TuningStudy:
         """The study of a header. Its line is added if the file does not have the study.

@@ -50,12 +50,20 @@ class RunSetting:
     dram : sim.dram.DramConfig
     functional : bool
         Whether runs take the instruction-set simulator. It counts instructions, not cycles.
+    launch_cycles : int, optional
+        Cycles of the host for a launch; left out, those of the host port.
     """
     spec: str
     loading: tuple
     config: Any
     dram: Any
     functional: bool = False
+    launch_cycles: int | None = None
+
+    def __post_init__(self):
+        if self.functional and self.launch_cycles:
+            raise UserError(f"--launch-cycles {self.launch_cycles}: the instruction-set simulator "
+                            "(--functional) counts instructions, to which no cycles can be added")
 
     def graph(self, note=lambda text: None):
         """The graph; ``note`` is told of input that looks odd. Raises UserError."""
@@ -70,7 +78,12 @@ class RunSetting:
         """The device of the runs."""
         if self.functional:
             return Device.functional(self.config)
-        return Device.simulate(self.config, dram=self.dram)
+        return Device.simulate(self.config, dram=self.dram, launch_cycles=self.launch_cycles)
+
+    @property
+    def cost_of_launch(self) -> int:
+        """Cycles of the host for a launch."""
+        return self.device().launch_cycles
 
 
 @functools.lru_cache(maxsize=1)
@@ -92,8 +105,9 @@ def measure(setting, plan, limit=None) -> dict:
     Returns
     -------
     dict
-        ``status``: ``"done"``, with ``cycles``, ``supersteps`` and ``checksum``; ``"stopped"``,
-        with the limit as ``cycles``; or ``"failed"``, with the reason as ``error``.
+        ``status``: ``"done"``, with ``cycles``, which are those of kernels and launches together,
+        ``launch_cycles``, ``supersteps`` and ``checksum``; ``"stopped"``, with the limit as
+        ``cycles``; or ``"failed"``, with the reason as ``error``.
     """
     try:
         with setting.device() as device:
@@ -102,6 +116,6 @@ def measure(setting, plan, limit=None) -> dict:
         return {"status": "stopped", "cycles": limit}
     except (RunError, UserError) as error:
         return {"status": "failed", "error": str(error)}
-    cycles = result.counters["instructions"] if setting.functional else result.cycles
-    return {"status": "done", "cycles": cycles, "supersteps": result.supersteps,
-            "checksum": result.checksum}
+    cycles = result.counters["instructions"] if setting.functional else result.total_cycles
+    return {"status": "done", "cycles": cycles, "launch_cycles": result.launch_cycles,
+            "supersteps": result.supersteps, "checksum": result.checksum}

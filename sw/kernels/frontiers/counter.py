@@ -1,6 +1,5 @@
 """A frontier as the number of its vertices."""
 
-from hw.isa import Csr
 from sw.kernels.frontiers.frontier import CountedFrontier
 
 
@@ -25,15 +24,21 @@ class Counter(CountedFrontier):
         return number
 
     def parity(self, k, into, place=0):
-        k.a.csrr(into, Csr.MSCRATCH)
+        k.argument(into)
         k.a.andi(into, into, 1)
         k.shifted(into, into, place)
 
     def number_of(self, session, argument):
         return argument
 
+    def number_at(self, k, argument, into):
+        k.a.mv(into, argument)
+
+    def _advance(self, k, argument):
+        k.a.addi(argument, argument, 1)
+
     def _read_argument(self, k):
-        k.a.csrr(self.number, Csr.MSCRATCH)
+        k.argument(self.number)
 
     def member_data(self, k, vertex, into):
         stamp = k.a.reg("stamp")

@@ -17,6 +17,9 @@ import numpy as np
 __all__ = ["PULLING", "CountedFrontier", "Frontier", "Input", "Ring"]
 
 
+#: Words in which a fused loop counts the added vertices: a power of two.
+_COUNTS = 4
+
 #: Why there is no list or map to go by where vertices collect.
 PULLING = ("when pulling, a schedule visits the vertices that gather, not the vertices of the "
            "frontier")
@@ -181,6 +184,19 @@ class Frontier(Input):
         a.sltu(predicate, stamp, value)
         k.narrow(predicate, otherwise)
 
+    # Kernels: fused loops (:mod:`sw.kernels.fusion`)
+
+    def number_at(self, k, argument, into):
+        """``into`` = the number of the superstep with this argument, a register."""
+        raise NotImplementedError
+
+    def proceed(self, k, argument, added):
+        """Behind the barrier that ends a superstep: ``argument``, the register with its argument,
+        becomes that of the next superstep. ``added`` = 0 if the superstep has added no vertex, else
+        another number. Warps that are ahead may already run the next superstep. All lanes are
+        active."""
+        raise NotImplementedError
+
     # Host
 
     def argument(self, task, number) -> int:
@@ -204,6 +220,10 @@ class CountedFrontier(Frontier):
     Each lane counts in a register. At the kernel's end, the lane adds this register to the single
     word of ``control``. The word is never reset: the host takes the difference.
 
+    A fused loop has four words, and superstep s adds to word s mod 4. Behind the barrier that ends
+    superstep s, warps read its word and clear word s + 2 mod 4. A barrier is between these accesses
+    and all others to the same word.
+
     Attributes
     ----------
     following : GeneralRegister
@@ -212,11 +232,11 @@ class CountedFrontier(Frontier):
 
     def reserve(self, task):
         super().reserve(task)
-        task.buffers.reserve("control", 1)
+        task.buffers.reserve("control", _COUNTS if task.fused else 1)
 
     def init(self, task, vertex):
         super().init(task, vertex)
-        task.buffers.fill("control", [0])
+        task.buffers.fill("control")
         self._total = 0
 
     def prepare(self, k):
@@ -232,8 +252,32 @@ class CountedFrontier(Frontier):
 
     def finish(self, k):
         control = k.a.reg("control")
-        k.a.li(control, k.address("control"))
+        if k.task.fused:
+            self._word(k, self.number, control)
+        else:
+            k.a.li(control, k.address("control"))
         k.a.amoadd_w(k.a.zero, self._count, control)
+
+    @staticmethod
+    def _word(k, number, into):
+        """In a fused loop: ``into`` = address of the word of the superstep of that number."""
+        k.a.andi(into, number, _COUNTS - 1)
+        k.scaled(into, into, "control")
+
+    def _advance(self, k, argument):
+        """The register with a superstep's argument becomes that of the next superstep."""
+        raise NotImplementedError
+
+    def proceed(self, k, argument, added):
+        a = k.a
+        number, word = a.regs("number", "control")
+        self.number_at(k, argument, number)
+        self._advance(k, argument)
+        self._word(k, number, word)
+        a.lw(added, word)
+        a.addi(number, number, _COUNTS // 2)
+        self._word(k, number, word)
+        a.sw(a.zero, word)                      # of all warps the same
 
     def added(self, session, number):
         before, self._total = self._total, int(session.read("control")[0])

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from hw.isa import Csr
 from sw.kernels.assembler import Condition
 from sw.kernels.frontiers.frontier import PULLING, CountedFrontier, Ring
 
@@ -265,8 +264,14 @@ class _Map(CountedFrontier):
 
     # Kernels
 
+    def number_at(self, k, argument, into):
+        k.a.lw(into, argument, 4 * self._NUMBER)
+
+    def _advance(self, k, argument):
+        k.a.lw(argument, argument, 4 * self._NEXT)
+
     def parity(self, k, into, place=0):
-        k.a.csrr(into, Csr.MSCRATCH)
+        k.argument(into)
         k.a.lw(into, into, 4 * self._NUMBER)
         k.a.andi(into, into, 1)
         k.shifted(into, into, place)
@@ -274,7 +279,7 @@ class _Map(CountedFrontier):
     def first_word(self, k, into):
         """In a pass before a superstep: ``into`` = address of the superstep's map."""
         first = k.a.reg("first")
-        k.a.csrr(into, Csr.MSCRATCH)
+        k.argument(into)
         k.a.lw(into, into, 4 * self._READ)
         k.a.li(first, self.form.first(k.task))
         k.a.add(into, into, first)
@@ -283,7 +288,7 @@ class _Map(CountedFrontier):
         a = k.a
         self._read, self._add = k.a.reg("map_read"), k.a.reg("map_add")
         block, cleared, following = a.regs("block", "clear", "next")
-        a.csrr(block, Csr.MSCRATCH)
+        k.argument(block)
         for register, word in ((cleared, self._CLEAR), (self.number, self._NUMBER),
                                (following, self._NEXT), (self._read, self._READ),
                                (self._add, self._ADD)):

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from hw.isa import Csr
 from sw.kernels.frontiers.frontier import PULLING, Frontier, Ring
 from sw.kernels.kernel import log2
 
@@ -117,6 +116,18 @@ class Queue(Frontier):
 
     # Kernels
 
+    def number_at(self, k, argument, into):
+        k.a.lw(into, argument, 4 * self._NUMBER)
+
+    def proceed(self, k, argument, added):
+        """As of :class:`~sw.kernels.frontiers.frontier.Frontier`. No kernel of the next superstep
+        writes the words that are read here: it adds to the block behind."""
+        a, start = k.a, k.a.reg("start")
+        a.lw(argument, argument, 4 * self._NEXT)
+        a.lw(added, argument, 4 * self._END)
+        a.lw(start, argument, 4 * self._START)
+        a.sub(added, added, start)
+
     def prepare(self, k):
         super().prepare(k)
         a = k.a
@@ -158,7 +169,7 @@ class Queue(Frontier):
 
     def parity(self, k, into, place=0):
         bit = log2(4 * Ring.WORDS)
-        k.a.csrr(into, Csr.MSCRATCH)
+        k.argument(into)
         k.a.srli(into, into, bit - place)
         k.a.andi(into, into, 1 << place)
         if self._ring.address(k.task, 0) >> bit & 1:
@@ -183,7 +194,7 @@ class Queue(Frontier):
 
     def _argument_block(self, k, into):
         """In the prologue: ``into`` = address of the superstep's argument block."""
-        k.a.csrr(into, Csr.MSCRATCH)
+        k.argument(into)
 
     def entries(self, k, start, end):
         """In a pass before a superstep: the addresses of the superstep's queue."""

@@ -1,0 +1,212 @@
+"""Loops of supersteps, and their fusion into one kernel (UGF, 5.2.1).
+
+An algorithm whose host only launches the same kernels again, until a superstep adds nothing to the
+frontier or for a fixed number of supersteps, declares this as a :class:`Loop`. The loop runs in one
+of two ways:
+
+*launches*
+    The host launches each kernel. Between supersteps it reads the number of added vertices.
+*fused*
+    One kernel has the loop, and is launched once. Its sections are the kernels of a superstep, one
+    after the other, with a barrier of the device (:mod:`sw.kernels.barrier`) behind each. The
+    argument of the superstep is in a register, from which the sections read it in place of the
+    launch's argument. All warps know by the same words of memory when the loop ends.
+
+A kernel that runs only once is in front of the loop. A kernel that the host takes part in, such as
+an operation of the Stream Compaction Unit, cannot be fused.
+"""
+
+import dataclasses
+import itertools
+
+from sw.errors import UserError
+from sw.kernels import barrier
+from sw.kernels.kernel import Kernel
+
+
+__all__ = ["KERNEL", "Loop", "check", "emit", "fill", "reserve"]
+
+
+#: The name of the fused kernel.
+KERNEL = "loop"
+
+#: The buffer for the number of supersteps.
+_SUPERSTEPS = "supersteps"
+
+
+@dataclasses.dataclass(frozen=True)
+class Loop:
+    """The supersteps of an algorithm, if no work of the host comes between them.
+
+    Parameters
+    ----------
+    turns : tuple of tuple of str
+        The kernels of each of some supersteps that follow one another. The first comes again after
+        the last.
+    then : tuple of str
+        Kernels between a superstep and the next; they are launched without an argument.
+    count : int, optional
+        Number of supersteps, for an algorithm without a frontier. Without it the loop ends after a
+        superstep that adds no vertex to the frontier.
+    last : tuple of str
+        With a count: the kernels of the last superstep.
+    """
+    turns: tuple
+    then: tuple = ()
+    count: int | None = None
+    last: tuple = ()
+
+    def kernels(self, number) -> tuple:
+        """The kernels of a superstep."""
+        if self.count is not None and number + 1 == self.count:
+            return self.last
+        return self.turns[number % len(self.turns)]
+
+    def drive(self, session) -> int:
+        """Run the loop. Returns the number of supersteps."""
+        if session.task.fused:
+            return self._launch_once(session)
+        task, frontier = session.task, session.task.frontier
+        for number in itertools.count():
+            argument = number if frontier is None else frontier.argument(task, number)
+            for kernel in self.kernels(number):
+                session.launch(kernel, argument)
+            if number + 1 == self.count \
+                    or self.count is None and not frontier.added(session, number):
+                return number + 1
+            for kernel in self.then:
+                session.launch(kernel)
+
+    def _launch_once(self, session):
+        task = session.task
+        session.launch_kernel(KERNEL, 0 if task.frontier is None
+                              else task.frontier.argument(task, 0))
+        return self.count or int(session.read(_SUPERSTEPS)[0])
+
+
+def check(task):
+    """Raise UserError if the loop of a task cannot be fused. The task has its layouts."""
+    loop = task.loop
+    for name in dict.fromkeys(itertools.chain(*loop.turns, loop.then, loop.last)):
+        for step in task.kernel_sets[name]:
+            if step.operate is not None or not step.in_turn:
+                raise UserError(f"{task.algorithm.name}: fusion=yes needs kernels only, and with "
+                                f"schedule {task.schedule.name!r} the host starts operations of "
+                                "the Stream Compaction Unit within a superstep")
+
+
+def reserve(task):
+    """Reserve the buffers of a fused loop."""
+    barrier.reserve(task)
+    task.buffers.reserve(_SUPERSTEPS, 1)
+
+
+def fill(task):
+    """Fill these buffers."""
+    barrier.fill(task)
+    task.buffers.fill(_SUPERSTEPS)
+
+
+def emit(task, assembler):
+    """Emit the fused kernel of a task, the only kernel of its program."""
+    _Fused(task, assembler).emit()
+
+
+class _Fused:
+    """The fused kernel under construction."""
+
+    def __init__(self, task, assembler):
+        self._task, self._loop, self._a = task, task.loop, assembler
+        self._sections = 0
+
+    def emit(self):
+        """Emit all sections."""
+        loop, a = self._loop, self._a
+        k = Kernel(a, self._task, KERNEL, None)
+        argument = a.keep("argument")
+        k.argument(argument)
+        a.argument = argument
+        first = loop.kernels(0)[0]
+        for step in self._steps(first):
+            if step.once:
+                step.emit(a)
+                self._end_step()
+        if loop.count is None:
+            self._until_empty()
+        elif loop.count > 1:
+            self._counted()
+        *kernels, final = loop.last or [None]
+        self._superstep(kernels)
+        if final is not None:
+            self._kernel(final, ends=True)
+            a.end_warp()
+
+    def _steps(self, name):
+        return self._task.kernel_sets[name]
+
+    def _glue(self):
+        """A new section between kernels."""
+        self._sections += 1
+        return Kernel(self._a, self._task, f"{KERNEL}_{self._sections}", None)
+
+    def _end_step(self):
+        """The barrier behind a step."""
+        k = self._glue()
+        k.phase(0)
+        barrier.meet(k)
+        return k
+
+    def _kernel(self, name, ends=False):
+        """The steps of a kernel, each with its barrier; with ``ends``, nothing follows the last."""
+        steps = [step for step in self._steps(name) if not step.once]
+        k = None
+        for step in steps:
+            step.emit(self._a)
+            if not (ends and step is steps[-1]):
+                k = self._end_step()
+        return k
+
+    def _superstep(self, names):
+        k = None
+        for name in names:
+            k = self._kernel(name)
+        return k
+
+    def _until_empty(self):
+        """Supersteps until one has added no vertex."""
+        loop, a, frontier = self._loop, self._a, self._task.frontier
+        top = self._top()
+        for kernels in loop.turns:
+            k = self._superstep(kernels)
+            added, number, place = a.regs("some_added", "supersteps", "place")
+            frontier.proceed(k, a.argument, added)
+            on = a.label("loop_goes_on")
+            a.bnez(added, on)
+            frontier.number_at(k, a.argument, number)
+            a.li(place, k.address(_SUPERSTEPS))
+            a.sw(number, place)                 # of all warps the same
+            a.end_warp()
+            a.place(on)
+            self._superstep(loop.then)
+        a.jump_to_section(top)
+
+    def _counted(self):
+        """All supersteps but the last."""
+        loop, a, others = self._loop, self._a, self._loop.count - 1
+        top, end = self._top(), a.label("loop_end")
+        for turn, kernels in enumerate(loop.turns[:others]):
+            k = self._superstep((*kernels, *loop.then))
+            a.addi(a.argument, a.argument, 1)
+            if turn == (others - 1) % len(loop.turns):
+                on = a.label("loop_goes_on")
+                a.bne(a.argument, k.constant(others, "supersteps"), on)
+                a.jump_to_section(end)
+                a.place(on)
+        a.jump_to_section(top)
+        self._glue()
+        a.place(end)
+
+    def _top(self):
+        """A label at the beginning of the loop."""
+        self._glue()
+        return self._a.place("loop_top")
