@@ -27,6 +27,9 @@ __all__ = ["assigned", "host_values", "kernel_fusion", "uniforms", "varies"]
 _OPERATIONS = frozenset({"+", "-", "min", "max", "and", "or", "not",
                          "==", "!=", "<", "<=", ">", ">="})
 
+#: Types of the host's variables that a fused loop may change.
+_KINDS = (Type.WHOLE, Type.BOOL, Type.UINT, Type.VERTEX, Type.VERTEXSET)
+
 
 def kernel_fusion(program):
     """Mark loops with ``can_fuse``.
@@ -112,6 +115,9 @@ def _obstacles(program, loop) -> Iterator[_Obstacle]:
                 yield _Obstacle(node.position, "the host makes a set of vertices here")
             case ir.ElementStore():
                 yield _Obstacle(node.position, "the host stores an element here")
+            case ir.Assign() if node.value.type not in _KINDS:
+                yield _Obstacle(node.value.position, "this is computed with decimals, which only "
+                                                     "the host has")
             case ir.Assign() if _moving(node.value, names) > 1:
                 yield _Obstacle(node.value.position, "this adds numbers that change in the loop")
         for value in host_values(node):
@@ -139,6 +145,20 @@ def _of_value(value, names) -> Iterator[_Obstacle]:
                 and part.operation not in _OPERATIONS:
             yield _Obstacle(part.position, f"only the host can compute {part.operation} of a "
                                            "number that changes in the loop")
+        for choice in _choices(part):
+            if any(isinstance(each, ir.VertexSum) for each in ir.walk(choice)):
+                yield _Obstacle(choice.position, "the host computes this sum in some rounds only; "
+                                                 "give it a name before")
+
+
+def _choices(node) -> tuple:
+    """The operands that are evaluated only if another one decides so."""
+    match node:
+        case ir.Select():
+            return node.then, node.otherwise
+        case ir.Binary(operation="and" | "or"):
+            return (node.right,)
+    return ()
 
 
 def _moving(value, names) -> int:
