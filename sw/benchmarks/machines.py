@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from sw.errors import UserError
-from sw.lang.passes import analysed
+from sw.lang.passes import CHOSEN, analysed
 from sw.vm import cuda
 from sw.vm.cpu import CpuMachine
 from sw.vm.host import perform
@@ -71,6 +71,11 @@ class Times:
         self.result = perform(program, graph, machine, given)
         self.seconds: list[float] = []
 
+    @property
+    def preparation(self) -> float:
+        """Seconds in which the GraphVM cuda cut the graph into blocks."""
+        return getattr(self._machine, "preparation", 0.0)
+
     def run(self):
         """Run once more."""
         perform(self._program, self._graph, self._machine, self._given,
@@ -79,20 +84,21 @@ class Times:
 
 
 def cpu_machine(program, graph, given, threads=None) -> Times:
-    """A program on the threads of this computer. Operators have the directions of the schedules
-    that were applied to the program (:func:`~sw.lang.schedule.applied`); the machine chooses
-    others."""
-    ready = analysed(program, after="races")
+    """A program, with the schedules that were applied to it, on the threads of this computer."""
+    ready = analysed(program, after=CHOSEN)
     return Times(ready, graph, TimedCpu(ready, graph, threads=threads), given)
 
 
-def cuda_machine(program, graph, given, schedule=None, direction=None) -> Times:
-    """A program on the GPU. Raises UserError if none answers or it has no such schedule."""
+def cuda_machine(program, graph, given, variants=()) -> Times:
+    """A program, with the schedules that were applied to it, on the GPU.
+
+    ``variants`` are those of :class:`~sw.vm.cuda.CudaMachine`. Raises UserError if no GPU answers.
+    """
     reason = cuda.available()
     if reason is not None:
         raise UserError(f"the GraphVM cuda cannot run here: {reason}")
-    ready = analysed(program, after="races")
-    return Times(ready, graph, cuda.CudaMachine(ready, graph, schedule, direction), given)
+    ready = analysed(program, after=CHOSEN)
+    return Times(ready, graph, cuda.CudaMachine(ready, graph, variants=variants), given)
 
 
 def in_turn(ways, repeat):

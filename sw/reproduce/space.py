@@ -2,9 +2,9 @@
 
 A paper compares the spaces of several frameworks; its largest has all candidates. All schedules,
 formats and directions of this space are combined with each other. The other axes are blocking, CTA
-size, frontier, deduplication and ordering. A candidate departs from the algorithm's own choice on
-one of these at most: the whole product would take hours. Candidates whose plans become the same
-when the planner settles them are one candidate.
+size, frontier, deduplication, ordering and kernel fusion. A candidate departs from the algorithm's
+own choice on one of these at most: the whole product would take hours. Candidates whose plans
+become the same when the planner settles them are one candidate.
 """
 
 import dataclasses
@@ -51,6 +51,8 @@ class FrameworkSpace:
         Whether the CTA size is an option.
     deduplicates : bool
         Whether deduplication is an option.
+    fuses : bool
+        Whether kernel fusion is an option.
     """
     schedules: tuple
     formats: tuple
@@ -59,6 +61,7 @@ class FrameworkSpace:
     blocked: tuple = ()
     cta: bool = False
     deduplicates: bool = True
+    fuses: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +93,8 @@ class SettledCandidate(typing.NamedTuple):
         Whether the candidate departs from the frontier's own choice of deduplication.
     ordered : bool
         Whether near vertices go before far vertices.
+    fused : bool
+        Whether one launch runs all supersteps.
     case : Tried
     """
     schedule: str
@@ -100,13 +105,14 @@ class SettledCandidate(typing.NamedTuple):
     frontier: str | None
     chosen: bool
     ordered: bool
+    fused: bool
     case: Tried
 
     def __str__(self):
         text = f"{self.schedule} {self.format} {self.direction}"
         words = [self.frontier, "blocks" * self.blocked, "half the warps" * self.halved,
                  ("dedup" if self.case.plan.to_json().get("deduplicate") else "no dedup")
-                 * self.chosen, "near first" * self.ordered]
+                 * self.chosen, "near first" * self.ordered, "fused" * self.fused]
         return ", ".join([text, *filter(None, words)])
 
 
@@ -163,6 +169,8 @@ def _departures(space, kind) -> typing.Iterator[dict[str, typing.Any]]:
         yield from ({"deduplicate": value} for value in (True, False))
     if "delta" in kind.options:
         yield {"delta": "auto"}
+    if space.fuses:
+        yield {"fusion": True}
 
 
 def _frontier(task):
@@ -179,8 +187,11 @@ def candidates(config, choice, algorithm, space) -> Found:
     graph, device = graph_of(choice, kind.weighted), Device.functional(config)
     directions = [*kind.directions, "auto"] if kind.switches else kind.directions
     found, asked, refused = {}, 0, 0
-    for schedule, format, direction, departure in itertools.product(
-            space.schedules, space.formats, directions, _departures(space, kind)):
+    axes: typing.Any = itertools.product(space.schedules, space.formats, directions,
+                                         _departures(space, kind))
+    for schedule, format, direction, departure in axes:
+        if "blocked" in departure and schedule not in space.blocked:
+            continue
         asked += 1
         try:
             case = tried(config, choice, algorithm, schedule=schedule, format=format,
@@ -192,7 +203,7 @@ def candidates(config, choice, algorithm, space) -> Found:
         found.setdefault(task.plan.text, SettledCandidate(
             schedule, format, direction, "blocked" in departure, "halved" in departure,
             _frontier(task), "deduplicate" in departure,
-            "delta" in departure, case))
+            "delta" in departure, "fusion" in departure, case))
     return Found(tuple(found.values()), asked, refused)
 
 
@@ -209,7 +220,8 @@ def within(space, candidates) -> list:
     return [each for each in candidates
             if each.schedule in space.schedules and each.format in space.formats and known(each)
             and (not each.blocked or each.schedule in space.blocked)
-            and (space.cta or not each.halved) and (space.deduplicates or not each.chosen)]
+            and (space.cta or not each.halved) and (space.deduplicates or not each.chosen)
+            and (space.fuses or not each.fused)]
 
 
 def distinct(results, candidates) -> list:

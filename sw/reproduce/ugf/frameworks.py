@@ -5,12 +5,13 @@ from typing import Any
 
 from sw.runtime.plan import as_plan
 
-from ..outcome import Comparison, Outcome, Plot, Table, number, ratio, times
+from ..outcome import (Comparison, Outcome, Plot, Table, geometric_mean, number, ratio, times)
 from ..paper import Figure
 from ..setting import mean, where
 from ..space import Tried, candidates, graph_of, within
 from . import published
-from .runs import is_road
+from .runs import best as best_of
+from .runs import is_road, total
 
 
 __all__ = ["BestSchedules", "OnPascal", "OnVolta"]
@@ -21,10 +22,11 @@ _OTHERS = tuple(name for name in published.SPACES if name != "UGF")
 _METHOD = ("The thesis runs the frameworks' own programs. Here a framework is the part of UGF's "
            "schedules that its row of table 6.10 has, on the same kernels. So a factor is the gain "
            "of the larger choice alone. All ways to balance the load, formats and directions with "
-           "each other; of EdgeBlocking, creation of sets, deduplication and near before far, a "
-           "candidate departs from the algorithm's own choice on one at most. PageRank makes one "
-           "iteration; searches start at the vertex with the most arcs; weights, where a graph has "
-           "none, are from 1 to 64 at random. Kernel fusion is in sec6.1.")
+           "each other; of EdgeBlocking, creation of sets, deduplication, near before far and "
+           "kernel fusion, a candidate departs from the algorithm's own choice on one at most. "
+           "PageRank makes one iteration; searches start at the vertex with the most arcs; "
+           "weights, where a graph has none, are from 1 to 64 at random. Cycles are those of "
+           "kernels and, for each launch, those that the host port takes.")
 
 
 class _OfAll(Figure):
@@ -51,16 +53,14 @@ class _OfAll(Figure):
                 for each in found]
 
     def _best(self, setting, results, those) -> tuple[Any, Any]:
-        """(candidate, cycles) of the fastest; NaN for the cycles if there is no candidate, or no
-        result: some graphs have more shortest paths than BC can count."""
-        cases = {each: self._case(setting, each.case) for each in those}
-        if all(results.value(case, "refused") for case in cases.values()):
-            return None, math.nan
-        return results.best(cases)
+        """(candidate, cycles) of the fastest, as of :func:`~.runs.best`."""
+        return best_of(results, {each: self._case(setting, each.case) for each in those},
+                       self._config(setting.config))
 
 
 class _Compared(_OfAll):
     """Base of tables 6.2 and 6.3."""
+    name: Any = None
     _gpu: str
 
     def outcome(self, setting, results):
@@ -103,33 +103,34 @@ class _Compared(_OfAll):
                 Comparison("UGF over the next fastest, at most",
                            f"{factor}x (by the table {times(most)})",
                            times(max(leads, default=None))),
-                *(Comparison(f"UGF over {name}, mean", times(self._mean(name)),
-                             times(mean(graphs, series[name]))) for name in _OTHERS)),
+                *(Comparison(f"UGF over {name}, mean", times(geometric_mean(
+                    its.get(name, math.nan) for its in self._theirs().values())),
+                    times(mean(graphs, series[name]))) for name in _OTHERS)),
             data=data, notes=(where(setting), self._gpu))
 
-    def _mean(self, name):
-        values = [ratio(its[name], its["UGF"]) for its in published.TIMES[self.name].values()
-                  if its.get(name) is not None]
-        return math.exp(sum(map(math.log, values)) / len(values))
+    def _theirs(self):
+        """{(algorithm, graph): factors of the frameworks} of the thesis."""
+        return {place: published.factors(self.name, *place)
+                for place in published.TIMES[self.name]}
 
     def _spaces(self, setting):
         sizes = {name: [str(len(within(space, found))) for *_, found in self._each(setting)]
                  for name, space in published.SPACES.items()}
-        return Table("Candidates in each space", ("space", "schedules of a direction, table 6.10", *(
-            f"{published.ALGORITHMS[algorithm]} {choice.label}"
-            for algorithm, choice, _ in self._each(setting))), tuple(
+        return Table("Candidates in each space", (
+            "space", "schedules of a direction, table 6.10", *(
+                f"{published.ALGORITHMS[algorithm]} {choice.label}"
+                for algorithm, choice, _ in self._each(setting))), tuple(
                 (name, number(space.options), *sizes[name])
                 for name, space in published.SPACES.items()))
 
     def _published(self):
         """The thesis' times as factors over UGF's, which our factors stand beside."""
-        rows = []
-        for (algorithm, graph), its in published.TIMES[self.name].items():
-            rows.append((f"{published.ALGORITHMS[algorithm]} {graph}", f"{its['UGF']:.2f}", *(
-                times(its[name] / its["UGF"]) if its.get(name) is not None else "-"
-                for name in _OTHERS)))
         return Table("The thesis: milliseconds of UGF, and the others' over UGF's",
-                     ("", "UGF", *_OTHERS), tuple(rows))
+                     ("", "UGF", *_OTHERS), tuple(
+            (f"{published.ALGORITHMS[algorithm]} {graph}",
+             f"{published.TIMES[self.name][algorithm, graph]['UGF']:.2f}",
+             *(times(its.get(name, math.nan)) for name in _OTHERS))
+            for (algorithm, graph), its in self._theirs().items()))
 
 
 class OnPascal(_Compared):
@@ -198,7 +199,8 @@ class BestSchedules(_OfAll):
         for algorithm, choice, found in self._each(setting):
             best, cycles = self._best(setting, results, found)
             case = self._theirs(setting, algorithm, choice)
-            its = math.nan if results.value(case, "refused") else results.cycles(case)
+            its = math.nan if results.value(case, "refused") else total(results, case,
+                                                                        setting.config)
             kind = "road" if is_road(choice) else "power law"
             schedule = "; ".join(f"{label}={text}" for label, text in
                                  published.SCHEDULES[algorithm, kind].items())
