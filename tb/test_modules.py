@@ -62,8 +62,12 @@ LAYERS = {
                    "sw.algorithms", "sw.hashing", "sw.lang", "sw.link", "sw.golden.machine"),
     "sw.benchmarks": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats",
                       "sw.schedules", "sw.algorithms", "sw.runtime"),
+    # It measures programs on machines other than the device.
+    "sw.benchmarks.machines": (*BELOW, "sw.lang", "sw.vm"),
     "sw.reproduce": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats",
                      "sw.schedules", "sw.algorithms", "sw.runtime", "sw.benchmarks"),
+    "sw.reproduce.ugf": ("hw", "sim", *BELOW, "sw.graph", "sw.lang", "sw.vm", "sw.runtime",
+                         "sw.algorithms", "sw.benchmarks", "sw.reproduce"),
     # It counts the instructions that the machine without RTL executes.
     "sw.reproduce.grassembler.operations": ("hw", "sw.benchmarks", "sw.golden.machine",
                                             "sw.kernels", "sw.reproduce", "sw.runtime"),

@@ -69,6 +69,8 @@ def _hint(given, wanted):
         return f"; {wanted.value}(…) makes one of it"
     if wanted is Type.BOOL:
         return "; compare it with another"
+    if given is Type.FRACTION:
+        return "; the quotient of two uints by / is a fraction, by // a uint"
     return ""
 
 
@@ -341,10 +343,15 @@ class Expressions(HostExpressions):
 
     @staticmethod
     def _quotient(left, right, at):
-        if isinstance(left, Literal) and left.value == 1 and right.type is Type.UINT:
-            return Unary(operation="recip", operand=right, type=Type.FRACTION, position=at)
         if left.type is Type.FIXED:
             return Binary(operation="/", left=left, right=coerced(right, Type.UINT),
                           type=Type.FIXED, position=at)
-        raise LanguageError(at, "/ is 1 divided by a uint, which is a fraction, or a fixed divided "
-                                "by a uint; // divides two uints")
+        if Type.UINT in (left.type, right.type):
+            part = Unary(operation="recip", operand=coerced(right, Type.UINT), type=Type.FRACTION,
+                         position=at)
+            if isinstance(left, Literal) and left.value == 1:
+                return part
+            return Binary(operation="times", left=coerced(left, Type.UINT), right=part,
+                          type=Type.FRACTION, position=at)
+        raise LanguageError(at, "/ is a uint divided by a uint, which is a fraction, or a fixed "
+                                "divided by a uint; // gives a uint")

@@ -18,8 +18,9 @@ expressions of the host   :class:`Literal`, :class:`HostName`, :class:`SetSize`,
                           :class:`Binary`, :class:`Select`
 ========================  ======================================================================
 
-Operators are named as Python writes them. ``min`` and ``max`` are operators too, and ``recip`` is
-the reciprocal of a number as a fraction. Nodes cannot be changed; a pass makes new ones by
+Operators are named as Python writes them. ``min`` and ``max`` are operators too, ``recip`` is the
+reciprocal of a number as a fraction, and ``times`` a number of times a fraction, at most the
+largest fraction. Nodes cannot be changed; a pass makes new ones by
 ``dataclasses.replace``. Two nodes are equal if they mean the same, wherever they stand.
 """
 
@@ -327,7 +328,8 @@ class EdgeSetIterator(Node):
     label : str, optional
     metadata : dict
         ``is_all_edges``, ``requires_output``, ``apply_deduplication``, ``output_representation``,
-        ``can_reuse_frontier``, ``is_edge_parallel``, ``direction``, ``pull_input_frontier``;
+        ``can_reuse_frontier``, ``is_edge_parallel``, ``direction``, ``pull_input_frontier``,
+        ``edge_blocking``, ``blocking_size``;
         ``start_copies``, the vectors whose reads see a copy that is made before the operator
         begins; ``any_order``, whether reads may see changes of the same operator.
     """
@@ -366,7 +368,8 @@ class VertexFilter(Node):
 class WhileLoop(Node):
     """A loop while a condition holds.
 
-    Metadata: ``needs_fusion``; ``is_fixpoint``, whether its result depends on no order.
+    Metadata: ``needs_fusion``; ``can_fuse``, whether it can be one kernel; ``is_fixpoint``,
+    whether its result depends on no order.
     """
     condition: Value
     body: tuple[Node, ...]
@@ -376,7 +379,10 @@ class WhileLoop(Node):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ForLoop(Node):
-    """A loop of a number of rounds, which are numbered from 0."""
+    """A loop of a number of rounds, which are numbered from 0.
+
+    Metadata: ``needs_fusion``, ``can_fuse`` as above.
+    """
     name: str
     count: Value
     body: tuple[Node, ...]

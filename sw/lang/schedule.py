@@ -429,8 +429,6 @@ def _edges(node, schedule, queues, refuse: _Refuse):
         refuse("kernel fusion is for loops")
     if schedule.delta is not None and not _queues(node, queues):
         refuse("delta is for operators with a queue")
-    if schedule.blocked and (node.input_vset != ir.ALL or node.to_filter is not None):
-        refuse("EdgeBlocking needs an operator that goes through all edges")
     if node.output_vset is None:
         for what, value in (("frontier creation", schedule.frontier_creation),
                             ("deduplication", schedule.deduplication)):
@@ -451,8 +449,6 @@ def _loop(node, schedule, queues, refuse: _Refuse):
             refuse("the loop has no queue")
         found["delta"] = schedule.delta
     if schedule.kernel_fusion is not None:
-        if schedule.kernel_fusion:
-            _check_fusion(node, refuse)
         found["needs_fusion"] = schedule.kernel_fusion
     return found
 
@@ -467,30 +463,3 @@ def _queues(node, queues):
             case ir.EdgeSetIterator():
                 named.add(each.output_vset)
     return named & queues
-
-
-def _check_fusion(loop, refuse):
-    """Refuse the fusion of a loop in which something happens that only a host can do."""
-    for node in ir.instructions((loop,)):
-        for part in ir.walk(*_host_values(node)):
-            if getattr(part, "type", None) is Type.DECIMAL:
-                refuse(f"line {node.position.line} computes with decimals, which only the host "
-                       "has")
-        if isinstance(node, ir.NewQueue):
-            refuse(f"line {node.position.line} makes a queue, which only the host can do")
-
-
-def _host_values(node):
-    """The expressions that the host evaluates for an instruction, without those in it."""
-    match node:
-        case ir.WhileLoop() | ir.HostBranch():
-            return [node.condition]
-        case ir.ForLoop():
-            return [node.count]
-        case ir.Assign():
-            return [node.value]
-        case ir.ElementStore():
-            return [node.index, node.value]
-        case ir.NewVertexSet():
-            return node.vertices
-    return []

@@ -191,6 +191,8 @@ def _operation(node):
     match node:
         case ir.Unary(operation="recip"):
             return f"1 / {_value(node.operand, True)}"
+        case ir.Binary(operation="times"):
+            return f"{_value(node.left, True)} / {_value(node.right.operand, True)}"
         case ir.Unary(operation="not"):
             return f"not {_value(node.operand, True)}"
         case ir.Unary():

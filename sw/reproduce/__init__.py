@@ -7,6 +7,7 @@
 :mod:`.plot`          plots as PNG and SVG
 :mod:`.measure`       measurements on the host: bytes and build times of storage formats
 :mod:`.system`        runs on hardware of their own, for figures that compare systems
+:mod:`.space`         the plans that a framework can choose from
 :mod:`.study`         runs what the figures need, and writes their files
 ====================  =============================================================================
 

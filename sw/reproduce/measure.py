@@ -24,6 +24,15 @@ class OnHost(abc.ABC):
 
     simulates, timed = False, False
 
+    #: Name, in the record, of the reason for which there is nothing to measure. A record with an
+    #: ``"error"`` is a failure.
+    REFUSED = "error"
+
+    def load(self):
+        """The graph, without weights."""
+        from sw.graph.load import load
+        return dataclasses.replace(load(self.graph, undirected=self.undirected), weights=None)
+
     @abc.abstractmethod
     def measure(self, graph) -> dict:
         """The record, without its figures of the graph."""
@@ -38,14 +47,13 @@ class OnHost(abc.ABC):
 
     def run(self, config, dram) -> dict:
         """Measure in this process. Returns the contents of the line, without the key."""
-        from sw.graph.load import load
         record = {"case": self.record()}
         try:
-            graph = dataclasses.replace(load(self.graph, undirected=self.undirected), weights=None)
+            graph = self.load()
             record |= {"vertices": graph.num_vertices, "arcs": graph.num_edges}
             return record | self.measure(graph)
         except UserError as error:
-            return record | {"error": str(error)}
+            return record | {self.REFUSED: str(error)}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -103,6 +103,27 @@ _TUNED_LARGE = (
 )
 
 
+#: Graphs that run on several machines, the device among them: degrees by a power law, and a road.
+_CROSSED = (
+    GraphChoice("rmat", "rmat:scale=12,degree=6,seed=1"),
+    GraphChoice("road", "road:side=64,seed=1", undirected=False),
+)
+_CROSSED_LARGE = (
+    GraphChoice("rmat", "rmat:scale=15,degree=12,seed=1"),
+    GraphChoice("road", "road:side=128,seed=1", undirected=False),
+)
+
+#: Graphs for wall times of programs.
+_TIMED = (
+    GraphChoice("rmat", "rmat:scale=17,degree=8,seed=1"),
+    GraphChoice("road", "road:side=400,seed=1", undirected=False),
+)
+_TIMED_LARGE = (
+    GraphChoice("rmat", "rmat:scale=20,degree=16,seed=1"),
+    GraphChoice("road", "road:side=2000,seed=1", undirected=False),
+)
+
+
 def _power_law(vertices, edges):
     return GraphChoice(f"{vertices:,}", f"powerlaw:vertices={vertices},edges={edges},seed=1")
 
@@ -148,8 +169,8 @@ def choices(large, simulated=(), stored=()):
     Returns
     -------
     dict
-        ``simulated``, ``wide``, ``brief``, ``tuned``, ``skewed`` and ``stored`` of
-        :class:`Setting`.
+        ``simulated``, ``wide``, ``brief``, ``tuned``, ``skewed``, ``crossed``, ``timed`` and
+        ``stored`` of :class:`Setting`.
     """
     def real(graphs):
         return tuple(GraphChoice(each.name, each.path, undirected=each.undirected,
@@ -160,6 +181,8 @@ def choices(large, simulated=(), stored=()):
             "brief": (_BRIEF_LARGE if large else _BRIEF) + real(simulated),
             "tuned": (_TUNED_LARGE if large else _TUNED) + real(simulated),
             "skewed": _SKEWED_LARGE if large else _SKEWED,
+            "crossed": (_CROSSED_LARGE if large else _CROSSED) + real(simulated),
+            "timed": (_TIMED_LARGE if large else _TIMED) + real(stored),
             "stored": (_STORED_LARGE if large else _STORED) + real(stored)}
 
 
@@ -189,6 +212,8 @@ class Setting:
         Graphs for hundreds of plans of each algorithm.
     skewed : tuple of GraphChoice
         Graphs of as many arcs on more and more vertices.
+    crossed, timed : tuple of GraphChoice
+        Graphs for runs on the device and on other machines, and for wall times of programs.
     """
     config: HardwareConfig
     dram: DramConfig
@@ -199,6 +224,8 @@ class Setting:
     brief: tuple = ()
     tuned: tuple = ()
     skewed: tuple = ()
+    crossed: tuple = ()
+    timed: tuple = ()
 
     @property
     def warp_bits(self) -> int:

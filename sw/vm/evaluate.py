@@ -182,6 +182,8 @@ class Evaluator:
                 if fixed and np.any(left < right):
                     raise UserError(f"{node.position}: a difference of fixed point is below 0")
                 return np.where(left > right, left - right, np.uint64(0))
+            case "times":
+                return np.minimum(left * right, _LAST)
             case "*" if Type.FRACTION in (node.left.type, node.right.type):
                 return (left * right) >> _HALF
             case "*":

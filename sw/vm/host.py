@@ -63,11 +63,11 @@ class Machine(abc.ABC):
         """The sum of the words that the function of that name gives."""
 
     def loop(self, node, values, queues, evaluate, word) -> int | None:
-        """Perform a WhileLoop as a whole. A machine may leave this to the host.
+        """Perform a loop as a whole. A machine may leave this to the host.
 
         Parameters
         ----------
-        node : WhileLoop
+        node : WhileLoop or ForLoop
         values : dict of str to value
             The host's variables, sets among them. The machine changes those that the loop assigns.
         queues : dict of str to WaitingQueue
@@ -407,7 +407,9 @@ class _Run(_Numbers):
                 if done is None:
                     self._while(node)
             case ir.ForLoop():
-                for number in range(self._host(node.count)):
+                done = machine.loop(node, values, self._queues, self._host, self.word)
+                self.operators += done or 0
+                for number in range(self._host(node.count) if done is None else 0):
                     values[node.name] = number
                     self._block(node.body)
             case ir.HostBranch():

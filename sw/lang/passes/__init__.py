@@ -7,19 +7,24 @@ from sw.lang.graph_ir import GraphProgram
 from sw.lang.passes.components import components
 from sw.lang.passes.deduplication import deduplication
 from sw.lang.passes.direction import direction
+from sw.lang.passes.edge_blocking import edge_blocking
 from sw.lang.passes.fixpoint import fixpoint
+from sw.lang.passes.kernel_fusion import kernel_fusion
 from sw.lang.passes.kinds import kinds
 from sw.lang.passes.liveness import liveness
 from sw.lang.passes.races import races
 
 
-__all__ = ["PASSES", "analysed"]
+__all__ = ["CHOSEN", "PASSES", "analysed"]
 
 
-#: {name: pass}.
-PASSES = {"kinds": kinds, "liveness": liveness, "fixpoint": fixpoint,
-          "components": components, "races": races,
+#: {name: pass}. The last two give defaults, which a GraphVM may have of its own.
+PASSES = {"kinds": kinds, "liveness": liveness, "fixpoint": fixpoint, "components": components,
+          "races": races, "edge_blocking": edge_blocking, "kernel_fusion": kernel_fusion,
           "direction": direction, "deduplication": deduplication}
+
+#: The last pass that gives no defaults.
+CHOSEN = "kernel_fusion"
 
 
 def analysed(program: GraphProgram, after: str | None = None) -> GraphProgram:

@@ -10,7 +10,7 @@ from sw.lang.choices import SetForm
 from sw.lang.passes.rewrite import changed, marked
 
 
-__all__ = ["deduplication"]
+__all__ = ["changes_once", "deduplication"]
 
 
 def deduplication(program):
@@ -19,7 +19,7 @@ def deduplication(program):
     def change(node):
         if not (isinstance(node, ir.EdgeSetIterator) and node.output_vset is not None):
             return node
-        many = not _changes_once(program.function(node.apply_f), node.tracking)
+        many = not changes_once(program.function(node.apply_f), node.tracking)
         if "hybrid" in node.metadata:
             criterion, threshold, *parts = node.metadata["hybrid"]
             return marked(node, hybrid=(criterion, threshold,
@@ -35,7 +35,7 @@ def _with_defaults(metadata, many):
     return {"apply_deduplication": many and sparse} | metadata
 
 
-def _changes_once(function, vector):
+def changes_once(function, vector):
     """Whether an element of the vector changes at most once, whatever the calls."""
     reductions = [node for node in ir.walk(*function.body)
                   if isinstance(node, ir.Reduce) and node.vector == vector]

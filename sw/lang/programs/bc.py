@@ -6,11 +6,11 @@ from sw.lang.names import (Label, edgeset, fixed, infinity, program, uint, vecto
 
 @program
 def bc(edges: edgeset, source: vertex = 0):
-    """The dependency of a source on every vertex (Brandes), and the numbers of shortest paths."""
+    """The dependency of a source on every other vertex (Brandes), and the numbers of shortest
+    paths."""
     depth = vector(uint, infinity)
     paths = vector(uint, 0)
     dependency = vector(fixed, 0)
-    portion = vector(fixed, 0)
 
     def unvisited(v):
         return depth[v] == infinity
@@ -27,11 +27,8 @@ def bc(edges: edgeset, source: vertex = 0):
     def above(v):
         return depth[v] + 1 == level
 
-    def divide(v):
-        portion[v] = (dependency[v] + 1) / paths[v]
-
     def give_back(src, dst):
-        dependency[dst] += portion[src] * paths[dst]
+        dependency[dst] += (dependency[src] + 1) * (paths[dst] / paths[src])
 
     depth[source] = 0
     paths[source] = 1
@@ -43,9 +40,10 @@ def bc(edges: edgeset, source: vertex = 0):
         s1: Label
         frontier = edges.from_(frontier).to(unvisited).apply_modified(count, paths)
         frontier.apply(settle)
-    while level > 1:
+    s2: Label
+    while level > 2:
         level -= 1
         settled = vertices.where(on_level)
-        settled.apply(divide)
+        s3: Label
         edges.transpose().from_(settled).to(above).apply(give_back)
     return dependency, paths

@@ -7,14 +7,12 @@ from sw.lang.names import Label, edgeset, program, uint, vector, vertices
 def mis(edges: edgeset, seed: uint = 1):
     """An independent set of an undirected graph to which no vertex can be added (Luby): 1 for its
     vertices, else 0. A round takes the vertices whose priority beats that of all neighbours."""
-    chosen = vector(uint, 0)
-    undecided = vector(uint, 1)
+    chosen = vector(uint, 2)
     priority = vector(uint, 0)
     rival = vector(uint, 0)
-    covered = vector(uint, 0)
 
     def is_open(v):
-        return undecided[v] == 1
+        return chosen[v] == 2
 
     def draw(v):
         mixed = uint(v) ^ seed + turn
@@ -32,14 +30,9 @@ def mis(edges: edgeset, seed: uint = 1):
 
     def choose(v):
         chosen[v] = 1
-        undecided[v] = 0
 
     def cover(src, dst):
-        covered[dst].max(1)
-
-    def settle(v):
-        if covered[v] == 1:
-            undecided[v] = 0
+        chosen[dst].min(0)
 
     turn = 0
     left = vertices
@@ -51,6 +44,5 @@ def mis(edges: edgeset, seed: uint = 1):
         winners = left.where(wins)
         winners.apply(choose)
         edges.from_(winners).to(is_open).apply(cover)
-        left.apply(settle)
         left = left.where(is_open)
     return chosen

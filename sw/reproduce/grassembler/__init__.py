@@ -2,7 +2,6 @@
 
 ====================  =============================================================================
 :mod:`.published`     the numbers of the paper
-:mod:`.space`         the candidates of an algorithm on a graph
 :mod:`.overall`       the best of all candidates: figure 2.8, table 2.6, section 2.5.2
 :mod:`.choices`       one choice beside another: figures 2.3, 2.9b and 2.10
 :mod:`.operations`    barriers, atomics and shuffles: table 4.1

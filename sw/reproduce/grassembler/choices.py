@@ -7,7 +7,7 @@ from ..outcome import Comparison, Outcome, Plot, Table, number, ratio, times
 from ..paper import Figure
 from ..setting import mean
 from . import published
-from .space import tried
+from ..space import tried
 
 
 __all__ = ["PageRankPlans", "Formats", "Shards"]

@@ -11,7 +11,7 @@ from sw.runtime.device import Device
 
 from ..outcome import Comparison, Outcome, Plot, Table, number
 from ..paper import Figure
-from .space import Tried
+from ..space import Tried
 
 
 __all__ = ["CountedRun", "OperationCounts", "kind_of"]

@@ -6,7 +6,7 @@ from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio, 
 from ..paper import Figure
 from ..setting import mean, where
 from . import published
-from .space import candidates, distinct, half, within
+from ..space import candidates, distinct, half, within
 
 
 __all__ = ["BestPlans", "Overall", "Tuning"]
@@ -22,19 +22,23 @@ _METHOD = ("All schedules, formats and directions of table 2.5 with each other; 
            "are geometric.")
 
 
+def _candidates(setting, choice, algorithm):
+    return candidates(setting.config, choice, algorithm, published.SPACES["GRAssembler"])
+
+
 class _OfAll(Figure):
     """Base of the figures that run every candidate."""
 
     def cases(self, setting):
         return [each.case for algorithm in published.ALGORITHMS for choice in setting.tuned
-                for each in candidates(setting.config, choice, algorithm).candidates]
+                for each in _candidates(setting, choice, algorithm).candidates]
 
     @staticmethod
     def _each(setting):
         """(algorithm, graph, the planner's answer) of every search."""
         for algorithm in published.ALGORITHMS:
             for choice in setting.tuned:
-                yield algorithm, choice, candidates(setting.config, choice, algorithm)
+                yield algorithm, choice, _candidates(setting, choice, algorithm)
 
     @staticmethod
     def _best(results, those):

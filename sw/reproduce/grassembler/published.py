@@ -3,12 +3,12 @@
 The values of the bars in its figures, and the entries of its table 4.1, are not in the text.
 """
 
-import dataclasses
+from ..space import FrameworkSpace
 
 
-__all__ = ["ALGORITHMS", "AXES", "BEST", "BLOCKED_GAP", "LINES", "OVER", "PAIRS", "PRODUCT",
+__all__ = ["ALGORITHMS", "AXES", "BEST", "BLOCKED_GAP", "LINES", "OVER", "PRODUCT",
            "SECOND", "SECOND_FORMAT", "SECOND_MOST", "SPACES", "TUNING_MINUTES", "WORST",
-           "WORST_RANGE", "FrameworkSpace"]
+           "WORST_RANGE"]
 
 
 #: The paper's four algorithms, by their names here.
@@ -22,30 +22,8 @@ AXES = {"schedules": 7, "formats": 5, "CTA sizes": 2, "blocking": 2, "frontiers"
 PRODUCT = 4480
 
 
-@dataclasses.dataclass(frozen=True)
-class FrameworkSpace:
-    """A framework's row of table 2.5, by the names that the values have here.
-
-    Parameters
-    ----------
-    schedules, formats, frontiers : tuple of str
-    options : int
-        The paper's number of available options.
-    blocked : tuple of str
-        Schedules that can go through blocks.
-    cta : bool
-        Whether the CTA size is an option.
-    deduplicates : bool
-        Whether deduplication is an option.
-    """
-    schedules: tuple
-    formats: tuple
-    frontiers: tuple
-    options: int
-    blocked: tuple = ()
-    cta: bool = False
-    deduplicates: bool = True
-
+#: Table 2.6: the frontier whose input is not its output, "QnB".
+_PAIRS = ("queue/bitmap",)
 
 _ALL = ("vm", "em", "wm", "cm", "twc", "twce", "strict")
 
@@ -53,8 +31,8 @@ _ALL = ("vm", "em", "wm", "cm", "twc", "twce", "strict")
 #: under EM only. Table 2.6 has GRAssembler's reverse queue ("RQnB"), which table 2.5 leaves out.
 SPACES = {
     "GRAssembler": FrameworkSpace(_ALL, ("coo", "csr", "ell", "dia", "g-shards"),
-                                  ("queue", "bitmap", "bytemap", "counter", "rqueue"), PRODUCT,
-                                  _ALL, True),
+                                  ("queue", "bitmap", "bytemap", "counter", "rqueue",
+                                   *_PAIRS), PRODUCT, _ALL, True),
     "GraphIt": FrameworkSpace(_ALL, ("csr",), ("queue", "bitmap", "bytemap"), 336, ("em",)),
     "GSwitch": FrameworkSpace(("wm", "cm", "twc", "strict"), ("coo", "csr"), ("queue", "bitmap"),
                               68, deduplicates=False),
@@ -91,9 +69,6 @@ BEST = (
     ("DS", "HW, RC, LJ, OK, TW, RU, UK", "CSR", "TWCE", "Push", "Queue", "512"),
     ("DS", "IC", "CSR", "CM", "Push", "QnB", "1024"),
 )
-
-#: Table 2.6: the frontier whose input is not its output, "QnB".
-PAIRS = ("queue/bitmap",)
 
 #: Section 2.5.2: time of the second best over that of the best, its geometric mean and its largest
 #: value; the share of second bests that have another format; time of the worst over that of the

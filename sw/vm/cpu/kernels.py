@@ -11,7 +11,7 @@ from sw.lang import graph_ir as ir
 from sw.lang.passes.races import shared
 from sw.vm.c_code import HELPERS, ProgramFault
 from sw.vm.cpu.bodies import TaskCode, declarations
-from sw.vm.cpu.loops import fused
+from sw.vm.cpu.loops import CpuLoop
 
 
 __all__ = ["Arcs", "Kernels"]
@@ -153,11 +153,11 @@ class Kernels:
                     self._vertices(node.function, "total")
         self.loops: dict = {}
         for node in ir.instructions(program.body):
-            found = fused(self, f"loop{len(self.loops)}", node) \
-                if isinstance(node, ir.WhileLoop) else None
-            if found is not None:
-                self.loops[node.position], text = found
-                self._parts.append(text)
+            if isinstance(node, ir.WhileLoop | ir.ForLoop) and node.metadata["can_fuse"] \
+                    and node.metadata.get("needs_fusion", True):
+                loop = CpuLoop(self, f"loop{len(self.loops)}", node)
+                self._parts.append(loop.text())
+                self.loops[node.position] = loop.fused
         self.text = "\n".join(self._parts)
 
     def number(self, vector):

@@ -25,6 +25,7 @@ struct alignas(128) Worker {
 
 // An operator while it runs. `list` is its set of vertices, null for all of them. `before[i]` is
 // the number of arcs of list[0] to list[i - 1]. `starts` are the vectors as they were at the start.
+// With `blocked`, the list has the rows of all blocks, and the arcs of a row begin at `before`.
 struct Task {
     Rows along, against;
     const word *out_offsets, *in_offsets;
@@ -39,6 +40,7 @@ struct Task {
     wide *seen;             // bits of the vertices in the queues of all threads
     wide count;             // vertices of the set
     word num_vertices;
+    bool blocked;
     bool shared;            // whether several threads run
 };
 
@@ -56,11 +58,13 @@ struct Calls {
     int64_t (*size)(const Machine *, int32_t set);
     bool (*is_vertex)(const Machine *, int64_t value);
     bool (*late)(const Machine *);
+    void (*move)(Machine *, int32_t source, int32_t target);
     void (*dequeue)(Machine *, Waiting &, int32_t queue, int32_t target);
     bool (*edges)(Machine *, const EdgeOperator *, int32_t source, int32_t target, bool joins,
                   const word *uniforms);
     bool (*vertices)(Machine *, Kernel *, const int32_t *copies, int32_t num_copies,
                      int32_t source, int32_t target, const word *uniforms);
+    bool (*total)(Machine *, Kernel *, int32_t source, const word *uniforms, int64_t &total);
 };
 
 INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -153,9 +157,13 @@ INLINE void each_arc(const Task &task, wide first, wide last, Visit visit) {
     }
     for (wide place = low; first < last; ++place) {
         const word source = task.list ? task.list[place] : (word)place;
-        const wide skipped = first - (task.before ? task.before[place] : offsets[place]);
-        const wide begin = offsets[source] + skipped;
-        wide end = offsets[source + 1];
+        wide begin = first, end = 0;
+        if (task.blocked) {
+            end = task.before[place + 1];
+        } else {
+            begin = offsets[source] + first - (task.before ? task.before[place] : offsets[place]);
+            end = offsets[source + 1];
+        }
         if (end - begin > last - first) end = begin + last - first;
         for (wide arc = begin; arc < end; ++arc) visit(source, arc);
         first += end - begin;

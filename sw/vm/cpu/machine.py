@@ -4,22 +4,32 @@ A set is an array of vertices, in any order, or None for all vertices. An operat
 *pushes*, from the arcs that leave the set, or *pulls*, along the arcs that enter a vertex. Push
 reads only the arcs of the set and reduces with atomics; pull reads the arcs of all vertices that
 the filter lets through, gives each vertex to one thread, and leaves a row as soon as no other arc
-can change the vertex.
+can change the vertex. With EdgeBlocking it pushes the arcs to one block of vertices after another.
+
+Of a schedule it honours the direction, two load balances, EdgeBlocking, hybrid schedules, and the
+fusion of loops. A result is a list that is made while edges are processed, with a bit for each
+vertex that is in it; other forms are refused.
 """
 
 import ctypes
+import math
 import os
 import weakref
 
 import numpy as np
 
 from sw.errors import UserError
-from sw.lang.passes import analysed
+from sw.graph.compress import expand, in_blocks
+from sw.lang import graph_ir as ir
+from sw.lang.choices import DeduplicationForm, LoadBalance, SetForm, Traversal
+from sw.lang.passes import CHOSEN, analysed
+from sw.lang.types import LanguageError
 from sw.vm.c_code import literal_words
+from sw.vm.choices import check_choices, parts
 from sw.vm.cpu.kernels import Kernels
 from sw.vm.cpu.library import compiled, runtime
-from sw.vm.cpu.loops import AGAIN, LARGEST
 from sw.vm.host import Machine, perform
+from sw.vm.loop_code import AGAIN, FAULT, LoopValues
 
 
 __all__ = ["CpuMachine", "run"]
@@ -34,6 +44,15 @@ _MOST_THREADS = 1024
 _NOBODY = np.zeros(0, np.uint32)
 
 _DIRECTIONS = {None: 0, "push": 1, "pull": 2}
+
+#: Load balances: threads take equally many vertices, or equally many edges.
+_BALANCES = (LoadBalance.VERTEX_BASED, LoadBalance.EDGE_ONLY)
+
+#: The choices of schedules that the machine honours, by the names of the metadata.
+_HONOURED = {"load_balance": _BALANCES, "direction": tuple(Traversal),
+             "pull_input_frontier": (SetForm.BITMAP,), "output_representation": (SetForm.SPARSE,),
+             "apply_deduplication": (True,),
+             "deduplication_strategy": (DeduplicationForm.BITMAP,)}
 
 
 def run(program, graph, threads=None, bits=None, **given):
@@ -58,7 +77,7 @@ def run(program, graph, threads=None, bits=None, **given):
         If there is no C++ compiler.
     """
     # The machine chooses the directions, so it wants no defaults.
-    program = analysed(program, after="races")
+    program = analysed(program, after=CHOSEN)
     return perform(program, graph, CpuMachine(program, graph, threads=threads), given, bits)
 
 
@@ -74,7 +93,17 @@ class _EdgeOperator(ctypes.Structure):
     _fields_ = [*((name, ctypes.c_void_p) for name in ("push", "pull", "filter", "copies",
                                                        "sparse")),
                 *((name, ctypes.c_int32) for name in ("num_copies", "num_sparse", "transposed",
-                                                      "direction", "owned", "exits", "result"))]
+                                                      "direction", "owned", "exits", "result",
+                                                      "by_vertices")),
+                ("blocks", ctypes.c_void_p), ("other", ctypes.c_void_p), ("least", ctypes.c_uint64)]
+
+
+class _Blocks(ctypes.Structure):
+    """``Blocks`` of ``runtime.cpp``."""
+
+    _fields_ = [*((name, ctypes.c_void_p) for name in ("owners", "neighbors", "weights", "offsets",
+                                                       "rows")),
+                ("count", ctypes.c_uint64), ("size", ctypes.c_uint64)]
 
 
 class _Waiting(ctypes.Structure):
@@ -92,14 +121,24 @@ def _numbers(values):
     return (ctypes.c_int32 * len(values))(*values)
 
 
+def _check(program):
+    """Refuse the choices of a program that the machine does not honour."""
+    check_choices(program, "cpu", _HONOURED)
+    for node in ir.instructions(program.body):
+        if isinstance(node, ir.EdgeSetIterator) and node.metadata.get("edge_blocking") \
+                and node.metadata.get("direction") == Traversal.PULL:
+            raise LanguageError(node.position, "the GraphVM cpu has EdgeBlocking for push only, "
+                                               "where blocks are of destinations")
+
+
 class CpuMachine(Machine):
     """A machine of threads. Results do not depend on their number.
 
     Parameters
     ----------
     program : GraphProgram
-        After the passes (:func:`~sw.lang.passes.analysed`). An operator with ``direction`` among
-        its metadata, ``push`` or ``pull``, has this direction; the machine chooses for others.
+        After the passes up to :data:`sw.lang.passes.CHOSEN`. The choices of schedules are those of
+        its metadata. The machine makes the choices that are not there.
     graph : Graph
     threads : int, optional
         As many as this process has CPUs if not given.
@@ -107,6 +146,11 @@ class CpuMachine(Machine):
         Arcs or vertices that a thread takes at a time. Work of fewer is done by one thread.
     optimize : str
         The compiler's option for optimization.
+
+    Raises
+    ------
+    UserError
+        If the number of threads is wrong, or the machine does not honour a choice.
     """
 
     def __init__(self, program, graph, *, threads=None, grain=_GRAIN, optimize="-O2"):
@@ -115,6 +159,7 @@ class CpuMachine(Machine):
                 else os.cpu_count() or 1
         if not 1 <= threads <= _MOST_THREADS:
             raise UserError(f"threads is {threads}, must be from 1 to {_MOST_THREADS}")
+        _check(program)
         self._program, self._graph = program, graph
         self._kernels = Kernels(program)
         self._library = compiled(self._kernels.text, optimize)
@@ -162,15 +207,42 @@ class CpuMachine(Machine):
         return ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
 
     def _operator(self, arcs):
+        first, *others = [self._scheduled(arcs, metadata) for metadata in parts(arcs.node)]
+        if others:
+            _, threshold, *_ = arcs.node.metadata["hybrid"]
+            self._kept.append(others)
+            first.other = ctypes.addressof(others[0])
+            first.least = math.ceil(threshold * self._graph.num_vertices)
+        return first, arcs.uniforms
+
+    def _scheduled(self, arcs, metadata):
+        """An operator with the choices of some metadata."""
         copies, sparse = _numbers(arcs.copies), _numbers(arcs.sparse)
         self._kept.append((copies, sparse))
+        blocks = self._blocks(arcs.node, metadata["blocking_size"]) \
+            if metadata.get("edge_blocking") else None
         return _EdgeOperator(
             push=self._symbol(arcs.push), pull=self._symbol(arcs.pull),
             filter=self._symbol(arcs.filter) if arcs.filter else None,
             copies=ctypes.addressof(copies), sparse=ctypes.addressof(sparse),
             num_copies=len(copies), num_sparse=len(sparse), transposed=arcs.node.transposed,
-            direction=_DIRECTIONS[arcs.node.metadata.get("direction")], owned=arcs.owned,
-            exits=arcs.exits, result=arcs.result), arcs.uniforms
+            direction=_DIRECTIONS[metadata.get("direction")], owned=arcs.owned,
+            exits=arcs.exits, result=arcs.result,
+            by_vertices=metadata.get("load_balance") == LoadBalance.VERTEX_BASED, blocks=blocks)
+
+    def _blocks(self, node, size):
+        """The address of the arcs in blocks of so many destinations."""
+        offsets, neighbors, weights = self._graph.csr(node.transposed)
+        owners, offsets, neighbors, weights = in_blocks(
+            expand(offsets), neighbors, weights, self._graph.num_vertices, size)
+        offsets = offsets.astype(np.uint64)
+        count = -(-self._graph.num_vertices // size)
+        rows = np.searchsorted(neighbors[offsets[:-1]] // np.uint32(size),
+                               np.arange(count + 1)).astype(np.uint64)
+        arrays = [owners, neighbors, weights, offsets, rows]
+        found = _Blocks(*map(_address, arrays), count, size)
+        self._kept.append((arrays, found))
+        return ctypes.addressof(found)
 
     @property
     def pulled(self) -> bool:
@@ -273,21 +345,16 @@ class CpuMachine(Machine):
         return self._found(self._vertices(name, "where", vset, uniforms))
 
     def loop(self, node, values, queues, evaluate, word):
-        loop, function = self._loops.get(node.position, (None, None))
-        if loop is None:
+        if node.position not in self._loops:
             return None
-        try:
-            constants = [int(evaluate(each)) for each in loop.constants]
-            words = [word(each) for each in loop.words]
-        except UserError:
-            return None         # the host finds out whether they are needed
-        numbers = [values.get(name, 0) for name in loop.numbers]
-        if not all(isinstance(each, int) and abs(each) <= LARGEST for each in numbers + constants):
+        loop, function = self._loops[node.position]
+        given = LoopValues.of(loop, values, evaluate, word)
+        if given is None:
             return None
         sets = [values.get(name, _NOBODY) for name in loop.sets]
         for i, vset in enumerate(sets):
             self._runtime.machine_put(self._machine, i, _address(vset), self.size(vset))
-        state = (ctypes.c_int64 * len(numbers))(*numbers)
+        state = (ctypes.c_int64 * len(given.numbers))(*given.numbers)
         waiting = (_Waiting * len(loop.queues))(*(
             (self._names.index(queues[name].vector), queues[name].delta or 0,
              queues[name].threshold) for name in loop.queues))
@@ -296,11 +363,11 @@ class CpuMachine(Machine):
         while result == AGAIN:
             result = self._runtime.machine_loop(
                 self._machine, function, self._all_operators, state,
-                (ctypes.c_int64 * len(constants))(*constants),
-                (ctypes.c_uint32 * len(words))(*words), waiting, ctypes.byref(count))
-        if result == -1:
+                (ctypes.c_int64 * len(given.constants))(*given.constants),
+                (ctypes.c_uint32 * len(given.words))(*given.words), waiting, ctypes.byref(count))
+        if result == FAULT:
             self._fail()
-        values.update(zip(loop.numbers, state))
+        loop.keep(values, state)
         for name, each in zip(loop.queues, waiting, strict=True):
             queues[name].threshold = each.threshold
         for i, name in enumerate(loop.sets):

@@ -7,6 +7,15 @@
 #include <chrono>
 #include <cstring>
 
+// Arcs in blocks (EdgeBlocking). Row i is of vertex owners[i], its arcs are offsets[i] to
+// offsets[i + 1] - 1. Block b has the rows rows[b] to rows[b + 1] - 1, and the arcs to `size`
+// vertices.
+struct Blocks {
+    const word *owners, *neighbors, *weights;
+    const wide *offsets, *rows;
+    wide count, size;
+};
+
 // An operator of edges, as Python describes it.
 struct EdgeOperator {
     Kernel *push, *pull;
@@ -17,6 +26,10 @@ struct EdgeOperator {
     int32_t direction;      // 0 to choose, 1 to push, 2 to pull
     int32_t owned, exits;   // whether pull needs no atomics, and leaves a row early
     int32_t result;         // 0 none, 1 without bits when it pulls, 2 always with bits
+    int32_t by_vertices;    // whether threads take equally many vertices, not arcs
+    const Blocks *blocks;   // null without EdgeBlocking
+    const EdgeOperator *other;      // of a hybrid schedule, for sets of `least` vertices and more
+    wide least;
 };
 
 // A set of a fused loop. Without a list it has all vertices.
@@ -148,14 +161,47 @@ struct Machine {
         return sums[number];
     }
 
+    void push_vertices(Task &task, Kernel *kernel) {
+        const auto arc = [&](wide i) -> wide {
+            return task.before ? task.before[i] : task.along.offsets[i];
+        };
+        parts(task, task.count, grain, [&](Worker &worker, wide first, wide last) {
+            kernel(task, worker, arc(first), arc(last));
+        });
+    }
+
+    // If only a block's own vertices are reduced, each block is of one thread, which needs no
+    // atomics. Otherwise the threads share one block after the other.
+    void push_blocks(Task &task, const EdgeOperator &op) {
+        const Blocks &blocks = *op.blocks;
+        task.along = {nullptr, blocks.neighbors, blocks.weights};
+        task.list = blocks.owners, task.before = blocks.offsets;
+        task.count = blocks.rows[blocks.count], task.blocked = true;
+        const auto arc = [&](wide block) { return blocks.offsets[blocks.rows[block]]; };
+        if (op.owned && (!op.result || blocks.size % 64 == 0)) {
+            Task own = task;
+            own.shared = false;
+            parts(task, blocks.count, 1, [&](Worker &worker, wide first, wide last) {
+                for (wide i = first; i < last; ++i) op.push(own, worker, arc(i), arc(i + 1));
+            });
+            return;
+        }
+        for (wide i = 0; i < blocks.count; ++i) {
+            const wide begin = arc(i);
+            parts(task, arc(i + 1) - begin, grain, [&](Worker &worker, wide first, wide last) {
+                op.push(task, worker, begin + first, begin + last);
+            });
+        }
+    }
+
     void push(Task &task, Kernel *kernel, wide arcs) {
         parts(task, arcs, grain, [&](Worker &worker, wide first, wide last) {
             kernel(task, worker, first, last);
         });
     }
 
-    // Threads take rows with about equally many vertices and arcs together.
-    void pull(Task &task, Kernel *kernel) {
+    // Threads take rows with about equally many vertices and arcs together, or equally many rows.
+    void pull(Task &task, Kernel *kernel, bool by_vertices) {
         if (task.list) {
             for (wide i = 0; i < task.count; ++i)
                 among[task.list[i] >> 6] |= (wide)1 << (task.list[i] & 63);
@@ -171,8 +217,9 @@ struct Machine {
             }
             return low;
         };
-        const wide total = num_arcs + num_vertices;
+        const wide total = by_vertices ? num_vertices : num_arcs + num_vertices;
         parts(task, total, grain, [&](Worker &worker, wide first, wide last) {
+            if (by_vertices) return kernel(task, worker, first, last);
             const wide end = last == total ? num_vertices : row(last);
             kernel(task, worker, row(first), end);
         });
@@ -201,6 +248,7 @@ struct Machine {
     }
 
     int64_t edges(const EdgeOperator &op, const word *list, wide count, const word *uniforms) {
+        if (op.other && count >= op.least) return edges(*op.other, list, count, uniforms);
         Task now = task(list, count, uniforms);
         if (op.transposed) std::swap(now.along, now.against);
         if (op.filter) {
@@ -215,15 +263,17 @@ struct Machine {
             if (failed()) return -1;
             now.wanted = wanted.data();
         }
-        const wide arcs = op.direction == 2 ? 0 : count_arcs(now);
+        const wide arcs = op.direction == 2 || op.blocks ? 0 : count_arcs(now);
         const bool whole = !list || count > num_vertices / 4;
         copy(now, op.copies, op.num_copies, false);
         copy(now, op.sparse, op.num_sparse, !whole);
         // Pulling goes through all rows; but it leaves many early if it may.
-        const bool pulls = op.direction ? op.direction == 2
+        const bool pulls = op.blocks ? false : op.direction ? op.direction == 2
             : op.owned && op.pull && (op.exits ? arcs * 14 : arcs * 2) > num_arcs + num_vertices;
         pulled = pulls;
-        if (pulls) pull(now, op.pull);
+        if (op.blocks) push_blocks(now, op);
+        else if (pulls) pull(now, op.pull, op.by_vertices);
+        else if (op.by_vertices) push_vertices(now, op.push);
         else push(now, op.push, arcs);
         by_bits = op.result > (pulls ? 1 : 0);
         return found();
@@ -279,6 +329,15 @@ struct Machine {
         become(set);
     }
 
+    // Gives a set another name.
+    void move(const Set &source, Set &target) {
+        if (&source == &target) return;
+        const bool owns = source.list == source.own.data() && source.count;
+        if (owns) target.own = source.own;
+        target.count = source.count;
+        target.list = owns ? target.own.data() : source.list;
+    }
+
     // Moves the vertices that are ready from a queue to a set.
     void dequeue(Waiting &waiting, Set &queue, Set &ready) {
         const word *const words = vectors[waiting.vector];
@@ -301,6 +360,18 @@ struct Machine {
         become(ready);
         spare.swap(rest);
         become(queue);
+    }
+
+    // The sum of a function over a set. Returns false after an error.
+    bool sum(Kernel *kernel, const word *list, wide count, const word *uniforms, wide &total) {
+        Task now = task(list, count, uniforms);
+        each_vertex(now, kernel);
+        total = 0;
+        for (auto &worker : workers) {
+            total += worker.total;
+            worker.total = 0;
+        }
+        return !failed();
     }
 
     // Forgets everything that an operator left that failed.
@@ -348,7 +419,21 @@ bool loop_vertices(Machine *machine, Kernel *kernel, const int32_t *copies, int3
     return loop_take(machine, count, target, false);
 }
 
-const Calls CALLS{loop_size, loop_is_vertex, loop_late, loop_dequeue, loop_edges, loop_vertices};
+void loop_move(Machine *machine, int32_t source, int32_t target) {
+    machine->move(machine->sets[source], machine->sets[target]);
+}
+
+bool loop_total(Machine *machine, Kernel *kernel, int32_t source, const word *uniforms,
+                int64_t &total) {
+    const Set &set = machine->sets[source];
+    wide sum = 0;
+    const bool fine = machine->sum(kernel, set.list, set.count, uniforms, sum);
+    total = (int64_t)sum;
+    return fine;
+}
+
+const Calls CALLS{loop_size, loop_is_vertex, loop_late, loop_move, loop_dequeue, loop_edges,
+                  loop_vertices, loop_total};
 
 typedef int64_t Loop(const Calls &, Machine *, const EdgeOperator *const *, int64_t *,
                      const int64_t *, const word *, Waiting *, wide &);
@@ -413,14 +498,7 @@ int64_t machine_loop(Machine *machine, Loop *loop, const EdgeOperator *const *op
 // Returns 0 if there is no error.
 int machine_total(Machine *machine, Kernel *kernel, const word *list, wide count,
                   const word *uniforms, wide *total) {
-    Task task = machine->task(list, count, uniforms);
-    machine->each_vertex(task, kernel);
-    *total = 0;
-    for (auto &worker : machine->workers) {
-        *total += worker.total;
-        worker.total = 0;
-    }
-    return machine->failed();
+    return !machine->sum(kernel, list, count, uniforms, *total);
 }
 
 // The union of two sets. `to` has room for both.

@@ -4,10 +4,11 @@ import dataclasses
 import pathlib
 
 from sim.errors import ToolError
-from sw.lang.passes import analysed
+from sw.lang.passes import CHOSEN, analysed
 from sw.vm.cuda import nvcc
+from sw.vm.cuda.choices import DIRECTIONS, SCHEDULES, check_program
 from sw.vm.cuda.machine import CudaMachine
-from sw.vm.cuda.text import DIRECTIONS, SCHEDULES, GeneratedCuda, generate
+from sw.vm.cuda.text import GeneratedCuda, generate
 from sw.vm.host import perform
 
 
@@ -31,7 +32,7 @@ def available() -> str | None:
     return nvcc.gpu_absence()
 
 
-def run(program, graph, schedule=None, direction=None, bits=None, **given):
+def run(program, graph, schedule=None, direction=None, bits=None, variants=(), **given):
     """Run a program. Returns a :class:`~sw.vm.host.ProgramResult`.
 
     Parameters
@@ -44,6 +45,8 @@ def run(program, graph, schedule=None, direction=None, bits=None, **given):
         One of :data:`DIRECTIONS`, for all operators of edges.
     bits : int, optional
         The fraction bits, if they are known.
+    variants : sequence of (str, str)
+        As of :class:`CudaMachine`.
     **given
         Parameters of the program.
 
@@ -56,8 +59,8 @@ def run(program, graph, schedule=None, direction=None, bits=None, **given):
         As :func:`~sw.vm.host.perform` and :class:`CudaMachine` do.
     """
     # Later passes only add defaults, which would look like choices of a schedule.
-    program = analysed(program, after="races")
-    machine = CudaMachine(program, graph, schedule, direction)
+    program = analysed(program, after=CHOSEN)
+    machine = CudaMachine(program, graph, schedule, direction, variants)
     return perform(program, graph, machine, given, bits)
 
 
@@ -81,15 +84,19 @@ class CompileOutcome:
 
 
 def compile_check(program, architectures=CHECKED_ARCHITECTURES) -> CompileOutcome:
-    """Compile a program with all schedules and directions. No GPU is needed.
+    """Compile a program with all schedules and directions, and with its own choices. No GPU is
+    needed.
 
     Raises
     ------
     UserError
-        If nvcc refuses the text; the message holds the end of nvcc's output.
+        If a choice cannot be, or nvcc refuses the text; the message holds the end of nvcc's
+        output.
     ToolError
         If there is no nvcc.
     """
-    generated = generate(analysed(program))
+    program = analysed(program, after=CHOSEN)
+    check_program(program)
+    generated = generate(program)
     library = nvcc.library(generated.text, architectures, f"program {program.name!r}")
     return CompileOutcome(program.name, architectures, generated, library)

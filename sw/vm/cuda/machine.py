@@ -14,10 +14,14 @@ import numpy as np
 
 from sim.errors import ToolError
 from sw.errors import UserError
+from sw.graph.compress import expand, in_blocks
 from sw.lang import graph_ir as ir
 from sw.vm.cuda import nvcc
-from sw.vm.cuda.text import DIRECTIONS, check_variant, generate
+from sw.vm.cuda.choices import check_program, choices
+from sw.vm.cuda.loops import Layout
+from sw.vm.cuda.text import PULL_SHARE, generate
 from sw.vm.host import Machine
+from sw.vm.loop_code import AGAIN, FAULT, LoopValues
 
 
 __all__ = ["CudaMachine"]
@@ -25,36 +29,53 @@ __all__ = ["CudaMachine"]
 
 _WORD_BYTES = 4
 
-#: An operator without a choice pulls if more than one of so many arcs leave its input.
-_PULL_SHARE = 16
-
-#: The largest word; after the largest stamp, stamps begin again.
+#: The largest word.
 _LAST = (1 << 32) - 1
+
+#: The largest stamp of a call; then stamps begin again. A fused loop may use as many again.
+_LAST_STAMP = _LAST // 2
+
+#: Most chunks of the schedule ``strict``, and bytes of ``Loop`` (runtime.cuh).
+_CHUNKS, _LOOP_BYTES = 1024, 176
+
+#: Names of runtime.cuh, by their numbers there.
+_CREATIONS = ("FUSED", "BITMAP", "BOOLMAP")
+_DEDUPLICATIONS = ("COUNTERS", "BITS", "BYTES", "NOTHING")
 
 
 class _Status(ctypes.Structure):
     """``Status`` of runtime.cuh."""
-    _fields_ = [("fault", ctypes.c_uint64), ("total", ctypes.c_uint64),
-                ("count", ctypes.c_uint32), ("rest", ctypes.c_uint32),
-                ("most", ctypes.c_uint32), ("unused", ctypes.c_uint32)]
+    _fields_ = [*((name, ctypes.c_uint64) for name in ("fault", "total", "output", "rest")),
+                ("most", ctypes.c_uint32), ("late", ctypes.c_uint32),
+                ("buckets", ctypes.c_uint32 * 3), ("unused", ctypes.c_uint32)]
 
 
 class _Rows(ctypes.Structure):
     """``Rows`` of runtime.cuh."""
-    _fields_ = [(name, ctypes.c_void_p) for name in ("offsets", "neighbors", "weights", "owners")]
+    _fields_ = [(name, ctypes.c_void_p) for name in ("offsets", "neighbors", "weights", "owners",
+                                                     "vertices")]
+
+
+class _Blocks(ctypes.Structure):
+    """``Blocks`` of runtime.cuh."""
+    _fields_ = [("rows", _Rows), *((name, ctypes.c_void_p) for name in (
+        "rows_of", "arcs_of", "host_rows_of", "host_arcs_of")), ("count", ctypes.c_uint64)]
 
 
 def _call_type(generated) -> Any:
     """``Call`` of runtime.cuh, for the vectors, uniforms and literals of a program."""
-    vectors, literals, uniforms = (max(len(values), 1) for values in (
-        generated.vectors, generated.literals, generated.uniforms))
-    fields = [("leaving", _Rows), ("entering", _Rows),
+    vectors, literals, uniforms, blocks = (max(len(values), 1) for values in (
+        generated.vectors, generated.literals, generated.uniforms, generated.blocks))
+    fields = [("leaving", _Rows), ("entering", _Rows), ("blocks", _Blocks * blocks),
               ("now", ctypes.c_void_p * vectors), ("start", ctypes.c_void_p * vectors),
               *((name, ctypes.c_void_p)
-                for name in ("queue", "bitmap", "stamps", "output", "status")),
-              ("literals", ctypes.c_uint64 * literals),
+                for name in ("queue", "members", "marks", "stamps", "output", "rest", "buckets",
+                             "sums", "status")),
+              ("threshold", ctypes.c_uint64), ("literals", ctypes.c_uint64 * literals),
               *((name, ctypes.c_uint32)
-                for name in ("vertices", "edges", "count", "stamp", "weighs")),
+                for name in ("vertices", "edges", "count", "stamp", "arcs", "creation",
+                             "deduplication", "members_by_bytes", "first", "number", "first_arc",
+                             "last_arc")),
               ("uniforms", ctypes.c_uint32 * uniforms)]
     return type("_Call", (ctypes.Structure,), {"_fields_": fields})
 
@@ -133,31 +154,13 @@ class _Queue:
             self._free.append(self.place)
 
 
-def _variants(program, schedule, direction):
-    """{(transposed, schedule, direction)} that the operators of edges may have. Raises UserError if
-    one is not there."""
-    found = set()
-    for node in ir.instructions(program.body):
-        if not isinstance(node, ir.EdgeSetIterator):
-            continue
-        for metadata in node.metadata.get("hybrid", (None, None, node.metadata))[2:]:
-            if metadata.get("edge_blocking"):
-                raise UserError(f"{node.position}: the GraphVM cuda has no EdgeBlocking")
-            balance = schedule or metadata.get("load_balance") or "etwc"
-            way = direction or metadata.get("direction")
-            for each in (way,) if way else DIRECTIONS:
-                check_variant(balance, each)
-                found.add((node.transposed, balance, each))
-    return found
-
-
 class CudaMachine(Machine):
     """A GPU that runs a program on a graph.
 
     Parameters
     ----------
     program : GraphProgram
-        After all passes (:func:`sw.lang.passes.analysed`).
+        After the passes up to :data:`sw.lang.passes.CHOSEN`.
     graph : Graph
     schedule : str, optional
         One of :data:`sw.vm.cuda.SCHEDULES`, for all operators of edges. If it is not given: the
@@ -166,28 +169,35 @@ class CudaMachine(Machine):
         ``"push"``: from the vertices of the input along their arcs. ``"pull"``: from all vertices
         back along theirs. If it is not given: the operator's ``direction``, or else pull if
         more than one of 16 arcs leave the input, and push if not.
+    variants : sequence of (str, str)
+        Schedules and directions for which code is made too, so that machines with different
+        choices share one library.
 
-    The operator's choices are those of its metadata, of ``hybrid`` those of the part that the size
-    of the input decides. Choices about the form and the deduplication of sets have no effect.
+    The other choices are those of the operator's metadata, of ``hybrid`` those of the part that
+    the size of the input decides. Loops with ``needs_fusion`` are one kernel.
 
     Attributes
     ----------
     seconds : float
         The time that the operators of the last run took, with their launches.
+    preparation : float
+        The time that the host took to cut the graph into blocks (EdgeBlocking).
 
     Raises
     ------
     UserError
-        If the schedule or the direction is unknown, an operator has a ``load_balance`` that is not
-        there or ``edge_blocking``, no GPU answers, or nvcc refuses the program.
+        If the schedule or the direction is unknown, a choice cannot be, no GPU answers, or nvcc
+        refuses the program.
     ToolError
         If there is no nvcc, or CUDA reports an error, for example of memory.
     """
 
-    def __init__(self, program, graph, schedule=None, direction=None):
-        self._schedule, self._direction = schedule, direction
-        self._variants = _variants(program, schedule, direction)
-        generated = generate(program)
+    def __init__(self, program, graph, schedule=None, direction=None, variants=()):
+        check_program(program, schedule, direction)
+        generated = generate(program, variants, schedule, direction)
+        self._choices = {node.position: choices(node, schedule, direction)
+                         for node in ir.instructions(program.body)
+                         if isinstance(node, ir.EdgeSetIterator)}
         absence = nvcc.gpu_absence()
         if absence is not None:
             raise UserError(absence)
@@ -198,43 +208,77 @@ class CudaMachine(Machine):
         self._memory = _Memory(self._library)
         weakref.finalize(self, self._memory.release)
         self._free: list[int] = []
+        self._kept: list[Any] = []      # arrays to which C points
         self._numbers = {name: i for i, name in enumerate(generated.vectors)}
+        self.seconds, self.preparation, self._stamp = 0.0, 0.0, 0
         self._call = self._new_call()
-        self._stamp, self.seconds = 0, 0.0
+        self._layouts = {position: Layout(fused) for position, fused in generated.loops.items()}
+        self._loop, self._state = (self._memory.reserve(size) for size in (
+            _LOOP_BYTES, 8 * max((each.size for each in self._layouts.values()), default=0)))
 
     def _new_call(self):
         """The call that all operators share, with the graph and memory for vectors."""
         graph, memory, generated = self._graph, self._memory, self._generated
         call = _call_type(generated)()
         call.vertices, call.edges = graph.num_vertices, graph.num_edges
-        # Only a choice by the size of the input needs the arcs of sets.
-        call.weighs = len({direction for *_, direction in self._variants}) > 1
         # Push goes through the arcs that leave, unless the operator turns them; pull the others.
-        sides = {(direction == "push") == transposed for transposed, _, direction in self._variants}
+        used = [(choice.schedule, (direction == "push") == node.transposed)
+                for node in ir.instructions(self._program.body)
+                if isinstance(node, ir.EdgeSetIterator)
+                for choice in self._choices[node.position] if choice.size is None
+                for direction in choice.directions]
         for reverse, rows in ((False, call.leaving), (True, call.entering)):
             degrees = graph.in_degrees if reverse else graph.out_degrees
             rows.offsets = memory.upload(np.concatenate([[0], np.cumsum(degrees)]))
-            if reverse in sides:
+            if any(side == reverse for _, side in used):
                 _, neighbors, weights = graph.csr(reverse)
                 rows.neighbors = memory.upload(neighbors)
                 if self._program.weighted and weights is not None:
                     rows.weights = memory.upload(weights)
-                if any(schedule == "edge_only" for _, schedule, _ in self._variants):
+                if ("edge_only", reverse) in used:
                     rows.owners = memory.upload(np.repeat(
                         np.arange(graph.num_vertices, dtype=np.uint32), degrees))
+        for (reverse, size), number in generated.blocks.items():
+            self._cut(call.blocks[number], reverse, size)
         size = _WORD_BYTES * graph.num_vertices
         for name, i in self._numbers.items():
             call.now[i] = memory.reserve(size)
             if name in generated.copies:
                 call.start[i] = memory.reserve(size)
-        call.bitmap = memory.reserve((graph.num_vertices + 31) // 32 * _WORD_BYTES)
-        call.stamps = memory.reserve(size)
-        self._clear(call)
+        for name in ("members", "marks", "stamps"):
+            setattr(call, name, memory.reserve(size))
+            self._clear(getattr(call, name))
+        schedules = {choice.schedule for each in self._choices.values() for choice in each}
+        if "twc" in schedules:
+            call.buckets = memory.reserve(3 * size)
+        if "strict" in schedules:
+            call.sums = memory.reserve(size + _CHUNKS * _WORD_BYTES)
         call.status = memory.reserve(ctypes.sizeof(_Status))
         return call
 
-    def _clear(self, call):
-        self._library.call("graphloom_clear", ctypes.c_void_p(call.stamps),
+    def _cut(self, blocks, reverse, size):
+        """Fill in the rows of a graph in blocks of so many vertices."""
+        graph, memory, begin = self._graph, self._memory, time.perf_counter()
+        offsets, neighbors, weights = graph.csr(reverse)
+        vertices, offsets, neighbors, weights = in_blocks(
+            expand(offsets), neighbors, weights if self._program.weighted else None,
+            graph.num_vertices, size)
+        blocks.count = -(-graph.num_vertices // size)
+        rows = np.searchsorted(neighbors[offsets[:-1]] // np.uint32(size),
+                               np.arange(blocks.count + 1)).astype(np.uint32)
+        self.preparation += time.perf_counter() - begin
+        for name, array in (("offsets", offsets), ("neighbors", neighbors), ("weights", weights),
+                            ("vertices", vertices),
+                            ("owners", np.repeat(vertices, np.diff(offsets)))):
+            if array is not None:
+                setattr(blocks.rows, name, memory.upload(array))
+        for name, array in (("rows_of", rows), ("arcs_of", offsets[rows])):
+            setattr(blocks, name, memory.upload(array))
+            setattr(blocks, f"host_{name}", array.ctypes.data)
+            self._kept.append(array)
+
+    def _clear(self, place):
+        self._library.call("graphloom_clear", ctypes.c_void_p(place),
                            ctypes.c_uint64(_WORD_BYTES * self._graph.num_vertices))
 
     def start(self, bits, arrays):
@@ -281,72 +325,85 @@ class CudaMachine(Machine):
 
     def split(self, vset, vector, threshold):
         below, rest = self._begin(vset, output=True), self._queue(self._new_place(), 0)
-        self._perform("graphloom_split", self._numbers[vector], ctypes.c_uint64(threshold),
-                      ctypes.c_void_p(rest.place))
-        rest.count = self._memory.status.rest
-        return self._filled(below), rest
+        self._call.threshold, self._call.rest = threshold, rest.place
+        self._perform(f"split_{self._numbers[vector]}")
+        return self._filled(below), self._filled(rest, self._memory.status.rest)
 
     def least(self, vset, vector):
         self._begin(vset)
-        self._perform("graphloom_least", self._numbers[vector])
+        self._perform(f"lowest_{self._numbers[vector]}")
         return _LAST - self._memory.status.most
 
-    def _filled(self, queue):
-        """The output of an operator, now that its size is known."""
-        queue.count = self._memory.status.count
-        if self._call.weighs:
-            queue.arcs = self._memory.status.total
+    def _filled(self, queue, size=None):
+        """The output of an operator, now that its size is known: that of the status, or another."""
+        size = self._memory.status.output if size is None else size
+        queue.arcs, queue.count = size >> 32, size & _LAST
         return queue
+
+    def _arcs(self, vset):
+        """The arcs that leave a set, if they are not known by its share of the vertices."""
+        if vset.arcs is not None:
+            return vset.arcs
+        return vset.count * self._graph.num_edges // self._graph.num_vertices
 
     # Operators
 
     def _begin(self, vset, uniforms=None, output=False) -> Any:
         """Prepare a call for a set. Returns the set for its output, or None."""
         call = self._call
-        call.queue, call.count = vset.place, vset.count
+        call.queue, call.count, call.arcs = vset.place, vset.count, self._arcs(vset)
+        call.creation = call.deduplication = 0
         for node, word in (uniforms or {}).items():
             call.uniforms[self._generated.uniforms[node]] = word
-        if self._stamp == _LAST:
-            self._clear(call)
-            self._stamp = 0
+        self._check_stamp()
         self._stamp += 1
         call.stamp = self._stamp
         found = self._queue(self._new_place(), 0) if output else None
         call.output = found.place if found is not None else None
         return found
 
+    def _check_stamp(self):
+        if self._stamp >= _LAST_STAMP:
+            self._clear(self._call.stamps)
+            self._stamp = 0
+
     def _perform(self, name, *arguments):
         """Call an operator. Raises the error of the first site that failed."""
         status = self._memory.status
         self._timed(name, ctypes.byref(self._call), *arguments, ctypes.byref(status))
         if status.fault:
-            # The complement of a number in the upper half, and its detail in the lower half.
-            number, detail = _LAST - (status.fault >> 32), _LAST - (status.fault & _LAST)
-            raise self._generated.faults[number].error(
-                self._program, self._graph.num_vertices, self._bits, detail)
+            self._fail(status.fault)
+
+    def _fail(self, fault):
+        """Raise the error of a fault: the complement of a number in the upper half, and that of
+        its detail in the lower half."""
+        number, detail = _LAST - (fault >> 32), _LAST - (fault & _LAST)
+        # Marks may be left.
+        self._clear(self._call.marks)
+        raise self._generated.faults[number].error(
+            self._program, self._graph.num_vertices, self._bits, detail)
 
     def _timed(self, name, *arguments):
         begin = time.perf_counter()
         self._library.call(name, *arguments)
         self.seconds += time.perf_counter() - begin
 
-    def chosen(self, node, vset) -> tuple[str, str]:
-        """The schedule and the direction of an EdgeSetIterator whose input is this set."""
-        metadata = node.metadata
-        if "hybrid" in metadata:
-            _, threshold, *parts = metadata["hybrid"]
-            metadata = parts[vset.count >= threshold * self._graph.num_vertices]
-        graph, arcs = self._graph, vset.arcs
-        if arcs is None:
-            arcs = vset.count * graph.num_edges // graph.num_vertices
-        pulls = arcs * _PULL_SHARE > graph.num_edges
-        return (self._schedule or metadata.get("load_balance") or "etwc",
-                self._direction or metadata.get("direction") or ("pull" if pulls else "push"))
+    def chosen(self, node, vset):
+        """The Choice and the direction of an EdgeSetIterator whose input is this set."""
+        choice, *others = self._choices[node.position]
+        if others and vset.count >= node.metadata["hybrid"][1] * self._graph.num_vertices:
+            [choice] = others
+        pulls = self._arcs(vset) * PULL_SHARE > self._graph.num_edges
+        return choice, choice.direction or ("pull" if pulls else "push")
 
     def edges(self, node, vset, uniforms):
         found = self._begin(vset, uniforms, node.tracking is not None)
-        schedule, direction = self.chosen(node, vset)
-        self._perform(f"edges_{self._generated.edges[node.position]}_{schedule}_{direction}")
+        choice, direction = self.chosen(node, vset)
+        call = self._call
+        call.creation = _CREATIONS.index(choice.creation(direction))
+        call.deduplication = _DEDUPLICATIONS.index(choice.deduplication)
+        call.members_by_bytes = choice.by_bytes
+        self._perform(self._generated.function(node, choice, direction))
         return None if found is None else self._filled(found)
 
     def vertices(self, node, vset, uniforms):
@@ -362,6 +419,59 @@ class CudaMachine(Machine):
         self._begin(vset, uniforms)
         self._perform(f"total_{self._generated.functions[name]}")
         return self._memory.status.total
+
+    def loop(self, node, values, queues, evaluate, word):
+        layout = self._layouts.get(node.position)
+        if layout is None:
+            return None
+        fused = layout.fused
+        given = LoopValues.of(fused, values, evaluate, word)
+        if given is None:
+            return None
+        places = [self._new_place() for _ in range(layout.places)]
+        # A set that the loop makes before it reads it is empty until then.
+        sets = [values.get(name) for name in fused.sets]
+        state = [*given.numbers]
+        for name in fused.queues:
+            state += [queues[name].threshold, queues[name].delta or 0]
+        for vset in sets:
+            state += [places[0], 0] if vset is None else [
+                vset.place or 0, self._arcs(vset) << 32 | vset.count]
+        state += [0, 0, 0, 0, *given.constants, *given.words]
+        state = np.array([each & (1 << 64) - 1 for each in state], np.uint64).view(np.int64)
+        at = (ctypes.c_void_p * len(places))(*places)
+        operators, result = 0, AGAIN
+        while result == AGAIN:
+            self._check_stamp()
+            self._call.stamp = self._stamp
+            self._memory.write(self._state, state)
+            self._timed(fused.name, ctypes.byref(self._call), ctypes.c_void_p(self._loop),
+                        ctypes.c_void_p(self._state), at)
+            state = self._memory.read(self._state, 2 * len(state)).view(np.int64)
+            result, fault, count, self._stamp = map(int, state[layout.end:][:4])
+            operators += count
+        if result == FAULT:
+            self._fail(fault & (1 << 64) - 1)
+        fused.keep(values, map(int, state[layout.numbers:]))
+        for i, name in enumerate(fused.queues):
+            queues[name].threshold = int(state[layout.thresholds + 2 * i])
+        self._take(fused, sets, places, state[layout.sets:].tolist(), values)
+        if result > 0:
+            word(fused.checked[result - 1])
+        return operators
+
+    def _take(self, fused, sets, places, state, values):
+        """Give the host's variables the sets with which a loop ended. ``state`` has a place and a
+        size for each."""
+        known = {vset.place: vset for vset in sets if vset is not None}
+        known[None] = self._queue(None, self._graph.num_vertices)
+        for i, name in enumerate(fused.sets):
+            found, size = state[2 * i] or None, state[2 * i + 1] & (1 << 64) - 1
+            if found not in known:
+                known[found] = self._filled(self._queue(found, 0), size)
+            if name in fused.changed:
+                values[name] = known[found]
+        self._free += [each for each in places if each not in known]
 
     def store(self, vector, vertex, word):
         self._memory.write(self._call.now[self._numbers[vector]] + _WORD_BYTES * vertex,

@@ -1,113 +1,177 @@
-// The runtime of the GraphVM `cuda`: sets of vertices, reductions, and the schedules of edges.
+// The runtime of the GraphVM `cuda`: sets of vertices, reductions, the schedules of edges, and what
+// fused loops need.
 //
-// A generated file defines VECTORS, UNIFORMS and LITERALS before this text. An operator of edges is
-// a struct `Op` of static functions; see sw/vm/cuda/text.py. A `Call` has everything that a kernel
-// needs; sw/vm/cuda/machine.py has the same struct. Every exported function gives a cudaError_t.
+// A generated file defines VECTORS, UNIFORMS, LITERALS, BLOCKS, PULL_SHARE and FUSED_CTAS before
+// this text. An operator of
+// edges is a struct `Op` of static functions; see sw/vm/cuda/text.py. A `Call` has everything that
+// a kernel needs; sw/vm/cuda/machine.py has the same struct. Every exported function gives a
+// cudaError_t.
+//
+// A *phase* is a struct with a function `run` that all threads of the grid perform, for any size of
+// the grid. A phase sees everything that the phases before it wrote: each is a kernel of its own,
+// or in a fused loop a barrier of the grid is between them.
 
+#include <algorithm>
 #include <cstdint>
 #include <cuda_runtime.h>
 
 typedef uint32_t word;
 typedef unsigned long long wide;
 
+#define DEVICE static __device__ __forceinline__
+
 constexpr word NONE = 0xffffffffu;
 constexpr word WARP = 32, CTA = 256;
+constexpr word CHUNKS = 1024;       // most parts of the prefix sums of `strict`
 
 // The result of an operator. `fault` is the complement of the least fault in the upper half and its
-// detail in the lower half, or 0. `most` is the complement of a smallest word.
+// detail in the lower half, or 0. `output` and `rest` are sizes of sets: the arcs that leave a set
+// in the upper half, its vertices in the lower half. `most` is the complement of a smallest word.
 struct Status {
-    wide fault, total;
-    word count, rest, most, unused;
+    wide fault, total, output, rest;
+    word most, late, buckets[3], unused;
 };
 
-// Compressed rows. Arc `i` is in row `owners[i]`; null without the schedule `edge_only`.
+// Compressed rows. Arc `i` is in the row of vertex `owners[i]`; null without the schedule
+// `edge_only`. Row `i` is of vertex `vertices[i]`; null: of vertex `i`.
 struct Rows {
-    const word *offsets, *neighbors, *weights, *owners;
+    const word *offsets, *neighbors, *weights, *owners, *vertices;
 };
+
+// Rows in blocks (EdgeBlocking). Block `i` has the rows from `rows_of[i]` to `rows_of[i + 1]`, and
+// the arcs from `arcs_of[i]`; `host_…` are the same numbers in the host's memory.
+struct Blocks {
+    Rows rows;
+    const word *rows_of, *arcs_of, *host_rows_of, *host_arcs_of;
+    wide count;
+};
+
+enum Creation { FUSED, BITMAP, BOOLMAP };
+enum Deduplication { COUNTERS, BITS, BYTES, NOTHING };
 
 struct Call {
     Rows leaving, entering;
+    Blocks blocks[BLOCKS];
     word *now[VECTORS];
     word *start[VECTORS];       // copies of the words at the start, where an operator needs them
     const word *queue;          // the vertices of the input; null: all vertices
-    word *bitmap;               // memory for a bit a vertex
+    word *members;              // a bit or a byte for each vertex of the input
+    word *marks;                // a bit or a byte a vertex, all 0 between operators
     word *stamps;               // a vertex is in the output if it has the stamp
-    word *output;
+    word *output, *rest;
+    word *buckets;              // of `twc`: three queues
+    word *sums;                 // of `strict`: a sum for each vertex, then one for each chunk
     Status *status;
+    wide threshold;
     wide literals[LITERALS];
     word vertices, edges, count, stamp;
-    word weighs;                    // whether `total` becomes the arcs that leave the output
+    word arcs;                  // that leave the input
+    word creation, deduplication, members_by_bytes;
+    word first, number, first_arc, last_arc;        // rows and arcs of a block
     word uniforms[UNIFORMS];
 };
 
 // Errors and sets
 
-__device__ inline void report(const Call &call, word fault, word detail) {
+DEVICE void report(const Call &call, word fault, word detail) {
     atomicMax(&call.status->fault, ~((wide)fault << 32 | detail));
 }
 
-__device__ inline word degree(const Rows &rows, word vertex) {
+DEVICE word thread() { return blockIdx.x * CTA + threadIdx.x; }
+DEVICE word threads() { return gridDim.x * CTA; }
+
+DEVICE word degree(const Rows &rows, word vertex) {
     return __ldg(&rows.offsets[vertex + 1]) - __ldg(&rows.offsets[vertex]);
 }
 
 // Append a vertex to a queue; lanes that run together take their places at once.
-__device__ inline void append(word *queue, word *count, word vertex) {
+DEVICE void append(const Call &call, word *queue, wide *size, word vertex) {
     const word lanes = __activemask();
     const word lane = threadIdx.x % WARP, leader = __ffs(lanes) - 1;
+    const word arcs = degree(call.leaving, vertex);
+#if __CUDA_ARCH__ >= 800
+    const word all = __reduce_add_sync(lanes, arcs);
+#else
+    word all = 0;
+    for (word rest = lanes; rest; rest &= rest - 1) {
+        all += __shfl_sync(lanes, arcs, __ffs(rest) - 1);
+    }
+#endif
     word place = 0;
     if (lane == leader) {
-        place = atomicAdd(count, __popc(lanes));
+        place = static_cast<word>(atomicAdd(size, (wide)all << 32 | __popc(lanes)));
     }
     place = __shfl_sync(lanes, place, leader);
     queue[place + __popc(lanes & (1u << lane) - 1)] = vertex;
 }
 
-// Whether a vertex is in the input, of which a bitmap was made unless it holds all vertices.
-__device__ inline bool member(const Call &call, word vertex) {
-    return !call.queue || (__ldg(&call.bitmap[vertex / 32]) >> vertex % 32 & 1);
+// Whether a vertex is in the input, of which marks were made unless it holds all vertices.
+DEVICE bool member(const Call &call, word vertex) {
+    if (!call.queue) {
+        return true;
+    }
+    return call.members_by_bytes ? reinterpret_cast<const uint8_t *>(call.members)[vertex]
+                                 : call.members[vertex / 32] >> vertex % 32 & 1;
 }
 
-enum Output { UNTRACKED, FUSED, UNFUSED };
+// Sets bits of a mark. Returns whether none of them was set.
+DEVICE bool set_mark(word *mark, word bits) {
+    return !(__ldcg(mark) & bits) && !(atomicOr(mark, bits) & bits);
+}
 
-// A vertex changed. FUSED: it is appended if it is the first change. UNFUSED: it is only marked.
-template <Output output> __device__ inline void changed(const Call &call, word vertex) {
-    if (output == UNTRACKED || __ldcg(&call.stamps[vertex]) == call.stamp) {
+DEVICE bool first_change(const Call &call, word vertex) {
+    switch (call.deduplication) {
+        case COUNTERS:
+            return __ldcg(&call.stamps[vertex]) != call.stamp &&
+                   atomicExch(&call.stamps[vertex], call.stamp) != call.stamp;
+        case BITS:
+            return set_mark(&call.marks[vertex / 32], 1u << vertex % 32);
+        case BYTES:
+            return set_mark(&call.marks[vertex / 4], 1u << vertex % 4 * 8);
+    }
+    return true;
+}
+
+// A vertex changed. FUSED: it is appended if it is the first change. Otherwise it is only marked.
+template <bool tracked> DEVICE void changed(const Call &call, word vertex) {
+    if (!tracked) {
         return;
     }
-    if (output == UNFUSED) {
-        call.stamps[vertex] = call.stamp;
-    } else if (atomicExch(&call.stamps[vertex], call.stamp) != call.stamp) {
-        append(call.output, &call.status->count, vertex);
+    if (call.creation == BOOLMAP) {
+        reinterpret_cast<uint8_t *>(call.marks)[vertex] = 1;
+    } else if (call.creation == BITMAP) {
+        set_mark(&call.marks[vertex / 32], 1u << vertex % 32);
+    } else if (first_change(call, vertex)) {
+        append(call, call.output, &call.status->output, vertex);
     }
 }
 
 // Reductions. A word only moves one way, so a stale word costs an atomic at most.
 
-template <Output output> __device__ inline void reduce_min(const Call &call, word *words,
-                                                           word vertex, word value) {
+template <bool tracked> DEVICE void reduce_min(const Call &call, word *words, word vertex,
+                                               word value) {
     if (value < __ldcg(&words[vertex]) && value < atomicMin(&words[vertex], value)) {
-        changed<output>(call, vertex);
+        changed<tracked>(call, vertex);
     }
 }
 
-template <Output output> __device__ inline void reduce_max(const Call &call, word *words,
-                                                           word vertex, word value) {
+template <bool tracked> DEVICE void reduce_max(const Call &call, word *words, word vertex,
+                                               word value) {
     if (value > __ldcg(&words[vertex]) && value > atomicMax(&words[vertex], value)) {
-        changed<output>(call, vertex);
+        changed<tracked>(call, vertex);
     }
 }
 
-template <Output output> __device__ inline void reduce_or(const Call &call, word *words,
-                                                          word vertex, word value) {
+template <bool tracked> DEVICE void reduce_or(const Call &call, word *words, word vertex,
+                                              word value) {
     if ((value & ~__ldcg(&words[vertex])) && (value & ~atomicOr(&words[vertex], value))) {
-        changed<output>(call, vertex);
+        changed<tracked>(call, vertex);
     }
 }
 
 // The sum is too large exactly if one of the additions wraps around.
-template <Output output> __device__ inline void reduce_add(const Call &call, word *words,
-                                                           word vertex, wide value,
-                                                           word fault) {
+template <bool tracked> DEVICE void reduce_add(const Call &call, word *words, word vertex,
+                                               wide value, word fault) {
     if (value == 0) {
         return;
     }
@@ -115,58 +179,83 @@ template <Output output> __device__ inline void reduce_add(const Call &call, wor
     if (value > NONE || old + low < old) {
         report(call, fault, vertex);
     }
-    changed<output>(call, vertex);
+    changed<tracked>(call, vertex);
 }
 
 // Gathered reductions: threads combine the values for the vertex of a row before they reduce.
 
-__device__ inline void gather_min(word &all, word value) { all = min(all, value); }
-__device__ inline void gather_max(word &all, word value) { all = max(all, value); }
-__device__ inline void gather_or(word &all, word value) { all |= value; }
-__device__ inline void gather_add(wide &all, wide value) { all += value; }
+DEVICE void gather_min(word &all, word value) { all = min(all, value); }
+DEVICE void gather_max(word &all, word value) { all = max(all, value); }
+DEVICE void gather_or(word &all, word value) { all |= value; }
+DEVICE void gather_add(wide &all, wide value) { all += value; }
 
-template <class Value, class Gather>
-__device__ inline void over_warp(Value &all, Gather gather) {
+template <class Value, class Gather> DEVICE void over_warp(Value &all, Gather gather) {
     for (int step = WARP / 2; step; step /= 2) {
         gather(all, __shfl_xor_sync(NONE, all, step));
     }
 }
 
-// Schedules of edges. `Op::rows` are the rows that it goes through, `Op::number` of them, and
-// `Op::row` is the vertex of each; `Op::wanted` is whether any edge of the row counts. `Op::edge`
-// performs an edge, and sets `local.done` if later edges of the row change nothing. `Op::finish`
-// reduces what was gathered for the row.
+// Groups of threads: a warp, or a CTA.
 
-__device__ inline word thread() { return blockIdx.x * CTA + threadIdx.x; }
-__device__ inline word threads() { return gridDim.x * CTA; }
+template <word GROUP> DEVICE void wait() {
+    if (GROUP == WARP) {
+        __syncwarp();
+    } else {
+        __syncthreads();
+    }
+}
 
-template <class Op> __device__ inline void perform(const Call &call, word row, word arc,
-                                                   typename Op::Local &local) {
+// The sum of the values of the threads of a group up to this one.
+template <word GROUP> DEVICE word scan(word value) {
+    const word lane = threadIdx.x % WARP;
+    for (word step = 1; step < WARP; step *= 2) {
+        const word other = __shfl_up_sync(NONE, value, step);
+        value += lane >= step ? other : 0;
+    }
+    if (GROUP == WARP) {
+        return value;
+    }
+    __shared__ word sums[CTA / WARP];
+    if (lane == WARP - 1) {
+        sums[threadIdx.x / WARP] = value;
+    }
+    __syncthreads();
+    for (word warp = 0; warp < threadIdx.x / WARP; warp++) {
+        value += sums[warp];
+    }
+    __syncthreads();
+    return value;
+}
+
+// Schedules of edges. `Op::rows` are the rows that it goes through, `Op::number` of them;
+// `Op::place` is the place of each among the offsets, and `Op::vertex` the vertex of a place.
+// `Op::wanted` is whether any edge of the row counts. `Op::edge` performs an edge, and sets
+// `local.done` if later edges of the row change nothing. `Op::finish` reduces what was gathered for
+// the row.
+
+template <class Op> DEVICE void perform(const Call &call, word row, word arc,
+                                        typename Op::Local &local) {
     const Rows &rows = Op::rows(call);
     Op::edge(call, row, __ldg(&rows.neighbors[arc]),
              Op::weighted ? __ldg(&rows.weights[arc]) : 0, local);
 }
 
-// A thread a vertex.
-template <class Op>
-__global__ void __launch_bounds__(CTA) vertex_based(const __grid_constant__ Call call) {
-    for (wide i = thread(); i < Op::number(call); i += threads()) {
-        const word row = Op::row(call, i);
-        if (!Op::wanted(call, row)) {
-            continue;
-        }
-        typename Op::Local local;
-        const word end = __ldg(&Op::rows(call).offsets[row + 1]);
-        for (word arc = __ldg(&Op::rows(call).offsets[row]); arc < end && !local.done; arc++) {
-            perform<Op>(call, row, arc, local);
-        }
-        Op::finish(call, row, local);
+template <class Op> DEVICE word row_begin(const Call &call, word place) {
+    return __ldg(&Op::rows(call).offsets[place]);
+}
+
+// A thread performs some arcs of a row.
+template <class Op> DEVICE void alone(const Call &call, word row, word begin, word end) {
+    typename Op::Local local;
+    for (word arc = begin; arc < end && !local.done; arc++) {
+        perform<Op>(call, row, arc, local);
     }
+    Op::finish(call, row, local);
 }
 
 // The lanes of a warp perform some arcs of a row together.
-template <class Op> __device__ inline void together(const Call &call, word row, word begin,
-                                                    word end, word first, word step) {
+template <class Op> DEVICE void together(const Call &call, word row, word begin, word end,
+                                         word first, word step) {
     typename Op::Local local;
     for (word arc = begin + first; arc < end && !local.done; arc += step) {
         perform<Op>(call, row, arc, local);
@@ -181,205 +270,687 @@ template <class Op> __device__ inline void together(const Call &call, word row, 
     }
 }
 
-// A warp a vertex.
-template <class Op> __global__ void __launch_bounds__(CTA) wm(const __grid_constant__ Call call) {
-    for (wide i = thread() / WARP; i < Op::number(call); i += threads() / WARP) {
-        const word row = Op::row(call, i);
-        if (!__any_sync(NONE, Op::wanted(call, row))) {
-            continue;
+// A thread a vertex.
+template <class Op> struct vertex_based {
+    DEVICE void run(const Call &call) {
+        for (wide i = thread(); i < Op::number(call); i += threads()) {
+            const word place = Op::place(call, i), row = Op::vertex(call, place);
+            if (Op::wanted(call, row)) {
+                alone<Op>(call, row, row_begin<Op>(call, place), row_begin<Op>(call, place + 1));
+            }
         }
-        const word *offsets = &Op::rows(call).offsets[row];
-        together<Op>(call, row, __ldg(offsets), __ldg(offsets + 1), threadIdx.x % WARP, WARP);
     }
-}
+};
+
+// Performs arcs of several rows one by one: what was gathered for a row is reduced at its end.
+template <class Op> struct Runs {
+    typename Op::Local local;
+    word row = NONE;
+
+    __device__ __forceinline__ void end(const Call &call) {
+        if (Op::gathers && row != NONE) {
+            Op::finish(call, row, local);
+        }
+    }
+
+    __device__ __forceinline__ void begin(const Call &call, word next) {
+        end(call);
+        row = next;
+        local = typename Op::Local();
+    }
+};
+
+// Each thread of a group takes a vertex; then the group shares the arcs of all of them. The sums of
+// the rows' sizes give each arc a number, and the threads find the rows of their numbers.
+template <class Op, word GROUP> struct Mapping {
+    DEVICE void run(const Call &call) {
+        __shared__ word ends[CTA], begins[CTA], rows[CTA];
+        const word lane = threadIdx.x % GROUP, group = threadIdx.x - lane;
+        for (wide base = thread() - lane; base < Op::number(call); base += threads()) {
+            word size = 0, begin = 0, row = 0;
+            if (base + lane < Op::number(call)) {
+                const word place = Op::place(call, base + lane);
+                row = Op::vertex(call, place);
+                if (Op::wanted(call, row)) {
+                    begin = row_begin<Op>(call, place);
+                    size = row_begin<Op>(call, place + 1) - begin;
+                }
+            }
+            const word end = scan<GROUP>(size);
+            ends[threadIdx.x] = end;
+            begins[threadIdx.x] = begin - (end - size);
+            rows[threadIdx.x] = row;
+            wait<GROUP>();
+            const word total = ends[group + GROUP - 1];
+            Runs<Op> runs;
+            word at = group;
+            for (word i = lane; i < total; i += GROUP) {
+                if (runs.row == NONE || i >= ends[at]) {
+                    word high = group + GROUP - 1;
+                    while (at < high) {
+                        const word middle = (at + high) / 2;
+                        if (ends[middle] <= i) {
+                            at = middle + 1;
+                        } else {
+                            high = middle;
+                        }
+                    }
+                    runs.begin(call, rows[at]);
+                }
+                if (!runs.local.done) {
+                    perform<Op>(call, runs.row, begins[at] + i, runs.local);
+                }
+            }
+            runs.end(call);
+            wait<GROUP>();
+        }
+    }
+};
+
+template <class Op> struct wm : Mapping<Op, WARP> {};
+template <class Op> struct cm : Mapping<Op, CTA> {};
 
 // Threads, warps and CTAs (UGF, algorithm 1). Each thread of a CTA takes a vertex and splits its
 // arcs: a multiple of CTA, a multiple of WARP, and the rest. Queues in shared memory hold the
 // parts. Then a thread performs each part of the first stage, a warp each of the second, and all
 // of the CTA each of the third.
-template <class Op> __global__ void __launch_bounds__(CTA) etwc(const __grid_constant__ Call call) {
-    __shared__ word rows[3][CTA], begins[3][CTA], ends[3][CTA], sizes[3];
-    const word granularity[3] = {1, WARP, CTA};
-    for (wide base = blockIdx.x * CTA; base < Op::number(call); base += threads()) {
-        if (threadIdx.x < 3) {
-            sizes[threadIdx.x] = 0;
-        }
-        __syncthreads();
-        if (base + threadIdx.x < Op::number(call)) {
-            const word row = Op::row(call, base + threadIdx.x);
-            if (Op::wanted(call, row)) {
-                word begin = __ldg(&Op::rows(call).offsets[row]);
-                const word end = __ldg(&Op::rows(call).offsets[row + 1]);
-                #pragma unroll
-                for (int stage = 2; stage >= 0; stage--) {
-                    const word part = (end - begin) / granularity[stage] * granularity[stage];
-                    if (part) {
-                        const word place = atomicAdd(&sizes[stage], 1);
-                        rows[stage][place] = row;
-                        begins[stage][place] = begin;
-                        ends[stage][place] = begin += part;
+template <class Op> struct etwc {
+    DEVICE void run(const Call &call) {
+        __shared__ word rows[3][CTA], begins[3][CTA], ends[3][CTA], sizes[3];
+        const word granularity[3] = {1, WARP, CTA};
+        for (wide base = blockIdx.x * CTA; base < Op::number(call); base += threads()) {
+            if (threadIdx.x < 3) {
+                sizes[threadIdx.x] = 0;
+            }
+            __syncthreads();
+            if (base + threadIdx.x < Op::number(call)) {
+                const word from = Op::place(call, base + threadIdx.x);
+                const word row = Op::vertex(call, from);
+                if (Op::wanted(call, row)) {
+                    word begin = row_begin<Op>(call, from);
+                    const word end = row_begin<Op>(call, from + 1);
+                    #pragma unroll
+                    for (int stage = 2; stage >= 0; stage--) {
+                        const word part = (end - begin) / granularity[stage] * granularity[stage];
+                        if (part) {
+                            const word place = atomicAdd(&sizes[stage], 1);
+                            rows[stage][place] = row;
+                            begins[stage][place] = begin;
+                            ends[stage][place] = begin += part;
+                        }
                     }
                 }
             }
-        }
-        __syncthreads();
-        for (word i = threadIdx.x; i < sizes[0]; i += CTA) {
-            typename Op::Local local;
-            for (word arc = begins[0][i]; arc < ends[0][i] && !local.done; arc++) {
-                perform<Op>(call, rows[0][i], arc, local);
+            __syncthreads();
+            for (word i = threadIdx.x; i < sizes[0]; i += CTA) {
+                alone<Op>(call, rows[0][i], begins[0][i], ends[0][i]);
             }
-            Op::finish(call, rows[0][i], local);
+            __syncwarp();
+            for (word i = threadIdx.x / WARP; i < sizes[1]; i += CTA / WARP) {
+                together<Op>(call, rows[1][i], begins[1][i], ends[1][i], threadIdx.x % WARP, WARP);
+            }
+            for (word i = 0; i < sizes[2]; i++) {
+                together<Op>(call, rows[2][i], begins[2][i], ends[2][i], threadIdx.x, CTA);
+            }
+            __syncthreads();
+        }
+    }
+};
+
+// Threads, warps or CTAs (Merrill et al.): three queues in the GPU's memory have the rows of up to
+// 31 arcs, of up to 255, and the others.
+template <class Op> struct classify {
+    DEVICE void run(const Call &call) {
+        for (wide i = thread(); i < Op::number(call); i += threads()) {
+            const word place = Op::place(call, i);
+            const word size = row_begin<Op>(call, place + 1) - row_begin<Op>(call, place);
+            if (!size || !Op::wanted(call, Op::vertex(call, place))) {
+                continue;
+            }
+            #pragma unroll
+            for (word bucket = 0; bucket < 3; bucket++) {
+                if (bucket == (size >= WARP) + (size >= CTA)) {
+                    const word lanes = __activemask();
+                    const word lane = threadIdx.x % WARP, leader = __ffs(lanes) - 1;
+                    word at = 0;
+                    if (lane == leader) {
+                        at = atomicAdd(&call.status->buckets[bucket], __popc(lanes));
+                    }
+                    at = __shfl_sync(lanes, at, leader) + __popc(lanes & (1u << lane) - 1);
+                    call.buckets[(wide)bucket * call.vertices + at] = place;
+                }
+            }
+        }
+    }
+};
+
+template <class Op> struct twc {
+    DEVICE void run(const Call &call) {
+        const word *places = call.buckets;
+        for (wide i = thread(); i < call.status->buckets[0]; i += threads()) {
+            alone<Op>(call, Op::vertex(call, places[i]), row_begin<Op>(call, places[i]),
+                      row_begin<Op>(call, places[i] + 1));
         }
         __syncwarp();
-        for (word i = threadIdx.x / WARP; i < sizes[1]; i += CTA / WARP) {
-            together<Op>(call, rows[1][i], begins[1][i], ends[1][i], threadIdx.x % WARP, WARP);
+        places += call.vertices;
+        for (wide i = thread() / WARP; i < call.status->buckets[1]; i += threads() / WARP) {
+            together<Op>(call, Op::vertex(call, places[i]), row_begin<Op>(call, places[i]),
+                         row_begin<Op>(call, places[i] + 1), threadIdx.x % WARP, WARP);
         }
-        for (word i = 0; i < sizes[2]; i++) {
-            together<Op>(call, rows[2][i], begins[2][i], ends[2][i], threadIdx.x, CTA);
+        places += call.vertices;
+        for (wide i = blockIdx.x; i < call.status->buckets[2]; i += gridDim.x) {
+            together<Op>(call, Op::vertex(call, places[i]), row_begin<Op>(call, places[i]),
+                         row_begin<Op>(call, places[i] + 1), threadIdx.x, CTA);
         }
-        __syncthreads();
     }
+};
+
+struct empty_buckets {
+    DEVICE void run(const Call &call) {
+        if (thread() < 3) {
+            call.status->buckets[thread()] = 0;
+        }
+    }
+};
+
+// The same number of arcs for each thread. The sums of the rows' sizes give each arc a number. The
+// rows of all vertices have them already: their offsets. For others, CTAs sum the rows of chunks.
+template <class Op> DEVICE word chunk_size(const Call &call) {
+    const word size = (word)(((wide)Op::number(call) + CHUNKS - 1) / CHUNKS);
+    return (size + CTA - 1) / CTA * CTA;
 }
 
-// A thread an edge, with the row of each edge from memory.
-template <class Op>
-__global__ void __launch_bounds__(CTA) edge_only(const __grid_constant__ Call call) {
-    for (wide arc = thread(); arc < call.edges; arc += threads()) {
-        const word row = __ldg(&Op::rows(call).owners[arc]);
-        if (Op::active(call, row) && Op::wanted(call, row)) {
-            typename Op::Local local;
-            perform<Op>(call, row, arc, local);
-            Op::finish(call, row, local);
+template <class Op> struct sum_chunks {
+    DEVICE void run(const Call &call) {
+        if (Op::dense(call)) {
+            return;
+        }
+        __shared__ word all;
+        const wide number = Op::number(call), size = chunk_size<Op>(call);
+        for (wide chunk = blockIdx.x; chunk * size < number; chunk += gridDim.x) {
+            word before = 0;
+            const wide end = min((chunk + 1) * size, number);
+            for (wide base = chunk * size; base < end; base += CTA) {
+                word arcs = 0;
+                if (base + threadIdx.x < end) {
+                    const word place = Op::place(call, base + threadIdx.x);
+                    arcs = row_begin<Op>(call, place + 1) - row_begin<Op>(call, place);
+                }
+                const word sum = before + scan<CTA>(arcs);
+                if (base + threadIdx.x < end) {
+                    call.sums[base + threadIdx.x] = sum;
+                }
+                if (threadIdx.x == CTA - 1) {
+                    all = sum;
+                }
+                __syncthreads();
+                before = all;
+                __syncthreads();
+            }
+            if (threadIdx.x == 0) {
+                call.sums[call.vertices + chunk] = before;
+            }
         }
     }
-}
+};
+
+template <class Op> struct strict {
+    // The number of arcs up to a row and with it.
+    DEVICE word end_of(const Call &call, const word *firsts, word size, word row) {
+        if (Op::dense(call)) {
+            return row_begin<Op>(call, Op::place(call, row) + 1) -
+                   row_begin<Op>(call, Op::place(call, 0));
+        }
+        return firsts[row / size] + call.sums[row];
+    }
+
+    DEVICE void run(const Call &call) {
+        __shared__ word firsts[CHUNKS + 1];     // the arcs before each chunk
+        const word number = Op::number(call);
+        if (!number) {
+            return;
+        }
+        const word size = chunk_size<Op>(call), chunks = (number - 1) / size + 1;
+        if (!Op::dense(call)) {
+            constexpr word EACH = CHUNKS / CTA;
+            word own[EACH], sum = 0;
+            for (word i = 0; i < EACH; i++) {
+                const word chunk = threadIdx.x * EACH + i;
+                own[i] = sum;
+                sum += chunk < chunks ? call.sums[call.vertices + chunk] : 0;
+            }
+            const word end = scan<CTA>(sum);
+            for (word i = 0; i < EACH; i++) {
+                firsts[threadIdx.x * EACH + i] = end - sum + own[i];
+            }
+            __syncthreads();
+        }
+        const wide total = end_of(call, firsts, size, number - 1), warps = threads() / WARP;
+        const wide share = (total + warps - 1) / warps, from = thread() / WARP * share;
+        const wide to = min(from + share, total);
+        Runs<Op> runs;
+        word at = 0, end = 0, begin = 0;
+        bool wanted = false;
+        for (wide i = from + threadIdx.x % WARP; i < to; i += WARP) {
+            if (i >= end) {
+                // The row is at most twice as far as the steps that were taken.
+                word step = 1;
+                while (at + step < number && end_of(call, firsts, size, at + step - 1) <= i) {
+                    at += step;
+                    step *= 2;
+                }
+                word high = min(at + step, number) - 1;
+                while (at < high) {
+                    const word middle = (at + high) / 2;
+                    if (end_of(call, firsts, size, middle) <= i) {
+                        at = middle + 1;
+                    } else {
+                        high = middle;
+                    }
+                }
+                const word place = Op::place(call, at);
+                end = end_of(call, firsts, size, at);
+                begin = row_begin<Op>(call, place + 1) - end;
+                runs.begin(call, Op::vertex(call, place));
+                wanted = Op::wanted(call, runs.row);
+            }
+            if (wanted && !runs.local.done) {
+                perform<Op>(call, runs.row, begin + (word)i, runs.local);
+            }
+        }
+        runs.end(call);
+        __syncthreads();
+    }
+};
+
+// A thread an edge, with the row of each edge from memory.
+template <class Op> struct edge_only {
+    DEVICE void run(const Call &call) {
+        for (wide arc = Op::first_arc(call) + thread(); arc < Op::last_arc(call);
+             arc += threads()) {
+            const word row = __ldg(&Op::rows(call).owners[arc]);
+            if (Op::active(call, row) && Op::wanted(call, row)) {
+                typename Op::Local local;
+                perform<Op>(call, row, arc, local);
+                Op::finish(call, row, local);
+            }
+        }
+    }
+};
+
+// Phases around the edges
+
+template <class... Parts> struct both {
+    DEVICE void run(const Call &call) { (Parts::run(call), ...); }
+};
+
+template <int vector> struct keep {
+    DEVICE void run(const Call &call) {
+        for (wide i = thread(); i < call.vertices; i += threads()) {
+            call.start[vector][i] = call.now[vector][i];
+        }
+    }
+};
+
+// Calls a filter for all vertices, and keeps only its errors.
+template <class Op> struct check {
+    DEVICE void run(const Call &call) {
+        for (wide i = thread(); i < call.vertices; i += threads()) {
+            Op::result(call, static_cast<word>(i));
+        }
+    }
+};
+
+// The marks of the input.
+struct clear_members {
+    DEVICE void run(const Call &call) {
+        const word words = call.members_by_bytes ? (call.vertices + 3ull) / 4
+                                                 : (call.vertices + 31ull) / 32;
+        for (wide i = thread(); call.queue && i < words; i += threads()) {
+            call.members[i] = 0;
+        }
+    }
+};
+
+struct set_members {
+    DEVICE void run(const Call &call) {
+        for (wide i = thread(); call.queue && i < call.count; i += threads()) {
+            const word own = call.queue[i];
+            if (call.members_by_bytes) {
+                reinterpret_cast<uint8_t *>(call.members)[own] = 1;
+            } else {
+                atomicOr(&call.members[own / 32], 1u << own % 32);
+            }
+        }
+    }
+};
+
+// Makes the output from marks, and clears the marks; or only clears those of the output.
+struct collect {
+    DEVICE bool needed(const Call &call) {
+        return call.creation != FUSED || call.deduplication == BITS || call.deduplication == BYTES;
+    }
+
+    DEVICE void run(const Call &call) {
+        const bool bits = call.creation == FUSED ? call.deduplication == BITS
+                                                 : call.creation == BITMAP;
+        uint8_t *bytes = reinterpret_cast<uint8_t *>(call.marks);
+        if (call.creation == FUSED) {
+            const word count = static_cast<word>(call.status->output);
+            for (wide i = thread(); i < count; i += threads()) {
+                const word own = call.output[i];
+                if (bits) {
+                    call.marks[own / 32] = 0;
+                } else {
+                    bytes[own] = 0;
+                }
+            }
+            return;
+        }
+        // A warp has all vertices of a word, of which it reads the bits before it clears them.
+        for (wide base = thread() - threadIdx.x % WARP; base < call.vertices; base += threads()) {
+            const wide i = base + threadIdx.x % WARP;
+            bool found = false;
+            if (i < call.vertices) {
+                found = bits ? call.marks[base / 32] >> i % 32 & 1 : bytes[i];
+            }
+            if (__any_sync(NONE, found)) {
+                if (bits && threadIdx.x % WARP == 0) {
+                    call.marks[base / 32] = 0;
+                }
+                if (found) {
+                    if (!bits) {
+                        bytes[i] = 0;
+                    }
+                    append(call, call.output, &call.status->output, static_cast<word>(i));
+                }
+                __syncwarp();
+            }
+        }
+    }
+};
 
 // Operators of vertices
 
-__device__ inline word vertex(const Call &call, wide i) {
-    return call.queue ? __ldg(&call.queue[i]) : static_cast<word>(i);
+DEVICE word vertex(const Call &call, wide i) {
+    return call.queue ? call.queue[i] : static_cast<word>(i);
 }
 
-template <class Op> __global__ void __launch_bounds__(CTA) each(const __grid_constant__ Call call) {
-    for (wide i = thread(); i < call.count; i += threads()) {
-        Op::vertex(call, vertex(call, i));
-    }
-}
-
-template <class Op>
-__global__ void __launch_bounds__(CTA) where(const __grid_constant__ Call call) {
-    for (wide i = thread(); i < call.count; i += threads()) {
-        const word own = vertex(call, i);
-        if (Op::result(call, own)) {
-            append(call.output, &call.status->count, own);
+template <class Op> struct each {
+    DEVICE void run(const Call &call) {
+        for (wide i = thread(); i < call.count; i += threads()) {
+            Op::vertex(call, vertex(call, i));
         }
     }
-}
+};
 
-template <class Op>
-__global__ void __launch_bounds__(CTA) total(const __grid_constant__ Call call) {
-    wide sum = 0;
-    for (wide i = thread(); i < call.count; i += threads()) {
-        sum += Op::result(call, vertex(call, i));
+template <class Op> struct where {
+    DEVICE void run(const Call &call) {
+        for (wide i = thread(); i < call.count; i += threads()) {
+            const word own = vertex(call, i);
+            if (Op::result(call, own)) {
+                append(call, call.output, &call.status->output, own);
+            }
+        }
     }
-    __syncwarp();
-    over_warp(sum, gather_add);
-    if (threadIdx.x % WARP == 0 && sum) {
-        atomicAdd(&call.status->total, sum);
-    }
-}
+};
 
-// Calls a filter for all vertices, and keeps only its errors.
-template <class Op>
-__global__ void __launch_bounds__(CTA) check(const __grid_constant__ Call call) {
-    for (wide i = thread(); i < call.vertices; i += threads()) {
-        Op::result(call, static_cast<word>(i));
+template <class Op> struct total {
+    DEVICE void run(const Call &call) {
+        wide sum = 0;
+        for (wide i = thread(); i < call.count; i += threads()) {
+            sum += Op::result(call, vertex(call, i));
+        }
+        __syncwarp();
+        over_warp(sum, gather_add);
+        if (threadIdx.x % WARP == 0 && sum) {
+            atomicAdd(&call.status->total, sum);
+        }
     }
-}
+};
 
 // Sets
 
-__global__ void __launch_bounds__(CTA) set_bits(const __grid_constant__ Call call) {
-    for (wide i = thread(); i < call.count; i += threads()) {
-        const word own = call.queue[i];
-        atomicOr(&call.bitmap[own / 32], 1u << own % 32);
-    }
-}
-
-// Appends the vertices that have the stamp.
-__global__ void __launch_bounds__(CTA) collect(const __grid_constant__ Call call) {
-    for (wide i = thread(); i < call.vertices; i += threads()) {
-        if (call.stamps[i] == call.stamp) {
-            append(call.output, &call.status->count, static_cast<word>(i));
+struct join {
+    DEVICE void run(const Call &call) {
+        for (wide i = thread(); i < call.count; i += threads()) {
+            changed<true>(call, call.queue[i]);
         }
     }
-}
+};
 
-__global__ void __launch_bounds__(CTA) join(const __grid_constant__ Call call) {
-    for (wide i = thread(); i < call.count; i += threads()) {
-        changed<FUSED>(call, call.queue[i]);
-    }
-}
-
-__global__ void __launch_bounds__(CTA) split(const __grid_constant__ Call call,
-                                             const word *words, wide threshold,
-                                             word *rest) {
-    for (wide i = thread(); i < call.count; i += threads()) {
-        const word own = vertex(call, i);
-        if (words[own] < threshold) {
-            append(call.output, &call.status->count, own);
-        } else {
-            append(rest, &call.status->rest, own);
+// The vertices whose word is below the threshold, and the rest.
+template <int vector> struct split {
+    DEVICE void run(const Call &call) {
+        for (wide i = thread(); i < call.count; i += threads()) {
+            const word own = vertex(call, i);
+            if (call.now[vector][own] < call.threshold) {
+                append(call, call.output, &call.status->output, own);
+            } else {
+                append(call, call.rest, &call.status->rest, own);
+            }
         }
     }
-}
+};
 
 // The smallest word, by its complement, since a status begins with zeros.
-__global__ void __launch_bounds__(CTA) lowest(const __grid_constant__ Call call,
-                                             const word *words) {
-    word most = 0;
-    for (wide i = thread(); i < call.count; i += threads()) {
-        most = max(most, ~words[vertex(call, i)]);
+template <int vector> struct lowest {
+    DEVICE void run(const Call &call) {
+        word most = 0;
+        for (wide i = thread(); i < call.count; i += threads()) {
+            most = max(most, ~call.now[vector][vertex(call, i)]);
+        }
+        __syncwarp();
+        over_warp(most, gather_max);
+        if (threadIdx.x % WARP == 0) {
+            atomicMax(&call.status->most, most);
+        }
     }
-    __syncwarp();
-    over_warp(most, gather_max);
-    if (threadIdx.x % WARP == 0) {
-        atomicMax(&call.status->most, most);
-    }
-}
+};
 
-// The arcs that leave the output.
-__global__ void __launch_bounds__(CTA) weigh(const __grid_constant__ Call call) {
-    wide sum = 0;
-    for (wide i = thread(); i < call.status->count; i += threads()) {
-        sum += degree(call.leaving, call.output[i]);
+// Fused loops (UGF, 5.2.1): all threads of one grid perform the host's part of the loop. Each phase
+// ends with a barrier of the grid, whose CTAs run at the same time (a cooperative launch).
+
+// `arrived` counts the CTAs at barriers. An operator has one of the statuses, in turn: at its begin
+// it clears the next one, which nobody has read since the barrier before the last.
+struct Loop {
+    wide arrived;
+    Status statuses[3];
+};
+
+// A set of a fused loop. `size` is as in a Status. Without a list it has all vertices.
+struct Set {
+    word *list;
+    wide size;
+};
+
+// Memory for the sets that a loop makes: more places than it has sets.
+template <int number> struct Places {
+    word *at[number];
+
+    // A place that no set uses.
+    template <class... Sets> __device__ __forceinline__ word *unused(const Sets &...sets) const {
+        word *found = nullptr;
+        #pragma unroll
+        for (int i = 0; i < number; i++) {
+            if (!found && ((sets.list != at[i]) && ...)) {
+                found = at[i];
+            }
+        }
+        return found;
     }
-    __syncwarp();
-    over_warp(sum, gather_add);
-    if (threadIdx.x % WARP == 0 && sum) {
-        atomicAdd(&call.status->total, sum);
+};
+
+DEVICE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+DEVICE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+constexpr wide LATE = 1000000000;       // nanoseconds after which a loop returns for a while
+
+struct Grid {
+    Call call;
+    Loop *loop;
+    wide target = 0, began = 0, count = 0;
+    word turn = 0, waited = 1;
+
+    __device__ __forceinline__ Grid(const Call &given, Loop *loop) : call(given), loop(loop) {
+        asm volatile("mov.u64 %0, %globaltimer;" : "=l"(began));
     }
-}
+
+    __device__ __forceinline__ void wait() {
+        __syncthreads();
+        target += gridDim.x;
+        if (threadIdx.x == 0) {
+            __threadfence();
+            atomicAdd(&loop->arrived, 1);
+            while (*static_cast<volatile wide *>(&loop->arrived) < target) {
+            }
+            __threadfence();
+        }
+        __syncthreads();
+        waited = 1;
+    }
+
+    // Prepare an operator with this input.
+    __device__ __forceinline__ void begin(const Set &input) {
+        turn++;
+        call.queue = input.list;
+        call.count = static_cast<word>(input.size);
+        call.arcs = static_cast<word>(input.size >> 32);
+        call.stamp++;
+        call.creation = FUSED;
+        call.deduplication = COUNTERS;
+        call.status = &loop->statuses[turn % 3];
+        if (thread() == 0) {
+            loop->statuses[(turn + 1) % 3] = Status();
+            wide now;
+            asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+            call.status->late = now - began > LATE;
+        }
+    }
+
+    template <class Phase> __device__ __forceinline__ void run() {
+        Phase::run(call);
+        wait();
+    }
+
+    // The phases of an operator of edges that go through rows, for one block after the other.
+    template <int blocks, class... Phases> __device__ __forceinline__ void run_blocks() {
+        const Blocks &all = call.blocks[blocks];
+        for (wide i = 0; i < all.count; i++) {
+            call.first = __ldg(&all.rows_of[i]);
+            call.number = __ldg(&all.rows_of[i + 1]) - call.first;
+            call.first_arc = __ldg(&all.arcs_of[i]);
+            call.last_arc = __ldg(&all.arcs_of[i + 1]);
+            (run<Phases>(), ...);
+        }
+    }
+
+    // The set that the last operator made.
+    __device__ __forceinline__ Set made() const {
+        return {call.output, __ldcg(&call.status->output)};
+    }
+
+    // Adds the vertices of a set to a queue.
+    template <class Unused>
+    __device__ __forceinline__ void join_queue(Set &queue, const Set &found, Unused unused) {
+        if (!static_cast<word>(queue.size)) {
+            queue = found;
+        } else if (queue.list && static_cast<word>(found.size)) {
+            begin(queue);
+            call.output = unused(found.list);
+            join::run(call);
+            call.queue = found.list;
+            call.count = static_cast<word>(found.size);
+            run<join>();
+            queue = made();
+        }
+    }
+
+    __device__ __forceinline__ bool failed() const { return __ldcg(&call.status->fault); }
+
+    // Whether the loop should return for a while, so that the host may see signals. All threads
+    // get the same answer, which is as old as the last barrier.
+    __device__ __forceinline__ bool late() {
+        if (!waited || !turn) {
+            begin(Set());
+            wait();
+        }
+        waited = 0;
+        return __ldcg(&call.status->late) || call.stamp > NONE / 2;
+    }
+
+    // The input is one of a pulling operator, if nobody chose its direction.
+    __device__ __forceinline__ bool pulls() const { return call.arcs > call.edges / PULL_SHARE; }
+
+    // Moves the vertices that are ready from a queue to a set.
+    template <int vector, class Unused>
+    __device__ __forceinline__ void dequeue(int64_t delta, int64_t &threshold, Set &queue,
+                                            Set &ready, Unused unused) {
+        if (!delta || !static_cast<word>(queue.size)) {
+            ready = queue;
+            queue.size = 0;
+            queue.list = unused();
+            return;
+        }
+        for (;;) {
+            begin(queue);
+            call.output = unused();
+            call.rest = unused(call.output);
+            call.threshold = threshold;
+            run<split<vector>>();
+            const Set below = made();
+            const Set others = {call.rest, __ldcg(&call.status->rest)};
+            if (static_cast<word>(below.size)) {
+                ready = below;
+                queue = others;
+                return;
+            }
+            begin(queue);
+            run<lowest<vector>>();
+            const int64_t least = NONE - __ldcg(&call.status->most);
+            const int64_t steps = (least - threshold) / delta + 1;
+            threshold = smaller(threshold + steps * delta, 1ll << 32);
+        }
+    }
+};
 
 // The host's side
 
-// Enough CTAs for so many threads, but no more than 32 for each multiprocessor.
-inline word ctas(wide wanted) {
-    static int processors = 0;
-    if (!processors) {
-        int device = 0;
-        cudaGetDevice(&device);
-        cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-    }
-    const wide most = 32ull * (processors > 0 ? processors : 1);
-    const wide ctas = (wanted + CTA - 1) / CTA;
-    return static_cast<word>(ctas < most ? ctas : most);
+template <class Phase> __global__ void __launch_bounds__(CTA)
+kernel(const __grid_constant__ Call call) {
+    Phase::run(call);
 }
 
-template <class Kernel, class... More>
-void launch(Kernel kernel, wide wanted, const Call &call, More... more) {
+inline int processors() {
+    static int found = 0;
+    if (!found) {
+        int device = 0;
+        cudaGetDevice(&device);
+        cudaDeviceGetAttribute(&found, cudaDevAttrMultiProcessorCount, device);
+    }
+    return found > 0 ? found : 1;
+}
+
+// Perform a phase by enough CTAs for so many threads, but no more than 32 for each multiprocessor.
+template <class Phase> void launch(wide wanted, const Call &call) {
+    const wide most = 32ull * processors(), ctas = (wanted + CTA - 1) / CTA;
     if (wanted) {
-        kernel<<<ctas(wanted), CTA>>>(call, more...);
+        kernel<Phase><<<static_cast<word>(ctas < most ? ctas : most), CTA>>>(call);
+    }
+}
+
+// The phases of an operator of edges that go through rows, for one block after the other.
+template <int blocks, word each, class... Phases>
+void launch_blocks(bool by_arcs, const Call &call) {
+    const Blocks &all = call.blocks[blocks];
+    Call part = call;
+    for (wide i = 0; i < all.count; i++) {
+        part.first = all.host_rows_of[i];
+        part.number = all.host_rows_of[i + 1] - part.first;
+        part.first_arc = all.host_arcs_of[i];
+        part.last_arc = all.host_arcs_of[i + 1];
+        const wide wanted = by_arcs ? part.last_arc - part.first_arc : (wide)part.number * each;
+        (launch<Phases>(wanted, part), ...);
     }
 }
 
@@ -395,24 +966,38 @@ inline int go_on(Status *status) {
 
 // The end of any other operator: the host waits for its status.
 inline int end(const Call &call, Status *status) {
-    if (call.weighs && call.output) {
-        launch(weigh, call.vertices / 16 + 1, call);
-    }
     cudaMemcpyAsync(status, call.status, sizeof(Status), cudaMemcpyDeviceToHost);
     cudaStreamSynchronize(0);
     return cudaGetLastError();
 }
 
-inline void keep(const Call &call, int vector) {
-    cudaMemcpyAsync(call.start[vector], call.now[vector], 4ull * call.vertices,
-                    cudaMemcpyDeviceToDevice);
+inline void make_output(const Call &call) {
+    if (call.creation != FUSED) {
+        launch<collect>(call.vertices, call);
+    } else if (call.deduplication == BITS || call.deduplication == BYTES) {
+        launch<collect>(call.vertices / 16 + 1, call);
+    }
 }
 
-inline void make_bitmap(const Call &call) {
-    if (call.queue) {
-        cudaMemsetAsync(call.bitmap, 0, (call.vertices + 31ull) / 32 * 4);
-        launch(set_bits, call.count, call);
+// Perform a fused loop by as many CTAs as run at the same time, but no more than FUSED_CTAS for
+// each multiprocessor.
+template <class Parameter>
+int launch_loop(void (*loop)(Call, Loop *, int64_t *, Parameter), const Call &call, Loop *state,
+                int64_t *numbers, const Parameter &places) {
+    int fitting = 0;
+    int error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fitting, loop, CTA, 0);
+    if (error) {
+        return error;
     }
+    const int ctas = fitting < FUSED_CTAS ? fitting : FUSED_CTAS;
+    void *arguments[] = {const_cast<Call *>(&call), &state, &numbers,
+                         const_cast<Parameter *>(&places)};
+    error = cudaMemsetAsync(state, 0, sizeof(Loop));
+    if (!error) {
+        error = cudaLaunchCooperativeKernel(reinterpret_cast<const void *>(loop),
+                                            dim3(ctas * processors()), dim3(CTA), arguments);
+    }
+    return error ? error : cudaStreamSynchronize(0);
 }
 
 extern "C" {
@@ -442,25 +1027,11 @@ int graphloom_wait(Status *status) {
 
 int graphloom_join(const Call *call, const word *other, word count, Status *status) {
     begin(*call);
-    launch(join, call->count, *call);
+    launch<join>(call->count, *call);
     Call more = *call;
     more.queue = other;
     more.count = count;
-    launch(join, count, more);
-    return end(*call, status);
-}
-
-int graphloom_split(const Call *call, word vector, wide threshold, word *rest,
-                    Status *status) {
-    begin(*call);
-    launch(split, call->count, *call, const_cast<const word *>(call->now[vector]), threshold,
-           rest);
-    return end(*call, status);
-}
-
-int graphloom_least(const Call *call, word vector, Status *status) {
-    begin(*call);
-    launch(lowest, call->count, *call, const_cast<const word *>(call->now[vector]));
+    launch<join>(count, more);
     return end(*call, status);
 }
 

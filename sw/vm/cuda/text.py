@@ -1,4 +1,4 @@
-"""The text of CUDA C for a program: a kernel for each operator and schedule, and its wrappers.
+"""The text of CUDA C for a program: the phases of each operator, and the functions of the host.
 
 An operator of edges becomes a struct of static functions for the templates of ``runtime.cuh``. It
 goes through *rows*: in ``push`` the arcs that leave the sources, in ``pull`` the arcs that enter
@@ -11,26 +11,25 @@ import pathlib
 import string
 from typing import Any
 
-from sw.errors import UserError
 from sw.lang import graph_ir as ir
 from sw.vm.c_code import HELPERS, ProgramFault, FunctionCode, literal_words
+from sw.vm.cuda.choices import DIRECTIONS, SCHEDULES, check_variant, choices
+from sw.vm.cuda.loops import CudaLoop
+from sw.vm.loop_code import FusedLoop
 
 
-__all__ = ["DIRECTIONS", "GeneratedCuda", "SCHEDULES", "check_variant", "generate"]
+__all__ = ["FUSED_CTAS", "GeneratedCuda", "PULL_SHARE", "generate"]
 
 
-#: {schedule: what one vertex or edge gets}. Each is the name of a kernel of runtime.cuh.
-SCHEDULES = {"vertex_based": "a thread a vertex", "wm": "a warp a vertex",
-             "etwc": "threads, warps and CTAs for parts of a vertex's edges",
-             "edge_only": "a thread an edge"}
+#: An operator without a choice pulls if more than one of so many arcs leave its input.
+PULL_SHARE = 16
 
-#: Directions, with the kind of output set: push appends to a queue in the kernel; pull marks
-#: vertices, and a second kernel makes a queue of them.
-DIRECTIONS = {"push": "FUSED", "pull": "UNFUSED"}
+#: Most CTAs of a fused loop for each multiprocessor.
+FUSED_CTAS = 2
 
 _RUNTIME = pathlib.Path(__file__).with_name("runtime.cuh")
 
-_MACROS = ("#define INLINE __device__ inline\n"
+_MACROS = ("#define INLINE DEVICE\n"
            "#define ERRORS const Call &\n")
 
 _REDUCTIONS = {"min": "min", "max": "max", "+": "add", "or": "or"}
@@ -45,27 +44,43 @@ struct $name {
     struct Local {
 $local        bool done = false;
     };
-    static __device__ const Rows &rows(const Call &call) { return call.$side; }
-    static __device__ word number(const Call &call) { return $number; }
-    static __device__ word row(const Call &call, wide i) { return $row; }
-    static __device__ bool active(const Call &call, word row) { return $active; }
-    static __device__ bool wanted(const Call &call, word row) { return $wanted; }
-    static __device__ void edge(const Call &call, word row, word neighbor, word weight,
-                                Local &local) {
+    DEVICE const Rows &rows(const Call &call) { return call.$side; }
+    DEVICE word number(const Call &call) { return $number; }
+    DEVICE word place(const Call &call, wide i) { return $row; }
+    DEVICE word vertex(const Call &, word place) { return place; }
+    DEVICE bool dense(const Call &call) { return $dense; }
+    DEVICE wide first_arc(const Call &) { return 0; }
+    DEVICE wide last_arc(const Call &call) { return call.edges; }
+    DEVICE bool active(const Call &call, word row) { return $active; }
+    DEVICE bool wanted(const Call &call, word row) { return $wanted; }
+    DEVICE void edge(const Call &call, word row, word neighbor, word weight, Local &local) {
         if (!$counts) return;
 $parameters$body        local.done = $done;
     }
-    static __device__ void combine(Local &local) {
+    DEVICE void combine(Local &local) {
 $combine    }
-    static __device__ void finish(const Call &call, word row, const Local &local) {
+    DEVICE void finish(const Call &call, word row, const Local &local) {
 $finish    }
+};
+""")
+
+#: The same operator on the rows of blocks.
+_BLOCKED = string.Template("""
+struct ${name}blocks$blocks : $name {
+    DEVICE const Rows &rows(const Call &call) { return call.blocks[$blocks].rows; }
+    DEVICE word number(const Call &call) { return call.number; }
+    DEVICE word place(const Call &call, wide i) { return call.first + (word)i; }
+    DEVICE word vertex(const Call &call, word place) { return __ldg(&rows(call).vertices[place]); }
+    DEVICE bool dense(const Call &) { return true; }
+    DEVICE wide first_arc(const Call &call) { return call.first_arc; }
+    DEVICE wide last_arc(const Call &call) { return call.last_arc; }
 };
 """)
 
 #: A function of vertices with a result.
 _RESULT = string.Template("""
 struct $name {
-    static __device__ word result(const Call &call, word own) {
+    DEVICE word result(const Call &call, word own) {
         const word $parameter = own;
 $body        return $result;
     }
@@ -75,7 +90,7 @@ $body        return $result;
 #: An operator of vertices.
 _VERTICES = string.Template("""
 struct $name {
-    static __device__ void vertex(const Call &call, word own) {
+    DEVICE void vertex(const Call &call, word own) {
         const word $parameter = own;
 $body    }
 };
@@ -105,6 +120,10 @@ class GeneratedCuda:
         The numbers of the operators.
     functions : dict of str to int
         The numbers of the functions.
+    blocks : dict of (bool, int) to int
+        The numbers of the rows in blocks: (whether arcs are reversed, vertices of a block).
+    loops : dict of Position to FusedLoop
+        The loops that are kernels. The function of a loop has its name.
     """
     program: ir.GraphProgram
     text: str
@@ -116,30 +135,33 @@ class GeneratedCuda:
     edges: dict[Any, int]
     vertices: dict[Any, int]
     functions: dict[str, int]
+    blocks: dict[tuple[bool, int], int]
+    loops: dict[Any, FusedLoop]
+
+    def function(self, node, choice, direction) -> str:
+        """The name of the function that performs an operator of edges by a choice."""
+        reverse = (direction == "push") == node.transposed
+        blocks = None if choice.size is None else self.blocks[reverse, choice.size]
+        return _function(self.edges[node.position], choice.schedule, direction, blocks)
 
     def literal_words(self, bits: int) -> list[int]:
         """The words of the literals with these fraction bits, of up to 64 bits."""
         return literal_words(self.literals, bits)
 
 
-def check_variant(schedule: str, direction: str) -> None:
-    """Raise UserError if this GraphVM has no such schedule or direction."""
-    if schedule not in SCHEDULES:
-        raise UserError(f"schedule {schedule!r} must be one of {', '.join(SCHEDULES)}")
-    if direction not in DIRECTIONS:
-        raise UserError(f"direction {direction!r} must be one of {', '.join(DIRECTIONS)}")
-
-
-def generate(program: ir.GraphProgram, variants=None) -> GeneratedCuda:
+def generate(program: ir.GraphProgram, variants=None, schedule=None,
+             direction=None) -> GeneratedCuda:
     """The CUDA of a program.
 
     Parameters
     ----------
     program : GraphProgram
-        After all passes (:func:`sw.lang.passes.analysed`).
+        After the passes up to :data:`sw.lang.passes.CHOSEN`.
     variants : sequence of (str, str), optional
-        Schedules and directions, for each of which every operator of edges gets a kernel. All of
-        them, unless given.
+        Schedules and directions, for each of which every operator of edges gets a function beside
+        those for its own choices. All of them, unless given.
+    schedule, direction : str, optional
+        For all operators of edges, in place of their own.
 
     Raises
     ------
@@ -148,9 +170,9 @@ def generate(program: ir.GraphProgram, variants=None) -> GeneratedCuda:
     """
     if variants is None:
         variants = [(schedule, direction) for schedule in SCHEDULES for direction in DIRECTIONS]
-    for schedule, direction in variants:
-        check_variant(schedule, direction)
-    return _Writer(program, variants).generated()
+    for each in variants:
+        check_variant(*each)
+    return _Writer(program, variants, schedule, direction).generated()
 
 
 class _DeviceCode(FunctionCode):
@@ -164,18 +186,16 @@ class _DeviceCode(FunctionCode):
         Vectors whose reads go to a copy.
     row : int, optional
         The parameter whose vertex is that of the row, for functions of edges.
-    output : str
-        The kind of output set: UNTRACKED, FUSED or UNFUSED.
     tracking : str, optional
         The vector whose changes lead to the output.
     """
 
     errors, num_vertices = "call", "call.vertices"
 
-    def __init__(self, writer, function, copies=(), row=None, output="UNTRACKED", tracking=None):
+    def __init__(self, writer, function, copies=(), row=None, tracking=None):
         super().__init__(function, writer.faults, writer.literals)
         self._writer, self._copies = writer, copies
-        self._output, self._tracking = output, tracking
+        self._tracking = tracking
         self.gathered = {} if row is None else self._gathered(function.parameters[row])
         self.first_counts = row is not None and bool(self.gathered) and self._first_counts(row)
 
@@ -216,9 +236,9 @@ class _DeviceCode(FunctionCode):
 
     def reduction(self, vector, name, index, value, fault):
         """The statement that reduces a word in memory."""
-        output = self._output if vector == self._tracking else "UNTRACKED"
+        tracked = "true" if vector == self._tracking else "false"
         more = "" if fault is None else f", {fault}"
-        return (f"reduce_{name}<{output}>(call, call.now[{self._writer.number(vector)}], {index}, "
+        return (f"reduce_{name}<{tracked}>(call, call.now[{self._writer.number(vector)}], {index}, "
                 f"{value}{more});")
 
     def degree(self, vertex, leaving):
@@ -236,12 +256,17 @@ class _DeviceCode(FunctionCode):
 class _Writer:
     """Writes the text of one program."""
 
-    def __init__(self, program, variants):
-        self._program, self._variants = program, tuple(variants)
+    def __init__(self, program, variants, schedule, direction):
+        self.program, self._variants = program, tuple(variants)
+        self._given = schedule, direction
         self._vectors = tuple(vector.name for vector in program.vectors)
-        self._functions = {function.name: i for i, function in enumerate(program.functions)}
+        self.functions = {function.name: i for i, function in enumerate(program.functions)}
         self._edges: dict[Any, int] = {}
-        self._vertices: dict[Any, int] = {}
+        self.vertices: dict[Any, int] = {}
+        self._failing: set = set()
+        self._checks: dict[Any, str | None] = {}
+        self.blocks: dict[tuple[bool, int], int] = {}
+        self._loops: dict[Any, Any] = {}
         self._copies: set[str] = set()
         self._parts: list[str] = []
         self.faults: list[ProgramFault] = []
@@ -255,24 +280,45 @@ class _Writer:
 
     def generated(self) -> GeneratedCuda:
         """The text with its tables."""
-        for node in ir.instructions(self._program.body):
+        for node in ir.instructions(self.program.body):
             match node:
                 case ir.EdgeSetIterator():
                     self._edge_operator(node)
                 case ir.VertexSetIterator():
                     self._vertex_operator(node)
-        for function in self._program.functions:
+        for function in self.program.functions:
             if function.gives is not None and not function.of_edge:
                 self._vertex_function(function)
-        sizes = {"VECTORS": self._vectors, "UNIFORMS": self.uniforms, "LITERALS": self.literals}
+        for vector in sorted({node.vector for node in ir.instructions(self.program.body)
+                              if isinstance(node, ir.NewQueue)}):
+            number = self.number(vector)
+            self._wrapper(f"split_{number}", [f"launch<split<{number}>>(call->count, *call);"])
+            self._wrapper(f"lowest_{number}", [f"launch<lowest<{number}>>(call->count, *call);"])
+        for node in ir.instructions(self.program.body):
+            if isinstance(node, ir.WhileLoop | ir.ForLoop) and node.metadata.get("needs_fusion"):
+                loop = CudaLoop(self, len(self._loops), node)
+                self._parts.append(loop.text())
+                self._loops[node.position] = loop.fused
+        sizes = {"VECTORS": self._vectors, "UNIFORMS": self.uniforms, "LITERALS": self.literals,
+                 "BLOCKS": self.blocks}
+        numbers = {name: max(len(values), 1) for name, values in sizes.items()}
+        numbers |= {"PULL_SHARE": PULL_SHARE, "FUSED_CTAS": FUSED_CTAS}
         text = "".join([
-            *(f"#define {name} {max(len(values), 1)}\n" for name, values in sizes.items()), "\n",
+            *(f"#define {name} {number}\n" for name, number in numbers.items()), "\n",
             _RUNTIME.read_text(encoding="utf-8"), "\n", _MACROS, HELPERS, *self._parts])
         return GeneratedCuda(
-            program=self._program, text=text, vectors=self._vectors, uniforms=self.uniforms,
+            program=self.program, text=text, vectors=self._vectors, uniforms=self.uniforms,
             literals=tuple(self.literals), faults=tuple(self.faults),
-            copies=frozenset(self._copies),
-            edges=self._edges, vertices=self._vertices, functions=self._functions)
+            copies=frozenset(self._copies), edges=self._edges, vertices=self.vertices,
+            functions=self.functions, blocks=self.blocks, loops=self._loops)
+
+    def fails(self, node) -> bool:
+        """Whether an operator can fail."""
+        return node.position in self._failing
+
+    def chosen(self, node):
+        """The choices of an operator of edges."""
+        return choices(node, *self._given)
 
     def _result(self, name, code):
         """A struct with the result of a function of vertices."""
@@ -280,67 +326,132 @@ class _Writer:
         self._parts.append(_RESULT.substitute(name=name, parameter=code.parameters[0], body=body,
                                               result=code.result))
 
-    def _wrapper(self, name, lines, waits=True):
+    def _wrapper(self, name, lines, begins=True, waits=True):
         """The function that the host calls. It waits for the status unless nothing is in it."""
-        around = ("begin(*call);", "return end(*call, status);") if waits else \
-            (None, "return go_on(status);")
+        around = ("begin(*call);" if begins else None,
+                  "return end(*call, status);" if waits else "return go_on(status);")
         inner = "".join(f"    {line}\n" for line in (around[0], *lines, around[1]) if line)
         self._parts.append(
             f'\nextern "C" int {name}(const Call *call, Status *status) {{\n{inner}}}\n')
 
     def _vertex_function(self, function):
-        """The kernels of a function that gives a result: a filter, and a sum."""
-        number = self._functions[function.name]
-        self._result(f"Function{number}", _DeviceCode(self, function))
-        self._wrapper(f"where_{number}", [f"launch(where<Function{number}>, call->count, *call);"])
-        self._wrapper(f"total_{number}", [f"launch(total<Function{number}>, call->count, *call);"])
+        """The functions of a function that gives a result: a filter, and a sum."""
+        number = self.functions[function.name]
+        code = _DeviceCode(self, function)
+        self._result(f"Function{number}", code)
+        if code.can_fail:
+            self._failing.add(function.name)
+        for phase in ("where", "total"):
+            self._wrapper(f"{phase}_{number}",
+                          [f"launch<{phase}<Function{number}>>(call->count, *call);"])
+
+    def function_fails(self, name) -> bool:
+        """Whether a filter or a sum can fail."""
+        return name in self._failing
 
     def _vertex_operator(self, node):
-        number = self._vertices.setdefault(node.position, len(self._vertices))
-        copies = node.metadata["start_copies"]
-        code = _DeviceCode(self, self._program.function(node.apply_f), copies)
+        number = self.vertices.setdefault(node.position, len(self.vertices))
+        code = _DeviceCode(self, self.program.function(node.apply_f), node.metadata["start_copies"])
         self._parts.append(_VERTICES.substitute(
             name=f"Vertices{number}", parameter=code.parameters[0], body=code.body("        ")))
+        if code.can_fail:
+            self._failing.add(node.position)
+        before = [f"launch<{phase}>(call->vertices, *call);" for phase in self.kept(node)]
         self._wrapper(f"vertices_{number}",
-                      [*self._kept(copies), f"launch(each<Vertices{number}>, call->count, *call);"],
-                      code.can_fail)
+                      [*before, f"launch<each<Vertices{number}>>(call->count, *call);"],
+                      code.can_fail, code.can_fail)
 
-    def _kept(self, copies):
-        """Statements that copy vectors."""
+    def kept(self, node) -> list[str]:
+        """The phase that copies vectors, if there are any to copy."""
+        copies = node.metadata["start_copies"]
         self._copies.update(copies)
-        return [f"keep(*call, {self.number(vector)});" for vector in copies]
+        return [_both(f"keep<{self.number(vector)}>" for vector in copies)] if copies else []
+
+    # Edges
 
     def _edge_operator(self, node):
         number = self._edges.setdefault(node.position, len(self._edges))
-        copies = node.metadata["start_copies"]
-        keep, checks, tested = self._kept(copies), [], None
-        waits = node.tracking is not None
+        copies, tested, fails = node.metadata["start_copies"], None, False
         if node.to_filter is not None:
             tested = f"Edges{number}Filter"
-            code = _DeviceCode(self, self._program.function(node.to_filter), copies)
+            code = _DeviceCode(self, self.program.function(node.to_filter), copies)
             self._result(tested, code)
-            waits |= code.can_fail
-            if code.can_fail:
-                checks = [f"launch(check<{tested}>, call->vertices, *call);"]
-        for direction in dict.fromkeys(direction for _, direction in self._variants):
-            waits |= self._edge_struct(node, number, direction, copies, tested)
-        for schedule, direction in self._variants:
-            push = direction == "push"
-            rows = "call->count" if push else "call->vertices"
-            threads = {"wm": f"(wide){rows} * WARP", "edge_only": "call->edges"}.get(schedule, rows)
-            lines = [*keep, *checks]
-            if not push or schedule == "edge_only":
-                lines.append("make_bitmap(*call);")
-            lines.append(f"launch({schedule}<Edges{number}{direction}>, {threads}, *call);")
-            if node.tracking is not None and DIRECTIONS[direction] == "UNFUSED":
-                lines.append("launch(collect, call->vertices, *call);")
-            self._wrapper(f"edges_{number}_{schedule}_{direction}", lines, waits)
+            fails = code.can_fail
+        # A filter that can fail is evaluated for all vertices.
+        self._checks[node.position] = tested if fails else None
+        wanted: dict[tuple[str, str, int | None], None] = dict.fromkeys(
+            (schedule, direction, None) for schedule, direction in self._variants)
+        for choice in self.chosen(node):
+            for direction in choice.directions:
+                wanted[choice.schedule, direction, self.block(node, direction, choice.size)] = None
+        for direction in dict.fromkeys(direction for _, direction, _ in wanted):
+            fails |= self._edge_struct(node, number, direction, copies, tested)
+        for direction, blocks in dict.fromkeys(key[1:] for key in wanted):
+            if blocks is not None:
+                self._parts.append(_BLOCKED.substitute(name=f"Edges{number}{direction}",
+                                                       blocks=blocks))
+        if fails:
+            self._failing.add(node.position)
+        waits = fails or node.tracking is not None
+        for schedule, direction, blocks in wanted:
+            lines = [f"launch<{phase}>({threads}, *call);"
+                     for phase, threads in self.before(node, schedule, direction, blocks)]
+            rows = "call->count" if direction == "push" else "call->vertices"
+            phases = ", ".join(self.rows(node, schedule, direction, blocks))
+            by_arcs = schedule in ("edge_only", "strict")
+            if blocks is not None:
+                lanes = "WARP" if schedule == "twc" else "1"
+                lines.append(f"launch_blocks<{blocks}, {lanes}, {phases}>"
+                             f"({str(by_arcs).lower()}, *call);")
+            else:
+                arcs = "call->arcs" if direction == "push" and schedule == "strict" \
+                    else "call->edges"
+                threads = arcs if by_arcs else f"(wide){rows} * WARP" if schedule == "twc" else rows
+                lines.append(f"launch<{phases}>({threads}, *call);")
+            if node.tracking is not None:
+                lines.append("make_output(*call);")
+            self._wrapper(_function(number, schedule, direction, blocks), lines,
+                          waits or schedule == "twc", waits)
+
+    def block(self, node, direction, size) -> int | None:
+        """The number of the rows in blocks of a size; None without EdgeBlocking."""
+        if size is None:
+            return None
+        reverse = (direction == "push") == node.transposed
+        return self.blocks.setdefault((reverse, size), len(self.blocks))
+
+    def before(self, node, schedule, direction, blocks) -> list[tuple[str, str]]:
+        """The phases before those of rows, with the numbers of their threads."""
+        number, checked = self._edges[node.position], self._checks[node.position]
+        op, push = f"Edges{number}{direction}", direction == "push"
+        marks = (not push or schedule == "edge_only") and node.input_vset != ir.ALL
+        first = dict.fromkeys(self.kept(node), "call->vertices")
+        second = {}
+        if marks:
+            first["clear_members"] = "call->queue ? call->vertices / 4 + 1 : 0"
+            second["set_members"] = "call->queue ? call->count : 0"
+        if schedule == "strict" and push and node.input_vset != ir.ALL:
+            first[f"sum_chunks<{op}>"] = "call->queue ? call->count : 0"
+        if checked is not None:
+            second[f"check<{checked}>"] = "call->vertices"
+        if schedule == "twc" and blocks is None:
+            second[f"classify<{op}>"] = "call->count" if push else "call->vertices"
+        return [(_both(phases), next(iter(phases.values())) if len(phases) == 1
+                 else "call->vertices") for phases in (first, second) if phases]
+
+    def rows(self, node, schedule, direction, blocks) -> list[str]:
+        """The phases that go through rows; with EdgeBlocking, those of each block."""
+        op = f"Edges{self._edges[node.position]}{direction}"
+        if blocks is None:
+            return [f"{schedule}<{op}>"]
+        op += f"blocks{blocks}"
+        more = ["empty_buckets", f"classify<{op}>"] if schedule == "twc" else []
+        return [*more, f"{schedule}<{op}>"]
 
     def _edge_struct(self, node, number, direction, copies, tested):
         """The struct of an operator of edges in a direction. Returns whether it can fail."""
-        function, push = self._program.function(node.apply_f), direction == "push"
-        code = _DeviceCode(self, function, copies, 0 if push else 1,
-                           DIRECTIONS[direction] if node.tracking else "UNTRACKED", node.tracking)
+        function, push = self.program.function(node.apply_f), direction == "push"
+        code = _DeviceCode(self, function, copies, 0 if push else 1, node.tracking)
         gathered = [(vector, self.number(vector), operation)
                     for vector, operation in code.gathered.items()]
         filtered = f"{tested}::result(call, {{}})" if tested else "true"
@@ -351,7 +462,8 @@ class _Writer:
             weighted=str(function.weighted).lower(), gathers=str(bool(gathered)).lower(),
             side="entering" if push == node.transposed else "leaving",
             number="call.count" if push else "call.vertices",
-            row="vertex(call, i)" if push else "(word)i",
+            row="::vertex(call, i)" if push else "(word)i",
+            dense="!call.queue" if push else "true",
             active="member(call, row)" if push else "true",
             wanted="true" if push else filtered.format("row"),
             counts=filtered.format("neighbor") if push else "member(call, neighbor)",
@@ -367,3 +479,15 @@ class _Writer:
                                                        f"local.v{i}", self.sums[vector]) + "\n"
                            for vector, i, operation in gathered)))
         return code.can_fail
+
+
+def _both(phases) -> str:
+    """Phases as one."""
+    phases = list(phases)
+    return phases[0] if len(phases) == 1 else f"both<{', '.join(phases)}>"
+
+
+def _function(number, schedule, direction, blocks) -> str:
+    """The name of the function of an operator of edges."""
+    end = "" if blocks is None else f"_blocks{blocks}"
+    return f"edges_{number}_{schedule}_{direction}{end}"

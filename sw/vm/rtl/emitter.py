@@ -242,16 +242,15 @@ class Emitter:
     def _reciprocal(self, into, word):
         """``into`` = 2**32 // word, at most all ones; 0 if the word is 0.
 
-        The quotient of all ones is too small by 1 if the word divides 2**32, which leaves the
-        remainder word - 1. So does the word 0, whose quotient of all ones becomes 0. The word 1
-        leaves no remainder above 0, and keeps all ones.
+        The quotient of all ones is too small by 1 if the word divides 2**32. Then the next number
+        times the word is 2**32, whose lower word is 0. So it is for the word 0, whose quotient of
+        all ones becomes 0, and for the word 1, which keeps all ones.
         """
         a, k = self._a, self._k
-        rest, exact = a.regs("rest", "exact")
+        exact = a.reg("exact")
         a.divu(into, k.full, word)
-        a.remu(rest, k.full, word)
-        a.addi(exact, word, -1)
-        a.xor(exact, exact, rest)
+        a.addi(exact, into, 1)
+        a.mul(exact, exact, word)
         a.seqz(exact, exact)
         a.add(into, into, exact)
         a.seqz(exact, into)                 # the words 0 and 1
@@ -291,7 +290,7 @@ class Emitter:
 
     def _binary(self, node, left, right, into=None):
         a, into = self._a, into or self._a.reg("result")
-        saturates = node.type is Type.UINT
+        saturates = node.type is Type.UINT or node.operation == "times"
         match node.operation:
             case "+":
                 a.add(into, left, right)
@@ -309,7 +308,7 @@ class Emitter:
                     a.and_(into, into, below)
             case "*" if Type.FRACTION in (node.left.type, node.right.type):
                 a.mulhu(into, left, right)
-            case "*":
+            case "*" | "times":
                 a.mul(into, left, right)
                 if saturates:
                     upper = a.reg("upper")

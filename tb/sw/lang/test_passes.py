@@ -5,6 +5,9 @@ kinds                   test_kinds
 liveness                test_reuse, test_no_reuse
 fixpoint                test_fixpoint, test_no_fixpoint, test_order_does_not_matter
 races                   test_start_copies, test_copies_of_the_programs, test_shared
+edge blocking           test_blocking_size, test_no_blocking
+kernel fusion           test_fused, test_obstacles, test_fusion_is_asked_for,
+                        test_fusion_in_fusion, test_assigned
 all                     test_after: up to a pass; test_text_and_arguments_stay
 ======================  ===========================================================================
 """
@@ -18,8 +21,11 @@ from sw.graph.graph import Graph
 from sw.lang import graph_ir as ir
 from sw.lang import programs
 from sw.lang.passes import PASSES, analysed
+from sw.lang.passes.kernel_fusion import assigned
 from sw.lang.passes.races import shared
+from sw.lang.passes.rewrite import changed, marked
 from sw.lang.reader import read_text
+from sw.lang.types import LanguageError
 
 
 HEAD = """\
@@ -231,7 +237,9 @@ def test_copies_of_the_programs():
              for node in ir.instructions(analysed(programs.find(name)).body)
              if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator)
              and node.metadata["start_copies"]}
-    assert found == {("bc", "count", "paths"), ("cc", "hook", "label"), ("cc", "shortcut", "label")}
+    assert found == {("bc", "count", "paths"), ("bc", "give_back", "dependency"),
+                     ("cc", "hook", "label"), ("cc", "shortcut", "label"),
+                     ("mis", "cover", "chosen")}
 
 
 @pytest.mark.parametrize("index, owned, many", [
@@ -239,6 +247,120 @@ def test_copies_of_the_programs():
 def test_shared(index, owned, many):
     function = read(f"def f(a, b): x[{index}].min(1)\nedges.apply(f)").function("f")
     assert shared(function, function.body[0], owned) is many
+
+
+# EdgeBlocking
+
+def blocked(call, **more):
+    found = read("def f(s, t): x[t].min(1)\ndef g(v): return x[v] > 1\ns = vertexset(source)\n"
+                 + call)
+    return changed(found, lambda node: marked(node, edge_blocking=True, **more)
+                   if isinstance(node, ir.EdgeSetIterator) else node)
+
+
+@pytest.mark.parametrize("given, size", [({}, 0x42000), ({"blocking_size": None}, 0x42000),
+                                         ({"blocking_size": 7}, 7)])
+def test_blocking_size(given, size):
+    *_, node = analysed(blocked("edges.apply(f)", **given)).body
+    assert node.metadata["blocking_size"] == size
+    assert "blocking_size" not in metadata("def f(s, t): x[t].min(1)\nedges.apply(f)")
+
+
+@pytest.mark.parametrize("call, why", [("edges.from_(s).apply(f)", "a set"),
+                                       ("edges.to(g).apply(f)", "a filter")])
+def test_no_blocking(call, why):
+    with pytest.raises(LanguageError, match=f"p.py:10:5: EdgeBlocking needs .* operator has {why}"):
+        analysed(blocked(call))
+
+
+# Kernel fusion
+
+#: What a loop of these tests may use.
+MAKINGS = """\
+def f(a, b): x[b].min(x[a] + n)
+def g(v): y[v] = n
+def h(v): return y[v] > n
+def k(v): return y[v]
+def m(v): return z[v]
+def i(v): z[v] = n
+n = 0
+done = n > 1
+s = vertexset(source)
+q = PriorityQueue(x, source, delta=3)
+"""
+
+
+def looped(body, head="while s:", needs=None):
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    found = read(f"{MAKINGS}{head}\n{lines}")
+    if needs is None:
+        return found
+    return changed(found, lambda node: marked(node, needs_fusion=needs)
+                   if isinstance(node, ir.WhileLoop | ir.ForLoop) else node)
+
+
+@pytest.mark.parametrize("body, head", [
+    ("s = edges.from_(s).apply_modified(f, x)", "while s:"),
+    ("n += 1\ns.apply(g)\ns = s.where(h)", "while len(s) > 3 and not done:"),
+    ("near = q.dequeue()\nedges.from_(near).apply_update_priority(f, q)", "while q:"),
+    ("t = s\ns = vertices\nn = len(t)", "while s:"),
+    ("n = n - 1 if len(s) > n else max(n, 4)\ndone = n > 3 or done", "while not done:"),
+    ("if len(s) > 3:\n    s.apply(g)\nelse:\n    n = vertices.sum(k)", "while n < 9:"),
+    ("while s:\n    s = s.where(h)\nn += 1", "for r in range(4):"),
+    # what stays may be anything
+    ("n = n + edges.num_vertices * edges.num_edges", "while n < 9:"),
+    ("s.apply(g)", "for r in range(3 * edges.num_vertices):")])
+def test_fused(body, head):
+    [*_, loop] = analysed(looped(body, head, needs=True)).body
+    assert loop.metadata["can_fuse"] is True
+    [*_, loop] = analysed(looped(body, head)).body
+    assert loop.metadata["can_fuse"] is True and "needs_fusion" not in loop.metadata
+
+
+@pytest.mark.parametrize("body, place, why", [
+    ("x[source] = 1", "18:9", "the host stores an element here"),
+    ("s = vertexset(source)", "18:9", "the host makes a set of vertices here"),
+    ("r = PriorityQueue(x, source)", "18:9", "the host makes a queue here"),
+    ("n = n * 2", "18:13", r"only the host can compute \* of a number that changes in the loop"),
+    ("n = 1 + n // 2", "18:17", "only the host can compute // of a number"),
+    ("n = n + n", "18:13", "this adds numbers that change in the loop"),
+    ("t = 1\nn = n - t", "19:13", "this adds numbers that change in the loop"),
+    ("if n > 3 and vertices.sum(k) > 2:\n    n += 1", "18:18", "the host computes this sum"),
+    ("n = 1 if n > 4 else vertices.sum(k)", "18:29", "the host computes this sum in some rounds"),
+    ("share = 0.5", "18:17", "this is computed with decimals"),
+    ("n = n + vertices.sum(k)", "18:13", "this adds numbers that change in the loop"),
+    ("n = 1 if vertices.sum(m) > 2 else 3", "18:18", "this is computed with decimals"),
+    ("n += 1\ns.apply(i)", "12:22", "the host computes this number of fixed point in each round"),
+    ("n = len(s)\nif n % 2 == 0:\n    s.apply(g)", "19:12", "only the host can compute % of a")])
+def test_obstacles(body, place, why):
+    [*_, loop] = analysed(looped(body)).body
+    assert loop.metadata["can_fuse"] is False
+    with pytest.raises(LanguageError, match=f"^p.py:{place}: {why}.*, so the loop of line 17 "
+                                            "cannot be one kernel; use no_fusion$"):
+        analysed(looped(body, needs=True))
+
+
+def test_fusion_is_asked_for():
+    """A loop that cannot be fused is no error where nobody asks for it."""
+    [*_, loop] = analysed(looped("n = n * 2", needs=False)).body
+    assert loop.metadata == {"needs_fusion": False, "can_fuse": False, "is_fixpoint": False}
+
+
+def test_fusion_in_fusion():
+    """A loop has the obstacles of the loops in it."""
+    body = "while n < 3:\n    n = n * 2\ns = s.where(h)"
+    [*_, loop] = analysed(looped(body)).body
+    assert not loop.metadata["can_fuse"] and not loop.body[0].metadata["can_fuse"]
+    # A number that the outer loop changes stays in the inner one.
+    [*_, loop] = analysed(looped("n += 1\nwhile s:\n    s = s.where(h)\n    t = n * 3")).body
+    assert not loop.metadata["can_fuse"] and loop.body[1].metadata["can_fuse"]
+
+
+def test_assigned():
+    body = ("n += 1\nnear = q.dequeue()\nedges.from_(near).apply_update_priority(f, q)\n"
+            "for r in range(n):\n    t = s.where(h)\n    u = t\nedges.apply(f)")
+    [*_, loop] = looped(body).body
+    assert assigned(loop) == {"n", "near", "q", "r", "t", "u"}
 
 
 # All passes

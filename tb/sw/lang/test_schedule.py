@@ -8,7 +8,8 @@ labels                  test_labels, test_no_label
 metadata                test_metadata_of_an_operator, test_metadata_of_a_loop,
                         test_delta_reaches_the_queue, test_hybrid_metadata,
                         test_nothing_else_changes
-refusals                test_refused: schedules that an instruction cannot take
+refusals                test_refused: schedules that an instruction cannot take;
+                        test_refused_by_passes: that its operator or loop cannot
 defaults                test_default_direction, test_default_deduplication, test_changes_once,
                         test_defaults_of_a_hybrid
 results                 test_results_stay
@@ -331,20 +332,16 @@ def test_nothing_else_changes():
     ("outer:inner", "fusion", "kernel fusion is for loops"),
     ("outer:inner", "no_fusion", "kernel fusion is for loops"),
     ("outer:inner", "delta:3", "delta is for operators with a queue"),
-    ("outer:inner", "etwc:blocked", "EdgeBlocking needs .* all edges"),
     ("every", "fused", "frontier creation is for operators with a result"),
     ("every", "dedup", "deduplication is for operators with a result"),
     ("every", "no_dedup", "deduplication is for"),
     ("every", "push | pull when input_vertexset_size>=0.5", "all vertices, whose number stays"),
-    ("outer:inner", "push | etwc:blocked when input_vertexset_size>=0.5", "EdgeBlocking"),
     ("outer:each", "push", "an operator of vertices has no choices"),
     ("outer:each", "default", "an operator of vertices has no choices"),
     ("outer", "push", "a loop has kernel fusion and delta only"),
     ("outer", "etwc,fusion", "a loop has kernel fusion and delta only"),
     ("outer", "push | pull when input_vertexset_size>=0.5", "hybrid schedule is for operators"),
-    ("outer", "delta:3", "the loop has no queue"),
-    ("decimals", "fusion", "line 35 computes with decimals"),
-    ("makes", "fusion", "line 39 makes a queue")])
+    ("outer", "delta:3", "the loop has no queue")])
 def test_refused(label, text, words):
     with pytest.raises(LanguageError, match=words) as caught:
         applied(program(), {label: read_schedule(text)})
@@ -353,11 +350,27 @@ def test_refused(label, text, words):
                               f"schedule {text!r}: ")
 
 
+@pytest.mark.parametrize("label, text, place, words", [
+    ("outer:inner", "etwc:blocked", "22:17", "EdgeBlocking needs an operator that goes through all "
+     "edges, and the operator 'inner' has a set"),
+    ("outer:inner", "push | etwc:blocked when input_vertexset_size>=0.5", "22:17", "EdgeBlocking"),
+    ("decimals", "fusion", "35:16", "this is computed with decimals, which only the host has, so "
+     "the loop 'decimals' of line 33 cannot be one kernel; use no_fusion"),
+    ("makes", "fusion", "39:9", "the host makes a queue here, so the loop 'makes' of line 38 "
+     "cannot")])
+def test_refused_by_passes(label, text, place, words):
+    """The place is that of the operator, or of the part of a loop that cannot be fused."""
+    scheduled = applied(program(), {label: read_schedule(text)})
+    with pytest.raises(LanguageError, match=f"^p.py:{place}: {words}"):
+        analysed(scheduled)
+    analysed(scheduled, after="races")
+
+
 def test_fusion_of_the_programs():
     """The loops of the package that can be one kernel: all but pagerank's, which has decimals."""
     def fuses(name):
         try:
-            return bool(applied(programs.find(name), read_schedules(["s0=fusion"])))
+            return bool(analysed(applied(programs.find(name), read_schedules(["s0=fusion"]))))
         except LanguageError:
             return False
 

@@ -13,10 +13,10 @@ from sw.graph.load import load
 from sw.reproduce.grassembler import published
 from sw.reproduce.grassembler.lines import counted, lines
 from sw.reproduce.grassembler.operations import CountedRun, kind_of
-from sw.reproduce.grassembler.space import candidates, distinct, tried, within
 from sw.reproduce.paper import CaseRecords
 from sw.reproduce.plot import draw
 from sw.reproduce.setting import GraphChoice, Setting
+from sw.reproduce.space import candidates, distinct, tried, within
 from sw.runtime import Device
 
 
@@ -26,6 +26,11 @@ CONFIG = preset("tiny")
 SETTING = Setting(CONFIG, DramConfig(), simulated=(), wide=TUNED, stored=(), brief=TUNED,
                   tuned=TUNED)
 PAPER = reproduce.find("grassembler")
+
+
+def found_for(algorithm):
+    """The candidates on the first graph."""
+    return candidates(CONFIG, KARATE, algorithm, published.SPACES["GRAssembler"])
 
 
 def _results(figure, record):
@@ -51,7 +56,7 @@ def test_the_papers_numbers_agree():
 
 def test_the_candidates():
     """All pairs of schedule and format that the planner accepts are there, each plan once."""
-    found = candidates(CONFIG, KARATE, "pagerank")
+    found = found_for("pagerank")
     assert found.asked == 7 * 5 * 2 * 11 and found.refused > found.asked // 2
     assert len({each.case.plan for each in found.candidates}) == len(found.candidates)
     assert {each.schedule for each in found.candidates} == set(
@@ -60,17 +65,17 @@ def test_the_candidates():
     assert ("em", "g-shards") in pairs and ("vm", "g-shards") not in pairs
     assert all(each.frontier is None for each in found.candidates)
     # A candidate departs on one further axis at most.
-    searches = candidates(CONFIG, KARATE, "sssp").candidates
+    searches = found_for("sssp").candidates
     assert all(each.blocked + each.halved + each.chosen + each.ordered <= 1 for each in searches)
     assert {each.frontier for each in searches if each.direction == "push"} == {
         "queue", "bitmap", "bytemap", "counter", "queue/bitmap", "bitmap/queue"}
-    assert {each.direction for each in candidates(CONFIG, KARATE, "bfs").candidates} == {
+    assert {each.direction for each in found_for("bfs").candidates} == {
         "push", "pull", "auto"}
 
 
 def test_spaces_are_parts():
     for algorithm in published.ALGORITHMS:
-        every = candidates(CONFIG, KARATE, algorithm).candidates
+        every = found_for(algorithm).candidates
         parts = {name: within(space, every) for name, space in published.SPACES.items()}
         assert list(every) == parts["GRAssembler"]
         for name, part in parts.items():
@@ -101,7 +106,7 @@ def test_a_candidate_runs_and_a_refusal_is_no_failure():
 
 def test_distinct():
     """Equal programs with equal cycles count once; a failed candidate does not count."""
-    every = candidates(CONFIG, KARATE, "pagerank").candidates[:4]
+    every = found_for("pagerank").candidates[:4]
     results = CaseRecords({each.case: {"program": name, "cycles": cycles} for each, name, cycles in
                            zip(every, "aab", (30, 30, 20))} | {every[3].case: {"error": "failed"}})
     assert distinct(results, every) == [(20, every[2]), (30, every[0])]
@@ -158,7 +163,7 @@ def test_best_plans():
 
 def test_tuning():
     figure = PAPER.find("sec2.5.2")
-    slow = candidates(CONFIG, KARATE, "pagerank").candidates[0].case
+    slow = found_for("pagerank").candidates[0].case
 
     def record(case):
         if case.plan.algorithm != "pagerank" or case == slow:

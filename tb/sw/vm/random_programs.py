@@ -214,7 +214,7 @@ class _Writer:
                 return f"uint({self._load(self._pick('vertex', 'bool'), scope)})"
             case "scaled":
                 degree = f"edges.in_degree({next(iter(scope))})"
-                return f"{left} * {self._pick('0.75', f'(1 / {degree})')}"
+                return f"{left} * {self._pick('0.75', f'({self._pick(*_NUMBERS)} / {degree})')}"
         right = self._pick(self._value("uint", scope, depth), *_NUMBERS)
         if form == "least":
             return f"{self._pick('min', 'max')}({left}, {right})"

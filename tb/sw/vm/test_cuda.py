@@ -5,8 +5,11 @@ text                    test_text_is_deterministic: the same in every process;
                         test_unknown_variants: errors name the legal ones
 start copies            test_copies: only where an operator reads what it changes
 gathered reductions     test_gathered: at the row's own vertex, and nowhere else
+phases                  test_phases: what runs before rows; test_fused_text: that
+                        loops are one kernel, and which phases are in it
 compilation             test_compiles: every program with all schedules and both
-                        directions; test_refused: nvcc's message reaches the user
+                        directions; test_compiles_choices: with fusion, EdgeBlocking
+                        and hybrid schedules; test_refused: nvcc's message
 availability            test_available: a reason, or none;
                         test_run_without_gpu: a run raises this reason
 results                 test_results: every program and feature as the reference,
@@ -14,14 +17,20 @@ results                 test_results: every program and feature as the reference
 errors                  test_errors: as the reference raises them
 sets                    test_delta: queues with thresholds; test_no_vertex
 choices                 test_chosen: by the caller, the operator, or the size of
-                        its input; test_scheduled: results are the same;
+                        its input; test_scheduled: results are the same for all
+                        choices of the scheduling language;
                         test_missing_choices: errors
-random programs         test_random_programs
+blocks                  test_blocks: for sizes of 1 up to all vertices
+fused loops             test_fused: every loop, with all schedules;
+                        test_fused_errors, test_fused_numbers: as the host's loops;
+                        test_late: a loop that returns now and then
+random programs         test_random_programs, also fused
 ======================  ============================================================
 
 Tests that compile need nvcc on PATH. Tests of results also need an NVIDIA GPU.
 """
 
+import pathlib
 import subprocess
 import sys
 
@@ -33,15 +42,18 @@ from sim.errors import ToolError
 from sw.errors import UserError
 from sw.graph import Graph
 from sw.lang import graph_ir as ir
-from sw.lang.passes import analysed
+from sw.lang.passes import CHOSEN, analysed
 from sw.lang.passes.rewrite import changed, marked
 from sw.lang.programs import find, names
 from sw.lang.reader import read_text
+from sw.lang.schedule import read_schedule
 from sw.vm import cuda, reference
 from sw.vm.cuda import nvcc
+from sw.vm.cuda.choices import check_program
 from tb.sw.graphs import graphs as graphs_of_a_few, random_graph
 from tb.sw.vm.cuda_programs import ERRORS, FEATURES, feature, with_error
 from tb.sw.vm.random_programs import program_texts
+from tb.sw.vm.small_programs import program as small_program
 
 
 VARIANTS = [(schedule, direction) for schedule in cuda.SCHEDULES for direction in cuda.DIRECTIONS]
@@ -67,7 +79,34 @@ variants = pytest.mark.parametrize("schedule, direction", [
 
 def text(program, *chosen):
     """The part of a program's text that is its own."""
-    return cuda.generate(analysed(program), chosen).text.rpartition("INLINE word checked")[2]
+    return cuda.generate(analysed(program, after=CHOSEN), chosen, *chosen[0]).text.rpartition(
+        "INLINE word checked")[2]
+
+
+def fused(program):
+    """The program with fusion asked for where a loop can be fused."""
+    found = analysed(program, after=CHOSEN)
+    return changed(found, lambda node: marked(node, needs_fusion=node.metadata["can_fuse"])
+                   if isinstance(node, ir.WhileLoop | ir.ForLoop) else node)
+
+
+def scheduled(program, schedule):
+    """The program with the metadata of a schedule at all operators of edges that can have it."""
+    plan = read_schedule(schedule)
+    found = program
+
+    def change(node):
+        if not isinstance(node, ir.EdgeSetIterator):
+            return node
+        every = node.input_vset == ir.ALL
+        if hasattr(plan, "first"):
+            return node if every else marked(node, hybrid=(
+                plan.criterion, plan.threshold, plan.first.metadata, plan.second.metadata))
+        if plan.blocked and (not every or node.to_filter is not None):
+            return node
+        return marked(node, **plan.metadata)
+
+    return changed(found, change)
 
 
 def named(name):
@@ -89,8 +128,8 @@ def graphs(program):
 
 
 def same(program, graph, schedule, direction, **given):
-    """Compare a run with that of the reference."""
-    got = cuda.run(program, graph, schedule, direction, **given)
+    """Compare a run with that of the reference. All variants share a library."""
+    got = cuda.run(program, graph, schedule, direction, variants=VARIANTS, **given)
     wanted = reference.run(program, graph, **given)
     assert got.fraction_bits == wanted.fraction_bits
     assert got.outputs.keys() == wanted.outputs.keys()
@@ -104,7 +143,7 @@ def test_text_is_deterministic():
     script = ("from sw.lang.passes import analysed\nfrom sw.lang.programs import find, names\n"
               "from sw.vm import cuda\n"
               "for name in names():\n"
-              "    print(cuda.generate(analysed(find(name)), [('etwc', 'push')]).text)\n")
+              "    print(cuda.generate(analysed(find(name)), [('twc', 'push')]).text)\n")
     first, second = (subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True,
         env={"PYTHONPATH": ":".join(path for path in sys.path if path), "PYTHONHASHSEED": seed},
@@ -113,7 +152,8 @@ def test_text_is_deterministic():
 
 
 @pytest.mark.parametrize("schedule, direction, message", [
-    ("twc", "push", "schedule 'twc' must be one of vertex_based, wm, etwc, edge_only"),
+    ("vm", "push", "schedule 'vm' must be one of vertex_based, wm, cm, strict, twc, etwc, "
+     "edge_only"),
     ("wm", "both", "direction 'both' must be one of push, pull")])
 def test_unknown_variants(schedule, direction, message):
     with pytest.raises(UserError, match=message):
@@ -123,9 +163,9 @@ def test_unknown_variants(schedule, direction, message):
 def test_copies():
     """Connected components read labels that they change; breadth-first search does not, and the
     shortest paths are those of a fixpoint loop."""
-    assert "keep(*call, 0);" in text(find("cc"), ("etwc", "push"))
-    assert "keep(" not in text(find("bfs"), ("etwc", "push"))
-    assert "keep(" not in text(find("sssp"), ("etwc", "push"))
+    assert "launch<keep<0>>" in text(find("cc"), ("etwc", "push"))
+    assert "keep<" not in text(find("bfs"), ("etwc", "push"))
+    assert "keep<" not in text(find("sssp"), ("etwc", "push"))
 
 
 def test_gathered():
@@ -145,6 +185,37 @@ def test_first_edge():
         assert "local.done = true" not in text(find(name), ("etwc", "pull"))
 
 
+@pytest.mark.parametrize("name, chosen, phases", [
+    ("bfs", ("etwc", "push"), ["etwc<Edges0push>"]),
+    ("bfs", ("etwc", "pull"), ["clear_members", "set_members", "etwc<Edges0pull>"]),
+    ("bfs", ("edge_only", "push"), ["clear_members", "set_members", "edge_only<Edges0push>"]),
+    ("bfs", ("strict", "push"), ["sum_chunks<Edges0push>", "strict<Edges0push>"]),
+    ("bfs", ("strict", "pull"), ["clear_members", "set_members", "strict<Edges0pull>"]),
+    ("bfs", ("twc", "pull"), ["clear_members", "both<set_members, classify<Edges0pull>>",
+                              "twc<Edges0pull>"]),
+    ("cc", ("twc", "push"), ["keep<0>", "classify<Edges0push>", "twc<Edges0push>"])])
+def test_phases(name, chosen, phases):
+    schedule, direction = chosen
+    lines = text(find(name), chosen).partition(f"edges_0_{schedule}_{direction}(")[2]
+    lines = lines.partition("}")[0].splitlines()
+    found = [line.strip().removeprefix("launch<").rpartition(">(")[0] for line in lines
+             if "launch<" in line]
+    assert found == phases
+
+
+def test_fused_text():
+    found = text(fused(find("bfs")), ("cm", "push"))
+    [kernel] = found.split("kernel_loop_0(")[1:2]
+    runs = [line.strip() for line in kernel.splitlines() if "grid.run<" in line]
+    assert runs == ["grid.run<cm<Edges0push>>();", "grid.run<each<Vertices0>>();"]
+    assert found.count("__global__") == 1
+    # Both directions where nobody chose, and no kernel where nobody asked.
+    found = cuda.generate(fused(find("bfs")), ()).text
+    assert "if (grid.pulls())" in found and "grid.run<collect>()" in found
+    plain = analysed(find("bfs"), after=CHOSEN)
+    assert "kernel_loop" not in cuda.generate(plain, ()).text
+
+
 # Compilation
 
 @needs_nvcc
@@ -155,6 +226,20 @@ def test_compiles(name):
     for schedule, direction in VARIANTS:
         for number in outcome.generated.edges.values():
             assert f"int edges_{number}_{schedule}_{direction}(" in outcome.generated.text
+
+
+@needs_nvcc
+@pytest.mark.parametrize("name", [*names(), *FEATURES])
+def test_compiles_choices(name):
+    """Fused loops under hybrid schedules of all load balances, and blocks."""
+    for schedule in ("strict,push,dedup:bitmap | cm,pull,unfused_bitmap when "
+                     "input_vertexset_size>=0.1", "twc:blocked:64", "edge_only:blocked,pull"):
+        outcome = cuda.compile_check(fused(scheduled(named(name), schedule)), ("sm_80",))
+        blocks = outcome.generated.blocks
+        assert ("blocks" in "".join(outcome.generated.text.split("checked(")[1:])) == bool(blocks)
+        assert len(outcome.generated.loops) == sum(
+            isinstance(node, ir.WhileLoop | ir.ForLoop) and node.metadata["can_fuse"]
+            for node in ir.instructions(analysed(named(name)).body))
 
 
 @needs_nvcc
@@ -203,12 +288,14 @@ def test_fixed_point(schedule, direction):
 @settings(max_examples=12)
 @given(text=program_texts(), graph=graphs_of_a_few(weighted=True))
 def test_random_programs(text, graph):
-    """The machine's own choice and another, for words, fraction bits, and errors."""
+    """The machine's own choice and others, for words, fraction bits, and errors."""
     program = read_text(text)
     wanted = outcome(lambda: reference.run(program, graph))
-    for schedule, direction in ((None, None), ("wm", "pull"), ("edge_only", "push")):
-        found = outcome(lambda schedule=schedule, direction=direction: cuda.run(
-            program, graph, schedule, direction))
+    for each, schedule, direction in ((program, None, None), (program, "cm", "pull"),
+                                      (fused(program), "strict", "push"),
+                                      (fused(program), None, None)):
+        found = outcome(lambda each=each, schedule=schedule, direction=direction: cuda.run(
+            each, graph, schedule, direction))
         assert found == wanted, (schedule, direction)
 
 
@@ -253,56 +340,197 @@ def test_chosen():
     # A star whose leaves have an arc each to the next.
     leaves = np.arange(1, 640)
     graph = Graph(640, [*np.zeros(639, int), *leaves], [*leaves, *np.roll(leaves, 1)])
-    program = analysed(find("bfs"), after="races")
+    program = analysed(find("bfs"), after=CHOSEN)
     machine = cuda.CudaMachine(program, graph)
     node, every = operator(program), machine.make_set(None)
-    assert machine.chosen(node, every) == ("etwc", "pull")
+
+    def chosen(vset, asked=machine):
+        choice, direction = asked.chosen(node, vset)
+        return choice.schedule, direction
+
+    assert chosen(every) == ("etwc", "pull")
     machine.start(0, {"depth": np.full(640, 5, np.uint32), "parent": np.zeros(640, np.uint32)})
     machine.store("depth", 0, 2**32 - 1)
     hub = machine.where("unvisited", every, {})
-    assert (hub.count, hub.arcs, machine.chosen(node, hub)) == (1, 639, ("etwc", "pull"))
+    assert (hub.count, hub.arcs, *chosen(hub)) == (1, 639, "etwc", "pull")
     machine.store("depth", 0, 5)
     machine.store("depth", 9, 2**32 - 1)
     leaf = machine.where("unvisited", every, {})
-    assert (leaf.count, leaf.arcs, machine.chosen(node, leaf)) == (1, 1, ("etwc", "push"))
+    assert (leaf.count, leaf.arcs, *chosen(leaf)) == (1, 1, "etwc", "push")
     # The arcs of other sets are not known.
-    assert machine.chosen(node, machine.make_set(range(41))) == ("etwc", "pull")
-    assert machine.chosen(node, machine.make_set(range(40))) == ("etwc", "push")
-    own = marked(node, direction="push", load_balance="wm")
-    assert machine.chosen(own, every) == ("wm", "push")
-    both = marked(node, hybrid=("input_vertexset_size", 0.5, {"direction": "push"},
-                                {"direction": "pull", "load_balance": "edge_only"}))
-    assert machine.chosen(both, machine.make_set(range(319))) == ("etwc", "push")
-    assert machine.chosen(both, machine.make_set(range(320))) == ("edge_only", "pull")
+    assert chosen(machine.make_set(range(41))) == ("etwc", "pull")
+    assert chosen(machine.make_set(range(40))) == ("etwc", "push")
+    program = analysed(scheduled(find("bfs"), "wm,push"), after=CHOSEN)
+    assert chosen(every, cuda.CudaMachine(program, graph)) == ("wm", "push")
+    program = analysed(scheduled(find("bfs"), "push | pull,edge_only when "
+                                 "input_vertexset_size>=0.5"), after=CHOSEN)
+    both, node = cuda.CudaMachine(program, graph), operator(program)
+    assert chosen(machine.make_set(range(319)), both) == ("etwc", "push")
+    assert chosen(machine.make_set(range(320)), both) == ("edge_only", "pull")
     asked = cuda.CudaMachine(program, graph, "vertex_based", "push")
-    assert asked.chosen(both, every) == ("vertex_based", "push")
+    assert chosen(every, asked) == ("vertex_based", "push")
+
+
+#: Texts of the scheduling language.
+SCHEDULED = ["pull", "pull:boolmap", "pull:bitmap,unfused_bitmap", "push,unfused_bitmap",
+             "push,unfused_boolmap", "pull,fused", "push,dedup:bitmap", "push,dedup:boolmap",
+             "pull,fused,dedup:bitmap", "push,dedup:monotonic_counters", "unfused_bitmap,no_dedup",
+             "wm | pull when input_vertexset_size>=0.2",
+             "twc,push | strict,pull:bitmap,unfused_bitmap when input_vertexset_size>=0.01"]
 
 
 @needs_gpu
-def test_scheduled():
-    """Every operator has the schedule of its metadata."""
-    graph = random_graph(600, 5000, 3)
-    for metadata in ({"direction": "pull"}, {"load_balance": "edge_only"},
-                     {"hybrid": ("input_vertexset_size", 0.2, {"load_balance": "wm"},
-                                 {"direction": "pull"})}):
-        program = changed(find("bfs"), lambda node, metadata=metadata: marked(node, **metadata)
-                          if isinstance(node, ir.EdgeSetIterator) else node)
+@pytest.mark.parametrize("schedule", SCHEDULED)
+@pytest.mark.parametrize("name", ["bfs", "sssp", "cc", "bc", "both_ways", "leaders"])
+def test_scheduled(name, schedule):
+    """Results do not depend on choices, with fused loops or without."""
+    program = scheduled(named(name), schedule)
+    for graph in graphs(program):
         same(program, graph, None, None)
+        same(fused(program), graph, None, None)
 
 
-@pytest.mark.parametrize("metadata, message", [
-    ({"load_balance": "twc"}, "schedule 'twc' must be one of"),
-    ({"edge_blocking": True}, r"bfs.py:\d+:\d+: the GraphVM cuda has no EdgeBlocking")])
-def test_missing_choices(metadata, message):
-    program = changed(analysed(find("bfs")), lambda node: marked(node, **metadata)
-                      if isinstance(node, ir.EdgeSetIterator) else node)
-    with pytest.raises(UserError, match=message):
+@needs_gpu
+def test_no_deduplication():
+    """Where an element changes at most once, a list needs no marks."""
+    program = read_text("@program\ndef p(edges: edgeset, source: vertex = 0):\n"
+                        "    seen = vector(uint, 0)\n    s = vertexset(source)\n"
+                        "    def mark(a, b): seen[b].max(3)\n    while s:\n"
+                        "        s = edges.from_(s).apply_modified(mark, seen)\n    return seen\n")
+    for graph in graphs(program):
+        for schedule in ("push,fused,no_dedup", "pull,fused,no_dedup"):
+            same(scheduled(program, schedule), graph, None, None)
+
+
+@pytest.mark.parametrize("schedule, message", [
+    ("push,no_dedup", "no_dedup: several edges may change parent of one vertex, so the list"),
+    ("no_dedup", "use dedup, unfused_bitmap or unfused_boolmap"),
+    ("pull | push,no_dedup when input_vertexset_size>=0.1", "no_dedup"),
+    ("push | pull when input_vertexset_size>=argv[3]", "takes its threshold from argv.3.; give")])
+def test_missing_choices(schedule, message):
+    program = analysed(scheduled(find("bfs"), schedule), after=CHOSEN)
+    with pytest.raises(UserError, match=rf"bfs.py:\d+:\d+: .*{message}"):
         cuda.CudaMachine(program, random_graph(5, 9, 1))
+
+
+def test_marks_need_no_deduplication():
+    for schedule in ("unfused_bitmap,no_dedup", "pull,no_dedup"):
+        check_program(analysed(scheduled(find("bfs"), schedule), after=CHOSEN))
+
+
+# Blocks
+
+@needs_gpu
+@pytest.mark.parametrize("direction", ["push", "pull"])
+@pytest.mark.parametrize("schedule", cuda.SCHEDULES)
+@pytest.mark.parametrize("name", ["pagerank", "cc", "label_propagation", "kinds", "counted"])
+def test_blocks(name, schedule, direction):
+    program = named(name)
+    for graph in graphs(program):
+        if name == "label_propagation" and graph.num_vertices == 1:
+            continue
+        for size in (1, 37, 4096):
+            plan = scheduled(program, f"{schedule}:blocked:{size},{direction}")
+            same(plan if size > 1 else fused(plan), graph, None, None)
+
+
+# Fused loops
+
+@needs_gpu
+@pytest.mark.parametrize("schedule, direction", [
+    *VARIANTS, (None, None), ("etwc", None), ("twc", None)])
+@pytest.mark.parametrize("name", [*names(), *FEATURES])
+def test_fused(name, schedule, direction):
+    program = fused(named(name))
+    for graph in graphs(program):
+        if name == "label_propagation" and graph.num_vertices == 1:
+            continue
+        same(program, graph, schedule, direction)
+        if name == "sssp":
+            for delta in (1, 500, 4000):
+                same(program, graph, schedule, direction, delta=delta)
+
+
+#: Loops with numbers, sums and moved sets. Some fail.
+LOOPS = [
+    ["while turn < 5 or not done:", "    done = turn > 7 - len(some)",
+     "    turn = max(turn + 2, 3) if turn != 4 else turn + 1", "    some = vertices.where(many)",
+     "    if len(some) > 0:", "        vertices.apply(add)", "    else:",
+     "        vertices.apply(twice)"],
+    ["while turn < 5:", "    turn = turn + far", "    vertices.apply(add)"],
+    ["turn = far * 8", "while turn > far:", "    turn = turn - far",
+     "    some = vertices.where(never)"],
+    ["while turn < 5:", "    turn = turn - 1", "    vertices.apply(add)"],
+    ["while turn < 5:", "    turn = turn + 1", "    vertices.apply(divide)"],
+    ["for turn in range(4):", "    old = some", "    some = vertices.where(many)",
+     "    old.apply(add)", "    while done:", "        done = turn > 4", "        turn = 9"],
+    ["while turn < 9:", "    turn = turn + 1", "    total = some.sum(value)",
+     "    if total > 12:", "        some = vertices", "        turn = turn + 3",
+     "    some.apply(add)", "    other = some.where(many)"],
+    ["for again in range(2):", "    for turn in range(amount):", "        vertices.apply(add)"]]
+
+
+def looped(lines):
+    return small_program(
+        "def many(v):", "    return a[v] > turn", "def never(v):", "    return a[v] > 9",
+        "def add(v):", "    a[v] = a[v] + turn", "def twice(v):", "    a[v] = a[v] + turn // 2",
+        "def divide(v):", "    x[v] = x[v] / (turn // 4)", "def value(v):", "    return a[v]",
+        "turn = 0", "far = 4294967296", "done = turn > 0", "some = vertices", *lines)
+
+
+@needs_gpu
+@pytest.mark.parametrize("lines", LOOPS)
+def test_fused_numbers(lines):
+    """Words are the same, and so are errors of numbers that are no words."""
+    program, graph = looped(lines), random_graph(40, 90, 1)
+    wanted = outcome(lambda: reference.run(program, graph))
+    assert outcome(lambda: cuda.run(fused(program), graph)) == wanted
+
+
+@needs_gpu
+@pytest.mark.parametrize("name", ERRORS)
+def test_fused_errors(name):
+    """An operator that fails ends its loop, and the next run is not disturbed."""
+    plain = with_error(name)
+    line = next(node.position.line for node in plain.body if not isinstance(node, ir.Assign))
+    lines = ("@program" + ERRORS[name]).splitlines()
+    inner = [f"    {text}" for text in lines[line - 1:-1]]
+    program = read_text("\n".join([*lines[:line - 1], "    for turn in range(3):", *inner,
+                                   lines[-1], ""]), "<text>", name)
+    graph = random_graph(60, 300, 1)
+    wanted = outcome(lambda: reference.run(program, graph))
+    assert isinstance(wanted[0], type)
+    for direction in ("push", "pull"):
+        assert outcome(lambda direction=direction: cuda.run(
+            fused(program), graph, "etwc", direction)) == wanted
+
+
+@needs_gpu
+def test_late(monkeypatch):
+    """A loop that returns after each round, and one that counts without an operator."""
+    monkeypatch.setattr("sw.vm.cuda.text._RUNTIME", Lately())
+    for name in ("bfs", "sssp", "kcore", "label_propagation"):
+        program = fused(find(name))
+        for graph in graphs(program):
+            if graph.num_vertices > 1:
+                same(program, graph, None, None)
+    program = fused(small_program("turn = 0", "while turn < amount:", "    turn += 1",
+                                  "a[source] = turn"))
+    same(program, random_graph(5, 9, 1), None, None, amount=5000)
+
+
+class Lately:
+    """The runtime, with a loop that always is too late."""
+
+    def read_text(self, encoding):
+        text = (pathlib.Path(cuda.__file__).parent / "runtime.cuh").read_text(encoding)
+        assert "LATE = 1000000000" in text
+        return text.replace("LATE = 1000000000", "LATE = 0")
 
 
 @needs_gpu
 def test_no_vertex():
     graph = random_graph(10, 20, 1)
-    machine = cuda.CudaMachine(analysed(find("bfs")), graph)
+    machine = cuda.CudaMachine(analysed(find("bfs"), after=CHOSEN), graph)
     with pytest.raises(UserError, match="there is no such vertex; the graph has 10"):
         machine.make_set([3, 10])

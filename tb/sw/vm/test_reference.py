@@ -109,40 +109,62 @@ def test_label_propagation():
     assert np.abs(found.decimal("score") - score).max() <= bound
 
 
-def dependencies(graph, source):
-    """Brandes' dependencies of a source, and the numbers of paths, in float64."""
+def dependencies(graph, source, unit):
+    """Brandes' dependencies of a source and the numbers of paths in float64, and how far the
+    program's may be off. An arc loses less than a unit, and its quotient of paths less than
+    2**-32 for each path to its start."""
     depth, _ = bfs(graph, source)
     order = np.argsort(depth, kind="stable")
     arcs = [[] for _ in range(graph.num_vertices)]
     for start, end in zip(graph.src.tolist(), graph.dst.tolist(), strict=True):
         if depth[start] >= 0 and depth[end] == depth[start] + 1:
             arcs[start].append(end)
-    paths, dependency = np.zeros(graph.num_vertices), np.zeros(graph.num_vertices)
+    paths, dependency, off = np.zeros((3, graph.num_vertices))
     paths[source] = 1
     for vertex in order.tolist():
         for end in arcs[vertex]:
             paths[end] += paths[vertex]
     for vertex in reversed(order.tolist()):
         for end in arcs[vertex]:
-            dependency[vertex] += paths[vertex] / paths[end] * (1 + dependency[end])
-    # The program leaves the sum of the source out, as it is no vertex between two others.
+            share, more = paths[vertex] / paths[end], 1 + dependency[end]
+            dependency[vertex] += share * more
+            off[vertex] += unit + share * off[end] + paths[vertex] * 2.0**-32 * more
+    # The source is no vertex between two others.
     dependency[source] = 0
-    return dependency, paths
+    return dependency, paths, off
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_bc(seed):
-    """A vertex loses a unit for each path to each vertex behind it, at most: a quotient loses less
-    than a unit, and is taken once for each path to its vertex."""
-    graph = random_graph(60, 240, seed)
-    found = run(programs.find("bc"), graph, source=1)
-    dependency, paths = dependencies(graph, 1)
+def layers(width, number):
+    """A vertex, and layers of vertices with an arc from each vertex to each of the next layer."""
+    starts = [np.zeros(width, int)]
+    ends = [np.arange(1, width + 1)]
+    for layer in range(number - 1):
+        first = 1 + layer * width
+        starts.append(np.repeat(np.arange(first, first + width), width))
+        ends.append(np.tile(np.arange(first + width, first + 2 * width), width))
+    return Graph(1 + width * number, np.concatenate(starts), np.concatenate(ends))
+
+
+@pytest.mark.parametrize("graph, source, largest", [
+    *((random_graph(60, 240, seed), 1, 1e-5) for seed in range(3)),
+    # 10**7 and 2**31 paths
+    (layers(10, 8), 0, 0.05), (layers(2, 32), 0, 5.0)])
+def test_bc(graph, source, largest):
+    found = run(programs.find("bc"), graph, source=source)
+    dependency, paths, off = dependencies(graph, source, 2.0**-found.fraction_bits)
     assert np.array_equal(found.outputs["paths"], paths)
-    bound = paths.sum() * 2.0**-found.fraction_bits
-    computed = found.decimal("dependency")
-    computed[1] = 0
-    assert bound < 1e-3
-    assert np.abs(computed - dependency).max() <= bound
+    assert dependency.max() > 3 and off.max() < largest
+    lost = dependency - found.decimal("dependency")
+    assert np.all(lost >= 0) and np.all(lost <= off)
+
+
+def test_bc_of_many_paths():
+    """The result is beside real numbers though the numbers of paths take all bits of a word."""
+    found = run(programs.find("bc"), layers(2, 32))
+    wanted = np.repeat(np.arange(31.0, -1, -1), 2)
+    assert np.abs(found.decimal("dependency")[1:] - wanted).max() < 1e-5
+    with pytest.raises(UserError, match=r"bc.py:\d+:\d+: paths\[\d+\] does not fit in 32 bits"):
+        run(programs.find("bc"), layers(2, 33))
 
 
 def undirected(seed):
@@ -181,7 +203,11 @@ PAIR = Graph(2, [0], [1])
     ("(a[v] + 7) // a[v]", LAST), ("(a[v] + 7) % a[v]", 7), ("(a[v] + 7) % 4", 3),
     ("~a[v]", LAST), ("uint(p[v])", LAST), ("uint(a[v] == 0)", 1), ("uint(not a[v] == 0)", 0),
     ("(a[v] + 10) * 0.25", 2), ("(a[v] + 10) * (1 / edges.out_degree(v))", 9),
-    ("(a[v] + 10) * (1 / edges.in_degree(v))", 0), ("min(a[v], 3) | max(a[v], 4) ^ 1 & 3", 5),
+    ("(a[v] + 10) * (1 / edges.in_degree(v))", 0),
+    ("((1 << 31) + a[v]) * (3 / (a[v] + 7))", 3 * ((1 << 32) // 7) >> 1),
+    ("((1 << 31) + a[v]) * (9 / (a[v] + 7))", (1 << 31) - 1),
+    ("((1 << 31) + a[v]) * ((a[v] + 8) / 8)", (1 << 31) - 1),
+    ("min(a[v], 3) | max(a[v], 4) ^ 1 & 3", 5),
     ("edges.num_vertices * amount", 6), ("3 if a[v] > 0 else 4", 4),
     ("uint(p[v] == none and v <= source)", 1), ("uint(max(v, none))", LAST)])
 def test_words(expression, word):

@@ -220,16 +220,20 @@ def test_reciprocals(tmp_path):
 def reciprocals(edges: edgeset):
     n = vector(uint, 9)
     g = vector(fraction, 0)
+    h = vector(fraction, 0)
 
     def divide(v):
         g[v] = 1 / n[v]
+        h[v] = 3 / n[v]
 
 {stores}
     vertices.apply(divide)
-    return g
-""", tmp_path)["g"]
-    assert found[:len(words)].tolist() == [
-        0 if word == 0 else min((1 << 32) // word, (1 << 32) - 1) for word in words]
+    return g, h
+""", tmp_path)
+    last = (1 << 32) - 1
+    parts = [0 if word == 0 else min((1 << 32) // word, last) for word in words]
+    assert found["g"][:len(words)].tolist() == parts
+    assert found["h"][:len(words)].tolist() == [min(3 * part, last) for part in parts]
 
 
 def test_sets(tmp_path):

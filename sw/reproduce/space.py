@@ -1,9 +1,10 @@
-"""The candidates of an algorithm on a graph, as the planner accepts them.
+"""The plans that a framework can choose from: candidates for an algorithm on a graph.
 
-All schedules, formats and directions of the paper's table 2.5 are combined with each other. The
-other axes are blocking, CTA size, frontier, deduplication and ordering. A candidate departs from
-the algorithm's own choice on one of these at most: the whole product would take hours.
-Candidates whose plans become the same when the planner settles them are one candidate.
+A paper compares the spaces of several frameworks; its largest has all candidates. All schedules,
+formats and directions of this space are combined with each other. The other axes are blocking, CTA
+size, frontier, deduplication, ordering and kernel fusion. A candidate departs from the algorithm's
+own choice on one of these at most: the whole product would take hours. Candidates whose plans
+become the same when the planner settles them are one candidate.
 """
 
 import dataclasses
@@ -20,14 +21,11 @@ from sw.benchmarks.batch import Case
 from sw.benchmarks.schedules import plan
 from sw.errors import UserError
 from sw.graph.load import load
-from sw.kernels import frontiers
 from sw.runtime.device import Device
 
-from . import published
 
-
-__all__ = ["SettledCandidate", "Found", "Tried", "candidates", "distinct", "graph_of", "half",
-           "tried", "within"]
+__all__ = ["Found", "FrameworkSpace", "SettledCandidate", "Tried", "candidates", "distinct",
+           "graph_of", "half", "tried", "within"]
 
 
 #: Largest random weight for a graph without weights.
@@ -35,6 +33,35 @@ _WEIGHTS = 64
 
 #: Blocks that a graph is divided into.
 _BLOCKS = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class FrameworkSpace:
+    """The choices of a framework, by the names that they have here. All frameworks have both
+    directions and both orderings.
+
+    Parameters
+    ----------
+    schedules, formats, frontiers : tuple of str
+    options : int
+        The paper's number of available options.
+    blocked : tuple of str
+        Schedules that can go through blocks.
+    cta : bool
+        Whether the CTA size is an option.
+    deduplicates : bool
+        Whether deduplication is an option.
+    fuses : bool
+        Whether kernel fusion is an option.
+    """
+    schedules: tuple
+    formats: tuple
+    frontiers: tuple
+    options: int
+    blocked: tuple = ()
+    cta: bool = False
+    deduplicates: bool = True
+    fuses: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +93,8 @@ class SettledCandidate(typing.NamedTuple):
         Whether the candidate departs from the frontier's own choice of deduplication.
     ordered : bool
         Whether near vertices go before far vertices.
+    fused : bool
+        Whether one launch runs all supersteps.
     case : Tried
     """
     schedule: str
@@ -76,13 +105,14 @@ class SettledCandidate(typing.NamedTuple):
     frontier: str | None
     chosen: bool
     ordered: bool
+    fused: bool
     case: Tried
 
     def __str__(self):
         text = f"{self.schedule} {self.format} {self.direction}"
         words = [self.frontier, "blocks" * self.blocked, "half the warps" * self.halved,
                  ("dedup" if self.case.plan.to_json().get("deduplicate") else "no dedup")
-                 * self.chosen, "near first" * self.ordered]
+                 * self.chosen, "near first" * self.ordered, "fused" * self.fused]
         return ", ".join([text, *filter(None, words)])
 
 
@@ -126,17 +156,21 @@ def tried(config, choice, algorithm, *, schedule, format, direction, blocked=Fal
         warps=half(config) if halved else None, **others), _WEIGHTS if weighted else None)
 
 
-def _departures(kind) -> typing.Iterator[dict[str, typing.Any]]:
+def _departures(space, kind) -> typing.Iterator[dict[str, typing.Any]]:
     """The choices of the axes of which a candidate departs on one at most."""
     yield {}
-    yield {"blocked": True}
-    yield {"halved": True}
-    for name in (*frontiers.FRONTIERS, *published.PAIRS):
+    if space.blocked:
+        yield {"blocked": True}
+    if space.cta:
+        yield {"halved": True}
+    for name in space.frontiers:
         yield {"frontier": name}
-    for value in (True, False):
-        yield {"deduplicate": value}
+    if space.deduplicates:
+        yield from ({"deduplicate": value} for value in (True, False))
     if "delta" in kind.options:
         yield {"delta": "auto"}
+    if space.fuses:
+        yield {"fusion": True}
 
 
 def _frontier(task):
@@ -147,14 +181,17 @@ def _frontier(task):
 
 
 @functools.lru_cache(maxsize=64)
-def candidates(config, choice, algorithm) -> Found:
-    """All candidates of an algorithm on a graph."""
-    kind, space = algorithms.find(algorithm), published.SPACES["GRAssembler"]
+def candidates(config, choice, algorithm, space) -> Found:
+    """All candidates of a :class:`FrameworkSpace` for an algorithm on a graph."""
+    kind = algorithms.find(algorithm)
     graph, device = graph_of(choice, kind.weighted), Device.functional(config)
     directions = [*kind.directions, "auto"] if kind.switches else kind.directions
     found, asked, refused = {}, 0, 0
-    for schedule, format, direction, departure in itertools.product(
-            space.schedules, space.formats, directions, _departures(kind)):
+    axes: typing.Any = itertools.product(space.schedules, space.formats, directions,
+                                         _departures(space, kind))
+    for schedule, format, direction, departure in axes:
+        if "blocked" in departure and schedule not in space.blocked:
+            continue
         asked += 1
         try:
             case = tried(config, choice, algorithm, schedule=schedule, format=format,
@@ -166,7 +203,7 @@ def candidates(config, choice, algorithm) -> Found:
         found.setdefault(task.plan.text, SettledCandidate(
             schedule, format, direction, "blocked" in departure, "halved" in departure,
             _frontier(task), "deduplicate" in departure,
-            "delta" in departure, case))
+            "delta" in departure, "fusion" in departure, case))
     return Found(tuple(found.values()), asked, refused)
 
 
@@ -183,7 +220,8 @@ def within(space, candidates) -> list:
     return [each for each in candidates
             if each.schedule in space.schedules and each.format in space.formats and known(each)
             and (not each.blocked or each.schedule in space.blocked)
-            and (space.cta or not each.halved) and (space.deduplicates or not each.chosen)]
+            and (space.cta or not each.halved) and (space.deduplicates or not each.chosen)
+            and (space.fuses or not each.fused)]
 
 
 def distinct(results, candidates) -> list:

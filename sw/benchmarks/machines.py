@@ -1,0 +1,108 @@
+"""Wall times of programs of the language on the GraphVMs ``cpu`` and ``cuda``.
+
+The runs of several ways take turns in one process, so the times can be compared with each other.
+"""
+
+import math
+import time
+from typing import Any
+
+from sw.errors import UserError
+from sw.lang.passes import CHOSEN, analysed
+from sw.vm import cuda
+from sw.vm.cpu import CpuMachine
+from sw.vm.host import perform
+
+
+__all__ = ["TimedCpu", "Times", "cpu_machine", "cuda_machine", "in_turn"]
+
+
+class TimedCpu(CpuMachine):
+    """A machine that measures its runs.
+
+    Attributes
+    ----------
+    seconds : float
+        Wall time of the last run, from the end of the vectors' first words, which NumPy computes,
+        to the first result that is read.
+    """
+
+    seconds = math.nan
+    _began: float | None = None
+
+    def start(self, bits, arrays):
+        super().start(bits, arrays)
+        self._began = time.perf_counter()
+
+    def read(self, vector):
+        if self._began is not None:
+            self.seconds, self._began = time.perf_counter() - self._began, None
+        return super().read(vector)
+
+
+class Times:
+    """A program on a machine, ready to run again and again.
+
+    Parameters
+    ----------
+    program : GraphProgram
+        As the machine has it.
+    graph : Graph
+    machine : TimedCpu or CudaMachine
+    given : dict of str to number
+        Parameters of the program.
+
+    Attributes
+    ----------
+    result : ProgramResult
+        The result of the first run, which is not measured and finds the fraction bits.
+    seconds : list of float
+        Of the further runs.
+
+    Raises
+    ------
+    UserError
+        As of :func:`~sw.vm.host.perform`.
+    """
+
+    def __init__(self, program, graph, machine, given):
+        self._program, self._graph, self._given = program, graph, given
+        self._machine: Any = machine
+        self.result = perform(program, graph, machine, given)
+        self.seconds: list[float] = []
+
+    @property
+    def preparation(self) -> float:
+        """Seconds in which the GraphVM cuda cut the graph into blocks."""
+        return getattr(self._machine, "preparation", 0.0)
+
+    def run(self):
+        """Run once more."""
+        perform(self._program, self._graph, self._machine, self._given,
+                self.result.fraction_bits)
+        self.seconds.append(self._machine.seconds)
+
+
+def cpu_machine(program, graph, given, threads=None) -> Times:
+    """A program, with the schedules that were applied to it, on the threads of this computer."""
+    ready = analysed(program, after=CHOSEN)
+    return Times(ready, graph, TimedCpu(ready, graph, threads=threads), given)
+
+
+def cuda_machine(program, graph, given, variants=()) -> Times:
+    """A program, with the schedules that were applied to it, on the GPU.
+
+    ``variants`` are those of :class:`~sw.vm.cuda.CudaMachine`. Raises UserError if no GPU answers.
+    """
+    reason = cuda.available()
+    if reason is not None:
+        raise UserError(f"the GraphVM cuda cannot run here: {reason}")
+    ready = analysed(program, after=CHOSEN)
+    return Times(ready, graph, cuda.CudaMachine(ready, graph, variants=variants), given)
+
+
+def in_turn(ways, repeat):
+    """Run each of several :class:`Times` a number of times, one after the other in each round."""
+    for _ in range(repeat):
+        for each in ways:
+            each.run()

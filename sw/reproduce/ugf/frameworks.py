@@ -1,0 +1,222 @@
+"""The space of UGF beside those of other frameworks: tables 6.2, 6.3 and A.1."""
+
+import math
+from typing import Any
+
+from sw.runtime.plan import as_plan
+
+from ..outcome import (Comparison, Outcome, Plot, Table, geometric_mean, number, ratio, times)
+from ..paper import Figure
+from ..setting import mean, where
+from ..space import Tried, candidates, graph_of, within
+from . import published
+from .runs import best as best_of
+from .runs import is_road, total
+
+
+__all__ = ["BestSchedules", "OnPascal", "OnVolta"]
+
+
+_OTHERS = tuple(name for name in published.SPACES if name != "UGF")
+
+_METHOD = ("The thesis runs the frameworks' own programs. Here a framework is the part of UGF's "
+           "schedules that its row of table 6.10 has, on the same kernels. So a factor is the gain "
+           "of the larger choice alone. All ways to balance the load, formats and directions with "
+           "each other; of EdgeBlocking, creation of sets, deduplication, near before far and "
+           "kernel fusion, a candidate departs from the algorithm's own choice on one at most. "
+           "PageRank makes one iteration; searches start at the vertex with the most arcs; "
+           "weights, where a graph has none, are from 1 to 64 at random. Cycles are those of "
+           "kernels and, for each launch, those that the host port takes.")
+
+
+class _OfAll(Figure):
+    """Base of all: every candidate of UGF's space."""
+
+    def _config(self, config):
+        """The hardware of the runs."""
+        return config
+
+    def _each(self, setting):
+        """(algorithm, graph, candidates) of every experiment."""
+        for algorithm in published.ALGORITHMS:
+            for choice in setting.tuned:
+                yield algorithm, choice, candidates(
+                    self._config(setting.config), choice, algorithm,
+                    published.SPACES["UGF"]).candidates
+
+    def _case(self, setting, case):
+        """The run of a candidate."""
+        return case
+
+    def cases(self, setting):
+        return [self._case(setting, each.case) for *_, found in self._each(setting)
+                for each in found]
+
+    def _best(self, setting, results, those) -> tuple[Any, Any]:
+        """(candidate, cycles) of the fastest, as of :func:`~.runs.best`."""
+        return best_of(results, {each: self._case(setting, each.case) for each in those},
+                       self._config(setting.config))
+
+
+class _Compared(_OfAll):
+    """Base of tables 6.2 and 6.3."""
+    name: Any = None
+    _gpu: str
+
+    def outcome(self, setting, results):
+        rows, data, labels = [], {}, []
+        series: dict[str, list] = {name: [] for name in _OTHERS}
+        graphs, wins, leads = [], 0, []
+        for algorithm, choice, found in self._each(setting):
+            best, cycles = self._best(setting, results, found)
+            cells, gains = [number(cycles), str(best or "")], []
+            entry: dict[str, Any] = {"cycles": cycles, "plan": best and best.case.plan.text}
+            for name in _OTHERS:
+                part = within(published.SPACES[name], found)
+                its, its_cycles = self._best(setting, results, part)
+                gains.append(ratio(its_cycles, cycles))
+                series[name].append(gains[-1])
+                cells += [number(its_cycles) + f" ({its})" * (its is not None), times(gains[-1])]
+                entry[name] = {"cycles": its_cycles, "plan": its and its.case.plan.text,
+                               "factor": gains[-1], "candidates": len(part)}
+            labels.append(f"{published.ALGORITHMS[algorithm]} {choice.label}")
+            rows.append((labels[-1], *cells))
+            data.setdefault(algorithm, {})[choice.label] = entry
+            graphs.append(choice)
+            if None in gains or not all(map(math.isfinite, gains)):
+                continue
+            leads.append(min(gains))
+            wins += min(gains) > 1
+        claimed, factor = published.CLAIMS[self.name]
+        counted, theirs, most = published.fastest(self.name)
+        return Outcome(
+            tables=(Table("Cycles of the best schedule", ("", "UGF", "its schedule", *(
+                        cell for name in _OTHERS for cell in (name, "over UGF's"))), tuple(rows)),
+                    self._spaces(setting), self._published()),
+            plots=(Plot("the best schedule of UGF's space", "speedup over the best of a space",
+                        tuple(labels), {name: tuple(values) for name, values in series.items()},
+                        reference=1.0),),
+            comparisons=(
+                Comparison("experiments in which UGF is faster than all others",
+                           f"{claimed} of 45 ({theirs} of {counted} in the table that we have)",
+                           f"{wins} of {len(leads)}" if leads else number(None)),
+                Comparison("UGF over the next fastest, at most",
+                           f"{factor}x (by the table {times(most)})",
+                           times(max(leads, default=None))),
+                *(Comparison(f"UGF over {name}, mean", times(geometric_mean(
+                    its.get(name, math.nan) for its in self._theirs().values())),
+                    times(mean(graphs, series[name]))) for name in _OTHERS)),
+            data=data, notes=(where(setting), self._gpu))
+
+    def _theirs(self):
+        """{(algorithm, graph): factors of the frameworks} of the thesis."""
+        return {place: published.factors(self.name, *place)
+                for place in published.TIMES[self.name]}
+
+    def _spaces(self, setting):
+        sizes = {name: [str(len(within(space, found))) for *_, found in self._each(setting)]
+                 for name, space in published.SPACES.items()}
+        return Table("Candidates in each space", (
+            "space", "schedules of a direction, table 6.10", *(
+                f"{published.ALGORITHMS[algorithm]} {choice.label}"
+                for algorithm, choice, _ in self._each(setting))), tuple(
+                (name, number(space.options), *sizes[name])
+                for name, space in published.SPACES.items()))
+
+    def _published(self):
+        """The thesis' times as factors over UGF's, which our factors stand beside."""
+        return Table("The thesis: milliseconds of UGF, and the others' over UGF's",
+                     ("", "UGF", *_OTHERS), tuple(
+            (f"{published.ALGORITHMS[algorithm]} {graph}",
+             f"{published.TIMES[self.name][algorithm, graph]['UGF']:.2f}",
+             *(times(its.get(name, math.nan)) for name in _OTHERS))
+            for (algorithm, graph), its in self._theirs().items()))
+
+
+class OnPascal(_Compared):
+    """Table 6.2."""
+    name = "table6.2"
+    title = "the best schedule, over the best of other frameworks' spaces"
+    source = "table 6.2, section 6.1"
+    method = _METHOD
+    _gpu = "The thesis has a Titan Xp."
+
+
+class OnVolta(_Compared):
+    """Table 6.3."""
+    name = "table6.3"
+    title = "as table 6.2, on a GPU with more cores and larger caches"
+    source = "table 6.3, section 6.2"
+    method = (f"{_METHOD} The V100 has 2.7 times the cores of the Titan Xp, twice the L2 and 2.7 "
+              "times the L1. Here the hardware has twice the cores, L2 and L1 of table 6.2.")
+    _gpu = "This hardware has twice the cores, L2 and L1."
+
+    def _config(self, config):
+        return config.replace(name=f"{config.name} x2", cores=2 * config.cores,
+                              l1_bytes=2 * config.l1_bytes, l2_bytes=2 * config.l2_bytes)
+
+    def _case(self, setting, case):
+        return LargerRun(case.graph, case.undirected, case.plan, case.weights)
+
+
+class LargerRun(Tried):
+    """A run of a candidate on the hardware of table 6.3."""
+
+    def hardware(self, config):
+        return OnVolta()._config(config)
+
+    def key(self, config, dram):
+        return super().key(self.hardware(config), dram)
+
+    def device(self, config, dram):
+        return super().device(self.hardware(config), dram)
+
+
+class BestSchedules(_OfAll):
+    """Table A.1."""
+    name = "tableA.1"
+    title = "the best schedules for graphs with a power law and for roads"
+    source = "table A.1"
+    method = (f"{_METHOD} The thesis' schedule is the plan that comes nearest, with a quarter of "
+              "the vertices in a block; delta and the threshold, which it leaves open, are our own "
+              "choice.")
+
+    def _theirs(self, setting, algorithm, choice):
+        """The run of the thesis' schedule."""
+        kind = "road" if is_road(choice) else "power law"
+        weighted = algorithm == "sssp"
+        block = max(1, -(-graph_of(choice, weighted).num_vertices // 4))
+        plan = as_plan(published.BEST[algorithm, kind].replace("{block}", str(block)))
+        return Tried(choice.graph, choice.undirected, plan, 64 if weighted else None)
+
+    def cases(self, setting):
+        return super().cases(setting) + [
+            self._theirs(setting, algorithm, choice)
+            for algorithm in published.ALGORITHMS for choice in setting.tuned]
+
+    def outcome(self, setting, results):
+        rows, data, values, graphs = [], {}, [], []
+        for algorithm, choice, found in self._each(setting):
+            best, cycles = self._best(setting, results, found)
+            case = self._theirs(setting, algorithm, choice)
+            its = math.nan if results.value(case, "refused") else total(results, case,
+                                                                        setting.config)
+            kind = "road" if is_road(choice) else "power law"
+            schedule = "; ".join(f"{label}={text}" for label, text in
+                                 published.SCHEDULES[algorithm, kind].items())
+            values.append(ratio(its, cycles))
+            graphs.append(choice)
+            rows.append((f"{published.ALGORITHMS[algorithm]} {choice.label}", str(best or ""),
+                         number(cycles), schedule, number(its), times(values[-1])))
+            data.setdefault(algorithm, {})[choice.label] = {
+                "plan": best and best.case.plan.text, "cycles": cycles,
+                "thesis": case.plan.text, "its cycles": its}
+        return Outcome(
+            tables=(Table("The best schedules", (
+                "", "best here", "cycles", "the thesis' best", "its cycles here", "over the best"),
+                tuple(rows)),),
+            plots=(Plot("the thesis' schedule", "cycles, of the best here's",
+                        tuple(row[0] for row in rows), {"thesis": tuple(values)}, reference=1.0),),
+            comparisons=(Comparison("the thesis' schedules over the best here, mean", "1.00x",
+                                    times(mean(graphs, values))),),
+            data=data, notes=(where(setting),))

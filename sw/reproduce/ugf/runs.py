@@ -1,0 +1,238 @@
+"""Runs that the tables share: of plans on the device, and of programs on other machines."""
+
+import dataclasses
+import functools
+import math
+from typing import Any
+
+from hw.control import launch_cycles
+from sw import algorithms
+from sw.benchmarks import machines
+from sw.benchmarks.batch import total_cycles
+from sw.benchmarks.schedules import plan
+from sw.errors import UserError
+from sw.graph.load import load
+from sw.lang import programs
+from sw.lang.schedule import SimpleSchedule, applied, read_schedules
+from sw.lang.types import LanguageError
+from sw.vm import cuda
+
+from ..measure import OnHost
+from ..outcome import FAILED
+from ..space import Tried
+
+
+__all__ = ["ITERATIONS", "ProgramTimes", "absence", "arcs_of", "balanced", "best", "cpu",
+           "device", "directed", "is_road", "least", "millions", "not_run", "program_times",
+           "seconds_text", "shown", "total"]
+
+
+#: Iterations of PageRank where wall time is measured; on the device there is one.
+ITERATIONS = 10
+
+#: Largest random weight for a graph without weights.
+_WEIGHTS = 64
+
+#: Widths of the steps of SSSP's queue, of which the fastest counts; None is one step for all.
+_DELTAS = (None, 64, 512)
+
+
+def is_road(choice) -> bool:
+    """Whether a graph counts among the roads, which it says by its name."""
+    return choice.label.startswith("road")
+
+
+def _weights(algorithm):
+    return _WEIGHTS if algorithms.find(algorithm).weighted else None
+
+
+def device(choice, algorithm, **choices):
+    """A run of a plan on the device: PageRank one iteration, searches from the vertex with the
+    most arcs. ``choices`` are those of :func:`sw.runtime.plan.as_plan`."""
+    return Tried(choice.graph, choice.undirected, plan(algorithm, 1, **choices),
+                 _weights(algorithm))
+
+
+def directed(choice, algorithm, schedule, **choices):
+    """{text: run} of a schedule in every direction of an algorithm."""
+    kind = algorithms.find(algorithm)
+    ways = [*kind.directions, *["auto"] * kind.switches]
+    return {f"{schedule} {way}": device(choice, algorithm, schedule=schedule, direction=way,
+                                        **choices) for way in ways}
+
+
+def total(results, case, config):
+    """The cycles of a run with those of the host for its launches, at the host port; None if the
+    case failed."""
+    if results.cycles(case) is None:
+        return None
+    return total_cycles(results[case], launch_cycles(config))
+
+
+def best(results, choices, config) -> tuple[Any, Any]:
+    """The choice with the least :func:`total` among several cases, and its cycles.
+
+    Parameters
+    ----------
+    choices : dict of choice to case
+
+    Returns
+    -------
+    (choice, cycles)
+        (None, NaN) if all are refused: some graphs have more shortest paths than BC can count.
+        (None, None) if all others failed.
+    """
+    if all(results.value(case, "refused") for case in choices.values()):
+        return None, math.nan
+    found = {choice: cycles for choice, case in choices.items()
+             if (cycles := total(results, case, config)) is not None}
+    if not found:
+        return None, None
+    choice = min(found, key=found.__getitem__)
+    return choice, found[choice]
+
+
+@dataclasses.dataclass(frozen=True)
+class ProgramTimes(OnHost):
+    """Wall times of a program of the language on a GraphVM, its ways in turn.
+
+    The record has ``seconds`` by way, a list; ``preparation`` by way, the seconds in which the
+    graph was cut into blocks, on the GraphVM cuda; ``fraction_bits``; and ``refusals`` by way, the
+    reasons of ways that the machine refuses.
+
+    Parameters
+    ----------
+    vm : str
+        ``cpu`` or ``cuda``.
+    algorithm : str
+    ways : tuple of tuple
+        (text, schedules, delta): schedules are texts ``LABEL=SCHEDULE``; delta is of SSSP, or
+        None.
+    repeat : int
+    """
+    vm: str
+    algorithm: str
+    ways: tuple
+    repeat: int
+
+    timed = True
+
+    #: A graph may have more shortest paths than BC can count.
+    REFUSED = "refused"
+
+    def load(self):
+        return load(self.graph, weights=_weights(self.algorithm), undirected=self.undirected)
+
+    def measure(self, graph):
+        program = programs.find(self.algorithm)
+        known = {"source": graph.hub, "iterations": ITERATIONS}
+        base = {argument.name: known[argument.name] for argument in program.arguments
+                if argument.name in known}
+        ways, refusals = {}, {}
+        for text, schedules, delta in self.ways:
+            given = base if delta is None else base | {"delta": delta}
+            try:
+                ways[text] = self._machine(applied(program, read_schedules(schedules)), graph,
+                                           given)
+            except LanguageError as error:
+                refusals[text] = str(error)
+        if not ways:
+            raise UserError("; ".join(refusals.values()))
+        machines.in_turn(ways.values(), self.repeat)
+        return {"seconds": {text: each.seconds for text, each in ways.items()},
+                "preparation": {text: each.preparation for text, each in ways.items()},
+                "fraction_bits": next(iter(ways.values())).result.fraction_bits,
+                "refusals": refusals}
+
+    def _machine(self, program, graph, given):
+        if self.vm == "cpu":
+            return machines.cpu_machine(program, graph, given)
+        # All ways share one library.
+        known = [schedule for _, schedules, _ in self.ways
+                 for schedule in read_schedules(schedules).values()]
+        return machines.cuda_machine(program, graph, given, sorted({
+            (str(each.load_balance), str(each.direction)) for each in known
+            if isinstance(each, SimpleSchedule) and each.load_balance and each.direction
+            and not each.blocked}))
+
+
+def _steps(algorithm):
+    return _DELTAS if algorithm == "sssp" else (None,)
+
+
+def program_times(setting, choice, vm, algorithm, ways):
+    """The times of a program on a machine, for SSSP with each of several widths of steps.
+
+    Parameters
+    ----------
+    ways : dict of str to sequence of str
+        Schedules by the text of a way.
+    """
+    return ProgramTimes(choice.graph, choice.undirected, vm, algorithm, tuple(
+        (f"{text} delta={delta}" if delta else text, tuple(schedules), delta)
+        for text, schedules in ways.items() for delta in _steps(algorithm)), setting.repeat)
+
+
+def cpu(setting, choice, algorithm):
+    """The times of a program on this computer, where the machine makes all choices."""
+    return program_times(setting, choice, "cpu", algorithm, {"cpu": ()})
+
+
+#: Labels of the operators of edges, by algorithm.
+_OPERATORS = {"bc": ("s0:s1", "s2:s3")}
+
+
+def balanced(algorithm, balances, directions=("push", "pull"), fused=False):
+    """{text: schedules} of ways to balance the load of all operators of edges, in each direction;
+    the first loop is fused or not."""
+    return {f"{balance} {direction}{' fused' * fused}": (
+        *["s0=fusion"] * fused,
+        *(f"{label}={balance},{direction}" for label in _OPERATORS.get(algorithm, ("s0:s1",))))
+        for balance in balances for direction in directions}
+
+
+@functools.cache
+def absence() -> str | None:
+    """The reason why nothing runs on the GraphVM cuda here; None if it does."""
+    return cuda.available()
+
+
+def least(results, case, among=lambda text: True) -> tuple[Any, Any]:
+    """The fastest way, among those whose text is so, and its seconds; None and None if there is
+    none or the case failed."""
+    seconds = {text: min(values) for text, values in (results.value(case, "seconds") or {}).items()
+               if among(text)}
+    if not seconds:
+        return None, None
+    way = min(seconds, key=seconds.__getitem__)
+    return way, seconds[way]
+
+
+def arcs_of(results, case, algorithm):
+    """Arcs that count in a time: all, and of PageRank in each iteration; None if the case
+    failed."""
+    arcs = results.value(case, "arcs")
+    rounds = ITERATIONS if algorithm == "pagerank" else 1
+    return None if arcs is None else arcs * rounds
+
+
+def not_run():
+    """A sentence about the GraphVM cuda where it does not run, for figures that have it."""
+    return f"The GraphVM cuda was not run here: {absence()}."
+
+
+def seconds_text(value):
+    """Milliseconds for a table."""
+    return shown(value and value * 1e3, 3)
+
+
+def millions(value):
+    """Millions for a table."""
+    return shown(value and value / 1e6, 1)
+
+
+def shown(value, digits):
+    """A number with so many digits behind the point for a table; NaN is a dash."""
+    if value is None:
+        return FAILED
+    return "-" if math.isnan(value) else f"{value:,.{digits}f}"

@@ -1,0 +1,121 @@
+"""The choices of an operator of edges, as the kernels of ``runtime.cuh`` take them."""
+
+import dataclasses
+
+from sw.errors import UserError
+from sw.lang import graph_ir as ir
+from sw.lang.choices import DeduplicationForm, LoadBalance, SetForm
+from sw.lang.passes.deduplication import changes_once
+from sw.lang.types import LanguageError
+from sw.vm.choices import check_choices, parts
+
+
+__all__ = ["DIRECTIONS", "SCHEDULES", "Choice", "check_program", "check_variant", "choices"]
+
+
+#: {schedule: what a thread gets}. Each is the name of a phase of runtime.cuh.
+SCHEDULES = {"vertex_based": "a thread a vertex",
+             "wm": "a warp shares the edges of its threads' vertices",
+             "cm": "a CTA shares the edges of its threads' vertices",
+             "strict": "the same number of edges for all threads",
+             "twc": "a thread, a warp or a CTA a vertex, by its edges",
+             "etwc": "threads, warps and CTAs for parts of a vertex's edges",
+             "edge_only": "a thread an edge"}
+
+DIRECTIONS = ("push", "pull")
+
+#: Names of runtime.cuh.
+_CREATIONS = {SetForm.SPARSE: "FUSED", SetForm.BITMAP: "BITMAP", SetForm.BOOLMAP: "BOOLMAP"}
+_DEDUPLICATIONS = {DeduplicationForm.MONOTONIC_COUNTERS: "COUNTERS",
+                   DeduplicationForm.BITMAP: "BITS", DeduplicationForm.BOOLMAP: "BYTES"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """How an operator of edges runs.
+
+    Parameters
+    ----------
+    schedule : str
+        One of :data:`SCHEDULES`.
+    direction : str or None
+        One of :data:`DIRECTIONS`; None: by the arcs of the input.
+    given_creation : str or None
+        ``FUSED``, ``BITMAP`` or ``BOOLMAP``; None: as the direction has it.
+    deduplication : str
+        ``COUNTERS``, ``BITS``, ``BYTES`` or ``NOTHING``.
+    by_bytes : bool
+        Whether the input of pull is marked by bytes, not bits.
+    size : int or None
+        Vertices of a block; None without EdgeBlocking.
+    """
+    schedule: str
+    direction: str | None
+    given_creation: str | None
+    deduplication: str
+    by_bytes: bool
+    size: int | None
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """The directions that may be taken."""
+        return DIRECTIONS if self.direction is None else (self.direction,)
+
+    def creation(self, direction: str) -> str:
+        """How the result is made: if nobody chose, push appends to a queue while it goes through
+        edges, and pull marks vertices."""
+        return self.given_creation or {"push": "FUSED", "pull": "BOOLMAP"}[direction]
+
+
+def check_variant(schedule: str, direction: str) -> None:
+    """Raise UserError if this GraphVM has no such schedule or direction."""
+    if schedule not in SCHEDULES:
+        raise UserError(f"schedule {schedule!r} must be one of {', '.join(SCHEDULES)}")
+    if direction not in DIRECTIONS:
+        raise UserError(f"direction {direction!r} must be one of {', '.join(DIRECTIONS)}")
+
+
+def choices(node, schedule=None, direction=None) -> list[Choice]:
+    """The choices of an EdgeSetIterator: two for a hybrid schedule, of which the second is for
+    large inputs.
+
+    Parameters
+    ----------
+    node : EdgeSetIterator
+    schedule, direction : str, optional
+        In place of the operator's own.
+    """
+    found = []
+    for metadata in parts(node):
+        form = metadata.get("output_representation")
+        strategy = metadata.get("deduplication_strategy") or DeduplicationForm.MONOTONIC_COUNTERS
+        found.append(Choice(
+            schedule or str(metadata.get("load_balance") or LoadBalance.ETWC),
+            direction or metadata.get("direction"), form and _CREATIONS[form],
+            _DEDUPLICATIONS[strategy] if metadata.get("apply_deduplication", True) else "NOTHING",
+            metadata.get("pull_input_frontier") is SetForm.BOOLMAP,
+            metadata["blocking_size"] if metadata.get("edge_blocking") else None))
+    return found
+
+
+def check_program(program, schedule=None, direction=None) -> None:
+    """Refuse what this GraphVM cannot do.
+
+    Raises
+    ------
+    UserError
+        If a schedule or a direction is unknown, or a result would hold a vertex twice.
+    """
+    check_choices(program, "cuda", {"load_balance": tuple(SCHEDULES), "direction": DIRECTIONS})
+    check_variant(schedule or "etwc", direction or "push")
+    for node in ir.instructions(program.body):
+        if not (isinstance(node, ir.EdgeSetIterator) and node.tracking is not None):
+            continue
+        once = changes_once(program.function(node.apply_f), node.tracking)
+        for choice in choices(node, schedule, direction):
+            if choice.deduplication == "NOTHING" and not once and any(
+                    choice.creation(each) == "FUSED" for each in choice.directions):
+                raise LanguageError(
+                    node.position, f"no_dedup: several edges may change {node.tracking} of one "
+                    "vertex, so the list would hold the vertex twice; use dedup, unfused_bitmap or "
+                    "unfused_boolmap")

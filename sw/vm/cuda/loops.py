@@ -1,0 +1,236 @@
+"""Fused loops as kernels (UGF, 5.2.1): one launch for a loop, with a barrier of the grid after each
+phase of an operator. ``runtime.cuh`` has the grid, sets and queues.
+
+The host and a kernel share an array of integers of 64 bits, the *state*: the numbers that the loop
+changes, the threshold and the width of the steps of its queues, the sets (a place and a size each),
+the result, a fault, the operators that were performed, and the last stamp; then the constants and
+the words.
+"""
+
+import string
+
+from sw.lang import graph_ir as ir
+from sw.lang.passes.kernel_fusion import uniforms
+from sw.vm.loop_code import FAULT, LoopCode
+
+
+__all__ = ["CudaLoop", "Layout"]
+
+
+_KERNEL = string.Template("""
+__global__ void __launch_bounds__(CTA) kernel_$name(
+        const __grid_constant__ Call given, Loop *loop, int64_t *state,
+        const __grid_constant__ Places<$places> places) {
+    Grid grid(given, loop);
+$declared    const auto leave = [&](int64_t result) {
+        if (thread() == 0) {
+$kept        }
+    };
+    const auto unused = [&](word *other = nullptr) {
+        return places.unused(Set{other, 0}$sets);
+    };
+$body    leave(0);
+}
+
+extern "C" int $name(const Call *call, Loop *loop, int64_t *state, word *const *at) {
+    Places<$places> places;
+    for (int i = 0; i < $places; i++) {
+        places.at[i] = at[i];
+    }
+    return launch_loop(kernel_$name, *call, loop, state, places);
+}
+""")
+
+
+class Layout:
+    """Where the parts of a state begin.
+
+    Parameters
+    ----------
+    fused : FusedLoop
+
+    Attributes
+    ----------
+    numbers, thresholds, sets, end, constants, words : int
+        ``end`` is where the result, the fault, the operators and the stamp are.
+    size : int
+        Integers of the state.
+    """
+
+    def __init__(self, fused):
+        self.fused = fused
+        self.numbers = 0
+        self.thresholds = len(fused.numbers)
+        self.sets = self.thresholds + 2 * len(fused.queues)
+        self.end = self.sets + 2 * len(fused.sets)
+        self.constants = self.end + 4
+        self.words = self.constants + len(fused.constants)
+        self.size = self.words + len(fused.words)
+
+    @property
+    def places(self) -> int:
+        """Places for sets: an operator may make two while all sets are in use."""
+        return len(self.fused.sets) + 2
+
+
+class CudaLoop(LoopCode):
+    """Writes one loop.
+
+    Parameters
+    ----------
+    writer : _Writer
+        Of ``text.py``; it has written all operators.
+    number : int
+        The number of the loop.
+    loop : WhileLoop or ForLoop
+    """
+
+    late = "grid.late()"
+
+    def __init__(self, writer, number, loop):
+        super().__init__(writer.program, f"loop_{number}", loop)
+        self._writer = writer
+
+    def text(self) -> str:
+        """The kernel, and the function that launches it. The sets and numbers that it uses are
+        known from then on."""
+        body = self.body()
+        fused, layout = self.fused, Layout(self.fused)
+        declared, kept = [], []
+        for i in range(len(fused.numbers)):
+            declared.append(f"int64_t number{i} = state[{layout.numbers + i}];")
+            kept.append(f"state[{layout.numbers + i}] = number{i};")
+        for i in range(len(fused.queues)):
+            place = layout.thresholds + 2 * i
+            declared += [f"int64_t threshold{i} = state[{place}];",
+                         f"const int64_t delta{i} = state[{place + 1}];"]
+            kept.append(f"state[{place}] = threshold{i};")
+        for i in range(len(fused.sets)):
+            place = layout.sets + 2 * i
+            declared.append(f"Set set{i} = {{reinterpret_cast<word *>(state[{place}]), "
+                            f"(wide)state[{place + 1}]}};")
+            kept += [f"state[{place}] = reinterpret_cast<int64_t>(set{i}.list);",
+                     f"state[{place + 1}] = set{i}.size;"]
+        for name, values, begin in (("constants", fused.constants, layout.constants),
+                                    ("words", fused.words, layout.words)):
+            given = ", ".join(f"state[{begin + i}]" for i in range(len(values)))
+            if given:
+                declared.append(f"const int64_t {name}[] = {{{given}}};")
+        ends = ("result", "grid.call.status->fault", "grid.count", "grid.call.stamp")
+        kept += [f"state[{layout.end + i}] = {value};" for i, value in enumerate(ends)]
+        return _KERNEL.substitute(
+            name=fused.name, places=layout.places, body=body,
+            declared="".join(f"    {line}\n" for line in declared),
+            kept="".join(f"            {line}\n" for line in kept),
+            sets="".join(f", set{i}" for i in range(len(fused.sets))))
+
+    def size(self, number):
+        return f"(int64_t)(word)set{number}.size"
+
+    def is_vertex(self, value):
+        return f"({value} >= 0 && {value} < grid.call.vertices) || {value} == NONE"
+
+    def move(self, source, target):
+        return f"set{target} = set{source};"
+
+    def dequeue(self, queue, source, target, indent):
+        name = self.fused.queues[queue]
+        [node] = [node for node in ir.instructions(self.program.body)
+                  if isinstance(node, ir.NewQueue) and node.name == name]
+        vector = self._writer.number(node.vector)
+        return (f"{indent}grid.dequeue<{vector}>(delta{queue}, threshold{queue}, set{source}, "
+                f"set{target}, unused);\n")
+
+    def total(self, node, name, uniforms_text, indent):
+        inner = indent + "    "
+        number = self._writer.functions[node.function]
+        given = self._given(node.function)
+        return (f"{indent}int64_t {name};\n{indent}{{\n{uniforms_text(given, inner)}"
+                f"{inner}grid.begin(set{self.set(node.input_vset)});\n{self._place(given, inner)}"
+                f"{inner}grid.run<total<Function{number}>>();\n"
+                f"{self._failure(self._writer.function_fails(node.function), inner)}"
+                f"{inner}{name} = __ldcg(&grid.call.status->total);\n{indent}}}\n")
+
+    def operator(self, node, uniforms_text, indent):
+        given = uniforms(self.program, node)
+        source = self.set(node.input_vset)
+        output = getattr(node, "output_vset", None)
+        text = (f"{uniforms_text(given, indent)}{indent}grid.begin(set{source});\n"
+                f"{indent}++grid.count;\n{self._place(given, indent)}")
+        if output is not None:
+            text += f"{indent}grid.call.output = unused();\n"
+        match node:
+            case ir.EdgeSetIterator():
+                text += self._edges(node, source, indent)
+                fails = self._writer.fails(node)
+            case ir.VertexSetIterator():
+                phases = [*self._writer.kept(node),
+                          f"each<Vertices{self._writer.vertices[node.position]}>"]
+                text += self._runs(phases, indent)
+                fails = self._writer.fails(node)
+            case _:
+                text += self._runs([f"where<Function{self._writer.functions[node.filter]}>"],
+                                   indent)
+                fails = self._writer.function_fails(node.filter)
+        text += self._failure(fails, indent)
+        if output is None:
+            return text
+        if output in self.queues:
+            return (f"{text}{indent}grid.join_queue(set{self.set(output)}, grid.made(), unused);\n")
+        return f"{text}{indent}set{self.set(output)} = grid.made();\n"
+
+    def _given(self, name):
+        return [part for part in ir.walk(*self.program.function(name).body)
+                if isinstance(part, ir.Uniform)]
+
+    def _place(self, given, indent):
+        """Statements that put the words of uniforms where the operator finds them."""
+        places = {self._writer.uniforms[node]: i for i, node in enumerate(given)
+                  if node in self._writer.uniforms}
+        return "".join(f"{indent}grid.call.uniforms[{place}] = uniforms[{i}];\n"
+                       for place, i in places.items())
+
+    @staticmethod
+    def _runs(phases, indent):
+        return "".join(f"{indent}grid.run<{phase}>();\n" for phase in phases)
+
+    @staticmethod
+    def _failure(fails, indent):
+        return f"{indent}if (grid.failed()) return leave({FAULT});\n" if fails else ""
+
+    def _edges(self, node, source, indent):
+        """Statements that perform an operator of edges by its choices."""
+        first, *others = self._writer.chosen(node)
+        text = self._chosen(node, first, indent + "    " * bool(others))
+        if not others:
+            return text
+        threshold = float(node.metadata["hybrid"][1])
+        return (f"{indent}if ((double){self.size(source)} >= {threshold!r} * "
+                f"(double)grid.call.vertices) {{\n"
+                f"{self._chosen(node, others[0], indent + '    ')}{indent}}} else {{\n"
+                f"{text}{indent}}}\n")
+
+    def _chosen(self, node, choice, indent):
+        if choice.direction is not None:
+            return self._directed(node, choice, choice.direction, indent)
+        push, pull = (self._directed(node, choice, direction, indent + "    ")
+                      for direction in choice.directions)
+        return f"{indent}if (grid.pulls()) {{\n{pull}{indent}}} else {{\n{push}{indent}}}\n"
+
+    def _directed(self, node, choice, direction, indent):
+        writer, creation = self._writer, choice.creation(direction)
+        blocks = writer.block(node, direction, choice.size)
+        fields = {"creation": creation, "deduplication": choice.deduplication,
+                  "members_by_bytes": int(choice.by_bytes)}
+        text = "".join(f"{indent}grid.call.{name} = {value};\n" for name, value in fields.items())
+        text += self._runs((phase for phase, _ in writer.before(
+            node, choice.schedule, direction, blocks)), indent)
+        phases = writer.rows(node, choice.schedule, direction, blocks)
+        if blocks is None:
+            text += self._runs(phases, indent)
+        else:
+            text += f"{indent}grid.run_blocks<{blocks}, {', '.join(phases)}>();\n"
+        if node.tracking is not None and (creation != "FUSED"
+                                          or choice.deduplication in ("BITS", "BYTES")):
+            text += self._runs(["collect"], indent)
+        return text

@@ -1,0 +1,267 @@
+"""Loops of the host as C: a loop whose operators are short would mostly be work of the host.
+
+Such a loop is *fused*: the host does nothing from its first round to its last. The pass
+``kernel_fusion`` decides which loops can be (``can_fuse``). Its whole numbers are of 64 bits. The
+loop returns now and then, so that Python sees signals, and is entered again.
+"""
+
+import abc
+import dataclasses
+
+from sw.errors import UserError
+from sw.lang import graph_ir as ir
+from sw.lang.passes.kernel_fusion import assigned, varies
+from sw.lang.types import WORD, Type
+
+
+__all__ = ["AGAIN", "FAULT", "FusedLoop", "LoopCode", "LoopValues"]
+
+
+#: Results of a loop: of one that must be entered again, and of one in which an operator failed. The
+#: result is 0 at the end of a loop, and 1 more than the number of a uniform that does not fit.
+AGAIN, FAULT = -2, -1
+
+#: Largest number with which a loop may be entered.
+_LARGEST = 1 << 33
+
+#: In place of a name, the number of the next round of a ForLoop, which begins with 0.
+_NEXT = ""
+
+_OPERATIONS = {"+": "({} + {})", "-": "({} - {})", "and": "({} && {})", "or": "({} || {})",
+               "min": "smaller({}, {})", "max": "larger({}, {})",
+               **{name: f"({{}} {name} {{}})" for name in ("==", "!=", "<", "<=", ">", ">=")}}
+
+
+@dataclasses.dataclass
+class FusedLoop:
+    """A loop as a function of C.
+
+    Parameters
+    ----------
+    name : str
+        The function.
+    queues : list of str
+        Queues that the loop uses.
+    numbers : list of str
+        Variables of the host that the loop changes, and for a ForLoop last :data:`_NEXT`.
+    sets : list of str
+        Sets that the loop uses, and changes if they are in ``changed``.
+    constants : list of Node
+        Numbers and truth values that do not change in the loop.
+    words, checked : list of Uniform
+        Those that are the same in all rounds, and the others.
+    """
+    name: str
+    queues: list[str] = dataclasses.field(default_factory=list)
+    numbers: list[str] = dataclasses.field(default_factory=list)
+    sets: list[str] = dataclasses.field(default_factory=list)
+    changed: set[str] = dataclasses.field(default_factory=set)
+    constants: list = dataclasses.field(default_factory=list)
+    words: list = dataclasses.field(default_factory=list)
+    checked: list = dataclasses.field(default_factory=list)
+
+    def keep(self, values, numbers) -> None:
+        """Give the host's variables the numbers with which the loop ended."""
+        values |= {name: number for name, number in zip(self.numbers, numbers) if name != _NEXT}
+
+
+@dataclasses.dataclass
+class LoopValues:
+    """The numbers with which a loop is entered, as integers of 64 bits."""
+    constants: list[int]
+    words: list[int]
+    numbers: list[int]
+
+    @classmethod
+    def of(cls, loop, values, evaluate, word) -> "LoopValues | None":
+        """Those of a FusedLoop; None if the host has to perform the loop: a number is too large,
+        or a value has an error, which matters only if it is needed."""
+        try:
+            constants = [int(evaluate(each)) for each in loop.constants]
+            words = [word(each) for each in loop.words]
+        except UserError:
+            return None
+        numbers = [values.get(name, 0) for name in loop.numbers]
+        if not all(isinstance(each, int) and abs(each) <= _LARGEST for each in numbers + constants):
+            return None
+        return cls(constants, words, numbers)
+
+
+def _number(items, item):
+    """The number of an item in a list, to which it is appended if it is new."""
+    if item not in items:
+        items.append(item)
+    return items.index(item)
+
+
+class LoopCode(abc.ABC):
+    """Writes one loop. A GraphVM says how sets and operators are reached.
+
+    The text uses ``number…``, ``constants[…]``, ``words[…]``, ``count`` (operators) and
+    ``leave(result)``.
+
+    Parameters
+    ----------
+    program : GraphProgram
+        After the pass ``kernel_fusion``.
+    name : str
+        The name of the function.
+    loop : WhileLoop or ForLoop
+        One that ``can_fuse``.
+    """
+
+    def __init__(self, program, name, loop):
+        self.program, self.loop, self.fused = program, loop, FusedLoop(name)
+        self.queues = {node.name for node in ir.instructions(program.body)
+                       if isinstance(node, ir.NewQueue)}
+        self._names = assigned(loop)
+        self._branches = 0
+        for node in ir.instructions((loop,)):
+            match node:
+                case ir.Assign(value=value) if value.type is Type.VERTEXSET:
+                    self.fused.changed.add(node.name)
+                case ir.Assign() | ir.ForLoop():
+                    _number(self.fused.numbers, node.name)
+                case ir.EdgeSetIterator() | ir.VertexFilter() if node.output_vset is not None:
+                    self.fused.changed.add(node.output_vset)
+                case ir.Dequeue():
+                    self.fused.changed.update((node.output_vset, node.queue))
+
+    # For GraphVMs
+
+    @abc.abstractmethod
+    def size(self, number) -> str:
+        """The expression of the size of a set."""
+
+    @abc.abstractmethod
+    def is_vertex(self, value) -> str:
+        """The expression of whether a number is a vertex or ``none``."""
+
+    @abc.abstractmethod
+    def move(self, source, target) -> str:
+        """The statement that gives a set another name."""
+
+    @abc.abstractmethod
+    def dequeue(self, queue, source, target, indent) -> str:
+        """The statements of a Dequeue: of the number of the queue, and of its set."""
+
+    @abc.abstractmethod
+    def operator(self, node, uniforms, indent) -> str:
+        """The statements of an operator of edges or vertices, or of a filter.
+
+        ``uniforms`` makes an array ``uniforms`` of words from a list of Uniform: a callable that
+        gives the text.
+        """
+
+    @abc.abstractmethod
+    def total(self, node, name, uniforms, indent) -> str:
+        """The statements that define a variable as the sum of a VertexSum."""
+
+    #: The expression of whether the loop should return for a while.
+    late = "late()"
+
+    # Expressions
+
+    def set(self, name) -> int:
+        """The number of a set."""
+        return _number(self.fused.sets, name)
+
+    def value(self, node, sums=None) -> str:
+        """The expression of C for one of the host. ``sums`` are the variables of sums."""
+        if not varies(node, self._names):
+            return f"constants[{_number(self.fused.constants, node)}]"
+        match node:
+            case ir.HostName():
+                return f"number{self.fused.numbers.index(node.name)}"
+            case ir.SetSize():
+                return self.size(self.set(node.name))
+            case ir.VertexSum():
+                return (sums or {})[id(node)]
+            case ir.Unary():
+                return f"(!{self.value(node.operand, sums)})"
+            case ir.Select():
+                return (f"({self.value(node.condition, sums)} ? {self.value(node.then, sums)} : "
+                        f"{self.value(node.otherwise, sums)})")
+        return _OPERATIONS[node.operation].format(self.value(node.left, sums),
+                                                  self.value(node.right, sums))
+
+    def _evaluated(self, node, indent):
+        """Statements for the sums in an expression of the host, and the expression."""
+        text, sums = "", {}
+        for part in ir.walk(node):
+            if isinstance(part, ir.VertexSum):
+                name = sums[id(part)] = f"sum{self._branches}"
+                self._branches += 1
+                text += self.total(part, name, self._uniforms, indent)
+        return text, self.value(node, sums)
+
+    def _uniforms(self, uniforms, indent):
+        """Statements that make the words of an operator's uniforms."""
+        words, lines = [], []
+        for node in uniforms:
+            if not varies(node.value, self._names):
+                words.append(f"(word)words[{_number(self.fused.words, node)}]")
+                continue
+            number = _number(self.fused.checked, node)
+            words.append(f"(word)value{number}")
+            if words.count(words[-1]) > 1:
+                continue
+            legal = f"value{number} >= 0 && value{number} < {WORD}ll"
+            if node.type is Type.VERTEX:
+                legal = self.is_vertex(f"value{number}")
+            lines += [f"const int64_t value{number} = {self.value(node.value)};",
+                      f"if (!({legal})) return leave({number + 1});"]
+        lines.append(f"const word uniforms[] = {{{', '.join([*words, '0'])}}};")
+        return "".join(f"{indent}{line}\n" for line in lines)
+
+    # Instructions
+
+    def body(self, indent="    ") -> str:
+        """The loop, to its end. ``leave`` is called where it ends early."""
+        inner = indent + "    "
+        leave = f"{inner}if ({self.late}) return leave({AGAIN});\n"
+        if isinstance(self.loop, ir.ForLoop):
+            self.fused.numbers.append(_NEXT)
+            place, own = len(self.fused.numbers) - 1, self.fused.numbers.index(self.loop.name)
+            count = f"constants[{_number(self.fused.constants, self.loop.count)}]"
+            return (f"{indent}while (number{place} < {count}) {{\n{leave}"
+                    f"{inner}number{own} = number{place}++;\n"
+                    f"{self._block(self.loop.body, inner)}{indent}}}\n")
+        return self._while(self.loop, leave, indent)
+
+    def _while(self, node, first, indent):
+        inner = indent + "    "
+        sums, condition = self._evaluated(node.condition, inner)
+        return (f"{indent}for (;;) {{\n{first}{sums}{inner}if (!{condition}) break;\n"
+                f"{self._block(node.body, inner)}{indent}}}\n")
+
+    def _block(self, body, indent):
+        return "".join(self._instruction(node, indent) for node in body)
+
+    def _instruction(self, node, indent):
+        inner = indent + "    "
+        match node:
+            case ir.Assign(value=ir.HostName(type=Type.VERTEXSET)):
+                return f"{indent}{self.move(self.set(node.value.name), self.set(node.name))}\n"
+            case ir.Assign():
+                number = self.fused.numbers.index(node.name)
+                sums, value = self._evaluated(node.value, indent)
+                return f"{sums}{indent}number{number} = {value};\n"
+            case ir.HostBranch():
+                sums, condition = self._evaluated(node.condition, indent)
+                return (f"{sums}{indent}if ({condition}) {{\n{self._block(node.then, inner)}"
+                        f"{indent}}} else {{\n{self._block(node.otherwise, inner)}{indent}}}\n")
+            case ir.WhileLoop():
+                return self._while(node, "", indent)
+            case ir.ForLoop():
+                own, self._branches = self.fused.numbers.index(node.name), self._branches + 1
+                last, place = f"last{self._branches}", f"round{self._branches}"
+                sums, count = self._evaluated(node.count, indent)
+                return (f"{sums}{indent}const int64_t {last} = {count};\n"
+                        f"{indent}for (int64_t {place} = 0; {place} < {last}; ++{place}) {{\n"
+                        f"{inner}number{own} = {place};\n"
+                        f"{self._block(node.body, inner)}{indent}}}\n")
+            case ir.Dequeue():
+                return self.dequeue(_number(self.fused.queues, node.queue), self.set(node.queue),
+                                    self.set(node.output_vset), indent)
+        return (f"{indent}{{\n{self.operator(node, self._uniforms, inner)}{indent}}}\n")
