@@ -8,10 +8,10 @@ from sw.lang.graph_ir import GraphProgram
 from sw.lang.passes import analysed
 from sw.lang.types import Type
 from sw.vm.rtl.algorithm import ProgramAlgorithm
-from sw.vm.rtl.level_search import LevelSearch
-from sw.vm.rtl.relaxation import Relaxation
+from sw.vm.rtl.loops.level_search import LevelSearch
+from sw.vm.rtl.loops.relaxation import Relaxation
 from sw.vm.rtl.run import ProgramRun
-from sw.vm.rtl.sweep import Sweep
+from sw.vm.rtl.loops.sweep import Sweep
 
 
 __all__ = ["FORMS", "algorithm_of"]

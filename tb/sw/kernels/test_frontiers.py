@@ -34,7 +34,7 @@ from sw.graph import Graph
 from sw.kernels.frontiers import FRONTIERS, pairs
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
-from sw.vm.rtl.relaxation import Relaxation
+from sw.vm.rtl.loops.relaxation import Relaxation
 from tb.sw.graphs import graphs, random_graph
 from tb.sw.kernels.test_programs import GRAPHS, check, config
 

@@ -29,9 +29,9 @@ from sw.vm import reference
 from sw.vm.evaluate import Evaluator
 from sw.vm.rtl.algorithm import ProgramAlgorithm
 from sw.vm.rtl.forms import algorithm_of
-from sw.vm.rtl.level_search import LevelSearch
-from sw.vm.rtl.relaxation import Relaxation
-from sw.vm.rtl.sweep import Sweep
+from sw.vm.rtl.loops.level_search import LevelSearch
+from sw.vm.rtl.loops.relaxation import Relaxation
+from sw.vm.rtl.loops.sweep import Sweep
 from tb.sw.graphs import graphs
 
 

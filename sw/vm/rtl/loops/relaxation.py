@@ -30,7 +30,7 @@ from sw.errors import UserError
 from sw.kernels.fusion import Loop
 from sw.lang import graph_ir as ir
 from sw.lang.types import WORD, Type
-from sw.vm.rtl.loop import LoopRun, at_parameter, loads, only_loop, start_of
+from sw.vm.rtl.loops.one_loop import LoopRun, at_parameter, loads, only_loop, start_of
 
 
 __all__ = ["Relaxation"]

@@ -37,7 +37,7 @@ from sw.kernels.fusion import Loop
 from sw.kernels.kernel import Vertex
 from sw.lang import graph_ir as ir
 from sw.lang.types import WORD, Type
-from sw.vm.rtl.loop import LoopRun, only_loop, start_of
+from sw.vm.rtl.loops.one_loop import LoopRun, only_loop, start_of
 
 
 __all__ = ["LevelSearch"]

@@ -34,332 +34,22 @@ from sw.kernels.fusion import Loop
 from sw.kernels.kernel import Vertex
 from sw.kernels.vertices import each_vertex
 from sw.lang import graph_ir as ir
-from sw.lang.passes.chain import (chained, may_chain, own_loads, reads_elsewhere, stored_for_sure,
+from sw.lang.passes.chain import (chained, own_loads, reads_elsewhere, stored_for_sure,
                                   without_stores)
 from sw.lang.types import WORD, Type
-from sw.vm.evaluate import Evaluator
 from sw.vm.host import host_value, perform, value_of
 from sw.vm.rtl.emitter import Emitter, combine, reduce_word
-from sw.vm.rtl.loop import BEGINNING, BareMachine, at_parameter, loads
+from sw.vm.rtl.loops.one_loop import at_parameter
+from sw.vm.rtl.loops.sweep_form import form_of, loads_of, outside_loads
+from sw.vm.rtl.loops.sweep_host import MOST_ROUNDS, RoundCounter, SweepMachine
+from sw.vm.rtl.machine import Begun
 from sw.vm.rtl.run import ProgramRun
 
 
 __all__ = ["Sweep"]
 
 
-#: Most supersteps of a fused loop that the host counts beforehand.
-_MOST_ROUNDS = 1 << 20
-
 _IDENTITY = {"min": WORD - 1, "max": 0, "+": 0, "or": 0}
-
-
-@dataclasses.dataclass(frozen=True)
-class _Form:
-    """The parts of a program.
-
-    Parameters
-    ----------
-    edges : EdgeSetIterator
-    function : Function
-        Of the operator.
-    guard : expression or None
-        The condition of the reduction.
-    reduce : Reduce
-    before, after : tuple of str
-        Functions of vertices before and after the operator.
-    totals : tuple of VertexSum
-    component : str or None
-        The vector of labels (:mod:`sw.lang.passes.components`).
-    """
-    edges: ir.EdgeSetIterator
-    function: ir.Function
-    guard: Any
-    reduce: ir.Reduce
-    before: tuple
-    after: tuple
-    totals: tuple
-    component: str | None
-
-    @functools.cached_property
-    def loads(self):
-        """The loads at the ends of an edge, each once."""
-        parts = [self.reduce.value, self.reduce.index]
-        if self.guard is not None:
-            parts.insert(0, self.guard)
-        return list(dict.fromkeys(load for part in parts for load in loads(part)))
-
-    @functools.cached_property
-    def word(self):
-        """The vector that is read at the source; None if there are more, or none."""
-        found = {load.vector for load in self.loads if at_parameter(self.function, load.index, 0)}
-        return found.pop() if len(found) == 1 else None
-
-    @property
-    def flags(self):
-        """The vector of flags, or None."""
-        return self.edges.tracking
-
-    @property
-    def sends(self):
-        """Whether the work on an edge needs only the word of its source."""
-        load = next((load for load in self.loads if load.vector == self.word), None)
-        nodes = [self.reduce.value, self.reduce.index, *([] if self.guard is None
-                                                         else [self.guard])]
-        return load is not None and not any(
-            isinstance(node, ir.Degree) or at_parameter(self.function, node, 2)
-            for node in ir.walk(*nodes)) and not any(
-            at_parameter(self.function, part, 0)
-            for node in nodes for part in _outside_loads(node))
-
-
-def _outside_loads(node):
-    """The nodes of an expression that are not in an index of a load."""
-    yield node
-    if not isinstance(node, ir.VectorLoad):
-        for part in node.parts():
-            yield from _outside_loads(part)
-
-
-def _form_of(program):
-    *before, loop = program.body or (None,)
-    if not isinstance(loop, ir.WhileLoop | ir.ForLoop) \
-            or not all(isinstance(node, BEGINNING) for node in before):
-        return None
-    component = loop.metadata.get("component_vector")
-    edges = [node for node in loop.body if isinstance(node, ir.EdgeSetIterator)]
-    if len(edges) != 1 or not _plain_host(loop, edges[0].output_vset):
-        return None
-    place = loop.body.index(edges[0])
-    names: list[tuple] = []
-    for part in (loop.body[:place], loop.body[place + 1:]):
-        applied = [node for node in part if isinstance(node, ir.VertexSetIterator)]
-        if any(node.input_vset != ir.ALL or set(node.metadata["start_copies"]) - {component}
-               for node in applied):
-            return None
-        names.append(tuple(node.apply_f for node in applied))
-    last = max(number for number, node in enumerate(loop.body)
-               if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator))
-    totals = [node for node in ir.walk(loop) if isinstance(node, ir.VertexSum)]
-    if totals != [node for node in ir.walk(*loop.body[last + 1:])
-                  if isinstance(node, ir.VertexSum)]:
-        return None                     # a sum of words in the midst of a round
-    form = _edge_form(program, edges[0], names[0], names[1], tuple(totals), component)
-    return form if form is not None and _fits(program, loop, form) else None
-
-
-def _plain_host(loop, changed):
-    """Whether the host does nothing in the loop but to compute numbers, and asks of a set only
-    whether the operator has changed any vertex."""
-    condition = getattr(loop, "condition", None)
-    asks = isinstance(condition, ir.SetSize) and condition.name == changed
-    for node in ir.instructions(loop.body):
-        if not isinstance(node, ir.Assign | ir.HostBranch | ir.EdgeSetIterator
-                          | ir.VertexSetIterator):
-            return False
-        if isinstance(node, ir.HostBranch) and not all(
-                isinstance(part, ir.Assign) for part in (*node.then, *node.otherwise)):
-            return False
-    return (asks or changed is None) and not any(
-        isinstance(part, ir.SetSize) or getattr(part, "type", None) is Type.VERTEXSET
-        for node in [*loop.body, *([] if asks else [getattr(loop, "condition", loop)])]
-        if node is not loop for part in ir.walk(node))
-
-
-def _edge_form(program, edges, before, after, totals, component):
-    """The form by the operator's function, or None."""
-    function = program.function(edges.apply_f)
-    if edges.input_vset != ir.ALL or edges.to_filter is not None or edges.transposed \
-            or set(edges.metadata["start_copies"]) - {component}:
-        return None
-    body, guard = function.body, None
-    if len(body) == 1 and isinstance(body[0], ir.Branch) and not body[0].otherwise:
-        guard, body = body[0].condition, body[0].then
-    reduce, *flags = body or (None,)
-    if not isinstance(reduce, ir.Reduce):
-        return None
-    if edges.tracking is None:
-        right = not flags
-    else:
-        right = len(flags) == 1 and _is_flag(program, function, edges, flags[0],
-                                             (*before, *after))
-    if not right or (component is None and not at_parameter(function, reduce.index, 1)):
-        return None
-    return _Form(edges, function, guard, reduce, before, after, totals, component)
-
-
-def _is_flag(program, function, edges, node, names):
-    """Whether a statement sets a flag, which is cleared for each vertex in each round and not used
-    otherwise."""
-    vector = edges.tracking
-    here = {"position": node.position}
-    wanted = ir.Reduce(operation="or", vector=vector,
-                       index=ir.Local(name=function.parameters[1], type=Type.VERTEX, **here),
-                       value=ir.Literal(value=1, type=Type.BOOL, **here), **here)
-    stores = [part for name in names for part in ir.walk(*program.function(name).body)
-              if isinstance(part, ir.VectorStore) and part.vector == vector]
-    cleared = any(isinstance(value, ir.Literal) and value.value == 0
-                  for name in names
-                  for value in [stored_for_sure(program.function(name)).get(vector)])
-    return (node == wanted and len(stores) == 1 and cleared
-            and vector not in program.outputs
-            and not any(isinstance(part, ir.VectorLoad) and part.vector == vector
-                        for part in ir.walk(*program.functions)))
-
-
-def _fits(program, loop, form):
-    """Whether the rest of a program lets its form be used."""
-    functions = [program.function(name) for name in (*form.before, *form.after)]
-    words = {argument.name for argument in program.arguments}
-    uniforms = [part for function in (*functions, form.function) for part in
-                ir.walk(*function.body) if isinstance(part, ir.Uniform)]
-    for node in uniforms:
-        if any((isinstance(part, ir.HostName) and part.name not in words)
-               or isinstance(part, ir.VertexSum | ir.SetSize) for part in ir.walk(node.value)):
-            return False
-        if node.type is Type.VERTEX and form.component:
-            return False
-    numbered = [load for function in functions for load in loads_of(function)
-                if not isinstance(load.index, ir.Local)]
-    stored = {vector for name in form.before for vector in program.function(name).writes()}
-    return (may_chain([program.function(name) for name in (*form.after, *form.before)])
-            and form.word is not None and (not numbered or form.component is not None)
-            and all(isinstance(load.index, ir.Local) for load in form.loads)
-            and all(node.input_vset == ir.ALL for node in form.totals)
-            and (not form.totals or not stored & set(program.outputs))
-            and all(vector.type is not Type.VERTEX or vector.name == form.component
-                    for vector in program.vectors))
-
-
-def loads_of(function):
-    """The VectorLoads of a function."""
-    return [part for part in ir.walk(*function.body) if isinstance(part, ir.VectorLoad)]
-
-
-class _Begun(Exception):
-    """The device's work begins."""
-
-
-class _SweepMachine(BareMachine):
-    """The host of a run. Without a session it performs what stands before the first round's edges,
-    by NumPy, and raises _Begun there. With a session it launches kernels, and only keeps the words
-    that a sum of the host needs.
-
-    Parameters
-    ----------
-    parent : Sweep
-    session : object, optional
-        As of :meth:`~sw.kernels.algorithm.Algorithm.drive`.
-
-    Attributes
-    ----------
-    rounds : int
-        Rounds that were begun.
-    arrays : dict of str to uint64 array
-    """
-
-    def __init__(self, parent, session=None):
-        self._parent = parent
-        self._session: Any = session
-        self._waits = self._ahead = False
-        self.rounds = 0
-        self.arrays: dict[str, np.ndarray] = {}
-
-    def start(self, bits, arrays):
-        self.arrays = {name: words.astype(np.uint64) for name, words in arrays.items()}
-
-    def size(self, vset):
-        return self._parent.graph.num_vertices if vset is None else vset
-
-    def store(self, vector, vertex, word):
-        self.arrays[vector][vertex] = word
-
-    def _evaluate(self, name, uniforms):
-        """Perform a function of all vertices on the arrays. Returns its results."""
-        graph = self._parent.graph
-        before = {vector: words.copy() for vector, words in self.arrays.items()}
-        function = self._parent.program.function(name)
-        own_stores = function.writes()
-
-        def load(vector, vertices, own):
-            words = self.arrays if own and vector in own_stores else before
-            return words[vector][vertices.astype(np.int64)]
-
-        def store(vector, vertices, words):
-            self.arrays[vector][vertices.astype(np.int64)] = words
-
-        return Evaluator(graph, self._parent.bits, uniforms, load).run(
-            function, [np.arange(graph.num_vertices, dtype=np.uint64)], store)
-
-    def vertices(self, node, vset, uniforms):
-        if node.apply_f in self._parent.form.before and (
-                self._session is None or self._parent.form.totals):
-            self._evaluate(node.apply_f, uniforms)
-
-    def edges(self, node, vset, uniforms):
-        if self._session is None:
-            raise _Begun
-        self._finish(more=True)
-        self._ahead = False
-        added = self._parent.begin_round(self._session, self.rounds)
-        self.rounds += 1
-        self._waits = True
-        return added
-
-    def _finish(self, more):
-        """End the round that has begun; ``more`` tells whether another one follows."""
-        if self._waits and not self._ahead:
-            self._parent.end_round(self._session, self.rounds - 1, more)
-        self._waits = False
-
-    def total(self, name, vset, uniforms):
-        self._finish(more=True)
-        self._ahead = True
-        for vector in self._parent.shown:
-            self.arrays[vector] = self.read(vector).astype(np.uint64)
-        return sum(self._evaluate(name, uniforms).tolist())
-
-    def read(self, vector):
-        if self._session is None:
-            raise _Begun                # there is no round
-        self._finish(more=False)
-        return self._session.read_vertices(self._parent.array(vector))
-
-class _RoundCounter(BareMachine):
-    """Counts the rounds of a loop in which the host does not ask the machine anything.
-
-    Parameters
-    ----------
-    size : int
-        Vertices of the graph.
-
-    Attributes
-    ----------
-    rounds : int
-        They are counted to one more than :data:`_MOST_ROUNDS`.
-    """
-
-    def __init__(self, size):
-        self._size, self.rounds = size, 0
-
-    def start(self, bits, arrays):
-        pass
-
-    def size(self, vset):
-        return self._size
-
-    def store(self, vector, vertex, word):
-        pass
-
-    def vertices(self, node, vset, uniforms):
-        pass
-
-    def edges(self, node, vset, uniforms):
-        self.rounds += 1
-        if self.rounds > _MOST_ROUNDS:
-            raise _Begun
-
-    def read(self, vector):
-        raise _Begun
 
 
 class Sweep(ProgramRun):
@@ -377,7 +67,7 @@ class Sweep(ProgramRun):
     @classmethod
     def form_of(cls, program):
         """What the class needs to know of a program of its form; None for any other program."""
-        return _form_of(program)
+        return form_of(program)
 
     @classmethod
     def attributes(cls, program, form, options):
@@ -428,8 +118,8 @@ class Sweep(ProgramRun):
     @functools.cached_property
     def _beginning(self):
         """The words before the first round's edges, by vector."""
-        machine = _SweepMachine(self)
-        with contextlib.suppress(_Begun):
+        machine = SweepMachine(self)
+        with contextlib.suppress(Begun):
             self._perform(machine)
         return {name: words.astype(np.uint32) for name, words in machine.arrays.items()}
 
@@ -837,17 +527,17 @@ class Sweep(ProgramRun):
 
     def _count_rounds(self):
         """The number of rounds, which no word of the device decides."""
-        machine = _RoundCounter(self.graph.num_vertices)
-        with contextlib.suppress(_Begun):
+        machine = RoundCounter(self.graph.num_vertices)
+        with contextlib.suppress(Begun):
             self._perform(machine)
-        if not 0 < machine.rounds <= _MOST_ROUNDS:
-            raise UserError(f"{self.name}: fusion=yes takes 1 to {_MOST_ROUNDS} supersteps")
+        if not 0 < machine.rounds <= MOST_ROUNDS:
+            raise UserError(f"{self.name}: fusion=yes takes 1 to {MOST_ROUNDS} supersteps")
         return machine.rounds
 
     def drive(self, session):
         if session.task.fused:
             return super().drive(session)
-        machine = _SweepMachine(self, session)
+        machine = SweepMachine(self, session)
         self._perform(machine)
         return machine.rounds
 
@@ -891,7 +581,7 @@ def _values(function):
     """The nodes of the values that a function of plain statements computes, without the indexes
     of loads."""
     for node in function.body:
-        yield from _outside_loads(node.value)
+        yield from outside_loads(node.value)
 
 
 def _differ(guard):

@@ -1,0 +1,141 @@
+"""The host's part of a :mod:`.sweep`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sw.vm.evaluate import Evaluator
+from sw.vm.rtl.loops.one_loop import BareMachine
+from sw.vm.rtl.machine import Begun
+
+
+__all__ = ["MOST_ROUNDS", "RoundCounter", "SweepMachine"]
+
+
+#: Most supersteps of a fused loop that the host counts beforehand.
+MOST_ROUNDS = 1 << 20
+
+
+class SweepMachine(BareMachine):
+    """The host of a run. Without a session it performs what stands before the first round's edges,
+    by NumPy, and raises Begun there. With a session it launches kernels, and only keeps the words
+    that a sum of the host needs.
+
+    Parameters
+    ----------
+    parent : Sweep
+    session : object, optional
+        As of :meth:`~sw.kernels.algorithm.Algorithm.drive`.
+
+    Attributes
+    ----------
+    rounds : int
+        Rounds that were begun.
+    arrays : dict of str to uint64 array
+    """
+
+    def __init__(self, parent, session=None):
+        self._parent = parent
+        self._session: Any = session
+        self._waits = self._ahead = False
+        self.rounds = 0
+        self.arrays: dict[str, np.ndarray] = {}
+
+    def start(self, bits, arrays):
+        self.arrays = {name: words.astype(np.uint64) for name, words in arrays.items()}
+
+    def size(self, vset):
+        return self._parent.graph.num_vertices if vset is None else vset
+
+    def store(self, vector, vertex, word):
+        self.arrays[vector][vertex] = word
+
+    def _evaluate(self, name, uniforms):
+        """Perform a function of all vertices on the arrays. Returns its results."""
+        graph = self._parent.graph
+        before = {vector: words.copy() for vector, words in self.arrays.items()}
+        function = self._parent.program.function(name)
+        own_stores = function.writes()
+
+        def load(vector, vertices, own):
+            words = self.arrays if own and vector in own_stores else before
+            return words[vector][vertices.astype(np.int64)]
+
+        def store(vector, vertices, words):
+            self.arrays[vector][vertices.astype(np.int64)] = words
+
+        return Evaluator(graph, self._parent.bits, uniforms, load).run(
+            function, [np.arange(graph.num_vertices, dtype=np.uint64)], store)
+
+    def vertices(self, node, vset, uniforms):
+        if node.apply_f in self._parent.form.before and (
+                self._session is None or self._parent.form.totals):
+            self._evaluate(node.apply_f, uniforms)
+
+    def edges(self, node, vset, uniforms):
+        if self._session is None:
+            raise Begun
+        self._finish(more=True)
+        self._ahead = False
+        added = self._parent.begin_round(self._session, self.rounds)
+        self.rounds += 1
+        self._waits = True
+        return added
+
+    def _finish(self, more):
+        """End the round that has begun; ``more`` tells whether another one follows."""
+        if self._waits and not self._ahead:
+            self._parent.end_round(self._session, self.rounds - 1, more)
+        self._waits = False
+
+    def total(self, name, vset, uniforms):
+        self._finish(more=True)
+        self._ahead = True
+        for vector in self._parent.shown:
+            self.arrays[vector] = self.read(vector).astype(np.uint64)
+        return sum(self._evaluate(name, uniforms).tolist())
+
+    def read(self, vector):
+        if self._session is None:
+            raise Begun                # there is no round
+        self._finish(more=False)
+        return self._session.read_vertices(self._parent.array(vector))
+
+class RoundCounter(BareMachine):
+    """Counts the rounds of a loop in which the host does not ask the machine anything.
+
+    Parameters
+    ----------
+    size : int
+        Vertices of the graph.
+
+    Attributes
+    ----------
+    rounds : int
+        They are counted to one more than :data:`MOST_ROUNDS`.
+    """
+
+    def __init__(self, size):
+        self._size, self.rounds = size, 0
+
+    def start(self, bits, arrays):
+        pass
+
+    def size(self, vset):
+        return self._size
+
+    def store(self, vector, vertex, word):
+        pass
+
+    def vertices(self, node, vset, uniforms):
+        pass
+
+    def edges(self, node, vset, uniforms):
+        self.rounds += 1
+        if self.rounds > MOST_ROUNDS:
+            raise Begun
+
+    def read(self, vector):
+        raise Begun
