@@ -38,8 +38,8 @@ def test_there_are_enough():
     assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", mutant.name) for mutant in MUTANTS)
     folders = {mutant.room for mutant in MUTANTS}
     assert folders >= {"hw/core", "hw/memory", "hw/gather", "hw/scu", "hw/link", "hw/sdram",
-                       "sw/kernels", "sw/schedules", "sw/formats", "sw/algorithms",
-                       "sw/compaction", "sw/golden"}
+                       "sw/kernels", "sw/schedules", "sw/formats", "sw/compaction",
+                       "sw/golden", "sw/lang", "sw/vm"}
 
 
 @pytest.mark.parametrize("file", sorted({mutant.file for mutant in MUTANTS}))

@@ -134,7 +134,7 @@ MUTANTS = (
            "any(layout.voids for layout in task.layouts)", "False",
            (f"{_FORMS}test_sweep_of_padding",)),
     Mutant("forms-flags-may-be-kept",
-           "sw/vm/rtl/loops/sweep_form.py", "_is_flag", "len(stores) == 1 and cleared", "True",
+           "sw/vm/rtl/loops/sweep_form.py", "_is_flag", "_clears(program, names, vector)", "True",
            (f"{_FORMS}test_near_a_form",)),
     Mutant("chain-knows-words-before-a-branch",
            "sw/lang/passes/chain.py", "_statement", "known.pop(vector, None)", "pass",

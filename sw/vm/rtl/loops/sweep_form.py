@@ -157,15 +157,20 @@ def _is_flag(program, function, edges, node, names):
     wanted = ir.Reduce(operation="or", vector=vector,
                        index=ir.Local(name=function.parameters[1], type=Type.VERTEX, **here),
                        value=ir.Literal(value=1, type=Type.BOOL, **here), **here)
-    stores = [part for name in names for part in ir.walk(*program.function(name).body)
-              if isinstance(part, ir.VectorStore) and part.vector == vector]
-    cleared = any(isinstance(value, ir.Literal) and value.value == 0
-                  for name in names
-                  for value in [stored_for_sure(program.function(name)).get(vector)])
-    return (node == wanted and len(stores) == 1 and cleared
+    return (node == wanted and _clears(program, names, vector)
             and vector not in program.outputs
             and not any(isinstance(part, ir.VectorLoad) and part.vector == vector
                         for part in ir.walk(*program.functions)))
+
+
+def _clears(program, names, vector):
+    """Whether the only store into a vector of flags, by functions of vertices, clears all flags."""
+    functions = [program.function(name) for name in names]
+    stores = [part for function in functions for part in ir.walk(*function.body)
+              if isinstance(part, ir.VectorStore) and part.vector == vector]
+    sure = [stored_for_sure(function).get(vector) for function in functions]
+    return len(stores) == 1 and any(isinstance(value, ir.Literal) and value.value == 0
+                                    for value in sure)
 
 
 def _fits(program, loop, form):
