@@ -208,7 +208,7 @@ MUTANTS = (
            _all_graphs("pagerank", "push", "vm")),
     Mutant("pagerank-compares-with-the-first-ranks",
            "sw/vm/rtl/loops/sweep_host.py", "SweepMachine.vertices",
-           "self._session is None or self._parent.form.totals", "self._session is None",
+           "self._session is None or self._parent.asks", "self._session is None",
            (f"{_PROGRAMS}test_pagerank_stops_at_the_tolerance[vm]",)),
 
     Mutant("fixed-point-inverse-of-1-wraps",

@@ -9,7 +9,7 @@ import dataclasses
 from sw.lang import graph_ir as ir
 
 
-__all__ = ["chained", "may_chain", "own_loads", "reads_elsewhere", "stored_for_sure",
+__all__ = ["certain_loads", "chained", "may_chain", "reads_elsewhere", "stored_for_sure",
            "without_stores"]
 
 
@@ -31,15 +31,16 @@ def may_chain(functions):
                for place, one in enumerate(functions) for other in functions[place + 1:])
 
 
-def own_loads(function):
-    """The loads of words of the function's own vertex, each once, that every call makes."""
+def certain_loads(function):
+    """The loads of words at the function's own vertex, or at the ends of its edge, that every call
+    makes; each once."""
     found, waiting = {}, []
     for node in function.body:
         waiting += [node.condition] if isinstance(node, ir.Branch) else node.parts()
     while waiting:
         node = waiting.pop(0)
         if isinstance(node, ir.VectorLoad) and isinstance(node.index, ir.Local) \
-                and node.index.name == function.parameters[0]:
+                and node.index.name in function.parameters:
             found[node] = None
         elif isinstance(node, ir.Select):
             waiting.insert(0, node.condition)

@@ -44,12 +44,6 @@ _SETS = 6
 class ProgramAlgorithm(ProgramRun):
     """One run of any program.
 
-    Parameters
-    ----------
-    graph : Graph
-    **given
-        Parameters of the program.
-
     Attributes
     ----------
     anchor : str

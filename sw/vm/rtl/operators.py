@@ -11,6 +11,7 @@ import functools
 from sw.graph.graph import Graph
 from sw.kernels.algorithm import Algorithm
 from sw.lang import graph_ir as ir
+from sw.lang.passes.chain import certain_loads
 from sw.lang.passes.races import shared
 from sw.vm.rtl.emitter import Emitter, combine, reduce_word
 from sw.vm.rtl.kernels import INPUT, VertexKernels
@@ -162,31 +163,12 @@ class EdgeOperator(Algorithm):
         self._of_base = {}
         if k.task.schedule.owns_base:
             end = self._function.parameters[k.task.direction == "pull"]
-            self._of_base = {load: k.a.reg(load.vector) for load in self._loads()
+            self._of_base = {load: k.a.reg(load.vector) for load in certain_loads(self._function)
                              if load.index.name == end}
 
     def _emitter(self, k, known=None, sums=None):
         return Emitter(k, self._parent.bits, self._words.__getitem__, self._parent.array,
                        self._copies, known, sums)
-
-    def _loads(self):
-        """The loads of words of an edge's ends that every call makes."""
-        always = []
-        for node in self._function.body:
-            always += [node.condition] if isinstance(node, ir.Branch) else node.parts()
-        found = {}
-        while always:
-            node = always.pop(0)
-            if isinstance(node, ir.VectorLoad) and isinstance(node.index, ir.Local) \
-                    and node.index.name in self._function.parameters:
-                found[node] = None
-            elif isinstance(node, ir.Select):
-                always.append(node.condition)
-            elif isinstance(node, ir.Binary) and node.operation in ("and", "or"):
-                always.append(node.left)
-            else:
-                always += node.parts()
-        return list(found)
 
     def _load(self, k, load, vertex, into):
         array = self._copies.get(load.vector, self._parent.array(load.vector))
@@ -218,7 +200,7 @@ class EdgeOperator(Algorithm):
         for edge in edges:
             ends = dict(zip(self._function.parameters, self._ends(k.task, edge)))
             known = dict(self._of_base)
-            for load in self._loads():
+            for load in certain_loads(self._function):
                 if load not in known:
                     known[load] = a.reg(load.vector)
                     self._load(k, load, ends[load.index.name], known[load])

@@ -18,11 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.config import preset
+from hw.gather.variants import VARIANTS
 from sw import algorithms
 from sw.errors import UserError
 from sw.graph import Graph, load
 from sw.lang import programs
-from sw.lang.passes.chain import chained, may_chain, own_loads, without_stores
+from sw.lang.passes.chain import chained, may_chain, certain_loads, without_stores
 from sw.lang.reader import read_text
 from sw.runtime import Device
 from sw.vm import reference
@@ -165,10 +166,11 @@ def tries(text, directory, on, schedule, direction, layout, unit="fsm"):
 
 
 @settings(max_examples=60)
-@given(relaxations(), graphs(weighted=True), SCHEDULES, st.sampled_from(["push", "pull"]), FORMATS)
-def test_random_relaxations(tmp_path_factory, text, on, schedule, direction, layout):
+@given(relaxations(), graphs(weighted=True), SCHEDULES, st.sampled_from(["push", "pull"]), FORMATS,
+       st.sampled_from(sorted(VARIANTS)))
+def test_random_relaxations(tmp_path_factory, text, on, schedule, direction, layout, unit):
     assert kind_of(text) is Relaxation
-    tries(text, tmp_path_factory.mktemp("drawn"), on, schedule, direction, layout)
+    tries(text, tmp_path_factory.mktemp("drawn"), on, schedule, direction, layout, unit)
 
 
 @settings(max_examples=20)
@@ -233,14 +235,15 @@ def sweeps(draw):
         outputs=pick("o", "o", "s, o", "t, o", "k, o"))
 
 
-@settings(max_examples=80)
-@given(sweeps(), graphs(weighted=True), SCHEDULES, st.sampled_from(["push", "pull"]), FORMATS)
-def test_random_sweeps(tmp_path_factory, text, on, schedule, direction, layout):
+@settings(max_examples=120)
+@given(sweeps(), graphs(weighted=True), SCHEDULES, st.sampled_from(["push", "pull"]), FORMATS,
+       st.sampled_from(sorted(VARIANTS)))
+def test_random_sweeps(tmp_path_factory, text, on, schedule, direction, layout, unit):
     try:
         reference.run(read_text(text), on)
     except UserError:
         return                          # a sum that does not fit
-    tries(text, tmp_path_factory.mktemp("drawn"), on, schedule, direction, layout)
+    tries(text, tmp_path_factory.mktemp("drawn"), on, schedule, direction, layout, unit)
 
 
 def test_widest_paths(tmp_path):
@@ -348,7 +351,7 @@ def test_chains():
         assert may_chain(functions)
         assert _after(program, [chained(functions)]) == _after(program, functions)
     assert not may_chain([program.function("first"), program.function("elsewhere")])
-    loaded = {load.vector for load in own_loads(chained([program.function("third")] * 2))}
+    loaded = {load.vector for load in certain_loads(chained([program.function("third")] * 2))}
     assert loaded == {"a", "b", "c"}
 
 

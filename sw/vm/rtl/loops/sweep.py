@@ -34,7 +34,7 @@ from sw.kernels.fusion import Loop
 from sw.kernels.kernel import Vertex
 from sw.kernels.vertices import each_vertex
 from sw.lang import graph_ir as ir
-from sw.lang.passes.chain import (chained, own_loads, reads_elsewhere, stored_for_sure,
+from sw.lang.passes.chain import (chained, certain_loads, reads_elsewhere, stored_for_sure,
                                   without_stores)
 from sw.lang.types import WORD, Type
 from sw.vm.host import host_value, perform, value_of
@@ -59,6 +59,8 @@ class Sweep(ProgramRun):
     ----------
     form : object
         What the class has found in the program.
+    asks : bool
+        Whether the host sums words after each round.
     shown : set of str
         The vectors that the host reads after each round, for a sum.
     """
@@ -88,7 +90,7 @@ class Sweep(ProgramRun):
         self.shown = set() if not sums else written & {
             vector for name in (*(node.function for node in sums), *form.before)
             for vector in function(name).reads()}
-        self._sums = bool(sums)
+        self.asks = bool(sums)
         _ = self._beginning             # refuses values that do not fit
 
     def _asked(self, total):
@@ -177,7 +179,7 @@ class Sweep(ProgramRun):
         last = stored_for_sure(chained(self._functions(form.after))) if form.after else {}
         live = self.shown | set(self.program.outputs)
         if more:
-            if not self._sums:
+            if not self.asks:
                 live -= set(last)
             live |= {load.vector for load in (*form.loads, *loads_of(chain))}
             live |= set() if fused else {form.reduce.vector}
@@ -273,7 +275,7 @@ class Sweep(ProgramRun):
         if not self._fused(task):
             return self._sum_array
         chain = self._chain(True, True)
-        own = [load.vector for load in own_loads(chain)
+        own = [load.vector for load in certain_loads(chain)
                if load.vector != self.form.reduce.vector]
         return self.array(own[0]) if own else self._word_array
 
@@ -335,7 +337,7 @@ class Sweep(ProgramRun):
         if self.collects(task):
             self._sum = k.a.reg("sum")
         if self._fused(task):
-            self._own = {load: k.a.reg(load.vector) for load in own_loads(k.variant[2])
+            self._own = {load: k.a.reg(load.vector) for load in certain_loads(k.variant[2])
                          if load.vector != self.form.reduce.vector}
 
     def _words(self, k, function):
@@ -427,7 +429,7 @@ class Sweep(ProgramRun):
 
     def collects(self, task):
         return (task.direction == "pull" and self.form.component is None
-                and (self._fused(task) or task.schedule.owns_base))
+                and (task.owns_vertex or task.schedule.owns_base))
 
     def collected(self, k):
         return [self._sum]
@@ -456,7 +458,7 @@ class Sweep(ProgramRun):
     def apply(self, k):
         a, chain = k.a, k.variant[2]
         self._words(k, chain)
-        own = own_loads(chain)
+        own = certain_loads(chain)
         arrays = [self.array(name) for name in dict.fromkeys(
             [load.vector for load in own] + [
                 node.vector for node in ir.walk(*chain.body)
@@ -507,7 +509,7 @@ class Sweep(ProgramRun):
     def loop(self, task):
         fused = self._fused(task)
         after = {more: self._chain(more, fused) is not None for more in (True, False)}
-        if self._sums:
+        if self.asks:
             raise UserError(f"{self.name}: fusion=yes cannot have the sum of the host between two "
                             "supersteps")
         if self.form.flags:
@@ -571,7 +573,7 @@ def _early_stores(chain):
              and sum(isinstance(part, ir.VectorStore) and part.vector == node.vector
                      for part in ir.walk(*chain.body)) == 1
              and {load for load in loads_of(chain) if load.vector == node.vector}
-             <= set(own_loads(chain))]
+             <= set(certain_loads(chain))]
     late = [node for node in chain.body if not any(node is other for other in early)]
     return (dataclasses.replace(chain, body=tuple(early)),
             dataclasses.replace(chain, body=tuple(late)))

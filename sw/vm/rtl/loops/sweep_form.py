@@ -63,13 +63,13 @@ class SweepForm:
 
     @property
     def sends(self):
-        """Whether the work on an edge needs only the word of its source."""
+        """Whether the work on an edge needs only the word of its source, and takes no weight, which
+        would be added to it."""
         load = next((load for load in self.loads if load.vector == self.word), None)
         nodes = [self.reduce.value, self.reduce.index, *([] if self.guard is None
                                                          else [self.guard])]
-        return load is not None and not any(
-            isinstance(node, ir.Degree) or at_parameter(self.function, node, 2)
-            for node in ir.walk(*nodes)) and not any(
+        return load is not None and not self.function.weighted and not any(
+            isinstance(node, ir.Degree) for node in ir.walk(*nodes)) and not any(
             at_parameter(self.function, part, 0)
             for node in nodes for part in outside_loads(node))
 

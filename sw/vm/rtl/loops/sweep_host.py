@@ -71,7 +71,7 @@ class SweepMachine(BareMachine):
 
     def vertices(self, node, vset, uniforms):
         if node.apply_f in self._parent.form.before and (
-                self._session is None or self._parent.form.totals):
+                self._session is None or self._parent.asks):
             self._evaluate(node.apply_f, uniforms)
 
     def edges(self, node, vset, uniforms):
