@@ -116,8 +116,10 @@ class ReferenceMachine(Machine):
         if self._program.function(node.apply_f).weighted:
             calls.append(weights[arcs].astype(np.uint64))
         if node.to_filter is not None:
-            wanted, _ = self._call(node.to_filter, calls[1:2], uniforms)
-            calls = [call[wanted.astype(bool)] for call in calls]
+            wanted, _ = self._call(node.to_filter, [np.arange(
+                self._graph.num_vertices, dtype=np.uint64)], uniforms)
+            kept = wanted.astype(bool)[calls[1].astype(np.int64)]
+            calls = [call[kept] for call in calls]
         _, before = self._call(node.apply_f, calls, uniforms)
         if node.tracking is None:
             return None

@@ -274,7 +274,7 @@ def test_the_lists_are_what_they_should_be(monkeypatch, schedule):
     checked = []
 
     def look(session, argument):
-        address = session.task.buffers.address("depth")
+        address = session.task.buffers.address("vector_depth")
         vertices = (frontier_of(session, argument).astype(np.int64) - address) // 4
         expected = sorted((int(v), int(end)) for v in vertices
                           for end in neighbors[offsets[v]:offsets[v + 1]])
@@ -438,7 +438,7 @@ def test_pieces(monkeypatch, pieces, seed):
         start = -(-before // block) * block
         if kernel.endswith("_contract"):
             seen.append([])
-        base = session.task.buffers.address("sum")
+        base = session.task.buffers.address("vector_total")
         seen[-1].append((session.read(EDGES, end)[start:] - base) // 4)
 
     watch_pieces(monkeypatch, look)

@@ -242,7 +242,7 @@ def test_a_list_has_each_vertex_once(pair):
             ends, entries = recorder.words("listed_ends"), recorder.words("listed")
         start = recorder.task.buffers.address("listed")
         last = np.flatnonzero(result.outputs["depth"] == result.supersteps - 1)
-        depth = recorder.task.buffers.address("depth")
+        depth = recorder.task.buffers.address("vector_depth")
         assert sorted((entries[:len(last)] - depth) // 4) == sorted(last)
         assert sorted(ends[:2]) == [start, start + 4 * len(last)]
 
@@ -293,7 +293,7 @@ def test_a_reverse_queue_has_what_is_not_found():
             recorder.run("bfs", graph, schedule="vm", direction="pull", frontier="rqueue")
             ends, entries = recorder.words("unfound_ends"), recorder.words("unfound")
         start = recorder.task.buffers.address("unfound")
-        vertices = (entries[:60] - recorder.task.buffers.address("depth")) // 4
+        vertices = (entries[:60] - recorder.task.buffers.address("vector_depth")) // 4
         assert sorted(vertices) == list(range(30, 90))
         assert sorted(ends[:2]) == [start, start + 4 * 60]
 
