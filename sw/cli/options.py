@@ -17,10 +17,10 @@ from sw.printable import one_line
 
 __all__ = ["Algorithm", "Algorithms", "BoardPreset", "Device", "Dram", "Folder", "Graph",
            "GraphIfAny", "InputFormat", "Jobs", "Json", "Largest", "LaunchCycles", "MaxCycles",
-           "NoWeights", "Output", "Preset", "Results", "Seed", "Set", "Simplify", "Sweeps", "TimeLimit", "Trace",
-           "TraceCycles", "Undirected", "Wave", "WeightScale", "Weights", "asked", "graphs",
-           "hardware", "memory", "names", "note", "numbers", "once", "place", "seeds",
-           "with_parameters", "with_plan"]
+           "NoWeights", "Output", "Preset", "Results", "Seed", "Set", "Simplify", "Sweeps",
+           "TimeLimit", "Trace", "TraceCycles", "Undirected", "Wave", "WeightScale", "Weights",
+           "asked", "graphs", "hardware", "memory", "names", "note", "numbers", "once", "place",
+           "seeds", "with_parameters", "with_plan"]
 
 
 _HARDWARE = "Hardware"

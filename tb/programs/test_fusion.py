@@ -23,7 +23,6 @@ from campaign.machines import CORES, Launch, machine
 from campaign.machines import run as run_program
 from hw.config import preset
 from hw.control import launch_cycles
-from hw.isa import Csr
 from sim.native import NativeMachine
 from sw.graph import Graph
 from sw.kernels import barrier
