@@ -48,6 +48,10 @@ SCHEDULES = ("vm", "vwc", "em", "wm", "cm", "twc", "twce", "etwc", "strict", "we
 ORDERLY = ("bfs", "pagerank")
 
 
+#: Instructions after which a run is given up. No run takes a tenth of them.
+_LIMIT = 2_000_000
+
+
 def config_of(cores, **fields):
     return TINY.replace(cores=cores, l2_banks=min(cores, 2), **fields)
 
@@ -55,7 +59,7 @@ def config_of(cores, **fields):
 def both(device, graph, algorithm, **choices):
     """A run by launches and a fused run, of the same plan."""
     choices = ALGORITHMS[algorithm] | choices
-    one, other = (device.run(algorithm, graph, fusion=fusion, **choices)
+    one, other = (device.run(algorithm, graph, fusion=fusion, max_cycles=_LIMIT, **choices)
                   for fusion in (False, True))
     assert one.checksum == other.checksum and other.launches == 1
     if algorithm in ORDERLY:
