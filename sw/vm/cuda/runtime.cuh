@@ -790,7 +790,8 @@ struct Grid {
     Call call;
     Loop *loop;
     wide target = 0, began = 0, count = 0;
-    word turn = 0, waited = 1;
+    word turn = 0;
+    bool entered = false, waited = false;
 
     __device__ __forceinline__ Grid(const Call &given, Loop *loop) : call(given), loop(loop) {
         asm volatile("mov.u64 %0, %globaltimer;" : "=l"(began));
@@ -807,7 +808,7 @@ struct Grid {
             __threadfence();
         }
         __syncthreads();
-        waited = 1;
+        waited = true;
     }
 
     // Prepare an operator with this input.
@@ -868,14 +869,19 @@ struct Grid {
 
     __device__ __forceinline__ bool failed() const { return __ldcg(&call.status->fault); }
 
-    // Whether the loop should return for a while, so that the host may see signals. All threads
-    // get the same answer, which is as old as the last barrier.
+    // Whether the loop should return for a while, so that the host may see signals; it is asked
+    // before each round, and performs at least one. All threads get the same answer, which is as
+    // old as the last barrier.
     __device__ __forceinline__ bool late() {
-        if (!waited || !turn) {
+        if (!entered) {
+            entered = true;
+            return false;
+        }
+        if (!waited) {
             begin(Set());
             wait();
         }
-        waited = 0;
+        waited = false;
         return __ldcg(&call.status->late) || call.stamp > NONE / 2;
     }
 
