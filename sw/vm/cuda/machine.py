@@ -73,7 +73,7 @@ def _call_type(generated) -> Any:
                              "sums", "status")),
               ("threshold", ctypes.c_uint64), ("literals", ctypes.c_uint64 * literals),
               *((name, ctypes.c_uint32)
-                for name in ("vertices", "edges", "count", "stamp", "arcs", "creation",
+                for name in ("vertices", "edges", "count", "stamp", "arcs", "weighs", "creation",
                              "deduplication", "members_shift", "first", "number", "first_arc",
                              "last_arc")),
               ("uniforms", ctypes.c_uint32 * uniforms)]
@@ -248,6 +248,9 @@ class CudaMachine(Machine):
         for name in ("members", "marks", "stamps"):
             setattr(call, name, memory.reserve(size + _WORD_BYTES))
             self._clear(getattr(call, name))
+        # The arcs of sets decide directions, and how many threads `strict` has.
+        call.weighs = any(choice.direction is None or choice.schedule == "strict"
+                          for each in self._choices.values() for choice in each)
         schedules = {choice.schedule for each in self._choices.values() for choice in each}
         if "twc" in schedules:
             call.buckets = memory.reserve(3 * size)
@@ -337,7 +340,9 @@ class CudaMachine(Machine):
     def _filled(self, queue, size=None):
         """The output of an operator, now that its size is known: that of the status, or another."""
         size = self._memory.status.output if size is None else size
-        queue.arcs, queue.count = size >> 32, size & _LAST
+        queue.count = size & _LAST
+        if self._call.weighs:
+            queue.arcs = size >> 32
         return queue
 
     def _arcs(self, vset):

@@ -26,7 +26,7 @@ constexpr word CHUNKS = 1024;       // most parts of the prefix sums of `strict`
 
 // The result of an operator. `fault` is the complement of the least fault in the upper half and its
 // detail in the lower half, or 0. `output` and `rest` are sizes of sets: the arcs that leave a set
-// in the upper half, its vertices in the lower half. `most` is the complement of a smallest word.
+// in the upper half, if they are counted, and its vertices in the lower half. `most` is the complement of a smallest word.
 struct Status {
     wide fault, total, output, rest;
     word most, late, buckets[3], unused;
@@ -66,6 +66,7 @@ struct Call {
     wide literals[LITERALS];
     word vertices, edges, count, stamp;
     word arcs;                  // that leave the input
+    word weighs;                // whether the arcs that leave the output are counted
     word creation, deduplication;
     word members_shift;         // 3 for bits, 0 for bytes
     word first, number, first_arc, last_arc;        // rows and arcs of a block
@@ -89,7 +90,7 @@ DEVICE word degree(const Rows &rows, word vertex) {
 DEVICE void append(const Call &call, word *queue, wide *size, word vertex) {
     const word lanes = __activemask();
     const word lane = threadIdx.x % WARP, leader = __ffs(lanes) - 1;
-    const word arcs = degree(call.leaving, vertex);
+    const word arcs = call.weighs ? degree(call.leaving, vertex) : 0;
 #if __CUDA_ARCH__ >= 800
     const word all = __reduce_add_sync(lanes, arcs);
 #else
