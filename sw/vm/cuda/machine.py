@@ -73,8 +73,8 @@ def _call_type(generated) -> Any:
                              "sums", "status")),
               ("threshold", ctypes.c_uint64), ("literals", ctypes.c_uint64 * literals),
               *((name, ctypes.c_uint32)
-                for name in ("vertices", "edges", "count", "stamp", "arcs", "creation",
-                             "deduplication", "members_by_bytes", "first", "number", "first_arc",
+                for name in ("vertices", "edges", "count", "stamp", "arcs", "weighs", "creation",
+                             "deduplication", "members_shift", "first", "number", "first_arc",
                              "last_arc")),
               ("uniforms", ctypes.c_uint32 * uniforms)]
     return type("_Call", (ctypes.Structure,), {"_fields_": fields})
@@ -246,8 +246,11 @@ class CudaMachine(Machine):
             if name in generated.copies:
                 call.start[i] = memory.reserve(size)
         for name in ("members", "marks", "stamps"):
-            setattr(call, name, memory.reserve(size))
+            setattr(call, name, memory.reserve(size + _WORD_BYTES))
             self._clear(getattr(call, name))
+        # The arcs of sets decide directions, and how many threads `strict` has.
+        call.weighs = any(choice.direction is None or choice.schedule == "strict"
+                          for each in self._choices.values() for choice in each)
         schedules = {choice.schedule for each in self._choices.values() for choice in each}
         if "twc" in schedules:
             call.buckets = memory.reserve(3 * size)
@@ -337,7 +340,9 @@ class CudaMachine(Machine):
     def _filled(self, queue, size=None):
         """The output of an operator, now that its size is known: that of the status, or another."""
         size = self._memory.status.output if size is None else size
-        queue.arcs, queue.count = size >> 32, size & _LAST
+        queue.count = size & _LAST
+        if self._call.weighs:
+            queue.arcs = size >> 32
         return queue
 
     def _arcs(self, vset):
@@ -402,7 +407,7 @@ class CudaMachine(Machine):
         call = self._call
         call.creation = _CREATIONS.index(choice.creation(direction))
         call.deduplication = _DEDUPLICATIONS.index(choice.deduplication)
-        call.members_by_bytes = choice.by_bytes
+        call.members_shift = choice.members_shift
         self._perform(self._generated.function(node, choice, direction))
         return None if found is None else self._filled(found)
 
