@@ -19,12 +19,12 @@ __all__ = ["ControlPort", "launch_cycles"]
 
 #: Cycles of a launch in which the host writes ENTRY, ARGUMENT and CONTROL; in which the port passes
 #: the command on, and sees that the GPU is idle; and in which the host reads STATUS.
-_LAUNCH_CYCLES = 3 + 3 + 2
+_LAUNCH_CYCLES = 3 + 2 + 1
 
 
 def launch_cycles(config: HardwareConfig) -> int:
-    """Cycles that a launch takes beside those that the counter ``cycles`` counts, if the host
-    accesses the port in every cycle in which the port lets the host do so.
+    """Cycles that a launch takes beside those that the counter ``cycles`` counts: from its first
+    write to the first write of the next launch, if the host accesses the port in every cycle.
 
     After the launch the port stays busy until all counters have counted the last events. A host
     that is slower than the port, or behind a link, takes more.

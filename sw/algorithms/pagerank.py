@@ -223,10 +223,7 @@ class PageRank(Algorithm):
         if self._tolerance is not None and task.fused:
             raise UserError("pagerank: fusion=yes cannot have a tolerance: the host compares the "
                             "ranks of two supersteps")
-        if self._fused(task):
-            turns = ("gather",), ("gather_back",)
-        else:
-            turns = (("gather", "apply"),)
+        turns = (("gather",), ("gather_back",)) if self._fused(task) else (("gather", "apply"),)
         *before, final = turns[(self._iterations - 1) % len(turns)]
         return Loop(turns, count=self._iterations, last=(*before, f"{final}_last"))
 

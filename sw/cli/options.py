@@ -17,10 +17,10 @@ from sw.printable import one_line
 
 __all__ = ["Algorithm", "Algorithms", "BoardPreset", "Device", "Dram", "Folder", "Graph",
            "GraphIfAny", "InputFormat", "Jobs", "Json", "Largest", "LaunchCycles", "MaxCycles",
-           "NoWeights", "Output", "Preset", "Results", "Seed", "Set", "Simplify", "Sweeps", "TimeLimit", "Trace",
-           "TraceCycles", "Undirected", "Wave", "WeightScale", "Weights", "asked", "graphs",
-           "hardware", "memory", "names", "note", "numbers", "once", "place", "seeds",
-           "with_parameters", "with_plan"]
+           "NoWeights", "Output", "Preset", "Results", "Seed", "Set", "Simplify", "Sweeps",
+           "TimeLimit", "Trace", "TraceCycles", "Undirected", "Wave", "WeightScale", "Weights",
+           "asked", "graphs", "hardware", "memory", "names", "note", "numbers", "once", "place",
+           "seeds", "with_parameters", "with_plan"]
 
 
 _HARDWARE = "Hardware"
@@ -73,7 +73,7 @@ MaxCycles = Annotated[int | None, typer.Option(
 LaunchCycles = Annotated[int | None, typer.Option(
     "--launch-cycles", metavar="N", min=0, help="Cycles of the host for each launch of a kernel "
     "and each operation of the SCU, in totals and speedups.", rich_help_panel=_HARDWARE,
-    show_default="those of the host port, such as 38")]
+    show_default="those of the host port, such as 36")]
 Undirected = Annotated[bool, typer.Option(
     "--undirected", help="Add the reverse of each arc.", rich_help_panel=_GRAPH)]
 Weights = Annotated[int | None, typer.Option(

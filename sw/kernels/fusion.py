@@ -67,15 +67,16 @@ class Loop:
         if session.task.fused:
             return self._launch_once(session)
         task, frontier = session.task, session.task.frontier
-        for number in itertools.count():
-            argument = number if frontier is None else frontier.argument(task, number)
+        number, more = 0, True
+        while more:
+            argument = number if self.count else frontier.argument(task, number)
             for kernel in self.kernels(number):
                 session.launch(kernel, argument)
-            if number + 1 == self.count \
-                    or self.count is None and not frontier.added(session, number):
-                return number + 1
-            for kernel in self.then:
+            more = number + 1 < self.count if self.count else frontier.added(session, number)
+            for kernel in self.then if more else ():
                 session.launch(kernel)
+            number += 1
+        return number
 
     def _launch_once(self, session):
         task = session.task
@@ -118,72 +119,54 @@ class _Fused:
     def __init__(self, task, assembler):
         self._task, self._loop, self._a = task, task.loop, assembler
         self._sections = 0
+        self._k = Kernel(assembler, task, KERNEL, None)     # of the section between two kernels
 
     def emit(self):
         """Emit all sections."""
         loop, a = self._loop, self._a
-        k = Kernel(a, self._task, KERNEL, None)
         argument = a.keep("argument")
-        k.argument(argument)
+        self._k.argument(argument)
         a.argument = argument
-        first = loop.kernels(0)[0]
-        for step in self._steps(first):
+        for step in self._task.kernel_sets[loop.kernels(0)[0]]:
             if step.once:
-                step.emit(a)
-                self._end_step()
+                self._step(step)
         if loop.count is None:
             self._until_empty()
-        elif loop.count > 1:
+        else:
             self._counted()
-        *kernels, final = loop.last or [None]
-        self._superstep(kernels)
-        if final is not None:
-            self._kernel(final, ends=True)
-            a.end_warp()
 
-    def _steps(self, name):
-        return self._task.kernel_sets[name]
-
-    def _glue(self):
-        """A new section between kernels."""
+    def _between(self):
+        """A section between two kernels."""
         self._sections += 1
-        return Kernel(self._a, self._task, f"{KERNEL}_{self._sections}", None)
+        self._k = Kernel(self._a, self._task, f"{KERNEL}_{self._sections}", None)
 
-    def _end_step(self):
-        """The barrier behind a step."""
-        k = self._glue()
-        k.phase(0)
-        barrier.meet(k)
-        return k
+    def _step(self, step):
+        """A step, and the barrier behind it."""
+        step.emit(self._a)
+        self._between()
+        self._k.phase(0)
+        barrier.meet(self._k)
 
-    def _kernel(self, name, ends=False):
-        """The steps of a kernel, each with its barrier; with ``ends``, nothing follows the last."""
-        steps = [step for step in self._steps(name) if not step.once]
-        k = None
-        for step in steps:
-            step.emit(self._a)
-            if not (ends and step is steps[-1]):
-                k = self._end_step()
-        return k
+    def _kernels(self, names) -> list:
+        """The steps of kernels, without those that run once."""
+        return [step for name in names for step in self._task.kernel_sets[name] if not step.once]
 
     def _superstep(self, names):
-        k = None
-        for name in names:
-            k = self._kernel(name)
-        return k
+        for step in self._kernels(names):
+            self._step(step)
 
     def _until_empty(self):
         """Supersteps until one has added no vertex."""
         loop, a, frontier = self._loop, self._a, self._task.frontier
         top = self._top()
         for kernels in loop.turns:
-            k = self._superstep(kernels)
+            self._superstep(kernels)
             added, number, place = a.regs("some_added", "supersteps", "place")
-            frontier.proceed(k, a.argument, added)
+            frontier.proceed(self._k, a.argument, added)
             on = a.label("loop_goes_on")
             a.bnez(added, on)
-            frontier.number_at(k, a.argument, number)
-            a.li(place, k.address(_SUPERSTEPS))
+            frontier.number_at(self._k, a.argument, number)
+            a.li(place, self._k.address(_SUPERSTEPS))
             a.sw(number, place)                 # of all warps the same
             a.end_warp()
             a.place(on)
@@ -191,22 +174,28 @@ class _Fused:
         a.jump_to_section(top)
 
     def _counted(self):
-        """All supersteps but the last."""
+        """A number of supersteps. Nothing follows the last kernel, so there is no barrier."""
         loop, a, others = self._loop, self._a, self._loop.count - 1
-        top, end = self._top(), a.label("loop_end")
-        for turn, kernels in enumerate(loop.turns[:others]):
-            k = self._superstep((*kernels, *loop.then))
-            a.addi(a.argument, a.argument, 1)
-            if turn == (others - 1) % len(loop.turns):
-                on = a.label("loop_goes_on")
-                a.bne(a.argument, k.constant(others, "supersteps"), on)
-                a.jump_to_section(end)
-                a.place(on)
-        a.jump_to_section(top)
-        self._glue()
-        a.place(end)
+        if others:
+            top, end = self._top(), a.label("loop_end")
+            for turn, kernels in enumerate(loop.turns[:others]):
+                self._superstep((*kernels, *loop.then))
+                a.addi(a.argument, a.argument, 1)
+                if turn == (others - 1) % len(loop.turns):
+                    on = a.label("loop_goes_on")
+                    a.bne(a.argument, self._k.constant(others, "supersteps"), on)
+                    a.jump_to_section(end)
+                    a.place(on)
+            a.jump_to_section(top)
+            self._between()
+            a.place(end)
+        *steps, final = self._kernels(loop.last)
+        for step in steps:
+            self._step(step)
+        final.emit(a)
+        a.end_warp()
 
     def _top(self):
         """A label at the beginning of the loop."""
-        self._glue()
+        self._between()
         return self._a.place("loop_top")

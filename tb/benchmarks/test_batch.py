@@ -78,20 +78,23 @@ def test_a_foreign_file_is_refused(tmp_path, text):
 
 def test_speedups():
     vm, weaver = _cases()
-    assert list(speedups({vm: {"cycles": 300}, weaver: {"cycles": 100}}, "vm", "weaver")
-                .values()) == [3.0]
-    assert speedups({vm: {"cycles": 300}, weaver: {"error": "x"}}, "vm", "weaver") == {}
+    records = {vm: {"cycles": 300, "orders": 4}, weaver: {"cycles": 100, "orders": 2}}
+    for cost, ratio in ((0, 3.0), (50, 2.5)):
+        assert list(speedups(records, "vm", "weaver", cost).values()) == [ratio]
+    assert speedups(records | {weaver: {"error": "x"}}, "vm", "weaver", 0) == {}
     assert geometric_mean([1, 4, 2]) == pytest.approx(2)
 
 
 def test_a_direction_that_a_schedule_does_not_have_is_no_failure(capsys):
     assert main(["bench", "schedules", "karate", "--algorithms", "pagerank", "--preset", "tiny",
-                 "--schedules", "compact,weaver", "--jobs", "1"]) == 0
+                 "--schedules", "compact,weaver", "--jobs", "1", "--launch-cycles", "1000"]) == 0
     printed = capsys.readouterr()
     rows = [line.split() for line in printed.out.splitlines() if line.startswith("karate")]
     assert [row[:4] for row in rows[:1]] == [["karate", "pagerank", "pull", "-"]]
     assert rows[1][3] != "-"
     assert "compact" in printed.err and "only push" in printed.err
-    # The speedups have a table of their own, which agrees with that of cycles.
-    compact, weaver = (int(cycles.replace(",", "")) for cycles in rows[1][3:5])
-    assert rows[3][3] == f"{compact / weaver:.2f}x"
+    # Totals and speedups have tables of their own, which agree with that of cycles.
+    (compact, weaver), totals = ([int(cycles.replace(",", "")) for cycles in row[3:5]]
+                                 for row in (rows[1], rows[3]))
+    assert totals == [compact + 3000, weaver + 2000]        # launches of one sweep
+    assert rows[5][3] == f"{totals[0] / totals[1]:.2f}x"

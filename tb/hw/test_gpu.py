@@ -5,9 +5,11 @@ host port               registers: written values are read back; busy, status
                         flush_while_running: a flush is performed, other
                         commands are not
                         launched_at_once: with the long pipeline, too
+                        launches_in_a_row: hw.control.launch_cycles
 programs                program: against the simulator, with slow memory
 algorithms              algorithms: BFS and PageRank; ``Device.run`` compares
                         with the golden model
+                        fused: all supersteps in one launch, on two cores, too
 errors                  error: registers of a failed launch; the next launch is
                         good
 counters                program, algorithms: counters add up
@@ -23,10 +25,12 @@ import dataclasses
 import cocotb
 import numpy as np
 from cocotb.task import bridge
+from cocotb.utils import get_sim_time
 
 from campaign.machines import check_counters, simulate
 from campaign.random_programs import random_case
 from hw.config import preset
+from hw.control import launch_cycles
 from hw.counters import counting_cycles
 from hw.gpu import Gpu
 from hw.isa import Cause, encode
@@ -128,6 +132,25 @@ async def algorithms(dut):
 
 
 @cocotb.test()
+async def fused(dut):
+    machine = await BenchMachine.start(dut)
+    machine.port.latency = (5, 30)
+    graph = random_graph(12, 30, 3).weighted(9)
+
+    @bridge
+    def run(algorithm, schedule, **options):
+        device = Device(machine.config, lambda: machine)
+        return device.run(algorithm, graph, schedule=schedule, fusion=True, **options)
+    for algorithm, schedule, options in (("bfs", "vm", {"source": 1}),
+                                         ("sssp", "wm", {"source": 1}),
+                                         ("cc", "em", {}),
+                                         ("pagerank", "weaver", {"iterations": 3})):
+        result = await run(algorithm, schedule, **options)
+        assert result.verified and result.launches == 1 and result.supersteps > 1
+        dut._log.info(f"{algorithm} by {schedule}: {result.cycles} cycles")
+
+
+@cocotb.test()
 async def error(dut):
     machine = await BenchMachine.start(dut)
     await machine.load([encode("tmc"), encode("csrrs", rd=1, csr=0xCC1), encode("sw", rs2=1)])
@@ -176,6 +199,30 @@ async def launched_at_once(dut):
         assert (await machine.failure())[0] == cause
 
 
+@cocotb.test()
+async def launches_in_a_row(dut):
+    """From the first write of a launch to that of the next, a launch takes what the counter counts
+    and the promised cycles, if the host uses every cycle of the port."""
+    machine = await BenchMachine.start(dut)
+    for program in ([encode("tmc")], [encode("addi")] * 20 + [encode("tmc")]):
+        await machine.load(program)
+        took, counts = [], []
+        for _ in range(4):
+            counts.append(await machine.read_counter(counter_address("cycles")))
+            begin = get_sim_time("step")
+            for register, value in ((Register.ENTRY, 0), (Register.ARGUMENT, 0),
+                                    (Register.CONTROL, Control.LAUNCH)):
+                await machine.write(register, value)
+            while await machine.read(Register.STATUS) & Status.BUSY:
+                pass
+            took.append(get_sim_time("step") - begin)
+        period = get_sim_time("step")
+        await machine.write(Register.ENTRY, 0)
+        period = get_sim_time("step") - period
+        for all_, before, after in zip(took, counts, counts[1:]):
+            assert all_ == period * (after - before + launch_cycles(machine.config))
+
+
 def cases(seeds):
     """The programs for the comparison of cycles."""
     return [random_case(CONFIG, seed, size=12) for seed in seeds]
@@ -222,7 +269,14 @@ def test_gpu(simulator):
                                  "counters": native_counters()})
 
 
+def test_fused_on_two_cores(simulator):
+    config = CONFIG.replace(cores=2, l1_banks=2, l2_banks=2, imem_bytes=1 << 14)
+    runner.run_bench(Gpu(config), "gpu", __name__, simulator=simulator,
+                     parameters={"config": dataclasses.asdict(config)}, tests=["fused"])
+
+
 def test_launched_at_once(simulator):
     config = CONFIG.replace(pipeline="long")
     runner.run_bench(Gpu(config), "gpu", __name__, simulator=simulator,
-                     parameters={"config": dataclasses.asdict(config)}, tests=["launched_at_once"])
+                     parameters={"config": dataclasses.asdict(config)},
+                     tests=["launched_at_once", "launches_in_a_row"])

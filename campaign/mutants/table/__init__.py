@@ -1,6 +1,6 @@
 """All planted faults, by part of the project."""
 
-from . import core, gcn, golden, hashing, language, memory, proofs, software, units
+from . import core, fusion, gcn, golden, hashing, language, memory, proofs, software, units
 
 
 __all__ = ["MUTANTS"]
@@ -8,5 +8,6 @@ __all__ = ["MUTANTS"]
 
 #: Every :class:`campaign.mutants.mutant.Mutant`, in the order in which ``./graphloom mutants`` runs
 #: them.
-MUTANTS = (*software.MUTANTS, *language.MUTANTS, *hashing.MUTANTS, *golden.MUTANTS, *gcn.MUTANTS,
-           *core.MUTANTS, *memory.MUTANTS, *units.MUTANTS, *proofs.MUTANTS)
+MUTANTS = (*software.MUTANTS, *fusion.MUTANTS, *language.MUTANTS, *hashing.MUTANTS,
+           *golden.MUTANTS, *gcn.MUTANTS, *core.MUTANTS, *memory.MUTANTS, *units.MUTANTS,
+           *proofs.MUTANTS)

@@ -8,6 +8,7 @@ constants              test_constants_leave_loops, test_constants_under_a_mask,
                        test_constants_are_recomputed
 liveness               test_sides_of_a_split_share_registers, test_inactive_lanes_keep_values
 two results            test_two_results, test_two_results_planted_fault
+sections               test_sections
 limits                 test_too_many_registers, test_local_memory_is_full
 planted faults         test_planted_faults: a fault in each rule of liveness is noticed
 =====================  =========================================================
@@ -503,3 +504,43 @@ def test_two_results_planted_fault(any_number, monkeypatch):
     with pytest.raises(AssertionError):
         for _ in range(5):
             test_two_results(31)
+
+
+@pytest.mark.parametrize("registers", (31, 6))
+def test_sections(registers):
+    """Each section needs more registers than would be left for both together, and constants of its
+    own. A kept register counts the turns of a loop over both sections."""
+    turns, lanes = 3, THREADS * WARPS
+    a = assembler(registers)
+    kept = a.keep("turn")
+    a.mv(kept, a.zero)
+    a.section("head")
+    a.part()
+    top = a.place("top")
+    for number in range(2):
+        a.section(f"section_{number}")
+        a.part()
+        index, out = start(a)
+        values = a.regs(*(f"v{place}" for place in range(9)))
+        for place, value in enumerate(values):
+            a.addi(value, index, place)
+        a.add(values[0], values[0], kept)
+        a.add(values[0], values[0], a.constant("many", 1000 + number))
+        for value in values[1:]:
+            a.add(values[0], values[0], value)
+        word = a.reg("word")
+        a.lw(word, out, 4 * lanes * number)
+        a.add(word, word, values[0])
+        a.sw(word, out, 4 * lanes * number)
+    a.addi(kept, kept, 1)
+    on = a.label("on")
+    a.bne(kept, a.constant("turns", turns), on)
+    a.end_warp()
+    a.place(on)
+    a.jump_to_section(top)
+    memory, _ = simulate(a, 2 * lanes)
+    assert set(a.slots) == ({"section_0", "section_1"} if registers == 6 else set())
+    index = np.arange(lanes)
+    for number in range(2):
+        once = 9 * index + sum(range(9)) + 1000 + number
+        assert np.array_equal(memory[lanes * number:][:lanes], turns * once + sum(range(turns)))

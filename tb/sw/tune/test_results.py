@@ -149,8 +149,8 @@ def test_other_sources(tmp_path, monkeypatch):
 def test_other_version(tmp_path):
     path = tmp_path / "tuned.jsonl"
     _filled(path, _header() | {"version": module.VERSION})
-    path.write_text(path.read_text().replace('"version": 1', '"version": 7'))
-    with pytest.raises(UserError, match="has version 7 of the results, this program reads 1"):
+    path.write_text(path.read_text().replace('"version": 2', '"version": 7'))
+    with pytest.raises(UserError, match="has version 7 of the results, this program reads 2"):
         ResultsFile(path)
 
 
