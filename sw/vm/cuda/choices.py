@@ -44,8 +44,8 @@ class Choice:
         ``FUSED``, ``BITMAP`` or ``BOOLMAP``; None: as the direction has it.
     deduplication : str
         ``COUNTERS``, ``BITS``, ``BYTES`` or ``NOTHING``.
-    by_bytes : bool
-        Whether the input of pull is marked by bytes, not bits.
+    members_shift : int
+        How the input of pull is marked: 3 for bits, 0 for bytes.
     size : int or None
         Vertices of a block; None without EdgeBlocking.
     """
@@ -53,7 +53,7 @@ class Choice:
     direction: str | None
     given_creation: str | None
     deduplication: str
-    by_bytes: bool
+    members_shift: int
     size: int | None
 
     @property
@@ -93,7 +93,7 @@ def choices(node, schedule=None, direction=None) -> list[Choice]:
             schedule or str(metadata.get("load_balance") or LoadBalance.ETWC),
             direction or metadata.get("direction"), form and _CREATIONS[form],
             _DEDUPLICATIONS[strategy] if metadata.get("apply_deduplication", True) else "NOTHING",
-            metadata.get("pull_input_frontier") is SetForm.BOOLMAP,
+            0 if metadata.get("pull_input_frontier") is SetForm.BOOLMAP else 3,
             metadata["blocking_size"] if metadata.get("edge_blocking") else None))
     return found
 

@@ -221,7 +221,7 @@ class CudaLoop(LoopCode):
         writer, creation = self._writer, choice.creation(direction)
         blocks = writer.block(node, direction, choice.size)
         fields = {"creation": creation, "deduplication": choice.deduplication,
-                  "members_by_bytes": int(choice.by_bytes)}
+                  "members_shift": choice.members_shift}
         text = "".join(f"{indent}grid.call.{name} = {value};\n" for name, value in fields.items())
         text += self._runs((phase for phase, _ in writer.before(
             node, choice.schedule, direction, blocks)), indent)

@@ -74,7 +74,7 @@ def _call_type(generated) -> Any:
               ("threshold", ctypes.c_uint64), ("literals", ctypes.c_uint64 * literals),
               *((name, ctypes.c_uint32)
                 for name in ("vertices", "edges", "count", "stamp", "arcs", "creation",
-                             "deduplication", "members_by_bytes", "first", "number", "first_arc",
+                             "deduplication", "members_shift", "first", "number", "first_arc",
                              "last_arc")),
               ("uniforms", ctypes.c_uint32 * uniforms)]
     return type("_Call", (ctypes.Structure,), {"_fields_": fields})
@@ -246,7 +246,7 @@ class CudaMachine(Machine):
             if name in generated.copies:
                 call.start[i] = memory.reserve(size)
         for name in ("members", "marks", "stamps"):
-            setattr(call, name, memory.reserve(size))
+            setattr(call, name, memory.reserve(size + _WORD_BYTES))
             self._clear(getattr(call, name))
         schedules = {choice.schedule for each in self._choices.values() for choice in each}
         if "twc" in schedules:
@@ -402,7 +402,7 @@ class CudaMachine(Machine):
         call = self._call
         call.creation = _CREATIONS.index(choice.creation(direction))
         call.deduplication = _DEDUPLICATIONS.index(choice.deduplication)
-        call.members_by_bytes = choice.by_bytes
+        call.members_shift = choice.members_shift
         self._perform(self._generated.function(node, choice, direction))
         return None if found is None else self._filled(found)
 

@@ -55,7 +55,7 @@ struct Call {
     word *now[VECTORS];
     word *start[VECTORS];       // copies of the words at the start, where an operator needs them
     const word *queue;          // the vertices of the input; null: all vertices
-    word *members;              // a bit or a byte for each vertex of the input
+    uint8_t *members;           // a bit or a byte for each vertex: whether it is in the input
     word *marks;                // a bit or a byte a vertex, all 0 between operators
     word *stamps;               // a vertex is in the output if it has the stamp
     word *output, *rest;
@@ -66,7 +66,8 @@ struct Call {
     wide literals[LITERALS];
     word vertices, edges, count, stamp;
     word arcs;                  // that leave the input
-    word creation, deduplication, members_by_bytes;
+    word creation, deduplication;
+    word members_shift;         // 3 for bits, 0 for bytes
     word first, number, first_arc, last_arc;        // rows and arcs of a block
     word uniforms[UNIFORMS];
 };
@@ -107,11 +108,8 @@ DEVICE void append(const Call &call, word *queue, wide *size, word vertex) {
 
 // Whether a vertex is in the input, of which marks were made unless it holds all vertices.
 DEVICE bool member(const Call &call, word vertex) {
-    if (!call.queue) {
-        return true;
-    }
-    return call.members_by_bytes ? reinterpret_cast<const uint8_t *>(call.members)[vertex]
-                                 : call.members[vertex / 32] >> vertex % 32 & 1;
+    const word place = vertex >> call.members_shift;
+    return !call.queue || call.members[place] >> (vertex - (place << call.members_shift)) & 1;
 }
 
 // Sets bits of a mark. Returns whether none of them was set.
@@ -604,10 +602,9 @@ template <class Op> struct check {
 // The marks of the input.
 struct clear_members {
     DEVICE void run(const Call &call) {
-        const word words = call.members_by_bytes ? (call.vertices + 3ull) / 4
-                                                 : (call.vertices + 31ull) / 32;
+        const word words = ((call.vertices >> call.members_shift) + 4ull) / 4;
         for (wide i = thread(); call.queue && i < words; i += threads()) {
-            call.members[i] = 0;
+            reinterpret_cast<word *>(call.members)[i] = 0;
         }
     }
 };
@@ -616,10 +613,10 @@ struct set_members {
     DEVICE void run(const Call &call) {
         for (wide i = thread(); call.queue && i < call.count; i += threads()) {
             const word own = call.queue[i];
-            if (call.members_by_bytes) {
-                reinterpret_cast<uint8_t *>(call.members)[own] = 1;
+            if (call.members_shift) {
+                atomicOr(&reinterpret_cast<word *>(call.members)[own / 32], 1u << own % 32);
             } else {
-                atomicOr(&call.members[own / 32], 1u << own % 32);
+                call.members[own] = 1;
             }
         }
     }
@@ -790,7 +787,8 @@ struct Grid {
     Call call;
     Loop *loop;
     wide target = 0, began = 0, count = 0;
-    word turn = 0, waited = 1;
+    word turn = 0;
+    bool entered = false, waited = false;
 
     __device__ __forceinline__ Grid(const Call &given, Loop *loop) : call(given), loop(loop) {
         asm volatile("mov.u64 %0, %globaltimer;" : "=l"(began));
@@ -807,7 +805,7 @@ struct Grid {
             __threadfence();
         }
         __syncthreads();
-        waited = 1;
+        waited = true;
     }
 
     // Prepare an operator with this input.
@@ -868,14 +866,19 @@ struct Grid {
 
     __device__ __forceinline__ bool failed() const { return __ldcg(&call.status->fault); }
 
-    // Whether the loop should return for a while, so that the host may see signals. All threads
-    // get the same answer, which is as old as the last barrier.
+    // Whether the loop should return for a while, so that the host may see signals; it is asked
+    // before each round, and performs at least one. All threads get the same answer, which is as
+    // old as the last barrier.
     __device__ __forceinline__ bool late() {
-        if (!waited || !turn) {
+        if (!entered) {
+            entered = true;
+            return false;
+        }
+        if (!waited) {
             begin(Set());
             wait();
         }
-        waited = 0;
+        waited = false;
         return __ldcg(&call.status->late) || call.stamp > NONE / 2;
     }
 

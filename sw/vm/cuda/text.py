@@ -457,6 +457,7 @@ class _Writer:
         filtered = f"{tested}::result(call, {{}})" if tested else "true"
         source, target = ("row", "neighbor") if push else ("neighbor", "row")
         names = dict(zip(code.parameters, (source, target, "weight")))
+        member = "true" if node.input_vset == ir.ALL else "member(call, {})"
         self._parts.append(_EDGES.substitute(
             name=f"Edges{number}{direction}",
             weighted=str(function.weighted).lower(), gathers=str(bool(gathered)).lower(),
@@ -464,9 +465,9 @@ class _Writer:
             number="call.count" if push else "call.vertices",
             row="::vertex(call, i)" if push else "(word)i",
             dense="!call.queue" if push else "true",
-            active="member(call, row)" if push else "true",
+            active=member.format("row") if push else "true",
             wanted="true" if push else filtered.format("row"),
-            counts=filtered.format("neighbor") if push else "member(call, neighbor)",
+            counts=filtered.format("neighbor") if push else member.format("neighbor"),
             parameters="".join(f"        const word {name} = {value};\n"
                                for name, value in names.items()),
             body=code.body("        "),

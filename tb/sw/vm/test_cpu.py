@@ -6,10 +6,13 @@ programs                test_programs: each program on graphs of each kind; test
 random programs         test_random_programs
 directions              test_direction: the machine's own choice, and both that can be asked for;
                         test_run_chooses: its own if nobody asks
+choices                 test_choices: results are the same for all that the machine honours;
+                        test_refused: the others; test_hybrid: which schedule runs;
+                        test_blocks, test_vertex_based
 errors                  test_errors: class and text; test_overflow: too many paths;
                         test_after_an_error: the machine can be used again
 loops                   test_fused_loops: which loops become C++, and test_loops: their numbers;
-                        test_long_loop: Python sees signals
+                        test_no_fusion; test_long_loop: Python sees signals
 sets                    test_sets: the sets of a queue
 parameters              test_wrong_threads
 ======================  ==========================================================================
@@ -28,6 +31,7 @@ from sw.lang import programs
 from sw.lang.passes import CHOSEN, analysed
 from sw.lang.passes.rewrite import changed, marked
 from sw.lang.reader import read_text
+from sw.lang.schedule import applied, read_schedule
 from sw.vm import cpu, reference
 from sw.vm.cpu.kernels import Kernels
 from sw.vm.host import perform
@@ -158,6 +162,87 @@ def test_direction():
     assert not any(directions(programs.find("cc"), graph))
 
 
+# Choices
+
+def scheduled(name, schedule, label="s0:s1"):
+    return applied(programs.find(name), {label: read_schedule(schedule)})
+
+
+@pytest.mark.parametrize("schedule", [
+    "vertex_based", "edge_only,push", "vertex_based,pull", "pull:bitmap", "fused,dedup",
+    "dedup:bitmap", "push | pull when input_vertexset_size>=0.2",
+    "vertex_based,push | edge_only,pull when input_vertexset_size>=0.01"])
+@pytest.mark.parametrize("name", ["bfs", "sssp", "cc", "bc"])
+def test_choices(name, schedule):
+    if name == "cc" and "|" in schedule:
+        pytest.skip("its operator goes through all edges")
+    for graph in GRAPHS.values():
+        check(scheduled(name, schedule), graph, [(None, 1), (None, 3)])
+    wide = generate("rmat:scale=10,degree=12,seed=4").weighted(90)
+    check(scheduled(name, schedule), wide, [(None, 3)], grain=64)
+
+
+@pytest.mark.parametrize("schedule, words", [
+    ("etwc", "the GraphVM cpu has no load balance etwc; it has vertex_based, edge_only"),
+    ("pull:boolmap", "no form of the input set of pull boolmap; it has bitmap"),
+    ("unfused_bitmap", "no frontier creation unfused_bitmap; it has fused"),
+    ("no_dedup", "no deduplication no_dedup; it has dedup"),
+    ("dedup:boolmap", "no deduplication dedup:boolmap; it has dedup:bitmap"),
+    ("push | wm when input_vertexset_size>=0.2", "no load balance wm"),
+    ("push | pull when input_vertexset_size>=argv[3]", "takes its threshold from argv.3.; give a")])
+def test_refused(schedule, words):
+    with pytest.raises(UserError, match=rf"bfs.py:\d+:\d+: .*{words}"):
+        cpu.run(scheduled("bfs", schedule), path(3))
+
+
+def test_refused_blocks():
+    with pytest.raises(UserError, match=r"pagerank.py:\d+:\d+: .* EdgeBlocking for push only"):
+        cpu.run(scheduled("pagerank", "edge_only:blocked,pull"), path(3))
+
+
+def test_hybrid():
+    """The second schedule runs for sets of the share and more."""
+    graph = generate("rmat:scale=10,degree=12,seed=4").undirected().simplify()
+    ready = analysed(scheduled("bfs", "push | pull when input_vertexset_size>=0.125"),
+                     after=CHOSEN)
+    machine = Sized(ready, graph)
+    perform(ready, graph, machine, {})
+    assert {pulled for _, pulled in machine.seen} == {True, False}
+    assert all(pulled == (size >= 128) for size, pulled in machine.seen)
+
+
+class Sized(Stepped):
+    """Notes the sizes of inputs, and which operators of edges pulled."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.seen = []
+
+    def edges(self, node, vset, uniforms):
+        size, found = self.size(vset), super().edges(node, vset, uniforms)
+        self.seen.append((size, self.pulled))
+        return found
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 4096])
+@pytest.mark.parametrize("name", ["pagerank", "cc", "label_propagation"])
+def test_blocks(name, size):
+    """Blocks that threads own, and blocks that they share."""
+    for graph in GRAPHS.values():
+        for balance in ("edge_only", "vertex_based"):
+            check(scheduled(name, f"{balance}:blocked:{size}"), graph, [(None, 1), (None, 3)])
+    wide = generate("rmat:scale=10,degree=12,seed=4").weighted(90).undirected().simplify()
+    check(scheduled(name, f"edge_only:blocked:{size}"), wide, [(None, 4)], grain=16)
+
+
+def test_vertex_based():
+    """Parts of equally many vertices, whatever their arcs."""
+    spokes = np.arange(1, 300)
+    graph = Graph(300, [*np.zeros(299, int), *spokes], [*spokes, *np.roll(spokes, 3)])
+    for direction in ("push", "pull"):
+        check(scheduled("bfs", f"vertex_based,{direction}"), graph, [(None, 4)], grain=2)
+
+
 # Errors
 
 PAIR = Graph(2, [0], [1])
@@ -234,16 +319,33 @@ def test_fused_loops():
     (["turn = far * 8", "while turn > far:", "    turn = turn - far", "    some = vertices.where("
       "never)"], False),
     (["while turn < 5:", "    turn = turn - 1", "    vertices.apply(add)"], True),
-    (["while turn < 5:", "    turn = turn + 1", "    vertices.apply(divide)"], True)])
+    (["while turn < 5:", "    turn = turn + 1", "    vertices.apply(divide)"], True),
+    (["for turn in range(4):", "    old = some", "    some = vertices.where(many)",
+      "    old.apply(add)", "    while done:", "        done = turn > 4", "        turn = 9"], False),
+    (["while turn < 9:", "    turn = turn + 1", "    total = some.sum(value)",
+      "    if total > 2:", "        some = vertices", "        turn = turn + 3",
+      "    some.apply(add)", "    other = some.where(many)"], False),
+    (["while turn < 9:", "    turn = turn + 1", "    total = vertices.sum(follow)"], True),
+    (["for again in range(2):", "    if amount > 7:", "        x[source] = 2",
+      "    for turn in range(amount):", "        vertices.apply(add)"], False)])
 def test_loops(lines, fails):
     """Words are the same, and so are errors of numbers that are no words."""
     tried = program(
         "def many(v):", "    return a[v] > turn", "def never(v):", "    return a[v] > 9",
         "def add(v):", "    a[v] = a[v] + turn", "def twice(v):", "    a[v] = a[v] + turn // 2",
-        "def divide(v):", "    x[v] = x[v] / (turn // 4)",
+        "def divide(v):", "    x[v] = x[v] / (turn // 4)", "def value(v):", "    return a[v]",
+        "def follow(v):", "    return a[p[v]]",
         "turn = 0", "far = 4294967296", "done = turn > 0", "some = vertices", *lines)
     found = check(tried, PAIR, [(None, 1)], optimize="-O0")
     assert isinstance(found[0], type) == fails
+
+
+def test_no_fusion():
+    def loops(schedule):
+        plan = applied(programs.find("bfs"), {"s0": read_schedule(schedule)})
+        return len(Kernels(analysed(plan)).loops)
+    assert (loops("default"), loops("fusion"), loops("no_fusion")) == (1, 1, 0)
+    check(applied(programs.find("bfs"), {"s0": read_schedule("no_fusion")}), path(9), [(None, 1)])
 
 
 def test_long_loop():

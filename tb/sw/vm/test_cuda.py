@@ -285,7 +285,7 @@ def test_fixed_point(schedule, direction):
 
 
 @needs_gpu
-@settings(max_examples=12)
+@settings(max_examples=4, deadline=None)
 @given(text=program_texts(), graph=graphs_of_a_few(weighted=True))
 def test_random_programs(text, graph):
     """The machine's own choice and others, for words, fraction bits, and errors."""
