@@ -19,6 +19,7 @@ Slips, which are noted here and not copied:
 - Section 6.1: CC takes ETWC on graphs with a power law. By table 6.6 it takes CM on OK and LJ and
   TWC on SW and IC, with the times of table 6.2.
 - Gunrock's BC takes the same times on both GPUs, to the hundredth of a millisecond.
+- Table 6.7 says 1.35x for RU; its times give 1.32.
 - In table A.1, BC makes the hybrid schedule ``h1`` and applies ``s1``, to the labels ``s1`` and
   ``s2``; on roads the labels are ``s0:s1`` and ``s2:s3``.
 
