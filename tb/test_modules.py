@@ -75,6 +75,8 @@ LAYERS = {
     "sw.reproduce.sparseweaver.area": ("hw", "sim", "sw.reproduce", "synth"),
     "sw.tune": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats", "sw.schedules",
                 "sw.algorithms", "sw.runtime", "sw.benchmarks"),
+    # It tunes programs on the CPU, by the scheduling language.
+    "sw.tune.schedules": (*BELOW, "sw.lang", "sw.benchmarks", "sw.tune"),
     "sw.figures": ("hw", "sim", *BELOW, "sw.benchmarks", "sw.reproduce.outcome",
                    "sw.reproduce.plot"),
     "sw.site": BELOW,

@@ -17,6 +17,10 @@ from sw.vm.host import perform
 __all__ = ["TimedCpu", "Times", "cpu_machine", "cuda_machine", "in_turn"]
 
 
+#: Seconds between two runs. Threads that wait for work look for it for a tenth of a millisecond.
+_QUIET = 1e-3
+
+
 class TimedCpu(CpuMachine):
     """A machine that measures its runs.
 
@@ -77,7 +81,8 @@ class Times:
         return getattr(self._machine, "preparation", 0.0)
 
     def run(self):
-        """Run once more."""
+        """Run once more, when the threads of other machines have gone to sleep."""
+        time.sleep(_QUIET)
         perform(self._program, self._graph, self._machine, self._given,
                 self.result.fraction_bits)
         self.seconds.append(self._machine.seconds)
@@ -102,7 +107,9 @@ def cuda_machine(program, graph, given, variants=()) -> Times:
 
 
 def in_turn(ways, repeat):
-    """Run each of several :class:`Times` a number of times, one after the other in each round."""
-    for _ in range(repeat):
-        for each in ways:
+    """Run each of several :class:`Times` a number of times, one after the other in each round, in
+    one order and the other by turns."""
+    ways = list(ways)
+    for number in range(repeat):
+        for each in ways[::-1] if number % 2 else ways:
             each.run()

@@ -38,6 +38,10 @@ def _run(
             "--vm", metavar="NAME", help="Machine for a program of the language: rtl is the "
             "device; cpu, cuda and reference run it elsewhere (docs/language.md).",
             rich_help_panel="Algorithm")] = "rtl",
+        apply: Annotated[list[str] | None, typer.Option(
+            "--apply", metavar="LABEL=SCHEDULE", help="With --vm cpu or cuda: a schedule of a "
+            "labelled loop or operator, such as s0:s1=push; may be repeated (docs/language.md).",
+            rich_help_panel="Algorithm", show_default=False)] = None,
         verify: Annotated[bool, typer.Option(
             "--verify/--no-verify", help="With --vm cpu or cuda: compare with the interpreter.",
             rich_help_panel="Algorithm")] = True,
@@ -70,8 +74,8 @@ def _run(
     if vm != "rtl":
         from .run_program import run_program
         plan, graph = options.asked(algorithm, graph, choices)
-        run_program(vm, plan, graph, json=json, output=output, seed=seed, weights=weights,
-                    verify=verify, undirected=undirected, simplify=simplify,
+        run_program(vm, plan, graph, apply=apply or [], json=json, output=output, seed=seed,
+                    weights=weights, verify=verify, undirected=undirected, simplify=simplify,
                     input_format=input_format, weight_scale=weight_scale, no_weights=no_weights)
         return
     place = functools.partial(options.place, device, preset, set_, time_limit=time_limit,

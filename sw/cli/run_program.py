@@ -12,10 +12,23 @@ from . import files, options
 from .execute import console, loading, seeded_spec
 
 
-__all__ = ["run_program"]
+__all__ = ["program_of", "run_program"]
 
 
-def run_program(vm, plan, spec, *, json, output, seed, weights, verify, **graph_options):
+def program_of(vm, name):
+    """The class and the program of a name or a file, without choices of any schedule. Raises
+    UserError if it is no program of the language."""
+    from sw import algorithms
+    from sw.lang import programs
+    kind = algorithms.find(name)
+    if getattr(kind, "program", None) is None:
+        raise UserError(f"--vm {vm}: {name} is no program of the language; there are "
+                        f"{', '.join(programs.names())}")
+    file, _, which = name.partition(".py:")
+    return kind, programs.open_program(f"{file}.py" if which else name, which or None)[0]
+
+
+def run_program(vm, plan, spec, *, apply, json, output, seed, weights, verify, **graph_options):
     """Run the program of a plan, compare its results with the interpreter's, and print them.
 
     Parameters
@@ -26,6 +39,8 @@ def run_program(vm, plan, spec, *, json, output, seed, weights, verify, **graph_
         Names the program and its parameters. Its other fields are the device's.
     spec : str
         The user's text for the graph.
+    apply : list of str
+        Schedules of the scheduling language, ``LABEL=SCHEDULE``.
     json, output : str or None
         Files to write.
     verify : bool
@@ -38,9 +53,8 @@ def run_program(vm, plan, spec, *, json, output, seed, weights, verify, **graph_
     UserError
         The plan chooses something of the device, the program does not exist, or it cannot run.
     """
-    from sw import algorithms
     from sw.graph.load import load
-    from sw.lang import programs
+    from sw.lang.schedule import applied, read_schedules
     from sw.lang.types import Type
     from sw.runtime.plan import Plan
     from sw.runtime.result import checksum
@@ -53,11 +67,8 @@ def run_program(vm, plan, spec, *, json, output, seed, weights, verify, **graph_
     if plan != bare:
         raise UserError(f"--vm {vm}: the plan {plan.text!r} chooses how the device works; only "
                         f"{bare.text!r} is for {vm}")
-    kind = algorithms.find(plan.algorithm)
-    program: Any = getattr(kind, "program", None)
-    if program is None:
-        raise UserError(f"--vm {vm}: {plan.algorithm} is no program of the language; there are "
-                        f"{', '.join(programs.names())}")
+    kind, program = program_of(vm, plan.algorithm)
+    program = applied(program, read_schedules(apply))
     files.distinct({"--output": output, "--json": json}, [spec])
     files.check(json)
     files.check(output, (".npz",))

@@ -26,6 +26,9 @@ _STARTS = 5
 #: Without a terminal, a line is printed for one trial in so many.
 _EVERY = 20
 
+#: Pairs of runs of a trial by wall time.
+_ROUNDS = 7
+
 _SEARCH = "Search"
 
 
@@ -63,6 +66,12 @@ def _tune(
         from_: Annotated[str | None, typer.Option(
             "--from", metavar="FILE", help=f"Try first the {_STARTS} best plans of the nearest "
             "graph in these results.", rich_help_panel=_SEARCH, show_default=False)] = None,
+        vm: Annotated[str, typer.Option(
+            "--vm", metavar="rtl|cpu", help="Machine: plans of the device, or schedules of a "
+            "program of the language on the CPU, by wall time.", rich_help_panel=_SEARCH)] = "rtl",
+        rounds: Annotated[int | None, typer.Option(
+            "--rounds", metavar="N", min=1, help="With --vm cpu: pairs of runs of a trial.",
+            rich_help_panel=_SEARCH, show_default=f"{_ROUNDS}")] = None,
         search_seed: Annotated[int, typer.Option(
             "--search-seed", metavar="N", min=0, max=(1 << 32) - 1, help="Seed of the strategy.",
             rich_help_panel=_SEARCH)] = 1,
@@ -97,10 +106,30 @@ def _tune(
     Every trial is a whole run, checked against the golden model. After an interruption, the same
     command continues. `graphloom run ... --schedule tuned` takes the best plan of the results.
     """
+    graph_options = _given(
+        weights=weights, input_format=input_format, weight_scale=weight_scale,
+        no_weights=no_weights, undirected=undirected, simplify=simplify, seed=seed)
+    if vm != "rtl":
+        from .tune_schedules import refuse, tune_schedules
+        if vm != "cpu":
+            raise UserError(f"--vm {vm}: must be rtl or cpu")
+        refuse(set=set_, dram=dram, max_cycles=max_cycles, launch_cycles=launch_cycles,
+               functional=functional, preset=preset != "default",
+               results=results != DEFAULT, **{"from": from_})
+        if strategy == "tpe":
+            need("graphloom tune --strategy tpe", "optuna")
+        return tune_schedules(
+            _plan_of(algorithm, choices), graph, strategy=strategy,
+            trials=trials or (None if strategy == "exhaustive" else _TRIALS),
+            only=axis_values(only), stop=stop, search_seed=search_seed, rounds=rounds or _ROUNDS,
+            seed=seed, weights=weights, json=json, command=graph_options, undirected=undirected,
+            simplify=simplify, input_format=input_format, weight_scale=weight_scale,
+            no_weights=no_weights)
+    if rounds is not None:
+        raise UserError("--rounds: only with --vm cpu; the device's cycles are exact")
     config, memory = options.hardware(preset, set_), options.memory(dram)
 
     from sw import algorithms
-    from sw.runtime.plan import as_plan
     from sw.tune import strategies
     from sw.tune.candidates import Planner
     from sw.tune.results import ResultsFile, header_of, identity
@@ -118,7 +147,7 @@ def _tune(
     files.check(results, default=DEFAULT)
     files.check(json, (".json",))
     kind = algorithms.find(algorithm)
-    given = as_plan(algorithm, **choices).parameters
+    given = _plan_of(algorithm, choices).parameters
     setting = RunSetting(seeded_spec(graph, seed, weights), tuple(loading(
         kind, weights=weights, seed=seed, undirected=undirected, simplify=simplify,
         input_format=input_format, weight_scale=weight_scale, no_weights=no_weights).items()),
@@ -155,11 +184,14 @@ def _tune(
         kept = ResultsFile(results).studies[identity(header)].trials
         options.note(f"{len(kept)} trials are in {results}; the same command goes on")
         raise
-    command = _run_command(graph, _given(
-        weights=weights, input_format=input_format, weight_scale=weight_scale,
-        no_weights=no_weights, undirected=undirected, simplify=simplify, seed=seed,
+    command = _run_command(graph, graph_options + _given(
         preset=preset, set=set_, dram=dram, launch_cycles=launch_cycles))
     return _show(search, setting, command, results, json, header)
+
+
+def _plan_of(algorithm, choices):
+    from sw.runtime.plan import as_plan
+    return as_plan(algorithm, **choices)
 
 
 def options_of(text) -> list:
@@ -263,7 +295,7 @@ def _run_command(graph, given):
 
 def _show(search, setting, command, path, json, header):
     """Print the outcome, and write it to a file. Returns the exit code."""
-    from sw.tune.space import spelled
+    from sw.tune.points import spelled
     from sw.tune.worth import worth
 
     from . import files
@@ -318,7 +350,7 @@ def _best_table(space, done, unit):
     from rich import box
     from rich.table import Table
 
-    from sw.tune.space import spelled
+    from sw.tune.points import spelled
     points = [dict(space.point_of(plan) or ()) for _, plan in done[:_ROWS]]
     # An axis of an option is in the column of its axis, and a value that all share is left out.
     axes = [axis.name for axis in space.axes if axis.under is None
@@ -339,7 +371,7 @@ def _worth_table(found, unit):
     from rich import box
     from rich.table import Table
 
-    from sw.tune.space import spelled
+    from sw.tune.points import spelled
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for title in ("axis", "best value", "next best"):
         table.add_column(title, no_wrap=True)

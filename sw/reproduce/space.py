@@ -95,6 +95,8 @@ class SettledCandidate(typing.NamedTuple):
         Whether near vertices go before far vertices.
     fused : bool
         Whether one launch runs all supersteps.
+    departs : bool
+        Whether the candidate departs on any axis from the algorithm's own choice.
     case : Tried
     """
     schedule: str
@@ -106,6 +108,7 @@ class SettledCandidate(typing.NamedTuple):
     chosen: bool
     ordered: bool
     fused: bool
+    departs: bool
     case: Tried
 
     def __str__(self):
@@ -203,7 +206,8 @@ def candidates(config, choice, algorithm, space) -> Found:
         found.setdefault(task.plan.text, SettledCandidate(
             schedule, format, direction, "blocked" in departure, "halved" in departure,
             _frontier(task), "deduplicate" in departure,
-            "delta" in departure, "fusion" in departure, case))
+            "delta" in departure, "fusion" in departure,
+            bool(departure), case))
     return Found(tuple(found.values()), asked, refused)
 
 

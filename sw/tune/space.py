@@ -6,13 +6,11 @@ or format is an axis of its own, with the values that the option declares worth 
 So a new schedule is part of the space without a change here.
 
 An option's axis, such as ``vwc:width``, belongs only to points whose schedule or format has this
-option. A *point* gives a value to each axis that belongs to it.
+option.
 """
 
 import dataclasses
-import functools
 import itertools
-import math
 from typing import Any
 
 from sw import algorithms, formats, schedules
@@ -20,14 +18,11 @@ from sw.errors import UserError
 from sw.kernels.options import parse
 from sw.runtime.combinations import AXES
 from sw.runtime.plan import CLOSED, Plan, as_plan
-from sw.tune.candidates import Candidate
+from sw.tune.points import Axis, PointSpace, spelled
 
 
-__all__ = ["OWN", "WITH_OPTIONS", "Axis", "Space", "spelled"]
+__all__ = ["WITH_OPTIONS", "Space"]
 
-
-#: The text for a value that leaves the choice to the algorithm, the format or the schedule.
-OWN = "own"
 
 #: Axes whose values have options, and the function that gives the options of a value.
 WITH_OPTIONS = {
@@ -41,13 +36,6 @@ _FIELDS = {field.name: field.default for field in dataclasses.fields(Plan)
            if field.name not in ("algorithm", "parameters", "phases")}
 
 
-def spelled(value) -> str:
-    """A value as users write it."""
-    if value is None:
-        return OWN
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-
-
 def _ordered(values):
     """Numbers ascending, after None; other values in their order."""
     if all(value is None or type(value) is int for value in values):
@@ -55,33 +43,7 @@ def _ordered(values):
     return values
 
 
-@dataclasses.dataclass(frozen=True)
-class Axis:
-    """An axis.
-
-    Parameters
-    ----------
-    name : str
-        A field of the plan; ``NAME:OPTION`` for an option; else a parameter of the algorithm.
-    values : tuple
-        Values in the order in which they are tried; None leaves the choice open.
-    default : object
-        The value of the default plan.
-    under : (str, object), optional
-        The axis and the value under which this axis belongs to a point.
-    """
-    name: str
-    values: tuple
-    default: object
-    under: tuple | None = None
-
-    @property
-    def numbers(self) -> bool:
-        """Whether the values are numbers, and perhaps None, so that neighbours are alike."""
-        return all(value is None or type(value) is int for value in self.values)
-
-
-class Space:
+class Space(PointSpace):
     """All plans of an algorithm.
 
     Parameters
@@ -95,11 +57,6 @@ class Space:
         The axes whose options are axes too, of :data:`WITH_OPTIONS`. Options of the others keep
         their defaults.
 
-    Attributes
-    ----------
-    axes : list of Axis
-        An option's axis follows the axis that it is under.
-
     Raises
     ------
     UserError
@@ -108,8 +65,7 @@ class Space:
 
     def __init__(self, algorithm, parameters=(), only=None, options=WITH_OPTIONS):
         self.algorithm, self.parameters = algorithm, dict(parameters)
-        self.axes = list(self._axes(algorithms.find(algorithm), options))
-        self._settle(self._only(only or {}))
+        super().__init__(self._axes(algorithms.find(algorithm), options), only)
 
     def _axes(self, kind, options):
         default = _FIELDS | {"direction": kind.directions[0]}
@@ -126,35 +82,6 @@ class Space:
         for name, each in kind.TRIES.items():
             if name not in self.parameters:
                 yield Axis(name, each, each[0])
-
-    def _only(self, only):
-        """The wanted values of each axis that ``only`` names."""
-        named = {axis.name: axis for axis in self.axes}
-        wanted = {}
-        for name, texts in only.items():
-            if name not in named:
-                raise UserError(f"--only {name}: there is no such axis; there are "
-                                f"{', '.join(named)}")
-            legal = {spelled(value): value for value in named[name].values}
-            for text in texts:
-                if text not in legal:
-                    raise UserError(f"--only {name}={text}: must be one of {', '.join(legal)}")
-            wanted[name] = tuple(value for text, value in legal.items() if text in texts)
-        return wanted
-
-    def _settle(self, wanted):
-        """Leave only the wanted values, and the axes that are under such a value or under none."""
-        axes = []
-        for axis in self.axes:
-            values = wanted.get(axis.name, axis.values)
-            if values and (axis.under is None or any(
-                    axis.under[1] in other.values for other in axes
-                    if other.name == axis.under[0])):
-                default = axis.default if axis.default in values else values[0]
-                axes.append(dataclasses.replace(axis, values=values, default=default))
-        self.axes = axes
-        self._named = {axis.name: axis for axis in axes}
-        self.__dict__.pop("_mixed", None)
 
     def reduce(self, ask):
         """Drop the values that the planner refuses at once, whatever the other values are.
@@ -195,68 +122,6 @@ class Space:
         for values in itertools.product(*ordered):
             yield fixed | dict(zip((axis.name for axis in free), values))
 
-    # Points
-
-    @property
-    def default(self) -> tuple:
-        """The point of the default plan."""
-        return self.point({})
-
-    def point(self, values) -> tuple:
-        """The point with these values by axis, and the defaults of its other axes. Values of axes
-        that do not belong to the point are left out.
-
-        Returns
-        -------
-        tuple of (str, value)
-            In the order of the axes.
-        """
-        found = {}
-        for axis in self.axes:
-            if axis.under is None or found.get(axis.under[0]) == axis.under[1]:
-                found[axis.name] = values.get(axis.name, axis.default)
-        return tuple(found.items())
-
-    def axes_of(self, point) -> list:
-        """The axes that belong to a point."""
-        return [self._named[name] for name, _ in point]
-
-    def change(self, point, axis, value) -> tuple:
-        """The point with another value on an axis. Options that are new have their defaults."""
-        return self.point(dict(point) | {axis: value})
-
-    @functools.cached_property
-    def _mixed(self):
-        """For each axis that is under none: all its values, each with all values of its options,
-        as dicts."""
-        found = []
-        for axis in self.axes:
-            if axis.under is not None:
-                continue
-            entries = []
-            for value in axis.values:
-                texts = [{axis.name: value}]
-                for option in self.axes:
-                    if option.under == (axis.name, value):
-                        texts = [text | {option.name: each} for text in texts
-                                 for each in option.values]
-                entries += texts
-            found.append(entries)
-        return found
-
-    @property
-    def size(self) -> int:
-        """Number of points."""
-        return math.prod(map(len, self._mixed))
-
-    def at(self, index) -> tuple:
-        """The point of a number below :attr:`size`."""
-        values = {}
-        for entries in reversed(self._mixed):
-            index, digit = divmod(index, len(entries))
-            values |= entries[digit]
-        return self.point(values)
-
     # Plans
 
     def plan(self, point) -> Any:
@@ -271,14 +136,6 @@ class Space:
                 option = name.partition(":")[2]
                 choices[axis.under[0]] += f":{option}={spelled(value)}"
         return as_plan(self.algorithm, **choices)
-
-    def candidate(self, point, ask) -> Candidate:
-        """The answer of ``ask``, a function of a plan, about the plan of a point."""
-        try:
-            plan = self.plan(point)
-        except UserError as error:
-            return Candidate(None, reason=str(error))
-        return ask(plan)
 
     @staticmethod
     def _option(axis):

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -256,3 +257,42 @@ def test_no_tuned_plan(capsys):
                            (["run", "bfs", "karate", *SMALL], "no tuned plan for bfs on karate"),
                            (["run", "bfs", GRAPH], "no tuned plan for this hardware (default)")):
         assert words in refused(capsys, *command, "--schedule", "tuned")
+
+
+# The CPU
+
+@pytest.mark.parametrize("strategy", ["coordinate", "random"])
+def test_schedules_on_the_cpu(capsys, folder, strategy):
+    """The command that is printed runs the best schedules, with the interpreter's words."""
+    assert main(["tune", "sssp", GRAPH, "--weights", "9", "--source", "hub", "--vm", "cpu",
+                 "--strategy", strategy, "--trials", "6", "--rounds", "2", "--json", "t.json"]) == 0
+    text = capsys.readouterr().out
+    record = json.loads((folder / "t.json").read_text())
+    assert record["unit"] == "ns" and record["failed"] == 0 and len(record["pairs"]) == 10
+    assert 2 <= len(record["trials"]) <= 6 and record["command"] in text
+    assert "6 trials" in text or strategy == "coordinate"
+    words = record["command"].split()
+    assert words[1:3] == ["run", "--plan"] and "--weights 9" in record["command"]
+    assert main(shlex.split(record["command"])[1:]) == 0
+    assert "equal to the interpreter's" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["--vm", "gpu"], "--vm gpu: must be rtl or cpu"),
+    (["--vm", "cpu", "--preset", "tiny"], "--preset: only for the device"),
+    (["--vm", "cpu", "--functional"], "--functional: only for the device"),
+    (["--vm", "cpu", "--set", "warps=2"], "--set: only for the device"),
+    (["--vm", "cpu", "--only", "schedule=vm"], "--only schedule: there is no such axis"),
+    (["--rounds", "3"], "--rounds: only with --vm cpu")])
+def test_refused_on_the_cpu(capsys, arguments, message):
+    assert message in refused(capsys, "tune", "bfs", GRAPH, *arguments)
+
+
+def test_a_program_on_the_device(folder):
+    """A file with a program is tuned as an algorithm is."""
+    text = (ROOT / "sw" / "lang" / "programs" / "kcore.py").read_text()
+    (folder / "mine.py").write_text(text.replace("sw.lang.names", "graphloom"))
+    assert main(["tune", "mine.py", GRAPH, "--undirected", *FEW, "--trials", "3", "--jobs", "1",
+                 "--strategy", "random", "--json", "t.json"]) == 0
+    record = json.loads((folder / "t.json").read_text())
+    assert record["best"].startswith("mine.py") and len(record["trials"]) == 3

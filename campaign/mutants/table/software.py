@@ -362,4 +362,20 @@ MUTANTS = (
            "sw/schedules/compact.py", "Compact.edges_end",
            "k.a.sw(k.a.zero, word)", "pass",
            (f"{_COMPACTION}test_the_lists_are_what_they_should_be[compact]",)),
+
+    # Schedules by wall time, and the tables of UGF
+    Mutant("tune-takes-the-last-time",
+           "sw/tune/schedules.py", "PairedTimes._ratio", "min(machine.seconds[-pairs:])",
+           "machine.seconds[-1]", ("tb/sw/tune/test_schedules.py::test_cost",)),
+    Mutant("tune-accepts-wrong-words",
+           "sw/tune/schedules.py", "PairedTimes.measure",
+           "np.array_equal(words, machine.result.outputs[name])", "True",
+           ("tb/sw/tune/test_schedules.py::test_words",)),
+    Mutant("reproduce-every-space-has-fusion",
+           "sw/reproduce/space.py", "within", "space.fuses or not each.fused", "True",
+           ("tb/sw/reproduce/test_ugf.py::test_spaces",)),
+    Mutant("reproduce-launches-cost-nothing",
+           "sw/reproduce/ugf/runs.py", "total",
+           "total_cycles(results[case], launch_cycles(config))", "results.cycles(case)",
+           ("tb/sw/reproduce/test_ugf.py::test_fusion",)),
 )

@@ -36,13 +36,17 @@ class _OfAll(Figure):
         """The hardware of the runs."""
         return config
 
+    def _wanted(self, each):
+        """Whether a candidate is tried."""
+        return True
+
     def _each(self, setting):
         """(algorithm, graph, candidates) of every experiment."""
         for algorithm in published.ALGORITHMS:
             for choice in setting.tuned:
-                yield algorithm, choice, candidates(
-                    self._config(setting.config), choice, algorithm,
-                    published.SPACES["UGF"]).candidates
+                found = candidates(self._config(setting.config), choice, algorithm,
+                                   published.SPACES["UGF"]).candidates
+                yield algorithm, choice, tuple(filter(self._wanted, found))
 
     def _case(self, setting, case):
         """The run of a candidate."""
@@ -148,8 +152,13 @@ class OnVolta(_Compared):
     title = "as table 6.2, on a GPU with more cores and larger caches"
     source = "table 6.3, section 6.2"
     method = (f"{_METHOD} The V100 has 2.7 times the cores of the Titan Xp, twice the L2 and 2.7 "
-              "times the L1. Here the hardware has twice the cores, L2 and L1 of table 6.2.")
+              "times the L1. Here the hardware has twice the cores, L2 and L1 of table 6.2, and no "
+              "candidate departs from the algorithm's own choice but in balance, format and "
+              "direction.")
     _gpu = "This hardware has twice the cores, L2 and L1."
+
+    def _wanted(self, each):
+        return not each.departs
 
     def _config(self, config):
         return config.replace(name=f"{config.name} x2", cores=2 * config.cores,

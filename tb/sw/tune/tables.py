@@ -3,7 +3,8 @@
 import hashlib
 
 from sw.tune.candidates import Candidate
-from sw.tune.space import Axis, Space
+from sw.tune.points import Axis
+from sw.tune.space import Space
 
 
 __all__ = ["Table", "separable"]

@@ -24,7 +24,8 @@ from sw.kernels.options import Choice, Integer, Switch
 from sw.schedules.vm import VertexMapping
 from sw.tune.candidates import Candidate, Planner
 from sw.runtime.plan import Hybrid, Plan
-from sw.tune.space import Space, spelled
+from sw.tune.points import spelled
+from sw.tune.space import Space
 from tb.sw.tune.tables import Table, separable
 
 
