@@ -1,7 +1,7 @@
 """``graphloom run --vm``: a program of the language on a GraphVM other than the device."""
 
 import time
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from .execute import console, loading, seeded_spec
 __all__ = ["program_of", "run_program"]
 
 
-def program_of(vm, name):
+def program_of(vm, name) -> Any:
     """The class and the program of a name or a file, without choices of any schedule. Raises
     UserError if it is no program of the language."""
     from sw import algorithms
@@ -75,7 +75,7 @@ def run_program(vm, plan, spec, *, apply, json, output, seed, weights, verify, *
     spec = seeded_spec(spec, seed, weights)
     graph = load(spec, note=options.note, seed=seed, weights=weights,
                  **loading(kind, **graph_options))
-    given = cast(Any, kind).numbers_of(graph, dict(plan.parameters))
+    given = kind.numbers_of(graph, dict(plan.parameters))
     # The first run also builds the machine.
     options.note(f"{program.name} on {vm}")
     result = run_on(vm, program, graph, **given)

@@ -55,7 +55,7 @@ def tune_schedules(plan, spec, *, strategy, trials, only, stop, search_seed, rou
     files.check(json, (".json",))
     graph = load(seeded_spec(spec, seed, weights), note=options.note, seed=seed, weights=weights,
                  **loading(kind, **graph_options))
-    values = {name: graph.hub if value == "hub" else value for name, value in plan.parameters}
+    values = kind.numbers_of(graph, dict(plan.parameters))
     space = ScheduleSpace(program, graph, only)
     search = Tuner(space, space.ask, strategies.make(strategy, space, search_seed), trials=trials,
                    starts=[space.default], stop=stop)

@@ -243,8 +243,8 @@ class ProgramReader:
                 case ast.BinOp(op=ast.Div(), left=left, right=ast.Attribute(
                         value=ast.Name(id=graph), attr="num_vertices")) if graph == self._graph:
                     value, count = left, "num_vertices"
-            name = value.id if isinstance(value, ast.Name) else None
-            if name is None or name not in self._vectors:
+            name = value.id if isinstance(value, ast.Name) else ""
+            if name not in self._vectors:
                 self._fail(value or tree, "a program returns vectors: "
                                           f"{', '.join(self._vectors) or 'it has none'}")
             elif count is not None:
