@@ -11,6 +11,8 @@ _READER = "tb/sw/lang/test_reader.py"
 _REFERENCE = "tb/sw/vm/test_reference.py"
 _FORMS = "tb/sw/vm/test_forms.py::"
 _RTL = "tb/sw/vm/test_rtl.py::"
+_CPU = "tb/sw/vm/test_cpu.py::"
+_CUDA = "tb/sw/vm/test_cuda.py::"
 
 
 MUTANTS = (
@@ -29,6 +31,22 @@ MUTANTS = (
     Mutant("lang-every-loop-is-a-fixpoint",
            "sw/lang/passes/fixpoint.py", "_is_fixpoint", "function.writes() != {edges.tracking}",
            "False", (_PASSES,)),
+    Mutant("lang-blocks-any-operator",
+           "sw/lang/passes/edge_blocking.py", "edge_blocking", "not node.metadata['is_all_edges']",
+           "False", (f"{_PASSES}::test_no_blocking",)),
+    Mutant("lang-fuses-stores-of-the-host",
+           "sw/lang/passes/kernel_fusion.py", "_obstacles",
+           "yield _Obstacle(node.position, 'the host stores an element here')", "pass",
+           (f"{_PASSES}::test_obstacles",)),
+    Mutant("lang-fuses-numbers-that-double",
+           "sw/lang/passes/kernel_fusion.py", "_obstacles", "_moving(node.value, names) > 1",
+           "False", (f"{_PASSES}::test_obstacles",)),
+    Mutant("lang-fuses-sums-of-some-rounds",
+           "sw/lang/passes/kernel_fusion.py", "_choices", "(node.then, node.otherwise)", "()",
+           (f"{_PASSES}::test_obstacles",)),
+    Mutant("lang-forgets-what-inner-loops-change",
+           "sw/lang/passes/kernel_fusion.py", "assigned", "ir.instructions((loop,))", "loop.body",
+           (f"{_PASSES}::test_assigned", f"{_CPU}test_loops")),
 
     # Interpreter and host
     Mutant("reference-sees-changes-at-once",
@@ -43,6 +61,39 @@ MUTANTS = (
     Mutant("host-tries-one-fraction-bit-less",
            "sw/vm/host.py", "perform", "range(MOST_FRACTION_BITS if fixed else 0, -1, -1)",
            "range(MOST_FRACTION_BITS - 1 if fixed else 0, -1, -1)", (_REFERENCE,)),
+    Mutant("host-loop-begins-where-it-ended",
+           "sw/vm/loop_code.py", "FusedLoop.keep", "name != _NEXT", "True",
+           (f"{_CPU}test_loops",)),
+
+    # The GraphVMs cpu and cuda
+    Mutant("vm-ignores-choices",
+           "sw/vm/choices.py", "check_choices", "given is None or given in values", "True",
+           (f"{_CPU}test_refused",)),
+    Mutant("cpu-ignores-hybrid-schedules",
+           "sw/vm/cpu/machine.py", "CpuMachine._operator",
+           "first.other = ctypes.addressof(others[0])", "pass", (f"{_CPU}test_hybrid",)),
+    Mutant("cpu-leaves-a-block-out",
+           "sw/vm/cpu/machine.py", "CpuMachine._blocks", "-(-self._graph.num_vertices // size)",
+           "self._graph.num_vertices // size", (f"{_CPU}test_blocks",)),
+    Mutant("cpu-fuses-against-the-schedule",
+           "sw/vm/cpu/kernels.py", "Kernels.__init__", "node.metadata.get('needs_fusion', True)",
+           "True", (f"{_CPU}test_no_fusion",)),
+    Mutant("cuda-lists-hold-vertices-twice",
+           "sw/vm/cuda/choices.py", "check_program", "not once", "False",
+           (f"{_CUDA}test_missing_choices",)),
+    Mutant("cuda-reads-no-copies",
+           "sw/vm/cuda/text.py", "_Writer.before",
+           "dict.fromkeys(self.kept(node), 'call->vertices')", "{}",
+           (f"{_CUDA}test_phases", f"{_CUDA}test_copies")),
+    Mutant("cuda-strict-sums-nothing",
+           "sw/vm/cuda/text.py", "_Writer.before", "schedule == 'strict'", "False",
+           (f"{_CUDA}test_phases",)),
+    Mutant("cuda-pulls-without-marks",
+           "sw/vm/cuda/text.py", "_Writer.before", "not push", "False",
+           (f"{_CUDA}test_phases",)),
+    Mutant("cuda-fuses-unasked",
+           "sw/vm/cuda/text.py", "_Writer.generated", "node.metadata.get('needs_fusion')", "True",
+           (f"{_CUDA}test_fused_text",)),
 
     # The device
     Mutant("rtl-sums-wrap",

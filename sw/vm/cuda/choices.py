@@ -10,7 +10,7 @@ from sw.lang.types import LanguageError
 from sw.vm.choices import check_choices, parts
 
 
-__all__ = ["DIRECTIONS", "SCHEDULES", "Choice", "check_program", "check_variant", "choices"]
+__all__ = ["DIRECTIONS", "SCHEDULES", "CudaChoice", "check_program", "check_variant", "choices"]
 
 
 #: {schedule: what a thread gets}. Each is the name of a phase of runtime.cuh.
@@ -31,7 +31,7 @@ _DEDUPLICATIONS = {DeduplicationForm.MONOTONIC_COUNTERS: "COUNTERS",
 
 
 @dataclasses.dataclass(frozen=True)
-class Choice:
+class CudaChoice:
     """How an operator of edges runs.
 
     Parameters
@@ -75,7 +75,7 @@ def check_variant(schedule: str, direction: str) -> None:
         raise UserError(f"direction {direction!r} must be one of {', '.join(DIRECTIONS)}")
 
 
-def choices(node, schedule=None, direction=None) -> list[Choice]:
+def choices(node, schedule=None, direction=None) -> list[CudaChoice]:
     """The choices of an EdgeSetIterator: two for a hybrid schedule, of which the second is for
     large inputs.
 
@@ -89,7 +89,7 @@ def choices(node, schedule=None, direction=None) -> list[Choice]:
     for metadata in parts(node):
         form = metadata.get("output_representation")
         strategy = metadata.get("deduplication_strategy") or DeduplicationForm.MONOTONIC_COUNTERS
-        found.append(Choice(
+        found.append(CudaChoice(
             schedule or str(metadata.get("load_balance") or LoadBalance.ETWC),
             direction or metadata.get("direction"), form and _CREATIONS[form],
             _DEDUPLICATIONS[strategy] if metadata.get("apply_deduplication", True) else "NOTHING",

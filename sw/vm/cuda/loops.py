@@ -14,7 +14,7 @@ from sw.lang.passes.kernel_fusion import uniforms
 from sw.vm.loop_code import FAULT, LoopCode
 
 
-__all__ = ["CudaLoop", "Layout"]
+__all__ = ["CudaLoop", "LoopWords"]
 
 
 _KERNEL = string.Template("""
@@ -42,7 +42,7 @@ extern "C" int $name(const Call *call, Loop *loop, int64_t *state, word *const *
 """)
 
 
-class Layout:
+class LoopWords:
     """Where the parts of a state begin.
 
     Parameters
@@ -95,7 +95,7 @@ class CudaLoop(LoopCode):
         """The kernel, and the function that launches it. The sets and numbers that it uses are
         known from then on."""
         body = self.body()
-        fused, layout = self.fused, Layout(self.fused)
+        fused, layout = self.fused, LoopWords(self.fused)
         declared, kept = [], []
         for i in range(len(fused.numbers)):
             declared.append(f"int64_t number{i} = state[{layout.numbers + i}];")

@@ -18,7 +18,7 @@ from sw.graph.compress import expand, in_blocks
 from sw.lang import graph_ir as ir
 from sw.vm.cuda import nvcc
 from sw.vm.cuda.choices import check_program, choices
-from sw.vm.cuda.loops import Layout
+from sw.vm.cuda.loops import LoopWords
 from sw.vm.cuda.text import PULL_SHARE, generate
 from sw.vm.host import Machine
 from sw.vm.loop_code import AGAIN, FAULT, LoopValues
@@ -212,7 +212,7 @@ class CudaMachine(Machine):
         self._numbers = {name: i for i, name in enumerate(generated.vectors)}
         self.seconds, self.preparation, self._stamp = 0.0, 0.0, 0
         self._call = self._new_call()
-        self._layouts = {position: Layout(fused) for position, fused in generated.loops.items()}
+        self._layouts = {position: LoopWords(fused) for position, fused in generated.loops.items()}
         self._loop, self._state = (self._memory.reserve(size) for size in (
             _LOOP_BYTES, 8 * max((each.size for each in self._layouts.values()), default=0)))
 
@@ -394,7 +394,7 @@ class CudaMachine(Machine):
         self.seconds += time.perf_counter() - begin
 
     def chosen(self, node, vset):
-        """The Choice and the direction of an EdgeSetIterator whose input is this set."""
+        """The CudaChoice and the direction of an EdgeSetIterator whose input is this set."""
         choice, *others = self._choices[node.position]
         if others and vset.count >= node.metadata["hybrid"][1] * self._graph.num_vertices:
             [choice] = others

@@ -325,7 +325,7 @@ def test_fused(body, head):
     ("n = 1 + n // 2", "18:17", "only the host can compute // of a number"),
     ("n = n + n", "18:13", "this adds numbers that change in the loop"),
     ("t = 1\nn = n - t", "19:13", "this adds numbers that change in the loop"),
-    ("if n > 3 and vertices.sum(k) > 2:\n    n += 1", "18:18", "the host computes this sum"),
+    ("if n > 3 and vertices.sum(k) > 2:\n    n += 1", "18:22", "the host computes this sum"),
     ("n = 1 if n > 4 else vertices.sum(k)", "18:29", "the host computes this sum in some rounds"),
     ("share = 0.5", "18:17", "this is computed with decimals"),
     ("n = n + vertices.sum(k)", "18:13", "this adds numbers that change in the loop"),
