@@ -6,7 +6,7 @@ reads only the arcs of the set and reduces with atomics; pull reads the arcs of 
 the filter lets through, gives each vertex to one thread, and leaves a row as soon as no other arc
 can change the vertex. With EdgeBlocking it pushes the arcs to one block of vertices after another.
 
-Of a schedule it honours the direction, two load balances, EdgeBlocking, hybrid schedules, and the
+The machine honours directions, two load balances, EdgeBlocking, hybrid schedules, and the
 fusion of loops. A result is a list that is made while edges are processed, with a bit for each
 vertex that is in it; other forms are refused.
 """

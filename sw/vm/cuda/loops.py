@@ -79,7 +79,7 @@ class CudaLoop(LoopCode):
     Parameters
     ----------
     writer : _Writer
-        Of ``text.py``; it has written all operators.
+        The writer of ``text.py``, which has written all operators.
     number : int
         The number of the loop.
     loop : WhileLoop or ForLoop

@@ -275,7 +275,7 @@ def test_no_blocking(call, why):
 
 # Kernel fusion
 
-#: What a loop of these tests may use.
+#: Names that a loop of these tests may use.
 MAKINGS = """\
 def f(a, b): x[b].min(x[a] + n)
 def g(v): y[v] = n
