@@ -18,8 +18,8 @@ _EVERY = 100
 def only(assignments) -> dict:
     """The values of each axis that ``--only`` names. Raises UserError."""
     from sw.benchmarks.combinations import OWN
-    from sw.runtime.combinations import AXES, FURTHER, HARDWARE
-    known, found = AXES | FURTHER | HARDWARE, {}
+    from sw.runtime.combinations import ASKED, AXES, FURTHER, HARDWARE
+    known, found = AXES | FURTHER | ASKED | HARDWARE, {}
     for text in assignments or ():
         axis, equals, value = text.partition("=")
         if not equals or axis not in known:

@@ -18,7 +18,7 @@ from sw.kernels import frontiers
 from sw.runtime.device import Device
 
 
-__all__ = ["AXES", "FURTHER", "GRAPHS", "HARDWARE", "Combination", "Ground", "axes",
+__all__ = ["ASKED", "AXES", "FURTHER", "GRAPHS", "HARDWARE", "Combination", "Ground", "axes",
            "combinations", "equipped"]
 
 
@@ -42,6 +42,11 @@ FURTHER = {
     "delta": lambda: [None, "auto"],
 }
 
+#: Axes that a list has if they are asked for: whether one launch runs all supersteps.
+ASKED = {
+    "fusion": lambda: [None, "yes"],
+}
+
 #: Axes of the hardware, by the field of the configuration. A list has those that are asked for.
 HARDWARE = {
     "gather": lambda: [*VARIANTS],
@@ -50,7 +55,7 @@ HARDWARE = {
 
 #: Axes whose values make no combination work that is refused without them. Fewer warps may: they
 #: need less local memory.
-_LEFT_OPEN = ("deduplicate", "delta")
+_LEFT_OPEN = ("deduplicate", "delta", "fusion")
 
 #: Options of formats by which a graph of 64 vertices has several clusters, blocks and shards.
 _DIVIDED = {"cr2": "cr2:cluster_bits=4:warp_bits=3", "ell": "ell:width=2",
@@ -105,9 +110,9 @@ class Combination:
 
 def axes(only=(), further=False) -> dict:
     """The axes of a list: :data:`AXES`; those of :data:`FURTHER` that ``only`` names or, with
-    ``further``, all; and those of :data:`HARDWARE` that ``only`` names."""
+    ``further``, all; and those of :data:`ASKED` and of :data:`HARDWARE` that ``only`` names."""
     return (AXES | {axis: values for axis, values in FURTHER.items() if further or axis in only}
-            | {axis: values for axis, values in HARDWARE.items() if axis in only})
+            | {axis: values for axis, values in (ASKED | HARDWARE).items() if axis in only})
 
 
 def equipped(config, choice):

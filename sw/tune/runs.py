@@ -100,7 +100,8 @@ def measure(setting, plan, limit=None) -> dict:
     plan : str
         The plan's text.
     limit : int, optional
-        Cycles after which the run is stopped. A run of exactly so many cycles is not stopped.
+        Cycles after which the run is stopped. A run of exactly so many cycles is not stopped. A
+        run that takes more only with its launches counts as stopped.
 
     Returns
     -------
@@ -117,5 +118,7 @@ def measure(setting, plan, limit=None) -> dict:
     except (RunError, UserError) as error:
         return {"status": "failed", "error": str(error)}
     cycles = result.counters["instructions"] if setting.functional else result.total_cycles
+    if limit is not None and cycles > limit:        # with its launches
+        return {"status": "stopped", "cycles": limit}
     return {"status": "done", "cycles": cycles, "launch_cycles": result.launch_cycles,
             "supersteps": result.supersteps, "checksum": result.checksum}

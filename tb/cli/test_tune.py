@@ -140,7 +140,7 @@ def test_run_takes_the_tuned_plan(capsys):
     assert main(["run", "bfs", GRAPH, *SMALL, "--schedule", "tuned", "--json", "run.json"]) == 0
     with open("run.json") as file:
         result, = json.load(file)["results"]
-    assert result["cycles"] == best
+    assert result["total_cycles"] == best
     assert "run --plan 'bfs schedule=vm direction=push warps=1 | bfs sch" in found["command"]
     # The source is of this run, the graph may come from a file, and old sources are told.
     assert main(["graph", "convert", GRAPH, "graph.npz"]) == 0

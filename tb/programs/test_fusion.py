@@ -135,10 +135,12 @@ def test_launch_cycles():
         device = Device(config, lambda: NativeMachine(config), launch_cycles=cost)
         with device:
             for schedule, fusion in (("vm", False), ("vm", True), ("scu", False),
-                                     ("scu-stream", False)):
-                result = device.run("bfs", GRAPHS["chain"], schedule=schedule, fusion=fusion)
+                                     ("scu-stream:pieces=4", False)):
+                graph = GRAPHS["random" if "pieces" in schedule else "chain"]
+                result = device.run("bfs", graph, schedule=schedule, fusion=fusion)
                 cost = launch_cycles(config) if cost is None else cost
                 orders = result.launches + result.counters["scu_operations"]
+                assert bool(result.counters["scu_beside"]) == ("pieces" in schedule)
                 assert result.orders == orders and result.launch_cycles == cost * orders
                 assert result.total_cycles == result.cycles + cost * orders
                 record = result.to_json()

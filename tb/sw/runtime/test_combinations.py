@@ -230,6 +230,23 @@ def test_some_on_every_unit_and_several_cores(seed):
     assert {each.choice["cores"] for each in found if each.reason is None} == {"1", "2", "6"}
 
 
+def test_some_in_one_launch(seed):
+    """Whatever loop the planner fuses gives the same results, on 1 and 6 cores."""
+    only = {"algorithm": ["bfs", "sssp", "cc", "pagerank"], "format": ["csr"], "block": ["none"],
+            "direction": ["push", "pull"], "frontier": [None, "bitmap"], "fusion": ["yes"],
+            "cores": ["1", "6"]}
+    found = list(combinations(CONFIG, only))
+    failed = []
+    for case in trials(draw(found, 12, seed), functional=True):
+        record = case.run(CONFIG, DramConfig())
+        if case.REFUSED not in record and not record.get("verified"):
+            failed.append(f"{case.describe()}: {record['error']}; {case.command()}")
+        assert case.REFUSED in record or record["orders"] == 1
+    assert not failed, f"repeat with GRAPHLOOM_SEED={seed}:\n" + "\n".join(failed)
+    fused = {each.choice["schedule"] for each in found if each.reason is None}
+    assert fused == {"vm", "vwc", "em", "wm", "cm", "twc", "strict", "compact", "weaver"}
+
+
 def test_a_run_names_its_hardware():
     """The commands that repeat a run on other hardware, and the reason of a refusal there."""
     only = {"algorithm": ["cc"], "format": ["csr"], "block": ["none"], "schedule": ["weaver"],
