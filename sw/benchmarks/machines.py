@@ -61,7 +61,7 @@ class Times:
     result : ProgramResult
         The result of the first run, which is not measured and finds the fraction bits.
     seconds : list of float
-        Of the further runs.
+        The times of the further runs.
 
     Raises
     ------

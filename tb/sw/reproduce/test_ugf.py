@@ -90,7 +90,7 @@ def test_the_thesis_numbers():
 
 
 def test_slips():
-    """What published.py says about the thesis' slips."""
+    """The slips of the thesis, as published.py notes them."""
     def lead(algorithm, graph):
         return min(published.factors("table6.2", algorithm, graph).values())
 
