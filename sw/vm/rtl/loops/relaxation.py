@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import operator
 from typing import Any
 
 import numpy as np
@@ -132,11 +133,15 @@ class Relaxation(LoopRun):
     @classmethod
     def numbers_of(cls, graph, given):
         """As of :class:`ProgramRun`; ``"auto"`` for a delta is :meth:`choose_delta`, and None is
-        infinity."""
+        infinity. Raises UserError if a delta is out of range."""
         found, name = super().numbers_of(graph, given), cls.form.delta_argument
         if name in found:
-            found[name] = {"auto": cls.choose_delta(graph), None: WORD - 1}.get(
+            value = {"auto": cls.choose_delta(graph), None: WORD - 1}.get(
                 found[name], found[name])
+            if not 0 < operator.index(value) < WORD:
+                raise UserError(f"{cls.name}: {name} is {value}, must be from 1 to {WORD - 1}, or "
+                                "auto")
+            found[name] = value
         return found
 
     @property
