@@ -83,7 +83,7 @@ class Machine(abc.ABC):
         return None
 
     def state(self) -> Any:
-        """What decides all that follows, but for the host's variables: values that can be compared
+        """All that decides what follows, but for the host's variables: values that can be compared
         by ``==``. None if that is not known, or not worth a comparison."""
         return None
 

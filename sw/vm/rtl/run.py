@@ -1,4 +1,4 @@
-"""What all runs of a program on the device have in common."""
+"""The common part of all runs of a program on the device."""
 
 from __future__ import annotations
 

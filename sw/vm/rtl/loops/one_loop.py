@@ -139,13 +139,13 @@ class LoopRun(ProgramRun):
     Attributes
     ----------
     form : object
-        What the class has found in the program (:meth:`form_of`).
+        The parts of the program that the class has found (:meth:`form_of`).
     """
     form: Any = None
 
     @classmethod
     def form_of(cls, program) -> Any:
-        """What the class needs to know of a program of its form; None for any other program."""
+        """The parts of a program of this form; None for any other program."""
         raise NotImplementedError
 
     @classmethod

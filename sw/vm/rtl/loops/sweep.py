@@ -58,7 +58,7 @@ class Sweep(ProgramRun):
     Attributes
     ----------
     form : object
-        What the class has found in the program.
+        The parts of the program that the class has found.
     asks : bool
         Whether the host sums words after each round.
     shown : set of str
@@ -68,7 +68,7 @@ class Sweep(ProgramRun):
 
     @classmethod
     def form_of(cls, program):
-        """What the class needs to know of a program of its form; None for any other program."""
+        """The parts of a program of this form; None for any other program."""
         return form_of(program)
 
     @classmethod
@@ -115,7 +115,7 @@ class Sweep(ProgramRun):
             return None
         return host_value(node, self._values, self.graph)
 
-    # What is in memory
+    # Memory
 
     @functools.cached_property
     def _beginning(self):

@@ -23,7 +23,7 @@ class SweepForm:
     ----------
     edges : EdgeSetIterator
     function : Function
-        Of the operator.
+        The function of the operator.
     guard : expression or None
         The condition of the reduction.
     reduce : Reduce
