@@ -244,7 +244,7 @@ def perform(program, graph, machine, given, bits=None) -> ProgramResult:
     """
     if program.weighted and graph.weights is None:
         raise UserError(f"program {program.name!r} takes the weights of edges, and "
-                        f"{graph.name} has none")
+                        f"{graph.name} has none; --weights N gives them random ones from 1 to N")
     values = arguments(program, given, graph.num_vertices)
     fixed = any(getattr(node, "type", None) is Type.FIXED for node in ir.walk(program))
     tries = [bits] if bits is not None else range(MOST_FRACTION_BITS if fixed else 0, -1, -1)
