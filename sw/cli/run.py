@@ -39,8 +39,9 @@ def _run(
             "device; cpu, cuda and reference run it elsewhere (docs/language.md).",
             rich_help_panel="Algorithm")] = "rtl",
         apply: Annotated[list[str] | None, typer.Option(
-            "--apply", metavar="LABEL=SCHEDULE", help="With --vm cpu or cuda: a schedule of a "
-            "labelled loop or operator, such as s0:s1=push; may be repeated (docs/language.md).",
+            "--apply", metavar="LABEL=SCHEDULE", help="A schedule of the scheduling language "
+            "for a labelled loop or operator of a program, such as s0:s1=push; may be repeated "
+            "(docs/language.md).",
             rich_help_panel="Algorithm", show_default=False)] = None,
         verify: Annotated[bool, typer.Option(
             "--verify/--no-verify", help="With --vm cpu or cuda: compare with the interpreter.",
@@ -81,6 +82,8 @@ def _run(
     place = functools.partial(options.place, device, preset, set_, time_limit=time_limit,
                               dram=dram, wave=wave, trace=trace)
     memory, loaded = options.memory(dram), None
+    if apply and schedule is not None:
+        raise UserError(f"--apply {apply[0]} chooses the schedule: leave out --schedule {schedule}")
     if schedule == TUNED:
         where, config = place([])
         plan, loaded = _tuned(algorithm, graph, choices, tuned, config, memory, dict(
@@ -91,6 +94,8 @@ def _run(
         if tuned is not None:
             raise UserError(f"--tuned {tuned}: give --schedule {TUNED} as well")
         plan, graph = options.asked(algorithm, graph, choices)
+        if apply:
+            plan = _applied(plan, apply)
         where, config = place([plan])
 
     from . import files, report, tracing
@@ -120,6 +125,18 @@ def _run(
         out.print(report.phases_table(result))
     out.print(f"{', '.join(result.outputs)}: bit-identical to the golden model (checksum "
               f"{result.checksum[:16]})")
+
+
+def _applied(plan, texts):
+    """The plan with schedules of the scheduling language. Raises UserError."""
+    from sw.lang.schedule import read_schedules
+    from sw.runtime.plan import Plan
+    from sw.runtime.scheduled import scheduled
+
+    from .run_program import program_of
+    if not isinstance(plan, Plan):
+        raise UserError(f"--apply {texts[0]}: the plan {plan.text} is a hybrid already")
+    return scheduled(plan, program_of("rtl", plan.algorithm)[1], read_schedules(texts))
 
 
 def _tuned(algorithm, graph, choices, path, config, memory, loading_options, launch_cycles):

@@ -136,7 +136,7 @@ class Relaxation(LoopRun):
         infinity. Raises UserError if a delta is out of range."""
         found, name = super().numbers_of(graph, given), cls.form.delta_argument
         if name in found:
-            value = {"auto": cls.choose_delta(graph), None: WORD - 1}.get(
+            value: Any = {"auto": cls.choose_delta(graph), None: WORD - 1}.get(
                 found[name], found[name])
             if not 0 < operator.index(value) < WORD:
                 raise UserError(f"{cls.name}: {name} is {value}, must be from 1 to {WORD - 1}, or "
