@@ -186,7 +186,7 @@ MUTANTS = (
            (f"{_FORMS}test_sweep_of_padding",)),
     Mutant("forms-flags-may-be-kept",
            "sw/vm/rtl/loops/sweep_form.py", "_is_flag", "_clears(program, names, vector)", "True",
-           (f"{_FORMS}test_near_a_form",)),
+           (f"{_FORMS}test_flags",)),
     Mutant("chain-knows-words-before-a-branch",
            "sw/lang/passes/chain.py", "_statement", "known.pop(vector, None)", "pass",
            (f"{_FORMS}test_chains",)),

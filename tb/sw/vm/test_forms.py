@@ -4,7 +4,7 @@
 which program has which      test_forms, test_near_a_form
 every plan                   test_random_relaxations, test_random_sweeps: against the interpreter,
                              on the instruction-set simulator
-values by hand               test_widest_paths, test_sums_in_registers
+values by hand               test_widest_paths, test_sums_in_registers, test_flags
 places without edges         test_relaxation_of_padding, test_sweep_of_padding
 functions of vertices as     test_chains: against the functions one after the other;
 one                          test_stores_that_are_left_out
@@ -283,11 +283,74 @@ def walks(edges: edgeset):
         vertices.apply(after)
     return o
 """
-    matrix = np.zeros((4, 4), int)
-    np.add.at(matrix, (graph.dst, graph.src), 1)
-    wanted = np.linalg.matrix_power(matrix, 3) @ np.ones(4, int)
-    assert run(text, tmp_path, graph, schedule="vm", direction="pull")["o"].tolist() \
-        == wanted.tolist()
+    chain = Graph(60, np.arange(59), np.arange(1, 60))
+    for on in (graph, chain):
+        matrix = np.zeros((on.num_vertices, on.num_vertices), int)
+        np.add.at(matrix, (on.dst, on.src), 1)
+        wanted = np.linalg.matrix_power(matrix, 3) @ np.ones(on.num_vertices, int)
+        assert run(text, tmp_path, on, schedule="vm", direction="pull")["o"].tolist() \
+            == wanted.tolist()
+
+
+FLAGGED = """
+@program
+def flagged(edges: edgeset):
+    t = vector(uint, lambda v: uint(v))
+    f = vector(bool, False)
+
+    def clear(v):
+        f[v] = False
+
+    def along(src, dst):
+        if {guard}:
+            t[dst].min(uint(0))
+            f[dst] |= True
+
+    changed = vertices
+    while changed:
+        vertices.apply(clear)
+        changed = edges.apply_modified(along, f)
+    return t
+"""
+
+
+def test_flags(tmp_path):
+    """A loop that goes on while an edge has set a flag, and one whose flags are never cleared."""
+    text = FLAGGED.format(guard="edges.in_degree(src) < edges.in_degree(dst) and t[dst] > 0")
+    assert kind_of(text) is ProgramAlgorithm        # it reads the vector that it reduces
+    text = """
+@program
+def counted(edges: edgeset):
+    s = vector(uint, lambda v: uint(v) % 5)
+    t = vector(uint, 0)
+    f = vector(bool, False)
+
+    def step(v):
+        s[v] = s[v] - 1
+        f[v] = False
+
+    def along(src, dst):
+        if s[src] > 0:
+            t[dst] += 1
+            f[dst] |= True
+
+    changed = vertices
+    while changed:
+        vertices.apply(step)
+        changed = edges.apply_modified(along, f)
+    return t
+"""
+    graph = load("rmat:scale=5,degree=3,seed=2")
+    assert kind_of(text) is Sweep
+    for schedule in ("vm", "em", "weaver", "wm", "twc", "compact"):
+        for direction in ("push", "pull")[:1 if schedule == "compact" else 2]:
+            found = run(text, tmp_path, graph, schedule=schedule, direction=direction)["t"]
+            rounds = np.maximum(np.arange(graph.num_vertices) % 5 - 1, 0)
+            wanted = np.zeros(graph.num_vertices, int)
+            np.add.at(wanted, graph.dst, rounds[graph.src])
+            assert found.tolist() == wanted.tolist()
+    kept = text.replace("        f[v] = False\n", "")
+    assert kind_of(kept) is ProgramAlgorithm
 
 
 CHAIN = """
@@ -376,6 +439,12 @@ def test_relaxation_of_padding(tmp_path):
     for direction in ("push", "pull"):
         for layout in ("ell:width=2", "dia"):
             run(text, tmp_path, graph, schedule="vm", direction=direction, format=layout)
+    lonely = load("rmat:scale=5,degree=3,seed=1,weights=9")
+    assert lonely.out_degrees[0] == 0
+    with Device.functional(preset("tiny")) as device:
+        for layout in ("ell:width=2", "dia"):
+            assert device.run(str(tmp_path / "drawn.py"), lonely, schedule="vm", direction="push",
+                              format=layout).supersteps == 1
 
 
 def test_sweep_of_padding(tmp_path):

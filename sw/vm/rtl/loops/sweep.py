@@ -418,10 +418,10 @@ class Sweep(ProgramRun):
         a, reduce = k.a, self.form.reduce
         if self.collects(k.task):
             combine(k, reduce.operation, self._sum, self._value(k, reduce.value, data))
-            return
-        known, _, ends, weight = data
-        emitter = self._emitter(k, known)
-        emitter.reduction(self.form.function, reduce, [*ends.values(), weight], self.degrees)
+        else:
+            known, _, ends, weight = data
+            emitter = self._emitter(k, known)
+            emitter.reduction(self.form.function, reduce, [*ends.values(), weight], self.degrees)
         if self.form.flags:
             after = a.label("flagged")
             k.frontier.add(k, edge.neighbor, predicate, after)
