@@ -258,7 +258,8 @@ def test_widest_paths(tmp_path):
 
 
 def test_sums_in_registers(tmp_path):
-    """One kernel does a round, and the words change between two arrays: walks of three arcs."""
+    """One kernel does a round, and the words change between two arrays: walks of 12 arcs. Along
+    the chain a lane that read a new word would be a round ahead."""
     graph = Graph(4, [0, 0, 1, 2, 2], [1, 2, 3, 3, 0], np.ones(5, np.uint32))
     text = """
 @program
@@ -277,7 +278,7 @@ def walks(edges: edgeset):
     def after(v):
         o[v] = t[v]
 
-    for i in range(3):
+    for i in range(12):
         vertices.apply(before)
         edges.apply(along)
         vertices.apply(after)
@@ -287,7 +288,7 @@ def walks(edges: edgeset):
     for on in (graph, chain):
         matrix = np.zeros((on.num_vertices, on.num_vertices), int)
         np.add.at(matrix, (on.dst, on.src), 1)
-        wanted = np.linalg.matrix_power(matrix, 3) @ np.ones(on.num_vertices, int)
+        wanted = np.linalg.matrix_power(matrix, 12) @ np.ones(on.num_vertices, int)
         assert run(text, tmp_path, on, schedule="vm", direction="pull")["o"].tolist() \
             == wanted.tolist()
 
