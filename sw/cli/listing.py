@@ -137,10 +137,11 @@ def _described(part):
     found = {}
     for name in getattr(module, names)():
         kind = getattr(module, find)(name)
-        # A module of the frontiers has several classes. In the other packages each entry is one
-        # module, or one package whose modules share the class.
+        # A module of the frontiers has several classes, and a program's class is in none. In the
+        # other packages each entry is one module, or one package whose modules share the class.
         home = kind.__module__.removeprefix(f"{package}.").partition(".")[0]
-        text = (kind if part == "frontiers" else sys.modules[f"{package}.{home}"]).__doc__ or ""
+        alone = part == "frontiers" or hasattr(kind, "program")
+        text = (kind if alone else sys.modules[f"{package}.{home}"]).__doc__ or ""
         entry: dict[str, Any] = {"summary": " ".join(text.split("\n\n")[0].split())}
         if part == "algorithms":
             entry |= {"directions": list(kind.directions), "options": list(kind.options)}

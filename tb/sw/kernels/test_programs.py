@@ -283,13 +283,12 @@ def test_lengths_that_do_not_fit_are_no_paths(schedule, direction):
 
 def test_refused_by_sssp():
     device = Device.functional(config(2, 4))
-    with pytest.raises(UserError, match="the arcs of path have no weights; --weights N gives"):
+    with pytest.raises(UserError, match="takes the weights of edges, and path has none; "
+                                        "--weights N gives"):
         device.run("sssp", GRAPHS["path"])
     far = Graph(3, [0, 1], [1, 2], [1 << 31, 1 << 31], name="far")
-    with pytest.raises(UserError, match="vertex 2 is 4294967296 away from vertex 0"):
-        device.run("sssp", far)
-    with pytest.raises(UserError, match="source 3 is not a vertex of far, must be from 0 to 2"):
-        device.run("sssp", far, source=3)
+    found = device.run("sssp", far).outputs["distance"]
+    assert found.tolist() == [0, 1 << 31, (1 << 32) - 1]        # no length that fits
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
