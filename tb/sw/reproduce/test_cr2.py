@@ -217,7 +217,7 @@ def test_small_graphs_are_not_in_means():
 def test_choices():
     for large in (False, True):
         found = choices(large)
-        assert {"simulated", "wide", "brief", "skewed", "stored", "tuned"} == set(found)
+        assert {"simulated", "wide", "brief", "skewed", "stored", "tuned", "crossed", "timed"} == set(found)
         for graphs in found.values():
             assert len({choice.label for choice in graphs}) == len(graphs)
 
@@ -231,9 +231,9 @@ def test_graphs_are_symmetric_where_they_say_so():
 
 
 def test_papers_are_found():
-    assert reproduce.names() == ["cr2", "grassembler", "scu", "sparseweaver"]
+    assert reproduce.names() == ["cr2", "grassembler", "scu", "sparseweaver", "ugf"]
     with pytest.raises(UserError, match="no paper 'cr3'; there are cr2, grassembler, scu, "
-                       "sparseweaver"):
+                       "sparseweaver, ugf"):
         reproduce.find("cr3")
     names = [figure.name for figure in CR2.figures]
     assert len(set(names)) == len(names) == 8
