@@ -38,7 +38,7 @@ def _list():
         parameters = ", ".join(argument.name for argument in program.arguments) or "none"
         print(f"{indent}parameters: {parameters}; results: {', '.join(program.outputs)}; labels: "
               f"{', '.join(labelled(program)) or 'none'}")
-    print(f"Passes: {', '.join(PASSES)}")
+    print(textwrap.fill(f"Passes: {', '.join(PASSES)}", 100, subsequent_indent="  "))
 
 
 @app.command("show", epilog="Examples: graphloom lang show bfs --after liveness; graphloom lang "

@@ -217,7 +217,8 @@ def test_small_graphs_are_not_in_means():
 def test_choices():
     for large in (False, True):
         found = choices(large)
-        assert {"simulated", "wide", "brief", "skewed", "stored", "tuned", "crossed", "timed"} == set(found)
+        assert set(found) == {"simulated", "wide", "brief", "skewed", "stored", "tuned",
+                              "crossed", "timed"}
         for graphs in found.values():
             assert len({choice.label for choice in graphs}) == len(graphs)
 
