@@ -5,7 +5,9 @@ which program has which      test_forms, test_near_a_form
 every plan                   test_random_relaxations, test_random_sweeps: against the interpreter,
                              on the instruction-set simulator
 values by hand               test_widest_paths, test_sums_in_registers, test_flags
-places without edges         test_relaxation_of_padding, test_sweep_of_padding
+places without edges         test_relaxation_of_padding, test_sweep_of_padding,
+                             test_flags_of_padding
+parameters                   test_parameters_that_change
 functions of vertices as     test_chains: against the functions one after the other;
 one                          test_stores_that_are_left_out
 refused                      test_a_sum_that_does_not_fit, test_vertices_in_a_new_order
@@ -315,11 +317,7 @@ def flagged(edges: edgeset):
 """
 
 
-def test_flags(tmp_path):
-    """A loop that goes on while an edge has set a flag, and one whose flags are never cleared."""
-    text = FLAGGED.format(guard="edges.in_degree(src) < edges.in_degree(dst) and t[dst] > 0")
-    assert kind_of(text) is ProgramAlgorithm        # it reads the vector that it reduces
-    text = """
+COUNTED = """
 @program
 def counted(edges: edgeset):
     s = vector(uint, lambda v: uint(v) % 5)
@@ -341,6 +339,13 @@ def counted(edges: edgeset):
         changed = edges.apply_modified(along, f)
     return t
 """
+
+
+def test_flags(tmp_path):
+    """A loop that goes on while an edge has set a flag, and one whose flags are never cleared."""
+    text = FLAGGED.format(guard="edges.in_degree(src) < edges.in_degree(dst) and t[dst] > 0")
+    assert kind_of(text) is ProgramAlgorithm        # it reads the vector that it reduces
+    text = COUNTED
     graph = load("rmat:scale=5,degree=3,seed=2")
     assert kind_of(text) is Sweep
     for schedule in ("vm", "em", "weaver", "wm", "twc", "compact"):
@@ -352,6 +357,47 @@ def counted(edges: edgeset):
             assert found.tolist() == wanted.tolist()
     kept = text.replace("        f[v] = False\n", "")
     assert kind_of(kept) is ProgramAlgorithm
+
+
+def test_flags_of_padding(tmp_path):
+    """Places of a format that have no edge set no flag. Vertices 3 to 5 have words above 0, and no
+    edges."""
+    lonely = Graph(6, [0, 1, 1, 2], [1, 2, 3, 0], name="lonely")
+    path = tmp_path / "counted.py"
+    path.write_text(COUNTED)
+    for direction in ("push", "pull"):
+        for layout in (None, "ell:width=2", "dia", "tigr:k=3"):
+            with Device.functional(preset("tiny")) as device:
+                result = device.run(str(path), lonely, schedule="vm", direction=direction,
+                                    format=layout)
+            assert result.verified and result.supersteps == 2
+
+
+def test_parameters_that_change(tmp_path):
+    """A function reads a parameter that the host has changed, before the loop or in it."""
+    for change, inside in (("amount = amount + 1", "pass"), ("pass", "amount = amount + 1")):
+        text = f"""
+@program
+def changed(edges: edgeset, amount: uint = 1):
+    s = vector(uint, 1)
+    t = vector(uint, 0)
+
+    def along(src, dst):
+        t[dst] += s[src]
+
+    def after(v):
+        s[v] = t[v] % 7 + amount
+        t[v] = 0
+
+    {change}
+    for i in range(3):
+        edges.apply(along)
+        vertices.apply(after)
+        {inside}
+    return s
+"""
+        assert kind_of(text) is ProgramAlgorithm
+        run(text, tmp_path, load("karate"), schedule="vm", direction="pull")
 
 
 CHAIN = """

@@ -280,9 +280,11 @@ class Sweep(ProgramRun):
         return self.array(own[0]) if own else self._word_array
 
     def _tests_voids(self, task):
-        """Whether an edge may lead to no vertex, and have a word that counts."""
-        return (self.void_edge == "padding" and task.direction == "pull"
-                and any(layout.voids for layout in task.layouts) and not self._neutral)
+        """Whether an edge may lead to no vertex, and count: by its word when pulling, by its flag
+        in both directions."""
+        counts = self.form.flags is not None or (task.direction == "pull" and not self._neutral)
+        return (self.void_edge == "padding" and counts
+                and any(layout.voids for layout in task.layouts))
 
     @functools.cached_property
     def _neutral(self):
@@ -325,7 +327,8 @@ class Sweep(ProgramRun):
         if self.form.flags:
             k.open_frontier()
         if self._tests_voids(task):
-            self._end = k.constant(k.address(self._word_array) + 4 * self.graph.num_vertices, "end")
+            neighbors = self.neighbor_array(task)
+            self._end = k.constant(k.address(neighbors) + 4 * self.graph.num_vertices, "end")
         if k.variant[2] is not None:
             self._words(k, k.variant[2])
         self._words(k, function)

@@ -176,7 +176,9 @@ def _clears(program, names, vector):
 def _fits(program, loop, form):
     """Whether the rest of a program lets its form be used."""
     functions = [program.function(name) for name in (*form.before, *form.after)]
-    words = {argument.name for argument in program.arguments}
+    words = {argument.name for argument in program.arguments} - {
+        node.name for node in ir.instructions(program.body)
+        if isinstance(node, ir.Assign | ir.ForLoop)}
     uniforms = [part for function in (*functions, form.function) for part in
                 ir.walk(*function.body) if isinstance(part, ir.Uniform)]
     for node in uniforms:
