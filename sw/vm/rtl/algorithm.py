@@ -57,6 +57,11 @@ class ProgramAlgorithm(ProgramRun):
     """
     ALL = ir.ALL
 
+    @classmethod
+    def form_of(cls, program):
+        """Any program has this form."""
+        return ()
+
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
         program = self.program

@@ -17,8 +17,9 @@ from sw.vm.rtl.loops.sweep import Sweep
 __all__ = ["FORMS", "algorithm_of"]
 
 
-#: Forms of programs of one loop. A program has one of them at most.
-FORMS = (Relaxation, LevelSearch, Sweep)
+#: Forms of programs. A program has one of the first three, which are of one loop, at most; the last
+#: is of any program.
+FORMS = (Relaxation, LevelSearch, Sweep, ProgramAlgorithm)
 
 #: Types of parameters: as of :attr:`~sw.kernels.algorithm.Algorithm.options`.
 _OPTIONS = {Type.UINT: (int,), Type.WHOLE: (int,), Type.BOOL: (int,), Type.DECIMAL: (float,),
@@ -26,16 +27,13 @@ _OPTIONS = {Type.UINT: (int,), Type.WHOLE: (int,), Type.BOOL: (int,), Type.DECIM
 
 
 def algorithm_of(program: GraphProgram) -> type[ProgramRun]:
-    """The algorithm of a program: a class, whose instances are runs. A program that has none of the
-    :data:`FORMS` is a :class:`~sw.vm.rtl.algorithm.ProgramAlgorithm`."""
+    """The algorithm of a program: a class, whose instances are runs."""
     program = analysed(program)
     options = {argument.name: _OPTIONS[argument.type] for argument in program.arguments}
-    common = {"__doc__": program.summary, "name": program.name, "program": program,
-              "weighted": program.weighted, "options": options, "ARRAYS": program.outputs}
-    for kind in FORMS:
-        form = kind.form_of(program)
-        if form is not None:
-            bases: tuple[Any, ...] = (kind,)
-            return type(program.name, bases,
-                        common | {"form": form} | kind.attributes(program, form, options))
-    return type(program.name, (ProgramAlgorithm,), common)
+    kind, form = next((kind, form) for kind in FORMS
+                      if (form := kind.form_of(program)) is not None)
+    bases: tuple[Any, ...] = (kind,)
+    return type(program.name, bases, {
+        "__doc__": program.summary, "name": program.name, "program": program, "form": form,
+        "weighted": program.weighted, "options": options,
+        **kind.attributes(program, form, options)})

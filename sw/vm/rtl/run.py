@@ -30,9 +30,23 @@ class ProgramRun(Algorithm):
     ----------
     program : GraphProgram
         The program, after all passes.
+    form : object
+        The parts of the program that the class has found (:meth:`form_of`).
     """
     directions = ("push", "pull")
     program: Any = None
+    form: Any = None
+
+    @classmethod
+    def form_of(cls, program) -> Any:
+        """The parts of a program of the class's form; None for any other program."""
+        raise NotImplementedError
+
+    @classmethod
+    def attributes(cls, program, form, options) -> dict:
+        """Further attributes of the class of a program, whose parameters have these ``options``.
+        """
+        return {}
 
     def __init__(self, graph, **given):
         super().__init__(graph)
@@ -80,6 +94,36 @@ class ProgramRun(Algorithm):
         """Fraction bits of fixed point."""
         fixed = any(getattr(node, "type", None) is Type.FIXED for node in ir.walk(self.program))
         return (self._reference.fraction_bits or 0) if fixed else 0
+
+    # Memory
+
+    def reserve_arrays(self, task, names):
+        """Reserve arrays of a word for each vertex, those of degrees, and the frontier."""
+        for name in [*names, *self.used_degrees]:
+            task.buffers.reserve(name, task.vertex_words)
+        if task.frontier is not None:
+            task.frontier.reserve(task)
+
+    def fill_arrays(self, task, vectors, rest=None):
+        """Fill the arrays of vectors and of degrees.
+
+        Parameters
+        ----------
+        task : Task
+        vectors : dict of str to uint32 array
+            The words of the graph's vertices.
+        rest : dict of str to int, optional
+            The words behind the last vertex, by vector; else 0.
+        """
+        for name, words in vectors.items():
+            task.buffers.fill(self.array(name), task.to_device(words), (rest or {}).get(name, 0))
+        for name in self.used_degrees:
+            task.buffers.fill(name, task.to_device(getattr(self.graph, name).astype(np.uint32)))
+
+    # Results
+
+    def outputs(self, session):
+        return {name: session.read_vertices(self.array(name)) for name in self.program.outputs}
 
     def derived(self, outputs):
         """``fraction_bits``, and each output of fixed point as float64, if there is any."""

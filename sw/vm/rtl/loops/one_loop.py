@@ -3,8 +3,7 @@
 Such a program is a beginning, which the host performs before the device starts, and then one loop.
 The whole loop becomes an :class:`~sw.kernels.algorithm.Algorithm` with a frontier of the kernel
 compiler, and takes every schedule that hand-written kernels could take. A form of loops is a class
-that recognizes its loops by GraphIR (:meth:`LoopRun.form_of`); any other program is a
-:class:`~sw.vm.rtl.algorithm.ProgramAlgorithm`.
+that recognizes its loops by GraphIR (:meth:`~sw.vm.rtl.run.ProgramRun.form_of`).
 """
 
 from __future__ import annotations
@@ -134,25 +133,7 @@ class _BeginningMachine(BareMachine):
 
 
 class LoopRun(ProgramRun):
-    """One run of a program of one loop.
-
-    Attributes
-    ----------
-    form : object
-        The parts of the program that the class has found (:meth:`form_of`).
-    """
-    form: Any = None
-
-    @classmethod
-    def form_of(cls, program) -> Any:
-        """The parts of a program of this form; None for any other program."""
-        raise NotImplementedError
-
-    @classmethod
-    def attributes(cls, program, form, options) -> dict:
-        """Further attributes of the class of a program, whose parameters have these ``options``.
-        """
-        return {}
+    """One run of a program of one loop."""
 
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
@@ -183,18 +164,11 @@ class LoopRun(ProgramRun):
         return [vector.name for vector in self.program.vectors if vector.name in used]
 
     def reserve(self, task):
-        for name in [*map(self.array, self.vectors), *self.used_degrees]:
-            task.buffers.reserve(name, task.vertex_words)
-        if task.frontier is not None:
-            task.frontier.reserve(task)
+        self.reserve_arrays(task, map(self.array, self.vectors))
 
     def fill(self, task, rest):
         """Fill the vectors; ``rest`` has the words behind the last vertex, by vector."""
-        for name in self.vectors:
-            task.buffers.fill(self.array(name), task.to_device(self.beginning.arrays[name]),
-                              rest.get(name, 0))
-        for name in self.used_degrees:
-            task.buffers.fill(name, task.to_device(getattr(self.graph, name).astype(np.uint32)))
+        self.fill_arrays(task, {name: self.beginning.arrays[name] for name in self.vectors}, rest)
 
     # Kernels
 
@@ -202,11 +176,6 @@ class LoopRun(ProgramRun):
         """An Emitter for functions whose words of the host are constants."""
         return Emitter(k, self.bits, lambda node: k.constant(self.beginning.word(node)),
                        self.array, {}, known)
-
-    # Host
-
-    def outputs(self, session):
-        return {name: session.read_vertices(self.array(name)) for name in self.program.outputs}
 
 
 def loads(node):

@@ -25,7 +25,6 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-from typing import Any
 
 import numpy as np
 
@@ -57,24 +56,18 @@ class Sweep(ProgramRun):
 
     Attributes
     ----------
-    form : object
-        The parts of the program that the class has found.
     asks : bool
         Whether the host sums words after each round.
     shown : set of str
         The vectors that the host reads after each round, for a sum.
     """
-    form: Any = None
 
     @classmethod
     def form_of(cls, program):
-        """The parts of a program of this form; None for any other program."""
         return form_of(program)
 
     @classmethod
     def attributes(cls, program, form, options):
-        """Further attributes of the class of a program, whose parameters have these ``options``.
-        """
         collects = form.component is None and form.guard is None and form.flags is None
         return {"sends": form.sends, "listable": form.sends,
                 "directions": ("push", "pull") if form.component else ("pull", "push"),
@@ -182,13 +175,11 @@ class Sweep(ProgramRun):
             if not self.asks:
                 live -= set(last)
             live |= {load.vector for load in (*form.loads, *loads_of(chain))}
-            live |= set() if fused else {form.reduce.vector}
-            live |= {load.vector for function in self._functions(names)
-                     for load in loads_of(function)} - set(stored_for_sure(chain))
-        dead = {vector.name for vector in self.program.vectors} - live
-        if form.flags:
-            dead.add(form.flags)
-        chain = without_stores(chain, dead | ({form.reduce.vector} if fused else set()))
+            live.add(form.reduce.vector)
+        if fused:
+            live.discard(form.reduce.vector)
+        live.discard(form.flags)
+        chain = without_stores(chain, {vector.name for vector in self.program.vectors} - live)
         return chain if chain.body else None
 
     def _fused(self, task):
@@ -217,26 +208,20 @@ class Sweep(ProgramRun):
         names = [self.array(name) for name in self._vectors(fused)]
         if fused:
             names += [f"other_{self.array(name)}" for name in self._switched()]
-        for name in [*names, *self.used_degrees]:
-            task.buffers.reserve(name, task.vertex_words)
-        if task.frontier is not None:
-            task.frontier.reserve(task)
+        self.reserve_arrays(task, names)
 
     def init_vertex_value(self, task):
         if self.form.component is None:
             # The interpreter refuses a run with a sum that does not fit.
             _ = self._reference
-        for name in self._vectors(self._fused(task)):
-            words, rest = self._beginning[name], 0
-            if name == self.form.component:
-                # Kernels run over the last vertex, whose label must be an address, too.
-                address = task.buffers.address(self.array(name))
-                words = address + 4 * np.arange(task.vertex_words, dtype=np.uint32)
-            else:
-                words = task.to_device(words)
-            task.buffers.fill(self.array(name), words, rest)
-        for name in self.used_degrees:
-            task.buffers.fill(name, task.to_device(getattr(self.graph, name).astype(np.uint32)))
+        self.fill_arrays(task, {name: self._beginning[name]
+                                for name in self._vectors(self._fused(task))
+                                if name != self.form.component})
+        if self.form.component is not None:
+            # Kernels run over the last vertex, whose label must be an address, too.
+            address = task.buffers.address(self._sum_array)
+            task.buffers.fill(self._sum_array,
+                              address + 4 * np.arange(task.vertex_words, dtype=np.uint32))
         if task.frontier is not None:
             task.frontier.init(task, None)
 
@@ -329,9 +314,6 @@ class Sweep(ProgramRun):
         if self._tests_voids(task):
             neighbors = self.neighbor_array(task)
             self._end = k.constant(k.address(neighbors) + 4 * self.graph.num_vertices, "end")
-        if k.variant[2] is not None:
-            self._words(k, k.variant[2])
-        self._words(k, function)
         self._of_base, self._sum, self._own = {}, None, {}
         if task.schedule.owns_base or self._fused(task):
             end = int(task.direction == "pull")
@@ -342,11 +324,6 @@ class Sweep(ProgramRun):
         if self._fused(task):
             self._own = {load: k.a.reg(load.vector) for load in certain_loads(k.variant[2])
                          if load.vector != self.form.reduce.vector}
-
-    def _words(self, k, function):
-        """Ask for the words of the host that a function needs, and for its numbers."""
-        return [k.constant(self._word_of(node)) for node in ir.walk(*function.body)
-                if isinstance(node, ir.Uniform)]
 
     def _word_of(self, node):
         return value_of(node, self._values, self.graph, self.bits)
@@ -460,7 +437,6 @@ class Sweep(ProgramRun):
 
     def apply(self, k):
         a, chain = k.a, k.variant[2]
-        self._words(k, chain)
         own = certain_loads(chain)
         arrays = [self.array(name) for name in dict.fromkeys(
             [load.vector for load in own] + [
@@ -476,10 +452,7 @@ class Sweep(ProgramRun):
             emitter = self._emitter(k, known, places)
             vertex = Vertex(places[arrays[0]], arrays[0])
             emitter.run(early, [vertex], self.degrees)
-            if all(isinstance(node, ir.Let | ir.VectorStore) for node in late.body) \
-                    and not reads_elsewhere(late) and not any(
-                        isinstance(node, ir.Local) and node.name == late.parameters[0]
-                        for node in _values(late)):
+            if not _needs_vertex(late):
                 stored = {self.array(vector) for vector in late.writes()}
                 for name in arrays:
                     if name not in stored:
@@ -547,7 +520,7 @@ class Sweep(ProgramRun):
         return machine.rounds
 
     def outputs(self, session):
-        found = {name: session.read_vertices(self.array(name)) for name in self.program.outputs}
+        found = super().outputs(session)
         if self.form.component is None:
             return found
         return {name: self._labels(session, words) for name, words in found.items()}
@@ -582,11 +555,13 @@ def _early_stores(chain):
             dataclasses.replace(chain, body=tuple(late)))
 
 
-def _values(function):
-    """The nodes of the values that a function of plain statements computes, without the indexes
-    of loads."""
-    for node in function.body:
-        yield from outside_loads(node.value)
+def _needs_vertex(function):
+    """Whether a function of vertices, whose own words are known, needs its vertex for more than
+    stores that every call makes."""
+    plain = all(isinstance(node, ir.Let | ir.VectorStore) for node in function.body)
+    return not plain or bool(reads_elsewhere(function)) or any(
+        at_parameter(function, part, 0) for node in function.body
+        for part in outside_loads(node.value))
 
 
 def _differ(guard):
