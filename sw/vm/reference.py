@@ -67,6 +67,10 @@ class ReferenceMachine(Machine):
     def store(self, vector, vertex, word):
         self._arrays[vector][vertex] = word
 
+    def fill(self, vector, words):
+        """Store all elements."""
+        self._arrays[vector][:] = words
+
     def read(self, vector):
         return self._arrays[vector].astype(np.uint32)
 

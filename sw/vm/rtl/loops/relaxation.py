@@ -116,6 +116,7 @@ class Relaxation(LoopRun):
         super().__init__(graph, **given)
         form = self.form
         self._vector = self.array(form.reduce.vector)
+        self._least = form.reduce.operation == "min"
         self._start, = self.beginning.values[form.start]
         self._delta = None
         if form.queue is not None:
@@ -272,14 +273,14 @@ class Relaxation(LoopRun):
 
     def accepts(self, k, data, into, counts=True):
         word, replaced, real = data
-        pair = (word, replaced) if self.identity else (replaced, word)
+        pair = (word, replaced) if self._least else (replaced, word)
         k.a.sltu(into, *pair)
         if real is not None:
             k.a.and_(into, into, real)
 
     def _better(self, k, into, word, other):
         """``into`` = the better of two words."""
-        if self.identity:
+        if self._least:
             k.minimum(into, word, other)
         else:
             k.maximum(into, word, other)
@@ -293,7 +294,7 @@ class Relaxation(LoopRun):
         target = edge.base if k.task.direction == "pull" else edge.neighbor
         known = a.label("known")
         before = a.reg("before")
-        if self.identity:
+        if self._least:
             a.amominu_w(before, word, target.reg)
             a.sltu(predicate, word, before)
         else:
@@ -313,14 +314,14 @@ class Relaxation(LoopRun):
         self._better(k, self._base, other, self._base)
 
     def collect_at(self, k, data, address):
-        (k.a.amominu_w if self.identity else k.a.amomaxu_w)(k.a.zero, data[0], address)
+        (k.a.amominu_w if self._least else k.a.amomaxu_w)(k.a.zero, data[0], address)
 
     def finish(self, k, base):
         if not self._own(k.task):
             return
         a, before = k.a, k.a.reg("before")
         a.lw(before, base.reg)
-        if self.identity:
+        if self._least:
             a.sltu(before, self._base, before)
         else:
             a.sltu(before, before, self._base)

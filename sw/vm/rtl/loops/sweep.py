@@ -116,7 +116,7 @@ class Sweep(ProgramRun):
         machine = SweepMachine(self)
         with contextlib.suppress(Begun):
             self._perform(machine)
-        return {name: words.astype(np.uint32) for name, words in machine.arrays.items()}
+        return {vector.name: machine.words(vector.name) for vector in self.program.vectors}
 
     def _functions(self, names):
         return [self.program.function(name) for name in names]

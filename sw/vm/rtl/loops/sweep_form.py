@@ -83,6 +83,7 @@ def outside_loads(node):
 
 
 def form_of(program):
+    """The parts of a program of this form; None for any other program."""
     *before, loop = program.body or (None,)
     if not isinstance(loop, ir.WhileLoop | ir.ForLoop) \
             or not all(isinstance(node, BEGINNING) for node in before):
@@ -121,10 +122,10 @@ def _plain_host(loop, changed):
         if isinstance(node, ir.HostBranch) and not all(
                 isinstance(part, ir.Assign) for part in (*node.then, *node.otherwise)):
             return False
+    others = [*loop.body] if asks or condition is None else [*loop.body, condition]
     return (asks or changed is None) and not any(
         isinstance(part, ir.SetSize) or getattr(part, "type", None) is Type.VERTEXSET
-        for node in [*loop.body, *([] if asks else [getattr(loop, "condition", loop)])]
-        if node is not loop for part in ir.walk(node))
+        for part in ir.walk(*others))
 
 
 def _edge_form(program, edges, before, after, totals, component):

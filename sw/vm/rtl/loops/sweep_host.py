@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from sw.vm.evaluate import Evaluator
+from sw.vm.reference import ReferenceMachine
 from sw.vm.rtl.loops.one_loop import BareMachine
 from sw.vm.rtl.machine import Begun
 
@@ -20,8 +18,8 @@ MOST_ROUNDS = 1 << 20
 
 class SweepMachine(BareMachine):
     """The host of a run. Without a session it performs what stands before the first round's edges,
-    by NumPy, and raises Begun there. With a session it launches kernels, and only keeps the words
-    that a sum of the host needs.
+    by the interpreter, and raises Begun there. With a session it launches kernels, and the
+    interpreter keeps only the words that a sum of the host needs.
 
     Parameters
     ----------
@@ -33,46 +31,33 @@ class SweepMachine(BareMachine):
     ----------
     rounds : int
         Rounds that were begun.
-    arrays : dict of str to uint64 array
     """
 
     def __init__(self, parent, session=None):
         self._parent = parent
         self._session: Any = session
+        self._host = ReferenceMachine(parent.program, parent.graph)
+        self._all = self._host.make_set(None)
         self._waits = self._ahead = False
         self.rounds = 0
-        self.arrays: dict[str, np.ndarray] = {}
 
     def start(self, bits, arrays):
-        self.arrays = {name: words.astype(np.uint64) for name, words in arrays.items()}
+        self._host.start(bits, arrays)
 
     def size(self, vset):
-        return self._parent.graph.num_vertices if vset is None else vset
+        return len(self._all) if vset is None else vset
 
     def store(self, vector, vertex, word):
-        self.arrays[vector][vertex] = word
+        self._host.store(vector, vertex, word)
 
-    def _evaluate(self, name, uniforms):
-        """Perform a function of all vertices on the arrays. Returns its results."""
-        graph = self._parent.graph
-        before = {vector: words.copy() for vector, words in self.arrays.items()}
-        function = self._parent.program.function(name)
-        own_stores = function.writes()
-
-        def load(vector, vertices, own):
-            words = self.arrays if own and vector in own_stores else before
-            return words[vector][vertices.astype(np.int64)]
-
-        def store(vector, vertices, words):
-            self.arrays[vector][vertices.astype(np.int64)] = words
-
-        return Evaluator(graph, self._parent.bits, uniforms, load).run(
-            function, [np.arange(graph.num_vertices, dtype=np.uint64)], store)
+    def words(self, vector):
+        """The words of a vector that the interpreter has."""
+        return self._host.read(vector)
 
     def vertices(self, node, vset, uniforms):
         if node.apply_f in self._parent.form.before and (
                 self._session is None or self._parent.asks):
-            self._evaluate(node.apply_f, uniforms)
+            self._host.vertices(node, self._all, uniforms)
 
     def edges(self, node, vset, uniforms):
         if self._session is None:
@@ -94,14 +79,15 @@ class SweepMachine(BareMachine):
         self._finish(more=True)
         self._ahead = True
         for vector in self._parent.shown:
-            self.arrays[vector] = self.read(vector).astype(np.uint64)
-        return sum(self._evaluate(name, uniforms).tolist())
+            self._host.fill(vector, self.read(vector))
+        return self._host.total(name, self._all, uniforms)
 
     def read(self, vector):
         if self._session is None:
-            raise Begun                # there is no round
+            raise Begun                 # there is no round
         self._finish(more=False)
         return self._session.read_vertices(self._parent.array(vector))
+
 
 class RoundCounter(BareMachine):
     """Counts the rounds of a loop in which the host does not ask the machine anything.
