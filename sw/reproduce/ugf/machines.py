@@ -17,7 +17,7 @@ __all__ = ["CpuAndGpu"]
 _SCHEDULES = ("vm", "em", "etwc", "weaver")
 
 #: The ways of the GraphVM cuda to balance the load, of which the fastest counts.
-_OF_CUDA = ("vertex_based", "wm", "etwc", "edge_only")
+_OF_CUDA = ("vertex_based", "wm", "cm", "strict", "twc", "etwc", "edge_only")
 
 
 def _of_device(choice, algorithm):
