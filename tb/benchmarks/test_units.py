@@ -49,7 +49,7 @@ def _record(case):
         cycles = 50
     cycles = (cycles + 7 * (case.plan.direction == "pull")) * (1 + ("road" in case.graph))
     config = case.system.config
-    return {"cycles": cycles, "counters": _counters(
+    return {"cycles": cycles, "orders": 1, "counters": _counters(
         config, cycles, instructions=cycles // 2, l1_accesses=3 * cycles // 4,
         weaver_stalls=cycles // 10, l1_stall_fill=cycles // 5)}
 

@@ -99,7 +99,7 @@ def test_hub(capsys, fractions, tmp_path):
         assert main(["run", "bfs", fractions, *TINY, f"--source={wrong}"]) == 2
         assert "must be a whole number or hub" in error(capsys)
     assert main(["run", "bfs", fractions, *TINY, "--source=-1"]) == 2
-    assert "source -1 is not a vertex" in error(capsys)
+    assert "source is -1, must be from 0 to 2 (a vertex)" in error(capsys)
 
 
 def test_from_one(capsys, tmp_path):

@@ -229,7 +229,7 @@ def test_bad_results(capsys, folder):
     good = path.read_text()
     for text, words in ((good + "rubbish\n", "line 4 is not a record of a run"),
                         (good.replace('"status"', '"state"'), "record 2 is not of graphloom tune"),
-                        (good.replace('"version": 1', '"version": 2'), "has version 2")):
+                        (good.replace('"version": 2', '"version": 1'), "has version 1")):
         path.write_text(text)
         for command in (["tune", "bfs", GRAPH, *FEW],
                         ["tune", "bfs", GRAPH, *FEW, "--results", "new.jsonl", "--from", str(path)],
