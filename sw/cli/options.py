@@ -29,7 +29,8 @@ _WORK = "Algorithm"
 _FILES = "Files"
 
 Algorithm = Annotated[str, typer.Argument(
-    metavar="ALGORITHM", help="Algorithm: pagerank, bfs, sssp, cc or gcn.", show_default=False)]
+    metavar="ALGORITHM", help="Algorithm: pagerank, bfs, sssp, cc, gcn or another program of "
+    "`graphloom lang list`, or a file with a program: NAME.py or NAME.gt.", show_default=False)]
 _GRAPH_ARGUMENT = typer.Argument(
     metavar="GRAPH", help="A file (.mtx .el .wel .gr .graph .npz or an edge list of any name, each "
     "also .gz), a name of the catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.",
