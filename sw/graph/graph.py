@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -168,6 +169,11 @@ class Graph:
     def in_degrees(self) -> NDArray[np.int64]:
         """Arcs that enter each vertex, as int64."""
         return _frozen(np.bincount(self.dst, minlength=self.num_vertices))
+
+    @functools.cached_property
+    def derived(self) -> dict[Hashable, Any]:
+        """What others computed of this graph and keep as long as it exists, by keys of theirs."""
+        return {}
 
     def undirected(self) -> Graph:
         """This graph and the reverse of each of its arcs; a self-loop is its own reverse.

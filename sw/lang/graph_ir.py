@@ -25,6 +25,7 @@ largest fraction. Nodes cannot be changed; a pass makes new ones by
 """
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
@@ -60,11 +61,16 @@ class Node:
 
     def parts(self) -> Iterator["Node"]:
         """The nodes right below this one, in the order of the fields."""
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
+        for name in _field_names(type(self)):
+            value = getattr(self, name)
             for part in value if isinstance(value, tuple) else (value,):
                 if isinstance(part, Node):
                     yield part
+
+
+@functools.cache
+def _field_names(kind: type[Node]) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def walk(*nodes: Node) -> Iterator[Node]:

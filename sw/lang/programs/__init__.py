@@ -3,6 +3,7 @@
 A file has one program, which is called as the file.
 """
 
+import functools
 import pathlib
 
 from sw.errors import UserError
@@ -19,7 +20,12 @@ _FOLDER = pathlib.Path(__file__).parent
 
 def names() -> list[str]:
     """The names of all programs."""
-    return sorted(path.stem for path in _FOLDER.glob("*.py") if path.stem != "__init__")
+    return list(_names())
+
+
+@functools.cache
+def _names() -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.py") if path.stem != "__init__"))
 
 
 def path(name: str) -> pathlib.Path:

@@ -14,7 +14,20 @@ from sw.vm.host import ProgramResult, arguments, perform
 from sw.vm.reference import ReferenceMachine
 
 
-__all__ = ["ProgramRun"]
+__all__ = ["ProgramRun", "of_graph"]
+
+
+def of_graph(method) -> Any:
+    """A cached property of runs. All runs of a class on one graph with equal parameters share its
+    value, which nobody may change."""
+    @functools.wraps(method)
+    def value(self):
+        key = type(self), method.__qualname__, *self._values.items()
+        if key not in self.graph.derived:
+            self.graph.derived[key] = method(self)
+        return self.graph.derived[key]
+
+    return functools.cached_property(value)
 
 
 class ProgramRun(Algorithm):
@@ -74,7 +87,7 @@ class ProgramRun(Algorithm):
         return sorted({self.degrees(node.leaving) for node in ir.walk(*self.program.functions)
                        if isinstance(node, ir.Degree)})
 
-    @functools.cached_property
+    @of_graph
     def _interpreted(self):
         """The interpreter after its run, and the result."""
         machine = ReferenceMachine(self.program, self.graph)
@@ -89,7 +102,7 @@ class ProgramRun(Algorithm):
         """The largest word that a vector has between two operators of a run."""
         return self._interpreted[0].largest[vector]
 
-    @functools.cached_property
+    @of_graph
     def bits(self) -> int:
         """Fraction bits of fixed point."""
         fixed = any(getattr(node, "type", None) is Type.FIXED for node in ir.walk(self.program))

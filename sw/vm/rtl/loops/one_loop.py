@@ -19,7 +19,7 @@ import numpy as np
 from sw.lang import graph_ir as ir
 from sw.vm.host import Machine, perform
 from sw.vm.rtl.emitter import Emitter
-from sw.vm.rtl.run import ProgramRun
+from sw.vm.rtl.run import ProgramRun, of_graph
 
 
 __all__ = ["BEGINNING", "BareMachine", "Beginning", "LoopRun", "at_parameter", "loads",
@@ -139,7 +139,7 @@ class LoopRun(ProgramRun):
         super().__init__(graph, **given)
         _ = self.beginning              # refuses values that do not fit
 
-    @functools.cached_property
+    @of_graph
     def beginning(self) -> Beginning:
         """The state before the loop."""
         found = []

@@ -42,7 +42,7 @@ from sw.vm.rtl.loops.one_loop import at_parameter
 from sw.vm.rtl.loops.sweep_form import form_of, loads_of, outside_loads
 from sw.vm.rtl.loops.sweep_host import MOST_ROUNDS, RoundCounter, SweepMachine
 from sw.vm.rtl.machine import Begun
-from sw.vm.rtl.run import ProgramRun
+from sw.vm.rtl.run import ProgramRun, of_graph
 
 
 __all__ = ["Sweep"]
@@ -110,7 +110,7 @@ class Sweep(ProgramRun):
 
     # Memory
 
-    @functools.cached_property
+    @of_graph
     def _beginning(self):
         """The words before the first round's edges, by vector."""
         machine = SweepMachine(self)
