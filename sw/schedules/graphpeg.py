@@ -138,23 +138,27 @@ class GraphpegSchedule(WorkSchedule):
         self._dealt = self._own_lists(task) and task.config.cores > 1 \
             and self.options["lists"] == "dealt"
         with by_first_warp(k):
-            program(k, {
-                GatherSetting.OFFSETS: k.address(layout.row_array) - k.address(base),
-                GatherSetting.WEIGHTS: k.address(layout.array("weights"))
-                - k.address(layout.array("neighbors")) if weighted else 0})
-            if not self._dealt:
+            first = count = None
+            if self._own_lists(task) and not self._dealt:
+                count = k.a.reg("count")
+            if isinstance(task.frontier, Lists):
+                first = task.frontier.program(k, count)
+            program(k, {GatherSetting.OFFSETS: k.address(layout.row_array) - k.address(base)})
+            if weighted:
+                program(k, {GatherSetting.WEIGHTS: k.address(layout.array("weights"))
+                            - k.address(layout.array("neighbors"))})
+            if count is not None:
+                start(k, first, count)
+            elif not self._dealt:
                 self._start(k)
         if task.fused:
             k.barrier()         # a pop that finds the end of the superstep before is answered
 
     def _start(self, k):
-        """Start the unit on the core's vertices."""
+        """Start the unit on the core's vertices, which are in no list of the unit."""
         task, a = k.task, k.a
         first, count = a.regs("first", "count")
-        if self._own_lists(task):
-            task.input.own(k, first, count)
-            start(k, first, count)
-        elif task.queued:
+        if task.queued:
             self._slice_of_list(k, first, count)
             start(k, first, count)
         elif self._filters(task):
@@ -194,7 +198,7 @@ class GraphpegSchedule(WorkSchedule):
         place, length, turn, left = a.regs("list", "length", "turn", "lists_left")
         first, count = a.regs("first", "count")
         top, none = a.label("lists"), a.label("lists_none")
-        k.input.places(k, place, length, k.input.number)
+        k.input.of_core_0(k, place, length)
         a.csrr(turn, Csr.CORE_ID)
         a.li(left, cores)
         a.place(top)
@@ -209,7 +213,7 @@ class GraphpegSchedule(WorkSchedule):
         k.barrier()
         a.place(none)
         k.step(place, k.input.apart(k.task))
-        a.addi(length, length, 4)
+        a.addi(length, length, k.input.LENGTHS_APART)
         a.addi(turn, turn, 1)
         with a.if_uniform(Condition("eq", turn, k.constant(cores, "cores"))):
             a.li(turn, 0)

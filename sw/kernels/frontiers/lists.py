@@ -1,7 +1,11 @@
 """A frontier as lists of its vertices, one for each core, which a unit of the hardware keeps."""
 
+from typing import Any
+
 import numpy as np
 
+from hw.isa import Csr
+from hw.operations import GatherSetting
 from sw.kernels import gathering
 from sw.kernels.frontiers.frontier import PULLING, Frontier
 
@@ -47,7 +51,7 @@ class Lists(Frontier):
         task.buffers.fill(self._LISTS, [first + 4 * vertex])
         task.buffers.fill(self._COUNTS, [1])
 
-    # Kernels
+    # Kernels. The two lists of a core lie side by side, and so do their lengths.
 
     def parity(self, k, into, place=0):
         k.argument(into)
@@ -60,45 +64,56 @@ class Lists(Frontier):
     def prepare(self, k):
         super().prepare(k)
         k.argument(self.number)
-        if k.gathers:
-            with gathering.by_first_warp(k), k.a.scope("list", "length", "other") as (
-                    first, length, other):
-                k.a.xori(other, self.number, 1)
-                self._place(k, first, length, other)
-                gathering.open_list(k, first, k.task.graph.num_vertices, length)
-
-    def _place(self, k, first, length, number):
-        """The addresses of the core's list and of its length, in the set of a superstep of this
-        number, a register."""
-        self.places(k, first, length, number)
-        for into, size in ((first, 4 * self._room(k.task)), (length, 4)):
-            with k.a.scope("place") as (place,):
-                gathering.core_place(k, place, 0, size)
-                k.a.add(into, into, place)
-
-    def places(self, k, first, length, number):
-        """The addresses of core 0's list and of its length, as :meth:`_place`. The lists of the
-        next core follow at :meth:`apart` bytes, and their lengths at 4."""
-        a, cores = k.a, k.task.config.cores
-        with a.scope("set", "size") as (which, size):
-            a.andi(which, number, 1)
-            for into, name, length_of_set in (
-                    (first, self._LISTS, cores * self.apart(k.task)),
-                    (length, self._COUNTS, 4 * cores)):
-                a.li(into, k.address(name))
-                a.li(size, length_of_set)
-                a.mul(size, size, which)
-                a.add(into, into, size)
 
     def apart(self, task) -> int:
-        """Bytes between two lists."""
-        return 4 * self._room(task)
+        """Bytes between the lists of two cores."""
+        return 8 * self._room(task)
 
-    def own(self, k, first, count):
-        """The address of the core's list of the superstep, and the number of its vertices."""
-        with k.a.scope("length") as (length,):
-            self._place(k, first, length, self.number)
-            k.a.lw(count, length)
+    #: Bytes between the lengths of two cores' lists.
+    LENGTHS_APART = 8
+
+    def of_core_0(self, k, first, length):
+        """``first`` and ``length`` = the addresses of core 0's list and of its length in this
+        superstep. Both are registers."""
+        a = k.a
+        with a.scope("odd", "distance") as (odd, distance):
+            a.andi(odd, self.number, 1)
+            a.slli(distance, odd, 2)
+            a.li(length, k.address(self._COUNTS))
+            a.add(length, length, distance)
+            a.neg(odd, odd)
+            a.li(distance, 4 * self._room(k.task))
+            a.and_(distance, distance, odd)
+            a.li(first, k.address(self._LISTS))
+            a.add(first, first, distance)
+
+    def program(self, k, count=None) -> Any:
+        """The first warp of a core stores where its unit puts vertices. Gives a register with the
+        address of the core's list of this superstep. ``count``, a register, becomes the number of
+        the vertices in the list."""
+        a = k.a
+        first, length, other, room = a.regs("list", "length", "other_list", "room")
+        self.of_core_0(k, first, length)
+        if k.task.config.cores > 1:
+            with a.scope("core", "distance") as (core, distance):
+                a.csrr(core, Csr.CORE_ID)
+                k.times(distance, core, self.LENGTHS_APART)
+                a.add(length, length, distance)
+                k.times(distance, core, self.apart(k.task))
+                a.add(first, first, distance)
+        if count is not None:
+            a.lw(count, length)
+        # The other list begins one list behind an even superstep's, one before an odd one's.
+        a.andi(other, self.number, 1)
+        a.neg(other, other)
+        a.li(room, 4 * self._room(k.task))
+        a.xor(room, room, other)
+        a.sub(room, room, other)
+        a.add(other, first, room)
+        a.xori(length, length, 4)
+        gathering.program(k, {GatherSetting.OUTPUT: other, GatherSetting.COUNT: length,
+                              GatherSetting.LIMIT: k.task.graph.num_vertices})
+        return first
 
     def add(self, k, vertex, predicate, otherwise, key=None):
         self._stamp(k, vertex, predicate, otherwise)
@@ -117,5 +132,5 @@ class Lists(Frontier):
         return argument
 
     def added(self, session, number):
-        lengths = session.read(self._COUNTS).reshape(2, session.task.config.cores)
-        return int(lengths[(number + 1) % 2].sum(dtype=np.uint64))
+        lengths = session.read(self._COUNTS).reshape(session.task.config.cores, 2)
+        return int(lengths[:, (number + 1) % 2].sum(dtype=np.uint64))
