@@ -6,10 +6,11 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.operations import GatherOp
+from hw.util import index_bits
 
 
 __all__ = ["AccessTag", "access_layout", "event_layout", "fetched_layout", "request_layout",
-           "response_layout", "row_shape", "unit_signature", "warp_shape"]
+           "response_layout", "row_shape", "tag_shape", "unit_signature", "warp_shape"]
 
 
 #: Bits of the distance from a warp's number to a row that it registers.
@@ -113,12 +114,21 @@ def event_layout():
 
 
 class AccessTag(enum.Enum, shape=3):
-    """The purpose of an access of a unit that reads memory."""
+    """The purpose of an access of the unit ``"eghw"``."""
     IDS       = 0      # vertex IDs, in local memory
     BEGINS    = 1      # offsets of vertices
     ENDS      = 2      # the words behind these
     NEIGHBORS = 3
     WEIGHTS   = 4
+
+
+def tag_shape(config):
+    """Shape of the tag by which a unit that reads memory knows the data of its loads.
+
+    An :class:`AccessTag`, or with ``"graphpeg"`` a number of a load under way; at most 5 bits.
+    """
+    return (unsigned(index_bits(config.gather_requests)) if config.gather == "graphpeg"
+            else AccessTag)
 
 
 def access_layout(config):
@@ -130,22 +140,24 @@ def access_layout(config):
         Byte addresses, multiples of 4, in global or local memory; and the words of a store.
     store : unsigned(1)
         Whether it is a store.
-    tag : AccessTag
-        Its purpose, which comes back with the data of a load.
+    tag : tag_shape(config)
+        Comes back with the data of a load.
     warp : unsigned
         The warp for which it is made.
     mask : unsigned(threads)
         Lanes that take part, at least one.
     """
     lanes = data.ArrayLayout(32, config.threads)
-    return data.StructLayout({"address": lanes, "data": lanes, "store": 1, "tag": AccessTag,
-                              "warp": warp_shape(config), "mask": config.threads})
+    return data.StructLayout({"address": lanes, "data": lanes, "store": 1,
+                              "tag": tag_shape(config), "warp": warp_shape(config),
+                              "mask": config.threads})
 
 
 def fetched_layout(config):
     """The data of a load: ``data`` in the lanes of ``mask``, with the load's tag and warp."""
-    return data.StructLayout({"data": data.ArrayLayout(32, config.threads), "tag": AccessTag,
-                              "warp": warp_shape(config), "mask": config.threads})
+    return data.StructLayout({"data": data.ArrayLayout(32, config.threads),
+                              "tag": tag_shape(config), "warp": warp_shape(config),
+                              "mask": config.threads})
 
 
 def unit_signature(config):
