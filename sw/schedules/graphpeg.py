@@ -30,8 +30,8 @@ from sw.schedules.works import UnitWork, WorkSchedule
 __all__ = ["GraphpegSchedule"]
 
 
-#: Works of a turn, if the user does not say.
-_WORKS = 2
+#: Works of a turn, if the user does not say: where every edge counts, and where edges are tested.
+_WORKS, _WORKS_SELECTED = 2, 1
 
 
 class GraphpegSchedule(WorkSchedule):
@@ -40,7 +40,8 @@ class GraphpegSchedule(WorkSchedule):
     needs_unit = "graphpeg"
     counts_edges = reads_lists = True
     AT_ONCE = "works"
-    OPTIONS = {"works": Integer(1, 4, None, "works of a warp in a turn; left out, 2"),
+    OPTIONS = {"works": Integer(1, 4, None, "works of a warp in a turn; left out, 2, or 1 "
+                                "where edges are tested"),
                "lists": Choice(("own", "dealt"), "own", "whether a core takes the vertices that it "
                                "has pushed itself, or a share of every core's")}
 
@@ -133,7 +134,7 @@ class GraphpegSchedule(WorkSchedule):
 
     def init_global(self, k):
         task, layout = k.task, k.layout
-        self.works = self.at_once(_WORKS)
+        self.works = self.at_once(_WORKS_SELECTED if task.algorithm.selective(task) else _WORKS)
         base, weighted = task.algorithm.base_array(task), task.algorithm.weighted
         self._dealt = self._own_lists(task) and task.config.cores > 1 \
             and self.options["lists"] == "dealt"
