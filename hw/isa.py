@@ -399,7 +399,8 @@ def _table():
                variants=("graphpeg",), writes=True, control=True),
         gather("weaver.dec", Format.R, GatherOp.DEC, 0, 12, "",
                "rd = VID of this lane's next work, rs2 = 4 x its edge ID, or -1 in both if there "
-               "is none", variants=weavers, writes=True, writes_rs2=True, control=True),
+               "is none; of GraphPEG, rs2 = neighbour of the edge",
+               variants=(*weavers, "graphpeg"), writes=True, writes_rs2=True, control=True),
     )
 
 

@@ -390,19 +390,26 @@ class Lockstep:
                 if surplus:
                     self._differ(matched, i, "work of vertices without edges left: "
                                  + " ".join(f"{vertex:08x}" for vertex in surplus))
+                if info.gather is GatherOp.DEC and info.rd2:
+                    self._take_part(matched, i, warp, "neighbor", matched.seconds[i]["value"],
+                                    range(filled))
                 left = 0 if self._partial else gather.left
                 if filled < len(values) and left:
                     self._differ(matched, i, f"lanes without an edge, though {left} are left")
         else:
             if info.gather in (GatherOp.NEIGHBOR, GatherOp.WEIGHT):
-                wrong = self.simulator.gather.take_part(
-                    warp.number, info.gather.name.lower(), results[0][1]["value"], warp.lanes)
-                if wrong:
-                    self._differ(matched, i, "no such edge of the vertex is left in lanes "
-                                 + " ".join(map(str, wrong)))
+                self._take_part(matched, i, warp, info.gather.name.lower(), results[0][1]["value"],
+                                warp.lanes)
             for row, write in results:
                 row[warp.select] = write["value"][warp.select]
             self.taken += 1
+
+    def _take_part(self, matched, i, warp, part, words, lanes):
+        """Compare neighbours or weights, one a lane, with the edges that GraphPEG has left."""
+        wrong = self.simulator.gather.take_part(warp.number, part, words, lanes)
+        if wrong:
+            self._differ(matched, i, "no such edge of the vertex is left in lanes "
+                         + " ".join(map(str, wrong)))
 
     # The text of a difference
 

@@ -231,9 +231,8 @@ class GraphpegSchedule(WorkSchedule):
 
     def decode(self, k, work):
         k.edge_phase(2)
-        k.a.pop_edge(work.token)
+        k.a.weaver_dec(work.token, work.edge.neighbor.reg)
         k.edge_phase(3)
-        k.a.edge_neighbor(work.edge.neighbor.reg)
         if work.edge.weight is not None:
             k.a.edge_weight(work.edge.weight)
 

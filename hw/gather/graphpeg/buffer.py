@@ -48,12 +48,13 @@ class EdgeBuffer(wiring.Component):
         Hand a complete row to warp ``popper``, which has returned the row before.
     popper : In
     base, mask : Out(ArrayLayout(32, threads)), Out(threads)
-        Base vertices of the row handed out, and its lanes with an edge.
+        Base vertices of the row handed out, and its lanes with an edge. Its other words are at
+        ``neighbor`` and ``weight``.
     returns : In(1)
         Warp ``warp`` needs its row no more, if it has one.
     warp : In
     read : In(1)
-        Read the row of warp ``warp``.
+        Read the row of warp ``warp``. Not together with ``pop``.
     neighbor, weight : Out(ArrayLayout(32, threads))
         The words that were read.
     idle : Out(1)
@@ -174,8 +175,9 @@ class EdgeBuffer(wiring.Component):
             look.addr.eq(self.warp),
             freed.eq(Mux(self.returns & owners.bit_select(self.warp, 1),
                          Const(1, rows) << look.data, 0)),
-            *(reads[name].en.eq(self.read) for name in ("neighbors", "weights_read")),
-            *(reads[name].addr.eq(look.data) for name in ("neighbors", "weights_read")),
+            *(reads[name].en.eq(self.read | self.pop) for name in ("neighbors", "weights_read")),
+            *(reads[name].addr.eq(Mux(self.pop, done.r_data, look.data))
+              for name in ("neighbors", "weights_read")),
             self.neighbor.eq(reads["neighbors"].data), self.weight.eq(reads["weights_read"].data),
         ]
         m.d.sync += owners.eq((owners & ~Mux(self.returns, Const(1, config.warps) << self.warp, 0))
@@ -186,6 +188,7 @@ class EdgeBuffer(wiring.Component):
         started = ~ResetSignal()
         m.d.sync += [
             Assert(~(started & self.pop & ~done.r_rdy), "no row is complete"),
+            Assert(~(started & self.pop & self.read), "two rows are read"),
             Assert(~(started & done.w_en & ~done.w_rdy), "a row is completed twice"),
             Assert(~(started & last_waits & (waiting == 1) & completes),
                    "a row comes behind the last one"),

@@ -26,6 +26,7 @@ class _Source(enum.Enum, shape=3):
     VERTICES = 2
     NEIGHBOR = 3
     WEIGHT   = 4
+    HEADS    = 5       # the neighbours of the edges that are handed out
 
 
 class GraphPeg(GatheringUnit):
@@ -63,6 +64,9 @@ class GraphPeg(GatheringUnit):
         without one read all ones and are not in the response's mask. If no lane has one, all lanes
         are in the mask. The answer waits for a full row, or for the end of all rows; before START
         it waits. The other instruction's mode has nothing left at any time.
+
+        DEC is a DEC_ID whose answer is followed by the neighbours of the edges, all ones in lanes
+        without an edge. The neighbours set the mask.
 
         NEIGHBOR and WEIGHT are answered with the words of the edges that the warp's last DEC_ID
         gave. A weight is undefined if the setting WEIGHTS is 0.
@@ -169,13 +173,17 @@ class GraphPeg(GatheringUnit):
 
         # Warps that wait for edges or vertices.
         asks, of_vertices = Signal(), Signal()
-        shape = data.StructLayout({"warp": warp_shape(config), "rd": 5, "vertices": 1})
+        shape = data.StructLayout({"warp": warp_shape(config), "rd": 5, "rd2": 5, "vertices": 1,
+                                   "fused": 1})
         head = Signal(shape)
         m.submodules.pending = pending = SyncFIFO(width=shape.size, depth=config.warps)
         m.d.comb += [
             of_vertices.eq(request.op == GatherOp.POP_VERT),
-            asks.eq(accepted & (of_vertices | (request.op == GatherOp.DEC_ID))),
-            pending.w_en.eq(asks), pending.w_data.eq(Cat(request.warp, request.rd, of_vertices)),
+            asks.eq(accepted & (of_vertices | (request.op == GatherOp.DEC_ID)
+                                | (request.op == GatherOp.DEC))),
+            pending.w_en.eq(asks),
+            pending.w_data.eq(Cat(request.warp, request.rd, request.rd2, of_vertices,
+                                  request.op == GatherOp.DEC)),
             head.eq(pending.r_data), buffer.returns.eq(asks), buffer.warp.eq(request.warp),
         ]
 
@@ -184,13 +192,14 @@ class GraphPeg(GatheringUnit):
         with m.If(start):
             m.d.sync += [started.eq(1), lists.eq(request.vid[0][30])]
         free, reads, nothing, found, pops = Signal(), Signal(), Signal(), Signal(), Signal()
+        follows = Signal()                         # another answer follows the one on offer
         reading = (request.op == GatherOp.NEIGHBOR) | (request.op == GatherOp.WEIGHT)
         m.d.comb += [
             nothing.eq(started & Mux(
                 head.vertices == lists,
                 inputs.empty & table.idle & edges.idle & buffer.idle, 1)),
             found.eq(Mux(head.vertices, inputs.complete, buffer.complete)),
-            free.eq(~self.response.valid | self.response.ready),
+            free.eq((~self.response.valid | self.response.ready) & ~follows),
             reads.eq(accepted & reading),
             pops.eq(pending.r_rdy & (found | nothing) & free & ~reads),
             pending.r_en.eq(pops), buffer.popper.eq(head.warp),
@@ -199,11 +208,17 @@ class GraphPeg(GatheringUnit):
             buffer.read.eq(reads),
         ]
 
-        # The answer on offer. Its words stay at the outputs of the memories.
+        # The answer on offer. Its words stay at the outputs of the memories. The base vertices of a
+        # DEC are followed by the neighbours, which set the mask.
         source, mask = Signal(_Source), Signal(threads)
-        of_pop = Signal()
+        of_pop, rd2 = Signal(), Signal(5)
         with m.If(free):
-            m.d.sync += [self.response.valid.eq(pops | reads), of_pop.eq(pops)]
+            m.d.sync += [self.response.valid.eq(pops | reads), of_pop.eq(pops & ~head.fused),
+                         follows.eq(pops & head.fused), rd2.eq(head.rd2)]
+        with m.Elif(self.response.ready):
+            m.d.sync += [follows.eq(0), of_pop.eq(1), answer.rd.eq(rd2)]
+            with m.If(source == _Source.EDGES):
+                m.d.sync += source.eq(_Source.HEADS)
         with m.If(reads):
             m.d.sync += [answer.warp.eq(request.warp), answer.rd.eq(request.rd),
                          mask.eq(request.mask),
@@ -221,6 +236,10 @@ class GraphPeg(GatheringUnit):
                 m.d.comb += [lanes.eq(buffer.mask), *(
                     answer.data[lane].eq(Mux(buffer.mask[lane], buffer.base[lane], NONE))
                     for lane in range(threads))]
+            with m.Case(_Source.HEADS):
+                m.d.comb += [lanes.eq(buffer.mask), *(
+                    answer.data[lane].eq(Mux(buffer.mask[lane], buffer.neighbor[lane], NONE))
+                    for lane in range(threads))]
             with m.Case(_Source.VERTICES):
                 m.d.comb += [lanes.eq(inputs.mask), *(
                     answer.data[lane].eq(Mux(inputs.mask[lane], inputs.vertex[lane], NONE))
@@ -229,7 +248,8 @@ class GraphPeg(GatheringUnit):
                 m.d.comb += [lanes.eq(mask), answer.data.eq(buffer.neighbor)]
             with m.Case(_Source.WEIGHT):
                 m.d.comb += [lanes.eq(mask), answer.data.eq(buffer.weight)]
-        m.d.comb += [answer.set_mask.eq(of_pop), answer.mask.eq(lanes)]
+        m.d.comb += [answer.set_mask.eq(of_pop),
+                     answer.mask.eq(lanes | follows.replicate(threads))]
 
         # Warps whose question has no answer.
         asking = Signal(range(config.warps + 1))

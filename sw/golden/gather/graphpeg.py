@@ -127,6 +127,15 @@ class GraphpegModel:
             filled += 1
         return self._answer(filled, bases)
 
+    def decode(self, warp):
+        """WEAVER_DEC: the next edges, as :meth:`decode_id`, and as a third value their neighbours;
+        ``NONE`` in lanes without an edge."""
+        answer = self.decode_id(warp)
+        if answer is None:
+            return None
+        lanes, bases = answer
+        return lanes, bases, np.where(bases == NONE, np.uint32(NONE), self._neighbors[warp])
+
     def pop_vertices(self, warp):
         """POP_VERT: the next vertices of the input, with the mask of :meth:`decode_id`."""
         if not self._started:
@@ -206,6 +215,11 @@ class GraphpegFollower(GraphpegModel):
     def decode_id(self, warp):
         """An answer that stands for any: :meth:`take` follows."""
         return self._answer(self.threads, np.full(self.threads, NONE, np.uint32))
+
+    def decode(self, warp):
+        """An answer that stands for any: :meth:`take` and :meth:`take_part` follow."""
+        lanes, none = self.decode_id(warp)
+        return lanes, none, none
 
     def pop_vertices(self, warp):
         """An answer that stands for any: :meth:`take_vertices` follows."""

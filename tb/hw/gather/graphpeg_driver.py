@@ -20,8 +20,12 @@ INPUT, OUTPUT, COUNT = (MemoryMap.GLOBAL + (1 << 16) * i for i in range(5, 8))
 #: Address of the store in place of a vertex beyond the output list.
 BEYOND = 0xFFFF_FFFC
 
-#: An answer: the request's operation, and the answer's warp, lanes and words.
-Answer = collections.namedtuple("Answer", "op warp mask words")
+#: An answer: the request's operation, and the answer's warp, lanes and words; of a DEC also the
+#: neighbours.
+Answer = collections.namedtuple("Answer", "op warp mask words neighbors", defaults=[None])
+
+#: Requests for edges or vertices.
+_POPS = GatherOp.DEC_ID, GatherOp.DEC, GatherOp.POP_VERT
 
 
 class Core(Warps):
@@ -98,40 +102,47 @@ class Core(Warps):
         self.set(GatherSetting.START, count | mode | InputMode.RANGE)
 
     def ask(self, warp, op, mask=None):
-        """Queue a DEC_ID, POP_VERT, NEIGHBOR or WEIGHT."""
-        pops = op in (GatherOp.DEC_ID, GatherOp.POP_VERT)
-        assert not pops or not self._asked[warp], "the bench broke the protocol"
-        rd = self.rng.randrange(32)
+        """Queue a DEC_ID, DEC, POP_VERT, NEIGHBOR or WEIGHT."""
+        assert op not in _POPS or not self._asked[warp], "the bench broke the protocol"
+        rd, rd2 = self.rng.randrange(32), self.rng.randrange(32)
         mask = self.rng.getrandbits(self.threads) if mask is None else mask
-        self._asked[warp].append((op, rd, mask))
-        self.send(op, warp, rd=rd, mask=mask)
+        self._asked[warp].append((op, rd, rd2, mask))
+        self.send(op, warp, rd=rd, rd2=rd2, mask=mask)
 
     def waits(self, warp):
         """Whether a warp waits for an answer."""
         return bool(self._asked[warp])
 
     async def response(self):
-        """Take and check a response."""
+        """Take and check a response; of a DEC both parts, which follow each other."""
         item, = await self.sink.receive(1)
         assert self._asked[item.warp], f"an answer for warp {item.warp}, which did not ask"
-        op, rd, mask = self._asked[item.warp].popleft()
-        pops = op in (GatherOp.DEC_ID, GatherOp.POP_VERT)
-        words = [int(word) for word in item.data]
-        assert item.rd == rd and item.set_mask == pops
-        if pops:
+        op, rd, rd2, mask = self._asked[item.warp].popleft()
+        words, neighbors = [int(word) for word in item.data], None
+        assert item.rd == rd
+        if op == GatherOp.DEC:
+            assert not item.set_mask and item.mask == self.all_lanes
+            warp = item.warp
+            item, = await self.sink.receive(1)
+            neighbors = [int(word) for word in item.data]
+            assert (item.warp, item.rd) == (warp, rd2)
+        assert item.set_mask == (op in _POPS)
+        if op in _POPS:
             filled = sum(word != NONE for word in words)
-            assert words[filled:] == [NONE] * (self.threads - filled)
+            for part in (words, neighbors or words):
+                assert part[filled:] == [NONE] * (self.threads - filled)
             assert item.mask == ((1 << filled) - 1 or self.all_lanes)
         else:
             assert item.mask == mask
-        return Answer(op, item.warp, item.mask, words)
+        return Answer(op, item.warp, item.mask, words, neighbors)
 
     async def answer(self, warp, op=GatherOp.DEC_ID, mask=None):
         """Queue a request and return the words of its answer: of a pop those of lanes with work,
         of others those of the lanes in its mask."""
         self.ask(warp, op, self.all_lanes if mask is None else mask)
-        _, _, mask, words = await self.response()
-        return [word for lane, word in enumerate(words) if mask >> lane & 1 and word != NONE]
+        answer = await self.response()
+        return [word for lane, word in enumerate(answer.words)
+                if answer.mask >> lane & 1 and word != NONE]
 
     async def edges(self, warp):
         """The records of the next edges of a warp, (base, neighbour, weight or None)."""
@@ -148,7 +159,8 @@ class Core(Warps):
                 for vertex in vertices for edge in graph.rows[graph.ids[vertex]]]
 
     async def play(self, op=GatherOp.DEC_ID, work=None):
-        """All warps ask at random until each had the answer that nothing is left.
+        """All warps ask at random until each had the answer that nothing is left; with ``op``
+        DEC_ID some ask by DEC.
 
         Returns the words of each answer with work, and for edges the records of each answer.
         ``work(warp)`` is called after each such answer.
@@ -159,14 +171,17 @@ class Core(Warps):
                     if warp not in ended and not self.waits(warp)]
             for warp in idle:
                 if self.rng.random() < 0.7:
-                    self.ask(warp, op)
+                    fused = op == GatherOp.DEC_ID and self.rng.random() < 0.5
+                    self.ask(warp, GatherOp.DEC if fused else op)
             if not any(map(self.waits, range(self.warps))):
                 await tick(self.dut)
                 continue
             answer = await self.response()
             warp, words = answer.warp, [word for word in answer.words if word != NONE]
-            if answer.op != op:
-                open_[warp][answer.op] = answer.words
+            if answer.op not in (op, GatherOp.DEC):
+                before = open_[warp].setdefault(answer.op, answer.words)
+                assert all(before[lane] == answer.words[lane] for lane in range(self.threads)
+                           if answer.mask >> lane & 1 and rows[open_[warp][None]][lane:])
                 if not self.waits(warp):
                     bases, parts = rows[open_[warp][None]], open_[warp]
                     weights = parts.get(GatherOp.WEIGHT, [None] * self.threads)
@@ -175,6 +190,8 @@ class Core(Warps):
                 ended.add(warp)
             else:
                 open_[warp] = {None: len(rows)}
+                if answer.neighbors:
+                    open_[warp][GatherOp.NEIGHBOR] = answer.neighbors
                 rows.append(words)
                 if work is not None:
                     work(warp)

@@ -2,7 +2,8 @@
 model.
 
 ============================  ====================================================================
-rows, records, weights        rows_of_entries, rows_cross_lines, weights_lie_beside
+rows, records, weights        rows_of_entries, rows_cross_lines, weights_lie_beside,
+                              neighbors_follow_bases
 end, settings, START          the_end, settings, a_pop_waits_for_the_start, starts_follow
 inputs                        range_of_vertices, lists_are_refilled, vertices_are_popped
 output list                   pushed_vertices, a_list_ends_at_its_limit
@@ -71,6 +72,26 @@ async def weights_lie_beside(dut):
     assert await core.answer(1, GatherOp.WEIGHT, 0b0101) == [records[0][2], records[2][2]]
     assert await core.edges(0) == records[4:]
     assert await core.answer(1, GatherOp.NEIGHBOR, 0b1000) == [records[3][1]]
+
+
+@cocotb.test()
+async def neighbors_follow_bases(dut):
+    """A DEC has two answers. Nothing comes between them; an answer to a read comes behind."""
+    core = await Core.start(dut)
+    core.use(Graph([5]), weighted=True)
+    core.start_list([0])
+    records = core.records([0])
+    core.ask(1, GatherOp.DEC)
+    first = await core.response()
+    assert list(zip(first.words, first.neighbors)) == [record[:2] for record in records[:4]]
+    core.ask(0, GatherOp.DEC)
+    core.ask(1, GatherOp.WEIGHT, 0b1111)
+    answers = {answer.op: answer for answer in [await core.response(), await core.response()]}
+    assert answers[GatherOp.WEIGHT].words == [record[2] for record in records[:4]]
+    assert answers[GatherOp.DEC].words[0] == records[4][0]
+    assert answers[GatherOp.DEC].neighbors == [records[4][1], NONE, NONE, NONE]
+    core.ask(1, GatherOp.DEC)
+    assert (await core.response()).neighbors == [NONE] * 4
 
 
 @cocotb.test()
@@ -476,9 +497,9 @@ def _run(simulator, fields, names, seed=1, **amounts):
 
 
 #: The benches that need a shape of their own.
-_DIRECTED = ["rows_of_entries", "rows_cross_lines", "weights_lie_beside", "the_end", "settings",
-             "a_pop_waits_for_the_start", "starts_follow", "range_of_vertices",
-             "lists_are_refilled", "vertices_are_popped", "pushed_vertices",
+_DIRECTED = ["rows_of_entries", "rows_cross_lines", "weights_lie_beside", "neighbors_follow_bases",
+             "the_end", "settings", "a_pop_waits_for_the_start", "starts_follow",
+             "range_of_vertices", "lists_are_refilled", "vertices_are_popped", "pushed_vertices",
              "a_list_ends_at_its_limit", "buffer_fills", "the_last_row_comes_last",
              "an_entry_takes_a_cycle", "a_row_takes_a_cycle", "a_push_takes_its_lanes",
              "requests_hide_latency"]

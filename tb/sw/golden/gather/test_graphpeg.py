@@ -62,6 +62,17 @@ def test_edges_of_a_list():
     assert model.left == 0
 
 
+def test_edges_with_their_neighbours():
+    model = unit(threads=3)
+    assert model.decode(0) is None
+    start(model, 3)
+    model.decode_id(1)
+    mask, bases, neighbors = model.decode(0)
+    assert (mask.astype(int).tolist(), bases.tolist()) == ([1, 0, 0], [0x100, NONE, NONE])
+    assert neighbors.tolist() == [700, NONE, NONE]
+    assert model.decode(0)[2].tolist() == [NONE] * 3
+
+
 def test_an_answer_that_is_not_full():
     model = unit(threads=3)
     start(model, 3)
