@@ -87,7 +87,8 @@ class EdgeBuffer(wiring.Component):
         # A free place is chosen before a row needs it, so that the row's loads stay as they are.
         free = Signal(rows, init=(1 << rows) - 1)
         first = lowest(m, free, name="first_free")
-        place, has_place = Signal(range(rows)), Signal()
+        place = Signal(range(rows))
+        has_place = Signal()
         reserves, freed = Signal(), Signal(rows)
         chooses = Signal()
         m.d.comb += chooses.eq((~has_place | reserves) & free.any())
@@ -138,8 +139,10 @@ class EdgeBuffer(wiring.Component):
         completes = Signal()
         waiting = Signal(range(rows + 1))  # rows that are reserved and not handed out
         # A row that is not full.
-        is_last, last_waits = Signal(), Signal()
-        has_last, last = Signal(), Signal.like(place)
+        last = Signal.like(place)
+        has_last = Signal()
+        last_waits = Signal()              # it has its data
+        is_last = Signal()
         m.submodules.done = done = SyncFIFO(width=index_bits(rows), depth=rows)
         m.d.comb += [
             of_row.eq(Mux(self.arrives, Const(1, rows) << arrival.place, 0)),
