@@ -209,9 +209,9 @@ class HardwareConfig:
     gather: str = "fsm"
     weaver_entries: int = 0
     eghw_requests: int = 16
-    alwt_entries: int = 16
-    gather_requests: int = 8
-    edge_buffer_rows: int = 8
+    alwt_entries: int = 64
+    gather_requests: int = 16
+    edge_buffer_rows: int = 16
     table_latency: int = 0
     scu: int = 0
     scu_vector_bytes: int = 5 << 10

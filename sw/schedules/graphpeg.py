@@ -5,7 +5,7 @@ weights. No kernel reads offsets or edges. Base vertices come to the unit in one
 
 *lists*
     The frontier is the unit's lists (:mod:`sw.kernels.frontiers.lists`): each core has the vertices
-    that it has pushed (``lists=own``), or a share of every core's list (``lists=dealt``).
+    that it has pushed (``lists=own``), or a share of all lists together (``lists=dealt``).
 *another list*
     Each core takes a slice of it.
 *a range*
@@ -17,7 +17,6 @@ weights. No kernel reads offsets or edges. Base vertices come to the unit in one
 
 from hw.isa import Csr
 from hw.operations import GatherSetting, InputMode
-from sw.kernels.assembler import Condition
 from sw.kernels.frontiers.lists import Lists
 from sw.kernels.gathering import (CoreSlices, by_first_warp, close_list, core_place, open_list,
                                   program, start)
@@ -42,8 +41,8 @@ class GraphpegSchedule(WorkSchedule):
     AT_ONCE = "works"
     OPTIONS = {"works": Integer(1, 4, None, "works of a warp in a turn; left out, 2, or 1 "
                                 "where edges are tested"),
-               "lists": Choice(("own", "dealt"), "own", "whether a core takes the vertices that it "
-                               "has pushed itself, or a share of every core's")}
+               "lists": Choice(("own", "dealt"), "dealt", "whether a core takes the vertices that "
+                               "it has pushed itself, or a share of all cores' vertices")}
 
     def check_config(self, config):
         if config.gather != self.needs_unit:
@@ -193,20 +192,36 @@ class GraphpegSchedule(WorkSchedule):
             self.distribute(k)
 
     def _deal(self, k):
-        """A share of each core's list, one after the other. The cores take their shares of a list
-        in an order that begins with another core for each list."""
+        """The core's share of all lists together, as if they lay one behind the other: parts of one
+        list or more, one after the other."""
         a, cores = k.a, k.task.config.cores
-        place, length, turn, left = a.regs("list", "length", "turn", "lists_left")
+        place, length, left, low, high = a.regs("list", "length", "lists_left", "low", "high")
         first, count = a.regs("first", "count")
         top, none = a.label("lists"), a.label("lists_none")
         k.input.of_core_0(k, place, length)
-        a.csrr(turn, Csr.CORE_ID)
+        with a.scope("sum", "word") as (total, word):
+            a.lw(total, length)
+            for core in range(1, cores):
+                a.lw(word, length, core * k.input.LENGTHS_APART)
+                a.add(total, total, word)
+            a.mv(low, k.a.zero)
+            a.csrr(word, Csr.CORE_ID)
+            _share(k, word, low, total)
+            a.srli(low, low, 2)
+            a.add(high, low, total)
+        # From here on the ends of the share are counted from the beginning of the present list.
         a.li(left, cores)
         a.place(top)
-        a.lw(count, length)
-        a.mv(first, place)
-        _share(k, turn, first, count)
-        a.beqz(count, none)
+        with a.scope("entries", "begin") as (entries, begin):
+            a.lw(entries, length)
+            k.maximum(begin, low, a.zero, signed=True)
+            k.minimum(count, high, entries, signed=True)
+            a.sub(count, count, begin)
+            a.slli(first, begin, 2)
+            a.add(first, first, place)
+            a.sub(low, low, entries)
+            a.sub(high, high, entries)
+        a.bge(a.zero, count, none)
         with by_first_warp(k):
             start(k, first, count)
         k.barrier()
@@ -215,9 +230,6 @@ class GraphpegSchedule(WorkSchedule):
         a.place(none)
         k.step(place, k.input.apart(k.task))
         a.addi(length, length, k.input.LENGTHS_APART)
-        a.addi(turn, turn, 1)
-        with a.if_uniform(Condition("eq", turn, k.constant(cores, "cores"))):
-            a.li(turn, 0)
         a.addi(left, left, -1)
         a.bnez(left, top)
 

@@ -182,11 +182,14 @@ def _pair(task):
 
 def _offered(task):
     """The kinds of frontier that a task may add to, its own choice first. Where the algorithm has a
-    queue, and the schedule goes by a unit's lists, these come first."""
+    queue, and the schedule goes by a unit's lists, there are lists, too. They come first on one
+    core. On several cores a queue shares the work better (docs/schedules.md)."""
     kinds = task.algorithm.frontiers(task)
     listed = (Queue.name in kinds and task.schedule.reads_lists
               and task.algorithm.first_threshold(task) is None)
-    return (Lists.name, *kinds) if listed else kinds
+    if not listed:
+        return kinds
+    return (Lists.name, *kinds) if task.config.cores == 1 else (*kinds, Lists.name)
 
 
 def _pairs_of_sides(sides):
@@ -200,7 +203,7 @@ def _pairs_of_sides(sides):
                         f"{' and '.join(sorted(outputs))}")
     lists = any(side.direction == "push" and Queue.lacks(side) is None
                 and (pair is None or pair.input == REVERSE) for side, pair in zip(sides, asked))
-    listed = Lists.name if all(Lists.name in _offered(side) for side in sides) else Queue.name
+    listed = Lists.name if all(_offered(side)[0] == Lists.name for side in sides) else Queue.name
     output = outputs.pop() if outputs else listed if lists else VALUES
     found = []
     for side, pair in zip(sides, asked):

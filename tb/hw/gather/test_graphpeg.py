@@ -510,8 +510,8 @@ _RANDOM = ["against_golden", "lists_against_golden", "launches_at_any_time"]
 #: Sizes of the table, of the loads under way and of the buffer.
 _SIZES = {
     "least": {"alwt_entries": 4, "gather_requests": 1, "edge_buffer_rows": 4},
+    "middle": {"alwt_entries": 16, "gather_requests": 8, "edge_buffer_rows": 8},
     "default": {},
-    "most": {"alwt_entries": 64, "gather_requests": 16, "edge_buffer_rows": 16},
 }
 
 

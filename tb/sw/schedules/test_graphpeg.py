@@ -26,7 +26,7 @@ from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, check, config
 from tb.sw.schedules.test_weaver import draw
 
 
-SCHEDULES = ("graphpeg", "graphpeg:works=1", "graphpeg:works=3", "graphpeg:lists=dealt")
+SCHEDULES = ("graphpeg", "graphpeg:works=1", "graphpeg:works=3", "graphpeg:lists=own")
 
 #: Programs of the language that no form of loops takes, with parameters.
 PROGRAMS = {"kcore": {}, "mis": {}, "label_propagation": {}, "bc": {"source": 0}}
@@ -64,9 +64,12 @@ def test_programs_of_the_language(program, direction):
 
 
 def test_lists_are_the_default():
-    """Searches that push go by the unit's lists; others by a range, filtered if vertices are."""
-    assert plan("bfs", direction="push").plan.frontier == "lists"
-    assert plan("sssp", direction="push").plan.frontier == "lists"
+    """Searches that push go by the unit's lists on one core, and by a queue on several; others by a
+    range, filtered if vertices are."""
+    one = Device.functional(hardware())
+    for algorithm in ("bfs", "sssp"):
+        assert plan(algorithm, direction="push", device=one).plan.frontier == "lists"
+        assert plan(algorithm, direction="push").plan.frontier == "queue"
     assert "filtered" not in plan("bfs", direction="push").buffers
     assert plan("bfs", direction="pull").plan.frontier == "counter"
     assert "filtered" in plan("bfs", direction="pull").buffers
@@ -78,10 +81,11 @@ def test_lists_are_the_default():
 @pytest.mark.parametrize("cores", [2, 3, 6])
 @pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
 def test_dealt_lists(algorithm, cores):
-    """Each core has about the same part of the vertices of each list."""
+    """Shares that begin and end within lists, cores without one, and lists without vertices."""
     for name in ("random", "star", "one row", "path"):
-        check(hardware(2, 4, cores=cores), algorithm, GRAPHS[name], "graphpeg:lists=dealt", "push",
-              seed=7, **ALGORITHMS[algorithm])
+        for lists in ("own", "dealt"):
+            check(hardware(2, 4, cores=cores), algorithm, GRAPHS[name], f"graphpeg:lists={lists}",
+                  "push", seed=7, frontier="lists", **ALGORITHMS[algorithm])
 
 
 @pytest.mark.parametrize("frontier", ["queue", "bitmap", "bytemap", "counter", "queue/bitmap",
@@ -96,8 +100,8 @@ def test_frontiers(algorithm, frontier):
 @pytest.mark.parametrize("pull", ["frontier=counter", "frontier=rqueue"])
 def test_hybrids(pull):
     """A pull adds to the unit's lists, which the next push reads."""
-    text = (f"bfs schedule=graphpeg direction=push | bfs schedule=graphpeg direction=pull {pull} "
-            "when frontier>=0.1")
+    text = ("bfs schedule=graphpeg direction=push frontier=lists | bfs schedule=graphpeg "
+            f"direction=pull {pull} when frontier>=0.1")
     device = Device.functional(hardware(2, 4, cores=2), seed=1)
     result = device.run(text, GRAPHS["spindle"], source=0)
     assert result.verified and {"push", "pull"} <= {*result.parameters["directions"]}
@@ -139,11 +143,12 @@ def test_formats_without_plain_rows(format):
 
 @pytest.mark.parametrize("algorithm, choices, message", [
     ("pagerank", {"split": "counter"}, "the work cannot have split=counter; split=static can"),
-    ("bfs", {"direction": "push", "fusion": True}, "fusion=yes cannot have them"),
+    ("bfs", {"direction": "push", "frontier": "lists", "fusion": True},
+     "fusion=yes cannot have them"),
     ("bfs", {"direction": "pull", "fusion": True}, "fusion=yes cannot have them"),
     ("bfs", {"direction": "push", "frontier": "queue", "deduplicate": False},
      "a list that has each vertex once; deduplicate=yes gives one"),
-    ("bfs", {"direction": "push", "deduplicate": False},
+    ("bfs", {"direction": "push", "frontier": "lists", "deduplicate": False},
      "is deduplicated in any case: a list has room for each vertex once"),
     ("bfs", {"direction": "push", "frontier": "lists/bitmap"},
      "the lists are for the unit that keeps them"),
