@@ -18,7 +18,8 @@ from amaranth.lib.wiring import In, Out, connect
 from formal.answering import answer_inputs, answer_loads, at_most_one, steady
 from formal.peek import Peek
 from formal.streams import hold
-from hw.gather.graphpeg.accesses import Kind, arrival_layout, ask_layout, buffer_rows, place_shape
+from hw.gather.graphpeg.accesses import (LoadKind, arrival_layout, ask_layout, buffer_rows,
+                                         place_shape)
 from hw.gather.graphpeg.alwt import AdjacencyTable, entry_layout
 from hw.gather.graphpeg.buffer import EdgeBuffer
 from hw.gather.graphpeg.edges import Edges, row_layout
@@ -90,7 +91,7 @@ class VertexPromise(wiring.Component):
         ]
         m.d.sync += [waits.eq(joined.valid & ~joined.ready), was.eq(turn)]
         answers, given = answer_loads(m, self, joined, 1)
-        of_list = given.kind == Kind.VERTICES
+        of_list = given.kind == LoadKind.VERTICES
         for part in (inputs, table):
             m.d.comb += [part.arrival.data.eq(self.words), part.arrival.kind.eq(given.kind),
                          part.arrival.place.eq(given.place)]
@@ -190,7 +191,7 @@ class EdgePromise(wiring.Component):
                      buffer.arrival.kind.eq(given.kind), buffer.arrival.place.eq(given.place)]
         place = Signal(32)
         m.d.comb += place.eq((self.first + self.edge) << 2)
-        of_weights = given.kind == Kind.WEIGHTS
+        of_weights = given.kind == LoadKind.WEIGHTS
         for lane in range(self._config.threads):
             address = (given.word[lane] + given.distance)[:32]
             is_edge = address == Mux(of_weights, (place + self.weights)[:32], place)
@@ -300,7 +301,7 @@ class PlacePromise(wiring.Component):
         ask = dut.ask.payload
         asked = dut.ask.valid & dut.ask.ready
         awaited = {kind: [Signal(name=f"awaits_{kind.name.lower()}_{row}") for row in rows]
-                   for kind in (Kind.NEIGHBORS, Kind.WEIGHTS)}
+                   for kind in (LoadKind.NEIGHBORS, LoadKind.WEIGHTS)}
         for kind, bits in awaited.items():
             arrives = self.arrives & (self.arrival.kind == kind)
             m.d.comb += Assume(~arrives | Array(bits)[self.arrival.place])
@@ -309,8 +310,8 @@ class PlacePromise(wiring.Component):
                     m.d.sync += bit.eq(1)
                 with m.Elif(arrives & (self.arrival.place == row)):
                     m.d.sync += bit.eq(0)
-        m.d.comb += Assume((self.arrival.kind == Kind.NEIGHBORS)
-                           | (self.arrival.kind == Kind.WEIGHTS))
+        m.d.comb += Assume((self.arrival.kind == LoadKind.NEIGHBORS)
+                           | (self.arrival.kind == LoadKind.WEIGHTS))
         m.d.comb += Assume(self.arrival.place < len(rows))
 
         # Where each place is.

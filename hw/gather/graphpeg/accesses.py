@@ -8,7 +8,7 @@ from hw.gather.interface import access_layout, fetched_layout, warp_shape
 from hw.util import RoundRobin, StreamRegister, and_or, encode, lowest
 
 
-__all__ = ["LIST_ROWS", "Accesses", "Kind", "arrival_layout", "ask_layout", "buffer_rows",
+__all__ = ["LIST_ROWS", "Accesses", "LoadKind", "arrival_layout", "ask_layout", "buffer_rows",
            "group_size", "groups", "lanes_below", "place_shape", "store_layout"]
 
 
@@ -16,7 +16,7 @@ __all__ = ["LIST_ROWS", "Accesses", "Kind", "arrival_layout", "ask_layout", "buf
 LIST_ROWS = 4
 
 
-class Kind(enum.Enum, shape=3):
+class LoadKind(enum.Enum, shape=3):
     """What a load brings."""
     VERTICES  = 0      # a row of the input list
     OFFSETS   = 1      # for each vertex its offset, and the word behind it in the next lane
@@ -70,7 +70,7 @@ def ask_layout(config):
     """
     return data.StructLayout({
         "word": data.ArrayLayout(32, config.threads), "distance": 32, "pairs": 1,
-        "mask": config.threads, "kind": Kind, "place": place_shape(config)})
+        "mask": config.threads, "kind": LoadKind, "place": place_shape(config)})
 
 
 def store_layout(config):
@@ -82,7 +82,7 @@ def store_layout(config):
 
 def arrival_layout(config):
     """The data of a load, with its kind and place."""
-    return data.StructLayout({"data": data.ArrayLayout(32, config.threads), "kind": Kind,
+    return data.StructLayout({"data": data.ArrayLayout(32, config.threads), "kind": LoadKind,
                               "place": place_shape(config)})
 
 
@@ -163,7 +163,7 @@ class Accesses(wiring.Component):
         ]
 
         # Loads under way. The depth is at least 2: Verilog has no address of zero bits.
-        goal = data.StructLayout({"kind": Kind, "place": place_shape(config)})
+        goal = data.StructLayout({"kind": LoadKind, "place": place_shape(config)})
         m.submodules.goals = goals = memory.Memory(shape=goal, depth=max(2, requests), init=[])
         write, read = goals.write_port(), goals.read_port(domain="comb")
         m.d.comb += [

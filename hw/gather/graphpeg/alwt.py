@@ -5,14 +5,14 @@ from amaranth.lib import data, enum, memory, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
-from hw.gather.graphpeg.accesses import (Kind, arrival_layout, ask_layout, group_size, groups)
+from hw.gather.graphpeg.accesses import (LoadKind, arrival_layout, ask_layout, group_size, groups)
 from hw.util import index_bits, mux_tree
 
 
-__all__ = ["AdjacencyTable", "Status", "entry_layout", "group_layout"]
+__all__ = ["AdjacencyTable", "EntryStatus", "entry_layout", "group_layout"]
 
 
-class Status(enum.Enum, shape=2):
+class EntryStatus(enum.Enum, shape=2):
     """State of the entries of a group."""
     IVD = 0        # invalid: the entries are free
     FI  = 1        # fetching indices: the offsets are asked for
@@ -79,21 +79,21 @@ class AdjacencyTable(wiring.Component):
         config, threads = self._config, self._config.threads
         size, count = group_size(config), groups(config)
         words = data.ArrayLayout(32, size)
-        status = [Signal(Status, name=f"status_{i}") for i in range(count)]
+        status = [Signal(EntryStatus, name=f"status_{i}") for i in range(count)]
 
         # The group that is filled next. With one lane its ends are asked for behind its offsets.
         filling = Signal(range(count))
         second = Signal()
         asked = Signal()
         group, ask = self.group.payload, self.ask.payload
-        free = Cat(state == Status.IVD for state in status).bit_select(filling, 1)
+        free = Cat(state == EntryStatus.IVD for state in status).bit_select(filling, 1)
         alone = threads == 1
         m.d.comb += [
             self.ask.valid.eq(self.group.valid & (free | second)),
             asked.eq(self.ask.valid & self.ask.ready),
             self.group.ready.eq(asked & second if alone else asked),
             ask.distance.eq(self.offsets + Mux(second, 4, 0)), ask.pairs.eq(not alone),
-            ask.kind.eq(Mux(second, Kind.ENDS, Kind.OFFSETS)), ask.place.eq(filling),
+            ask.kind.eq(Mux(second, LoadKind.ENDS, LoadKind.OFFSETS)), ask.place.eq(filling),
             *(ask.word[lane].eq(group.vertex[lane // 2]) for lane in range(min(threads, 2 * size))),
             ask.mask.eq(Cat(group.last >= lane // 2 for lane in range(min(threads, 2 * size)))),
         ]
@@ -114,7 +114,7 @@ class AdjacencyTable(wiring.Component):
         write_vertices, write_sindices, write_eindices = (one.write_port() for one in stores)
         reads = [one.read_port(domain="comb") for one in stores]
         arrival = self.arrival
-        is_ends = arrival.kind == Kind.ENDS
+        is_ends = arrival.kind == LoadKind.ENDS
         m.d.comb += [
             write_vertices.en.eq(filled), write_vertices.addr.eq(filling),
             write_vertices.data.eq(group),
@@ -148,17 +148,17 @@ class AdjacencyTable(wiring.Component):
             *(target.eq(mux_tree(index, [source[i] for i in range(size)])) for target, source in
               ((entry.vertex, reads[0].data.vertex), (entry.sindex, reads[1].data),
                (entry.eindex, reads[2].data))),
-            self.idle.eq(~Cat(state != Status.IVD for state in status).any()),
+            self.idle.eq(~Cat(state != EntryStatus.IVD for state in status).any()),
         ]
         with m.If(taken):
             m.d.sync += index.eq(Mux(ends, 0, index + 1))
         for i, state in enumerate(status):
             with m.If(asked & (filling == i)):
-                m.d.sync += state.eq(Status.FI)
+                m.d.sync += state.eq(EntryStatus.FI)
             with m.If(complete & (arrival.place == i)):
-                m.d.sync += state.eq(Status.RD)
+                m.d.sync += state.eq(EntryStatus.RD)
             with m.If(taken & (place == i)):
-                m.d.sync += state.eq(Mux(ends, Status.IVD, Status.FE))
+                m.d.sync += state.eq(Mux(ends, EntryStatus.IVD, EntryStatus.FE))
         m.d.sync += Assert(~(~ResetSignal() & ready.w_en & ~ready.w_rdy),
                            "offsets of a group come twice")
         return m

@@ -5,7 +5,7 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
-from hw.gather.graphpeg.accesses import Kind, arrival_layout, ask_layout, buffer_rows
+from hw.gather.graphpeg.accesses import LoadKind, arrival_layout, ask_layout, buffer_rows
 from hw.gather.graphpeg.edges import row_layout
 from hw.gather.interface import warp_shape
 from hw.util import encode, index_bits, lowest
@@ -103,7 +103,7 @@ class EdgeBuffer(wiring.Component):
             self.ask.valid.eq(self.row.valid & (has_place | seconds)),
             reserves.eq(self.ask.valid & self.ask.ready & ~seconds),
             self.row.ready.eq(self.ask.valid & self.ask.ready & (seconds | ~weighted)),
-            ask.kind.eq(Mux(seconds, Kind.WEIGHTS, Kind.NEIGHBORS)), ask.mask.eq(row.mask),
+            ask.kind.eq(Mux(seconds, LoadKind.WEIGHTS, LoadKind.NEIGHBORS)), ask.mask.eq(row.mask),
             ask.place.eq(Mux(seconds, held, place)), ask.distance.eq(Mux(seconds, self.weights, 0)),
             *(ask.word[lane].eq(Cat(Const(0, 2), row.edge[lane])) for lane in range(threads)),
         ]
@@ -124,7 +124,7 @@ class EdgeBuffer(wiring.Component):
         reads = {name: store.read_port() for name, store in stores.items()}
         of_weights = Signal()
         m.d.comb += [
-            of_weights.eq(arrival.kind == Kind.WEIGHTS),
+            of_weights.eq(arrival.kind == LoadKind.WEIGHTS),
             writes["bases"].en.eq(reserves), writes["bases"].addr.eq(place),
             writes["bases"].data.base.eq(row.base), writes["bases"].data.mask.eq(row.mask),
             writes["neighbors"].en.eq(self.arrives & ~of_weights),

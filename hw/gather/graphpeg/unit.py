@@ -5,7 +5,7 @@ from amaranth.lib import data, enum
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import connect, flipped
 
-from hw.gather.graphpeg.accesses import Accesses, Kind
+from hw.gather.graphpeg.accesses import Accesses, LoadKind
 from hw.gather.graphpeg.alwt import AdjacencyTable
 from hw.gather.graphpeg.buffer import EdgeBuffer
 from hw.gather.graphpeg.edges import Edges
@@ -128,14 +128,14 @@ class GraphPeg(GatheringUnit):
         connect(m, accesses.access, flipped(self.access))
         connect(m, flipped(self.fetched), accesses.fetched)
         kind = accesses.arrival.kind
-        of_edges = (kind == Kind.NEIGHBORS) | (kind == Kind.WEIGHTS)
+        of_edges = (kind == LoadKind.NEIGHBORS) | (kind == LoadKind.WEIGHTS)
         start = setting & (request.rd == GatherSetting.START.value)
         m.d.comb += [
             accesses.warp.eq(warp),
             *(part.arrival.eq(accesses.arrival) for part in (inputs, table, buffer)),
-            inputs.arrives.eq(accesses.arrives & (kind == Kind.VERTICES)),
+            inputs.arrives.eq(accesses.arrives & (kind == LoadKind.VERTICES)),
             buffer.arrives.eq(accesses.arrives & of_edges),
-            table.arrives.eq(accesses.arrives & (kind != Kind.VERTICES) & ~of_edges),
+            table.arrives.eq(accesses.arrives & (kind != LoadKind.VERTICES) & ~of_edges),
             inputs.start.eq(start), inputs.count.eq(request.vid[0]),
             inputs.rows.eq(request.vid[0][30]), inputs.ranges.eq(request.vid[0][31]),
             inputs.first.eq(settings[GatherSetting.INPUT]),

@@ -5,8 +5,8 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from hw.gather.graphpeg.accesses import (LIST_ROWS, Kind, arrival_layout, ask_layout, group_size,
-                                         lanes_below, store_layout)
+from hw.gather.graphpeg.accesses import (LIST_ROWS, LoadKind, arrival_layout, ask_layout,
+                                         group_size, lanes_below, store_layout)
 from hw.gather.graphpeg.alwt import group_layout
 from hw.util import and_or, index_bits, lowest, mux_tree
 
@@ -96,7 +96,7 @@ class InputList(wiring.Component):
             wanted.eq(unasked.any() & (level != LIST_ROWS)),
             self.ask.valid.eq(wanted & ~ranges), self.moves.eq(wanted & ranges),
             refills.eq(self.moves | self.ask.valid & self.ask.ready),
-            ask.kind.eq(Kind.VERTICES), ask.place.eq(filling), ask.distance.eq(address),
+            ask.kind.eq(LoadKind.VERTICES), ask.place.eq(filling), ask.distance.eq(address),
             ask.mask.eq(lanes_below(unasked, threads)),
             *(ask.word[lane].eq(4 * lane) for lane in range(threads)),
             write.en.eq(self.moves | self.arrives),
