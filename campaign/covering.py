@@ -40,7 +40,7 @@ _ORDER = {
     "scu_hash_bytes": (18 << 10, 2 << 10, 6 << 10),
     "pipeline": ("short", "long"),
     "trace": (True, True, True, True, True, True, False),
-    "gather": ("fsm", "scan", "stream", "eghw", "fsm", "none"),
+    "gather": ("fsm", "scan", "stream", "eghw", "graphpeg", "none"),
     "table_latency": (0, 0, 10, 0, 160, 20, 0, 40, 80),
     "weaver_entries": ("0", "all warps", "one warp", "all but one"),
 }
@@ -52,14 +52,16 @@ _TURNS = {
     "warps": (4, 8, 2, 1),
     "memory_bytes": (1 << 20, 1 << 22, 1 << 18),
     "scu": (0, 0, 4, 0, 1),
-    "gather": ("eghw", "fsm", "eghw", "stream", "eghw", "scan"),
+    "gather": ("graphpeg", "eghw", "fsm", "scan"),
 }
 
 #: Whether a field's value has an effect, for fields where it may have none.
 _IN_EFFECT = {
     "l2_ways": lambda config: config.l2_bytes > 0,
-    "weaver_entries": lambda config: config.gather != "none",
-    "eghw_requests": lambda config: config.gather_reads,
+    "weaver_entries": lambda config: config.gather not in ("none", "graphpeg"),
+    "eghw_requests": lambda config: config.gather == "eghw",
+    **dict.fromkeys(("alwt_entries", "gather_requests", "edge_buffer_rows"),
+                    lambda config: config.gather == "graphpeg"),
     "table_latency": lambda config: config.gather != "none" and not config.gather_reads,
     **dict.fromkeys(("scu_vector_bytes", "scu_request_bytes", "scu_hash_bytes"),
                     lambda config: config.scu > 0),

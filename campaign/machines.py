@@ -54,6 +54,8 @@ CONFIGS = {
                             imem_bytes=1 << 14),
     "eghw": _TINY.replace(name="eghw", warps=4, gather="eghw", weaver_entries=12, eghw_requests=2,
                           imem_bytes=1 << 14),
+    "graphpeg": _TINY.replace(name="graphpeg", warps=4, gather="graphpeg", alwt_entries=8,
+                              gather_requests=4, edge_buffer_rows=4, imem_bytes=1 << 14),
     "late": _TINY.replace(name="late", warps=4, table_latency=10),
 }
 

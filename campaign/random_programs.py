@@ -27,7 +27,7 @@ from campaign.machines import Launch
 from campaign.random_statements import SimpleStatements
 from hw.config import HardwareConfig
 from hw.isa import Csr, MemoryMap
-from hw.operations import GatherSetting
+from hw.operations import GatherSetting, InputMode
 from sw.kernels.assembler import Assembler, Condition, GeneralRegister
 
 
@@ -153,6 +153,8 @@ class _Generator(SimpleStatements):
             self._exchange()
         elif kind < 0.18 and self.generates:
             self._generate()
+        elif kind < 0.18 and self.config.gather == "graphpeg":
+            self._traverse()
         elif kind < 0.18 and self.config.gather != "none" and not self.config.gather_reads:
             self._weave()
         elif kind < 0.28:
@@ -251,6 +253,15 @@ class _Generator(SimpleStatements):
             a.bar(number, warps)
         self.barrier = (self.barrier + 1) % self.config.barriers
 
+    def _first_edge(self, value, mine, place):
+        """The offset of vertex ``mine``, constants from its square on: ``value`` is the number of a
+        word."""
+        a, lanes = self.a, self.config.warps * self.config.threads
+        a.mul(value, mine, mine)
+        a.srli(value, value, max(0, 2 * ceil_log2(lanes) - 7) + self.rng.randrange(3))
+        a.li(place, self.constants // 4)
+        a.add(value, value, place)
+
     def _weave(self):
         """Register work of every lane with the Weaver. All work is done, by any lane."""
         a = self.a
@@ -288,9 +299,8 @@ class _Generator(SimpleStatements):
                 a.tmc(self.full)        # the same in all lanes, also in lanes left earlier
             self._meet()
 
-
     def _generate(self):
-        """Let the unit that reads memory generate edges for a vertex of every lane. Lane n's vertex
+        """Let EGHW generate edges for a vertex of every lane. Lane n's vertex
         has its offset in word n of the exchange region. Edges are constants."""
         a, rng, config = self.a, self.rng, self.config
         lanes, weighted = config.warps * config.threads, rng.random() < 0.5
@@ -299,10 +309,7 @@ class _Generator(SimpleStatements):
                 a.li(value, -1)
                 a.tmc(value)
             a.andi(mine, self.lane, lanes - 1)          # the lane's number in its core
-            a.mul(value, mine, mine)
-            a.srli(value, value, max(0, 2 * ceil_log2(lanes) - 7) + rng.randrange(3))
-            a.li(place, self.constants // 4)
-            a.add(value, value, place)
+            self._first_edge(value, mine, place)
             a.slli(vid, self.lane, 2)
             a.li(place, self.exchange)
             a.add(vid, vid, place)
@@ -346,6 +353,59 @@ class _Generator(SimpleStatements):
             a.place(end)
             # Every lane has read -1. The addresses that it has seen are the same in all runs.
             a.mv(mine, vid)
+            if self.partial:
+                a.tmc(self.full)
+            self._meet()
+
+    def _traverse(self):
+        """Let GraphPEG gather the edges of a core's vertices, or hand out the vertices themselves.
+
+        Lane n's vertex has its offset in word n of the exchange region. Edges are constants. The
+        last lane has no vertex, because no offset follows.
+        """
+        a, rng, config = self.a, self.rng, self.config
+        lanes, weighted = config.warps * config.threads, rng.random() < 0.5
+        mode = rng.choice((0, 0, InputMode.LIST)) | InputMode.RANGE
+        with a.scope("vid", "value", "place", "mine") as (vid, value, place, mine):
+            if self.partial:
+                a.li(value, -1)
+                a.tmc(value)
+            a.andi(mine, self.lane, lanes - 1)          # the lane's number in its core
+            self._first_edge(value, mine, place)
+            a.slli(vid, self.lane, 2)
+            a.li(place, self.exchange)
+            a.add(vid, vid, place)
+            a.sw(value, vid, 0)
+            self._meet()
+            # Warp 0 stores the settings: its lane 0 has the core's first vertex.
+            started = a.label("started")
+            a.csrr(value, Csr.WARP_ID)
+            a.bnez(value, started)
+            a.gather_set(vid, GatherSetting.INPUT)
+            for setting, word in ((GatherSetting.OFFSETS, 0), (GatherSetting.WEIGHTS, 4 * weighted),
+                                  (GatherSetting.START, (lanes - 1) | mode)):
+                a.li(place, word)
+                a.gather_set(place, setting)
+            a.place(started)
+            top, end = a.place("traverse"), a.label("traversed")
+            (a.pop_vert if mode & InputMode.LIST else a.pop_edge)(vid)
+            a.addi(value, vid, 1)
+            a.beqz(value, end)
+            if mode & InputMode.LIST:
+                a.mv(value, vid)
+            else:
+                a.edge_neighbor(value)
+                if weighted:
+                    a.edge_weight(mine)
+                    a.xor(value, value, mine)
+                a.mul(value, value, vid)
+            a.li(mine, self.common)
+            a.amoadd_w(a.zero, value, mine)
+            a.j(top)
+            a.place(end)
+            # Every lane has read -1. The words that it has seen are the same in all runs.
+            a.mv(mine, vid)
+            a.mv(value, vid)
             if self.partial:
                 a.tmc(self.full)
             self._meet()

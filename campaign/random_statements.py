@@ -65,7 +65,7 @@ class SimpleStatements:
     Attributes
     ----------
     generates : bool
-        Whether there is a unit that reads memory, and room in local memory for its rows.
+        Whether there is EGHW, and room in local memory for its rows.
     """
 
     def __init__(self, config: HardwareConfig, rng):
@@ -81,9 +81,9 @@ class SimpleStatements:
         # Words of local memory of one warp, a power of two. The warps use the words at the end of
         # local memory.
         self.local_words = min(config.local_bytes // 4 // config.warps, _LOCAL_WORDS)
-        # A unit that reads memory has rows at the beginning: IDs, neighbours and weights.
+        # EGHW has rows at the beginning: IDs, neighbours and weights.
         rows = 12 * config.warps * config.threads
-        self.generates = config.gather_reads and 2 * rows <= config.local_bytes
+        self.generates = config.gather == "eghw" and 2 * rows <= config.local_bytes
         if self.generates:
             self.local_words = min(self.local_words, config.local_bytes // 8 // config.warps)
         self.local = MemoryMap.LOCAL + config.local_bytes - 4 * self.local_words * config.warps

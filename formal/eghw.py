@@ -15,11 +15,12 @@ from amaranth.hdl import Array, Assert, Assume, Cat, Const, Cover, Module, Mux, 
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 
+from formal.answering import answer_inputs, answer_loads, at_most_one, steady
 from formal.streams import hold
 from hw.gather.eghw.records import Records
 from hw.gather.eghw.topology import Topology
 from hw.gather.eghw.works import Works
-from hw.gather.interface import AccessTag, access_layout, row_shape, warp_shape
+from hw.gather.interface import AccessTag, row_shape, warp_shape
 from hw.gather.table import entry_layout
 from hw.operations import NONE
 
@@ -27,57 +28,8 @@ from hw.operations import NONE
 __all__ = ["EntryPromise", "RecordPromise"]
 
 
-#: Bits of a degree, and loads that may be under way.
-_DEGREE_BITS, _LOADS = 2, 2
-
-
-def _steady(m, harness, *names):
-    """Assume that inputs of the harness never change."""
-    begun = Signal()
-    m.d.sync += begun.eq(1)
-    for name in names:
-        value = getattr(harness, name)
-        before = Signal.like(value, name=f"was_{name}")
-        m.d.sync += before.eq(value)
-        m.d.comb += Assume(~begun | (value == before))
-
-
-def _memory(m, harness, port, ready):
-    """Take loads from a port, and choose one that is answered.
-
-    The harness has the inputs ``taken``, ``answers``, ``slot`` and ``words``. Data that are not
-    ``ready`` to be taken stay. Returns whether a load is answered now, and the load.
-    """
-    layout = access_layout(harness._config)
-    slots = [(Signal(name=f"used_{i}"), Signal(layout, name=f"load_{i}")) for i in range(_LOADS)]
-    free = Cat(~used for used, _ in slots)
-    answers = Signal(name="answers_now")
-    m.d.comb += port.ready.eq(harness.taken & free.any())
-    for i, (used, load) in enumerate(slots):
-        fills = port.valid & port.ready & free[i] & ~free[:i].any()
-        m.d.sync += used.eq((used | fills) & ~(answers & ready & (harness.slot == i)))
-        with m.If(fills):
-            m.d.sync += load.eq(port.payload)
-    given = Signal(layout, name="given")
-    m.d.comb += [
-        answers.eq(harness.answers & Array(used for used, _ in slots)[harness.slot]),
-        given.eq(Array(load.as_value() for _, load in slots)[harness.slot]),
-    ]
-    held, slot, words = Signal(), Signal.like(harness.slot), Signal.like(harness.words)
-    m.d.sync += [held.eq(answers & ~ready), slot.eq(harness.slot), words.eq(harness.words)]
-    m.d.comb += Assume(~held | (harness.answers & (harness.slot == slot)
-                                & (harness.words.as_value() == words.as_value())))
-    return answers, given
-
-
-def _memory_inputs(config):
-    return {"taken": In(1), "answers": In(1), "slot": In(range(_LOADS)),
-            "words": In(data.ArrayLayout(32, config.threads))}
-
-
-def _one(mask, threads):
-    """Whether a mask has one lane at most."""
-    return (mask & (mask - 1)[:threads]) == 0
+#: Bits of a degree.
+_DEGREE_BITS = 2
 
 
 class EntryPromise(wiring.Component):
@@ -96,14 +48,14 @@ class EntryPromise(wiring.Component):
             "register": In(1), "row": In(row_shape(config)), "mask": In(config.threads),
             "warp": In(warp_shape(config)),
             "entry": Out(stream.Signature(entry_layout())),
-            **_memory_inputs(config),
+            **answer_inputs(config),
         })
 
     def elaborate(self, platform):
         m = Module()
         config, threads = self._config, self._config.threads
         m.submodules.dut = dut = Topology(config)
-        _steady(m, self, "vertex", "begin", "end", "offsets", "place")
+        steady(m, self, "vertex", "begin", "end", "offsets", "place")
         connect(m, dut.entry, wiring.flipped(self.entry))
         m.d.comb += [
             Assume(~ResetSignal()), Assume(self.vertex != NONE),
@@ -112,7 +64,7 @@ class EntryPromise(wiring.Component):
             dut.register.eq(self.register), dut.row.eq(self.row), dut.mask.eq(self.mask),
             dut.warp.eq(self.warp), dut.ids.eq(0), dut.offsets.eq(self.offsets),
         ]
-        answers, given = _memory(m, self, dut.access, Const(1))
+        answers, given = answer_loads(m, self, dut.access, Const(1))
         m.d.comb += [
             dut.arrives.eq(answers), dut.fetched.tag.eq(given.tag),
             dut.fetched.mask.eq(given.mask), dut.fetched.data.eq(self.words),
@@ -133,7 +85,7 @@ class EntryPromise(wiring.Component):
         reads = answers & (given.tag == AccessTag.IDS) & hits.any()
         read = Signal()
         m.d.sync += read.eq(read | reads)
-        m.d.comb += Assume(~reads | (_one(hits, threads) & ~read
+        m.d.comb += Assume(~reads | (at_most_one(hits, threads) & ~read
                                      & (given.address[0] >> shift == self.place)))
 
         # The row is read, in the lanes of its last REG before it was taken, which is a cycle before
@@ -194,7 +146,7 @@ class RecordPromise(wiring.Component):
             "skip": In(1), "named": In(data.ArrayLayout(32, config.threads)),
             "mask": In(config.threads), "stored": In(1),
             "heard": In(1),                              # an answer is taken
-            **_memory_inputs(config),
+            **answer_inputs(config),
         })
 
     def elaborate(self, platform):
@@ -203,7 +155,7 @@ class RecordPromise(wiring.Component):
         m.submodules.records = records = Records(self._config)
         connect(m, works.work, records.work)
         connect(m, wiring.flipped(self.entry), works.entry)
-        _steady(m, self, "vertex", "first", "degree", "edge", "weights")
+        steady(m, self, "vertex", "first", "degree", "edge", "weights")
         hold(m, self.entry, name="entry", rule=Assume)
         m.d.comb += [Assume(~ResetSignal()), Assume(self.vertex != NONE),
                      Assume(self.edge < self.degree), Assume(~self.entry.valid | self.more)]
@@ -267,7 +219,7 @@ class RecordPromise(wiring.Component):
         neighbours and of weights."""
         config, threads = self._config, self._config.threads
         fetched = records.fetched
-        answers, given = _memory(m, self, records.load, fetched.ready)
+        answers, given = answer_loads(m, self, records.load, fetched.ready)
         m.d.comb += [
             fetched.valid.eq(answers), fetched.payload.tag.eq(given.tag),
             fetched.payload.warp.eq(given.warp), fetched.payload.mask.eq(given.mask),
@@ -320,7 +272,7 @@ class RecordPromise(wiring.Component):
                 Assert((works & (works + 1)[:threads]) == 0),
                 Assert(answer.mask == Mux(works.any(), works, everyone)),
                 Assert(~of(barred) | ~mine.any()), Assert(~mine.any() | entered),
-                Assert(_one(found[0], threads)),
+                Assert(at_most_one(found[0], threads)),
                 Assert(~self.weights.any() | (found[0] == found[1])),
                 # The end: all edges were given out. Another warp's work may be on its way.
                 Assert(works.any() | ~of(complete) | self._skipped | (given == self.degree)

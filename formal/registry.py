@@ -18,6 +18,7 @@ from formal.divergence import DivergencePromise
 from formal.eghw import EntryPromise, RecordPromise
 from formal.fetch import FetchPromise
 from formal.filters import DEPTH, SLOTS, FilterPromise
+from formal.graphpeg import EdgePromise, PlacePromise, VertexPromise
 from formal.issue_queue import IssueQueuePromise
 from formal.l1 import L1Promise
 from formal.loads import LoadPromise
@@ -44,6 +45,7 @@ from hw.sdram.timing import SLOWEST
 from hw.util import StreamBuffer, StreamRegister
 from hw.gather.eghw import EdgeGenerator
 from hw.gather.fsm import Weaver
+from hw.gather.graphpeg import GraphPeg
 from hw.gather.scan import ScanWeaver
 from hw.gather.stream import StreamWeaver
 
@@ -196,6 +198,17 @@ _ENTRY_PROOFS, _RECORD_PROOFS = (
         (EntryPromise, (("2 warps x 1 lane", {"threads": 1}, 11), ("2 warps x 2 lanes", {}, 11))),
         (RecordPromise, (("2 warps x 1 lane", {"threads": 1}, 9),
                          ("2 warps x 2 lanes", {}, 8)))))
+
+#: GraphPEG, in two halves, with the smallest table and buffer.
+_PEG = {"gather": "graphpeg", "alwt_entries": 4, "edge_buffer_rows": 4}
+_VERTEX_PROOFS, _EDGE_PROOFS = (
+    tuple(Proof(shape, lambda promise=promise, fields=fields: promise(_config(**_PEG, **fields)),
+                "bounded", depth)
+          for shape, fields, depth in shapes)
+    for promise, shapes in (
+        (VertexPromise, (("2 warps x 1 lane", {"threads": 1}, 9), ("2 warps x 2 lanes", {}, 8))),
+        (EdgePromise, (("2 warps x 1 lane", {"threads": 1}, 10),
+                       ("2 warps x 2 lanes", {}, 9)))))
 
 _KEEPS = "each offer of a stream stays, unchanged, until it is taken"
 _INDEPENDENT = "no offer depends on whether the receiver takes it in the same cycle"
@@ -398,6 +411,34 @@ PROPERTIES = (
                 "the end", "the end of a skipped vertex",
                 "a work has edges of the vertex and others"),
         covered="2 warps x 2 lanes", reach=8),
+    Property(
+        "graphpeg", "entries",
+        "every vertex of the input, a list or a range, gives its entry once, with its two offsets; "
+        "the input is empty and the table idle only when every entry was taken",
+        "a vertex comes up once; memory gives the vertex its offsets; addresses below 256",
+        _VERTEX_PROOFS, covers=("a list ends", "a range ends"), covered="2 warps x 2 lanes",
+        reach=10),
+    Property(
+        "graphpeg", "edges",
+        "every edge of an entry is handed out once, with its neighbour and its weight; a row that "
+        "is not full is the last; parts are idle only when every edge was handed out",
+        "an entry comes once; memory gives one edge a bit of its own",
+        _EDGE_PROOFS,
+        covers=("all edges of a vertex without weights", "all edges of a vertex with weights",
+                "a row has edges of the vertex and others"),
+        covered="2 warps x 2 lanes", reach=10),
+    Property(
+        "graphpeg", "places",
+        "each place of the edge buffer is free, chosen for the next row, awaits data, is complete, "
+        "or a warp's: one of these, once",
+        "data come once for each load; a warp returns its row before it pops; no row follows one "
+        "that is not full",
+        _shapes(PlacePromise, {"5 rows, 1 warp x 1 lane": {**_PEG, "warps": 1, "threads": 1},
+                               "6 rows, 2 warps x 2 lanes": _PEG}),
+        covers=("all places are taken", "a row is handed out of a full buffer",
+                "the last row waits"),
+        covered="6 rows, 2 warps x 2 lanes", reach=18),
+    *_streams("graphpeg", lambda: GraphPeg(_config(**_PEG)), "2 warps x 2 lanes"),
     *_streams("eghw", lambda: EdgeGenerator(_config(gather="eghw")), "2 warps x 2 lanes"),
     Property(
         "filters", "first",

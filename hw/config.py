@@ -72,8 +72,11 @@ LEGAL = {
     "l2_mshrs": _powers(2, 64),
     "barriers": _powers(1, 32),
     "memory_bytes": _powers(1 << 16, 1 << 31),
-    "gather": _one_of("none", "fsm", "scan", "stream", "eghw"),
+    "gather": _one_of("none", "fsm", "scan", "stream", "eghw", "graphpeg"),
     "eghw_requests": _powers(1, 16),
+    "alwt_entries": _powers(4, 64),
+    "gather_requests": _powers(1, 16),
+    "edge_buffer_rows": _powers(4, 16),
     "table_latency": Legal((0, 10, 20, 40, 80, 160), "0, 10, 20, 40, 80 or 160"),
     "scu": Legal((0, 1, 4), "0, 1 or 4"),
     "scu_vector_bytes": Legal((2 << 10, 5 << 10), "2048 or 5120"),
@@ -139,12 +142,21 @@ class HardwareConfig:
     gather : str
         The unit that hands out edges. ``"fsm"``: the Weaver, the state machine of the SparseWeaver
         paper; ``"scan"``: the same with a row a step; ``"stream"``: a Weaver without rounds;
-        ``"eghw"``: a unit that reads offsets and edges itself; ``"none"``: no such unit.
+        ``"eghw"``: a unit that reads offsets and edges itself; ``"graphpeg"``: a unit that also
+        keeps the lists of vertices; ``"none"``: no such unit.
     weaver_entries : int
         Entries of the Weaver's sparse table; 0 means one entry per warp and lane. Warps from
         ``weaver_entries // threads`` on cannot register.
     eghw_requests : int
         Loads, each of a word a lane, that the unit ``"eghw"`` can have under way.
+    alwt_entries : int
+        Vertices whose edges the unit ``"graphpeg"`` gathers at the same time: entries of its
+        adjacency list working table (ALWT).
+    gather_requests : int
+        Loads of edges, each of a word a lane, that the unit ``"graphpeg"`` can have under way.
+    edge_buffer_rows : int
+        Rows of gathered edges that the unit ``"graphpeg"`` holds, beside a row for each warp. A row
+        has an edge for each lane.
     table_latency : int
         Cycles by which the tables of a Weaver answer later: the sparse table with a row, the dense
         table with the EIDs of a DEC_LOC or DEC. Reads are pipelined. (SparseWeaver, 4.6.4.)
@@ -197,6 +209,9 @@ class HardwareConfig:
     gather: str = "fsm"
     weaver_entries: int = 0
     eghw_requests: int = 16
+    alwt_entries: int = 64
+    gather_requests: int = 16
+    edge_buffer_rows: int = 16
     table_latency: int = 0
     scu: int = 0
     scu_vector_bytes: int = 5 << 10
@@ -342,7 +357,7 @@ class HardwareConfig:
     @property
     def gather_reads(self) -> bool:
         """Whether the unit that hands out edges reads memory."""
-        return self.gather == "eghw"
+        return self.gather in ("eghw", "graphpeg")
 
     @property
     def weaver_table_entries(self) -> int:

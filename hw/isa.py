@@ -265,7 +265,7 @@ def _table():
     def csr(name, format, op, funct3, reads, doc):
         return Instruction(name, format, Unit.ALU, op, SYSTEM, funct3, None, reads, True, doc=doc)
 
-    weavers = "fsm", "scan", "stream"
+    weavers, reads_memory = ("fsm", "scan", "stream"), ("eghw", "graphpeg")
 
     def gather(name, format, op, funct3, funct7, reads, doc, *, variants=(*weavers, "eghw"),
                **fields):
@@ -373,21 +373,34 @@ def _table():
               "^ b, see Shuffles"),
         cross("shfl.idx", CrossOp.IDX, "12", "rd = rs1 of lane b of the segment, see Shuffles"),
         gather("gather.set", Format.R4, GatherOp.SET, 0, 0, "1",
-               "setting imm of the unit = rs1 of lane 0", variants=("eghw",), numbered=True),
+               "setting imm of the unit = rs1 of lane 0", variants=reads_memory, numbered=True),
         gather("weaver.reg", Format.R4, GatherOp.REG, 0, 1, "123",
                "register (VID, loc, degree) = (rs1, rs2, rs3) in this lane's entry of row W + imm, "
                "W = number of the warp", numbered=True),
         gather("weaver.skip", Format.R4, GatherOp.SKIP, 0, 2, "1",
                "hand out no more work of VID rs1"),
+        gather("graphpeg.push_vert", Format.R4, GatherOp.PUSH, 0, 3, "1",
+               "append rs1 of the active lanes, in their order, to the output list",
+               variants=("graphpeg",)),
         gather("weaver.dec_id", Format.R, GatherOp.DEC_ID, 0, 7, "",
                "rd = VID of this lane's next work, or -1 if there is none",
-               writes=True, control=True),
+               variants=(*weavers, *reads_memory), writes=True, control=True),
         gather("weaver.dec_loc", Format.R, GatherOp.DEC_LOC, 0, 8, "",
                "rd = edge ID of this lane's work from the last DEC_ID, -1 if there was none",
                variants=weavers, writes=True),
+        gather("graphpeg.neighbor", Format.R, GatherOp.NEIGHBOR, 0, 9, "",
+               "rd = neighbour of this lane's edge from the last DEC_ID",
+               variants=("graphpeg",), writes=True),
+        gather("graphpeg.weight", Format.R, GatherOp.WEIGHT, 0, 10, "",
+               "rd = weight of this lane's edge from the last DEC_ID",
+               variants=("graphpeg",), writes=True),
+        gather("graphpeg.pop_vert", Format.R, GatherOp.POP_VERT, 0, 11, "",
+               "rd = next vertex of the input list for this lane, or -1 if there is none",
+               variants=("graphpeg",), writes=True, control=True),
         gather("weaver.dec", Format.R, GatherOp.DEC, 0, 12, "",
                "rd = VID of this lane's next work, rs2 = 4 x its edge ID, or -1 in both if there "
-               "is none", variants=weavers, writes=True, writes_rs2=True, control=True),
+               "is none; of GraphPEG, rs2 = neighbour of the edge",
+               variants=(*weavers, "graphpeg"), writes=True, writes_rs2=True, control=True),
     )
 
 

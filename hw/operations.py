@@ -8,7 +8,7 @@ from amaranth.lib import enum
 
 
 __all__ = ["Format", "Unit", "AluOp", "MulOp", "DivOp", "CrossOp", "BranchOp", "MemOp", "AmoOp",
-           "WarpOp", "GatherOp", "GatherSetting", "NONE", "REGISTER"]
+           "WarpOp", "GatherOp", "GatherSetting", "InputMode", "NONE", "REGISTER"]
 
 
 class Format(enum.Enum):
@@ -127,22 +127,39 @@ class WarpOp(enum.Enum, shape=3):
     TRAP  = 6      # ECALL and EBREAK; the immediate holds the cause
 
 
-class GatherOp(enum.Enum, shape=3):
+class GatherOp(enum.Enum, shape=4):
     """Operations of the units that hand out edges."""
-    REG     = 0
-    SKIP    = 1
-    DEC_ID  = 2
-    DEC_LOC = 3
-    DEC     = 4    # DEC_ID and DEC_LOC in one; the location becomes a byte address
-    SET     = 5
+    REG      = 0
+    SKIP     = 1
+    DEC_ID   = 2
+    DEC_LOC  = 3
+    DEC      = 4   # DEC_ID and DEC_LOC in one; the location becomes a byte address
+    SET      = 5
+    NEIGHBOR = 6   # the neighbour of the lane's last edge
+    WEIGHT   = 7   # its weight
+    POP_VERT = 8   # the next vertices of the input list
+    PUSH     = 9   # vertices for the output list
 
 
 class GatherSetting(enum.IntEnum, shape=5):
-    """Settings of a unit that reads memory (:mod:`hw.gather.eghw`)."""
+    """Settings of a unit that reads memory: :mod:`hw.gather.eghw` has settings 0 to 3,
+    :mod:`hw.gather.graphpeg` has settings 0, 1 and from 4 on."""
     OFFSETS = 0    # distance from a vertex ID to the address of the vertex's offset
     WEIGHTS = 1    # distance from an edge's neighbour to its weight; 0 if there are no weights
     IDS     = 2    # address of the rows of vertex IDs in local memory
     RECORDS = 3    # address of the rows of records in local memory
+    INPUT   = 4    # address of the input list; or the first vertex itself, see ``RANGE``
+    OUTPUT  = 5    # address of the output list, a multiple of a row of lanes
+    LIMIT   = 6    # vertices for which the output list has room
+    COUNT   = 7    # address of the word that gets the number of vertices in the output list
+    START   = 8    # number of vertices of the input, with the bits of InputMode; starts the unit
+    CLOSE   = 9    # stores what is left of the output list, and the number of its vertices
+
+
+class InputMode(enum.IntFlag, shape=32):
+    """Bits of the setting ``START`` above the number of vertices."""
+    LIST     = 1 << 30    # POP_VERT hands the vertices out; their edges are not gathered
+    RANGE    = 1 << 31    # the input is the vertices INPUT, INPUT + 4 and so on, not a list
 
 
 #: VIDs in the answers of a unit that hands out edges: in lanes without work, and in all lanes of

@@ -6,10 +6,11 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.operations import GatherOp
+from hw.util import index_bits
 
 
 __all__ = ["AccessTag", "access_layout", "event_layout", "fetched_layout", "request_layout",
-           "response_layout", "row_shape", "unit_signature", "warp_shape"]
+           "response_layout", "row_shape", "tag_shape", "unit_signature", "warp_shape"]
 
 
 #: Bits of the distance from a warp's number to a row that it registers.
@@ -40,14 +41,14 @@ def request_layout(config):
         Operands rs1, rs2 and rs3. ``vid`` is the vertex ID (REG and SKIP), ``loc`` the position
         of the vertex's first edge (REG), ``degree`` the number of its edges (REG).
     op : GatherOp
-        The instruction. SET has a value in lane 0 of ``vid``.
+        The instruction. SET has a value in lane 0 of ``vid``, PUSH has vertices there.
     warp : unsigned
         The warp that issued it.
     rd, rd2 : unsigned(5)
         Destination registers; ``rd2`` of a DEC only. Responses carry the same numbers. A REG has
         the distance of its row from the warp's number in ``rd``, a SET the number of a setting.
     mask : unsigned(threads)
-        Lanes that take part. DEC_ID and DEC ignore the mask: any lane may get work.
+        Lanes that take part. DEC_ID, DEC and POP_VERT ignore the mask: any lane may get work.
     """
     lanes = data.ArrayLayout(32, config.threads)
     # Whole words come first: simulators handle aligned words faster.
@@ -64,8 +65,9 @@ def request_layout(config):
 
 
 def response_layout(config):
-    """Payload of the response stream: the answer to a DEC_ID or a DEC_LOC, or a part of the answer
-    to a DEC. The VIDs of a DEC come first; the addresses, which set the mask, follow.
+    """Payload of the response stream: the answer to an instruction that writes a register, or a
+    part of the answer to a DEC. The VIDs of a DEC come first; the addresses, or with ``"graphpeg"``
+    the neighbours, follow and set the mask.
 
     Parameters
     ----------
@@ -82,8 +84,8 @@ def response_layout(config):
     rd : unsigned(5)
         Destination register: ``rd`` of the request, or ``rd2`` for the addresses of a DEC.
     set_mask : unsigned(1)
-        Whether ``mask`` becomes the thread mask of the warp: 1 for DEC_ID and for the addresses of
-        a DEC, else 0.
+        Whether ``mask`` becomes the thread mask of the warp: 1 for DEC_ID and POP_VERT, and for the
+        second part of a DEC, else 0.
     mask : unsigned(threads)
         Lanes that write ``rd``: all for the VIDs of a DEC. With ``set_mask``, the lanes that are
         active from now on.
@@ -103,9 +105,10 @@ def event_layout():
     Members
     -------
     decoded : unsigned(1)
-        A DEC_ID is answered, or a DEC gets its VIDs.
+        A DEC_ID or POP_VERT is answered, or a DEC gets its VIDs; with ``"graphpeg"``, the second
+        part of its answer.
     waiting : unsigned(1)
-        At least one DEC_ID or DEC waits for its answer.
+        At least one DEC_ID, POP_VERT or DEC waits for this.
     skipped : unsigned(32)
         Number of edges that a SKIP has cut off: they were registered and are never handed out.
     """
@@ -113,12 +116,21 @@ def event_layout():
 
 
 class AccessTag(enum.Enum, shape=3):
-    """The purpose of an access of a unit that reads memory."""
+    """The purpose of an access of the unit ``"eghw"``."""
     IDS       = 0      # vertex IDs, in local memory
     BEGINS    = 1      # offsets of vertices
     ENDS      = 2      # the words behind these
     NEIGHBORS = 3
     WEIGHTS   = 4
+
+
+def tag_shape(config):
+    """Shape of the tag by which a unit that reads memory knows the data of its loads.
+
+    An :class:`AccessTag`, or with ``"graphpeg"`` a number of a load under way; at most 5 bits.
+    """
+    return (unsigned(index_bits(config.gather_requests)) if config.gather == "graphpeg"
+            else AccessTag)
 
 
 def access_layout(config):
@@ -130,22 +142,24 @@ def access_layout(config):
         Byte addresses, multiples of 4, in global or local memory; and the words of a store.
     store : unsigned(1)
         Whether it is a store.
-    tag : AccessTag
-        Its purpose, which comes back with the data of a load.
+    tag : tag_shape(config)
+        Comes back with the data of a load.
     warp : unsigned
         The warp for which it is made.
     mask : unsigned(threads)
         Lanes that take part, at least one.
     """
     lanes = data.ArrayLayout(32, config.threads)
-    return data.StructLayout({"address": lanes, "data": lanes, "store": 1, "tag": AccessTag,
-                              "warp": warp_shape(config), "mask": config.threads})
+    return data.StructLayout({"address": lanes, "data": lanes, "store": 1,
+                              "tag": tag_shape(config), "warp": warp_shape(config),
+                              "mask": config.threads})
 
 
 def fetched_layout(config):
     """The data of a load: ``data`` in the lanes of ``mask``, with the load's tag and warp."""
-    return data.StructLayout({"data": data.ArrayLayout(32, config.threads), "tag": AccessTag,
-                              "warp": warp_shape(config), "mask": config.threads})
+    return data.StructLayout({"data": data.ArrayLayout(32, config.threads),
+                              "tag": tag_shape(config), "warp": warp_shape(config),
+                              "mask": config.threads})
 
 
 def unit_signature(config):
@@ -154,7 +168,7 @@ def unit_signature(config):
     Members
     -------
     request : In(stream(request_layout))
-        Instructions. No request waits behind a DEC_ID that has no answer yet.
+        Instructions. No request waits behind a DEC_ID or POP_VERT that has no answer yet.
     response : Out(stream(response_layout))
         Answers, one for each register that an instruction writes.
     reset : In(1)

@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from hw.config import ConfigError, HardwareConfig
 from hw.gather.eghw import EdgeGenerator
 from hw.gather.fsm import Weaver
+from hw.gather.graphpeg import GraphPeg
 from hw.gather.scan import ScanWeaver
 from hw.gather.stream import StreamWeaver
 
@@ -15,7 +16,7 @@ __all__ = ["VARIANTS", "component"]
 #: {value of ``HardwareConfig.gather``: class of the unit}. A class takes the configuration, and has
 #: the members of :func:`hw.gather.interface.unit_signature`.
 VARIANTS = {unit.variant: unit for unit in (Weaver, ScanWeaver, StreamWeaver,
-                                            EdgeGenerator)}
+                                            EdgeGenerator, GraphPeg)}
 
 
 def component(config: HardwareConfig) -> wiring.Component:

@@ -15,9 +15,9 @@ from sw.graph.describe import gini
 from sw.runtime.plan import as_plan
 
 
-__all__ = ["ALGORITHMS", "EGHW", "GRAPHS", "SCU", "SOFTWARE", "UNITS", "Fewest", "UnitRun", "cases",
-           "compaction", "fewest", "over_software", "ratios", "resources", "skewed", "summary",
-           "weaver"]
+__all__ = ["ALGORITHMS", "EGHW", "GRAPHPEG", "GRAPHS", "SCU", "SOFTWARE", "UNITS", "Fewest",
+           "UnitRun", "cases", "compaction", "fewest", "over_software", "ratios", "resources",
+           "skewed", "summary", "weaver"]
 
 
 #: The algorithms of the comparison, and those of the SCU's paper.
@@ -28,8 +28,8 @@ _OF_SCU = ("pagerank", "bfs", "sssp")
 SOFTWARE = ("vm", "vwc", "em", "wm", "cm", "strict", "twc", "twce", "etwc")
 
 #: The units by name. Units that hand out edges are values of ``HardwareConfig.gather``.
-SCU, EGHW = "scu", "eghw"
-UNITS = ("fsm", "scan", "stream", EGHW, SCU)
+SCU, EGHW, GRAPHPEG = "scu", "eghw", "graphpeg"
+UNITS = ("fsm", "scan", "stream", EGHW, GRAPHPEG, SCU)
 
 #: Compaction by the cores, and the schedules of the SCU.
 _COMPACT = "compact"
@@ -61,8 +61,8 @@ class UnitRun(SystemRun):
 
 
 def weaver(unit) -> str:
-    """The name, in tables, of schedule ``weaver`` with a unit that hands out edges."""
-    return unit if unit == EGHW else f"weaver ({unit})"
+    """The name, in tables, of a unit that hands out edges, under its schedule."""
+    return unit if unit in (EGHW, GRAPHPEG) else f"weaver ({unit})"
 
 
 def skewed(graph) -> bool:
@@ -107,7 +107,8 @@ def cases(graphs, algorithms, schedules, units, config, dram, iterations, weight
     if gathering:
         # The rivals' runs are the same whichever units are asked for.
         entries = [(with_unit(UNITS[0]), schedule) for schedule in schedules]
-        entries += [(with_unit(unit), "weaver") for unit in gathering]
+        entries += [(with_unit(unit), "graphpeg" if unit == GRAPHPEG else "weaver")
+                    for unit in gathering]
         for system, schedule in entries:
             known_schedules.make(schedule).check_config(system.config)
         found[""] = [run for algorithm in algorithms for system, schedule in entries

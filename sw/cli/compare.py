@@ -43,18 +43,28 @@ def _compare(
         launch_cycles: options.LaunchCycles = None,
         time_limit: options.TimeLimit = None,
         json: options.Json = None):
-    """Run an algorithm under several schedules, check each result, and compare the costs."""
+    """Run an algorithm under several schedules, check each result, and compare the costs.
+
+    A schedule that needs another unit than the hardware has runs on hardware with its own unit,
+    where all else is the same. The table then has the unit of each, and the lookup tables (LUT4)
+    that the unit adds to a core of the preset fpga with as many lanes.
+    """
     from sw.runtime.plan import as_plan
+    from sw.schedules import make
     names = list(COMPARED) if schedules is None else options.names(schedules, "--schedules")
     plan, graph = options.asked(algorithm, graph, choices)
     plans = [as_plan(plan, schedule=name) for name in names]
-    where, config = options.place(device, preset, set_, plans, time_limit=time_limit, dram=dram)
+    others = [plan for plan in plans if not any(
+        make(side.schedule).needs_unit for side in plan.sides.values())]
+    where, config = options.place(device, preset, set_, others, time_limit=time_limit, dram=dram)
+    configs = options.own_hardware(config, plans, set_) if where is None else None
     memory = options.memory(dram)
 
     from . import files, report
     from .execute import Job, console
     files.distinct({"--json": json}, options.inputs(plan, graph))
-    job = Job(plans, graph, config=config, dram=memory, board=where, weights=weights,
+    job = Job(plans, graph, config=config, configs=configs, dram=memory, board=where,
+              weights=weights,
               undirected=undirected, simplify=simplify, seed=seed, input_format=input_format,
               weight_scale=weight_scale, no_weights=no_weights, max_cycles=max_cycles, json=json,
               skip=schedules is None, launch_cycles=launch_cycles)
@@ -63,6 +73,8 @@ def _compare(
     job.write()
     out = console()
     out.print(job.title())
+    for line in job.hardware_lines():
+        out.print(line, soft_wrap=True)
     for name, reason in job.skipped.items():
         out.print(f"{name} is left out: {reason}", soft_wrap=True)
     out.print(report.runs_table(job.results))

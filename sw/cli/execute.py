@@ -116,11 +116,14 @@ class Job:
         Whether plans that are refused are left out, as long as one is not.
     launch_cycles : int or None
         Cycles of the host for a launch; None for those of the host port.
+    configs : list of HardwareConfig or None
+        The hardware of each plan; None if all have ``config``.
     """
 
     def __init__(self, plans, spec, *, config, dram, board=None, weights, undirected, simplify,
                  seed, max_cycles, json, input_format=None, weight_scale=None, no_weights=False,
-                 wave=None, recorder=None, loaded=None, skip=False, launch_cycles=None):
+                 wave=None, recorder=None, loaded=None, skip=False, launch_cycles=None,
+                 configs=None):
         from sw import algorithms
         from sw.graph.load import load
         from sw.runtime import Device
@@ -140,16 +143,16 @@ class Job:
         self.input_format, self.weight_scale = input_format, weight_scale
         self.no_weights, self.launch_cycles = no_weights, launch_cycles
         self.skipped = {}
-        self.plans = self._accepted(plans, lambda plan: plan.check(config), skip)
+        self._configs = dict(zip(plans, configs or [config for _ in plans]))
+        self.plans = self._accepted(plans, lambda plan: plan.check(self._configs[plan]), skip)
         self.graph = loaded or load(spec, note=options.note, **loading(
             algorithms.find(algorithm), weights=weights, seed=seed, undirected=undirected,
             simplify=simplify, input_format=input_format, weight_scale=weight_scale,
             no_weights=no_weights))
-        device = Device.simulate(config)
         tasks = {}
 
         def settle(plan):
-            tasks[plan] = device.plan(plan, self.graph)
+            tasks[plan] = Device.simulate(self._configs[plan]).plan(plan, self.graph)
             _ = tasks[plan].program         # it may not fit
 
         self.plans = self._accepted(self.plans, settle, skip)
@@ -186,7 +189,7 @@ class Job:
                 show(f"{self.algorithm}, {schedule}: {cycles:,} cycles")
 
             try:
-                with self._device(progress, show, tell) as device:
+                with self._device(task.config, progress, show, tell) as device:
                     result = device.run_task(task, max_cycles=self.max_cycles)
             except RunError as error:
                 self.write({"schedule": schedule, "plan": task.plan.text, "error": str(error),
@@ -195,20 +198,22 @@ class Job:
         self.results.append(result)
         return result
 
-    def _device(self, progress, show, tell):
+    def _device(self, config, progress, show, tell):
         from sw.runtime import Device
         if self.board is None:
-            return Device.simulate(self.config, dram=self.dram, wave=self.wave, progress=progress,
+            return Device.simulate(config, dram=self.dram, wave=self.wave, progress=progress,
                                    report=tell, recorder=self.recorder,
                                    launch_cycles=self.launch_cycles)
         port, baud, time_limit = self.board
-        return Device.serial(port, self.config, baud=baud, progress=progress, report=show,
+        return Device.serial(port, config, baud=baud, progress=progress, report=show,
                              time_limit=time_limit, launch_cycles=self.launch_cycles)
 
-    @staticmethod
-    def _record(result):
+    def _record(self, result):
         record = result.to_json()
-        del record["config"]                 # written once, for all
+        fields, common = record.pop("config"), dataclasses.asdict(self.config)
+        if fields != common:                 # the common fields are written once, for all
+            record["configuration"] = {name: value for name, value in fields.items()
+                                       if value != common[name]}
         return record
 
     def write(self, failure=None):
@@ -233,6 +238,14 @@ class Job:
         if failure is not None:
             value["failure"] = failure
         files.write_json(self.json, value)
+
+    def hardware_lines(self):
+        """A line for each plan whose hardware is not the one of the title."""
+        for plan in self.plans:
+            config = self._configs[plan]
+            if config != self.config:
+                yield (f"{plan.schedule} runs on hardware of its own, {config.name}, with gather = "
+                       f"{config.gather!r}; the others have gather = {self.config.gather!r}")
 
     def title(self):
         """One line that names the computation and the hardware."""

@@ -226,14 +226,38 @@ def inputs(plan, graph) -> list:
 
 
 def hardware(preset, assignments, schedules=()):
-    """The HardwareConfig of ``--preset`` and ``--set``. It gets an SCU if one of the named
-    schedules needs one and the user did not set it. Raises UserError for an unknown schedule."""
+    """The HardwareConfig of ``--preset`` and ``--set``. It gets the units that the named schedules
+    need, unless the user set them (:func:`sw.schedules.equip`). Raises UserError for an unknown
+    schedule."""
     from hw.config import HardwareConfig
     config = HardwareConfig.parse(preset, assignments or ())
-    if not schedules or any(text.partition("=")[0].strip() == "scu" for text in assignments or ()):
+    if not schedules:
         return config
     from sw.schedules import equip
-    return equip(config, schedules)
+    return equip(config, schedules, said(assignments))
+
+
+def said(assignments) -> set[str]:
+    """The fields that ``--set`` names."""
+    return {text.partition("=")[0].strip() for text in assignments or ()}
+
+
+def own_hardware(config, plans, assignments) -> list:
+    """For each plan, the configuration with the unit that hands out edges which the plan's schedule
+    needs. If ``--set`` names the unit, this is the unit of the plans that do not need another; it
+    stays if there are none."""
+    from sw.schedules import make, with_unit
+    sides = [[make(side.schedule) for side in plan.sides.values()] for plan in plans]
+    if "gather" in said(assignments) and all(
+            schedule.needs_unit for each in sides for schedule in each):
+        return [config for _ in plans]
+    found = []
+    for each in sides:
+        own = config
+        for schedule in each:
+            own = with_unit(own, schedule)
+        found.append(own)
+    return found
 
 
 def place(device, preset, assignments, plans, *, time_limit=None, **simulated):

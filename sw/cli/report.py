@@ -1,5 +1,7 @@
 """The table that ``run`` and ``compare`` print, from the counters of a run."""
 
+import json
+
 from rich import box
 from rich.table import Table
 
@@ -19,8 +21,9 @@ def _ratio(above, below, text="{:.1f}", scale=1):
     return text.format(scale * above / below) if below else "-"
 
 
-def _rows(result, first):
-    """(name, value) for each row of a column; None begins a new section."""
+def _rows(result, first, units):
+    """(name, value) for each row of a column; None begins a new section. ``units`` has the area of
+    each unit that hands out edges, if they differ."""
     c = result.counters
     cycles = result.cycles
     threads = result.config.threads
@@ -35,6 +38,9 @@ def _rows(result, first):
     yield f"speedup over {first.schedule}", _ratio(first.total_cycles, result.total_cycles,
                                                    "{:.2f}x")
     yield "at once", ", ".join(f"{name}={value}" for name, value in result.used.items()) or "-"
+    if units:
+        yield "unit that hands out edges", result.config.gather
+        yield "LUT4 of the unit", units.get(result.config.gather, "-")
     yield None
     yield "instructions", f"{of('instructions'):,}"
     yield f"mean active lanes, of {threads}", _ratio(of("lanes"), of("instructions"))
@@ -50,14 +56,29 @@ def _rows(result, first):
     yield "DRAM bytes", f"{of('dram_bytes_read') + of('dram_bytes_written'):,}"
 
 
+def _areas(lanes) -> dict:
+    """{unit that hands out edges: LUT4 that it adds to a core of so many lanes}, as text, by the
+    syntheses that are kept."""
+    from synth.overhead import UNIT_NAMES
+
+    from .pages import OVERHEAD
+    rows = json.loads(OVERHEAD.read_text())["rows"] if OVERHEAD.exists() else []
+    found = {row["unit"]: row["added"]["lut4"] for row in rows if row["lanes"] == lanes}
+    return {"none": "0"} | {unit: f"{found[name]:,}" for unit, name in UNIT_NAMES.items()
+                            if name in found}
+
+
 def runs_table(results) -> Table:
     """A table with one column per result, and the speedups over the first result if there are
-    several."""
+    several. If their units that hand out edges differ, the table has them, and their area."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("", no_wrap=True)
     for result in results:
         table.add_column(result.schedule, justify="right", no_wrap=True)
-    for cells in zip(*(list(_rows(result, results[0])) for result in results)):
+    units = {}
+    if len({result.config.gather for result in results}) > 1:
+        units = _areas(results[0].config.threads)
+    for cells in zip(*(list(_rows(result, results[0], units)) for result in results)):
         if cells[0] is None:
             table.add_section()
         elif len(results) > 1 or not cells[0][0].startswith("speedup"):

@@ -24,6 +24,9 @@ Weaver               The model is asked in the order of issue and must agree. On
                      if work fills the lanes from the lowest on. With ``gather = "stream"`` and
                      ``"eghw"`` this is so from the beginning. The model of ``"eghw"`` then stores
                      the records of the vertices in the answer, if they have edges left.
+GraphPEG             The RTL's edges are taken, if they are left: base, neighbour and weight. Work
+                     fills the lanes from the lowest on, and all of them as long as edges are left.
+                     Popped vertices must be those of the model.
 ===================  ============================================================================
 """
 
@@ -39,6 +42,7 @@ from sw.golden.semantics import Trap
 from sw.golden.simulator import Simulator
 from sw.golden.gather.eghw import EghwFollower
 from sw.golden.gather.fsm import NONE
+from sw.golden.gather.graphpeg import GraphpegFollower
 from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
 
 
@@ -152,13 +156,16 @@ class Lockstep:
     def __init__(self, simulator: Simulator):
         self.simulator = simulator
         config = simulator.config
-        self._predicts = config.gather not in ("stream", "eghw")
+        self._predicts = config.gather != "stream" and not config.gather_reads
         if config.gather == "stream":
             simulator.gather = _Unpredicted(simulator.threads)
         elif config.gather_reads:
-            simulator.gather = EghwFollower(config.warps, config.threads,
-                                            config.weaver_table_entries)
+            simulator.gather = (
+                GraphpegFollower(config.warps, config.threads) if config.gather == "graphpeg" else
+                EghwFollower(config.warps, config.threads, config.weaver_table_entries))
             simulator.gather.memory = simulator
+        # Whether an answer may have lanes without work while work is left.
+        self._partial = config.gather != "graphpeg"
         self.instructions = self.taken = 0
         self._registers = np.zeros_like(simulator.registers)
         self._program, self._at = None, {}      # the program's instructions, by PC
@@ -377,14 +384,32 @@ class Lockstep:
                     row[:] = write["value"]
                 self.taken += 1
             if self.simulator.config.gather_reads:
-                surplus = self.simulator.gather.take(warp.number, values)
+                gather = self.simulator.gather
+                take = gather.take_vertices if info.gather is GatherOp.POP_VERT else gather.take
+                surplus = take(warp.number, values)
                 if surplus:
                     self._differ(matched, i, "work of vertices without edges left: "
                                  + " ".join(f"{vertex:08x}" for vertex in surplus))
+                if info.gather is GatherOp.DEC and info.rd2:
+                    self._take_part(matched, i, warp, "neighbor", matched.seconds[i]["value"],
+                                    range(filled))
+                left = 0 if self._partial else gather.left
+                if filled < len(values) and left:
+                    self._differ(matched, i, f"lanes without an edge, though {left} are left")
         else:
+            if info.gather in (GatherOp.NEIGHBOR, GatherOp.WEIGHT):
+                self._take_part(matched, i, warp, info.gather.name.lower(), results[0][1]["value"],
+                                warp.lanes)
             for row, write in results:
                 row[warp.select] = write["value"][warp.select]
             self.taken += 1
+
+    def _take_part(self, matched, i, warp, part, words, lanes):
+        """Compare neighbours or weights, one a lane, with the edges that GraphPEG has left."""
+        wrong = self.simulator.gather.take_part(warp.number, part, words, lanes)
+        if wrong:
+            self._differ(matched, i, "no such edge of the vertex is left in lanes "
+                         + " ".join(map(str, wrong)))
 
     # The text of a difference
 

@@ -322,20 +322,31 @@ def _bind_gather(core, warp, pc, fields):
     def set_value():
         if warp.mask & 1:
             unit.set(fields.imm, sources[0].item(0))
+            core.wake()
         return following
 
-    def decode_id():
-        answer = unit.decode_id(warp.number)
-        if answer is None:
-            return core.wait(warp, pc)
-        lanes, vids = answer
-        result[:] = vids
-        core.set_mask(warp, int.from_bytes(np.packbits(lanes, bitorder="little"), "little"))
+    def push():
+        unit.push(sources[0][warp.select])
         return following
 
-    def decode_loc():
-        result[warp.select] = unit.decode_loc(warp.number)[warp.select]
-        return following
+    def hand_out(ask):
+        """An instruction whose answer sets the mask; ``ask`` is the unit's method."""
+        def wait_for_answer():
+            answer = ask(warp.number)
+            if answer is None:
+                return core.wait(warp, pc)
+            lanes, vids = answer
+            result[:] = vids
+            core.set_mask(warp, int.from_bytes(np.packbits(lanes, bitorder="little"), "little"))
+            return following
+        return wait_for_answer
+
+    def recall(ask):
+        """An instruction that asks for a part of the warp's last work by the unit's method."""
+        def answer_at_once():
+            result[warp.select] = ask(warp.number)[warp.select]
+            return following
+        return answer_at_once
 
     def decode(second=warp.registers[fields.rs2 or DISCARD]):
         answer = unit.decode(warp.number)
@@ -347,5 +358,11 @@ def _bind_gather(core, warp, pc, fields):
         core.set_mask(warp, int.from_bytes(np.packbits(lanes, bitorder="little"), "little"))
         return following
 
-    return {GatherOp.SET: set_value, GatherOp.REG: register, GatherOp.SKIP: skip,
-            GatherOp.DEC_ID: decode_id, GatherOp.DEC_LOC: decode_loc, GatherOp.DEC: decode}[row.op]
+    methods = {GatherOp.DEC_LOC: "decode_loc", GatherOp.NEIGHBOR: "neighbor",
+               GatherOp.WEIGHT: "weight"}
+    if row.op in methods:
+        return recall(getattr(unit, methods[row.op]))
+    return {GatherOp.SET: lambda: set_value, GatherOp.REG: lambda: register,
+            GatherOp.SKIP: lambda: skip, GatherOp.PUSH: lambda: push, GatherOp.DEC: lambda: decode,
+            GatherOp.DEC_ID: lambda: hand_out(unit.decode_id),
+            GatherOp.POP_VERT: lambda: hand_out(unit.pop_vertices)}[row.op]()

@@ -281,6 +281,26 @@ class Assembler:
         """End this warp."""
         self.tmc(self.zero)
 
+    def pop_edge(self, rd):
+        """rd = base of this lane's next edge, or -1: WEAVER_DEC_ID, as GraphPEG calls it."""
+        self.weaver_dec_id(rd)
+
+    def edge_neighbor(self, rd):
+        """rd = neighbour of this lane's edge"""
+        self.graphpeg_neighbor(rd)
+
+    def edge_weight(self, rd):
+        """rd = weight of this lane's edge"""
+        self.graphpeg_weight(rd)
+
+    def pop_vert(self, rd):
+        """rd = this lane's next vertex of the input list, or -1"""
+        self.graphpeg_pop_vert(rd)
+
+    def push_vert(self, rs):
+        """Append rs to the output list."""
+        self.graphpeg_push_vert(rs)
+
     # Structure
 
     @contextlib.contextmanager

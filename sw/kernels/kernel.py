@@ -331,10 +331,10 @@ class Kernel:
         self.a.neg(less, less)
         self.select(into, less, this, other)
 
-    def maximum(self, into, this, other):
-        """``into`` = the larger of two unsigned numbers."""
+    def maximum(self, into, this, other, signed=False):
+        """``into`` = the larger of two numbers."""
         less = self.a.reg("less")
-        self.a.sltu(less, other, this)
+        (self.a.slt if signed else self.a.sltu)(less, other, this)
         self.a.neg(less, less)
         self.select(into, less, this, other)
 

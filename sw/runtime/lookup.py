@@ -75,6 +75,9 @@ class LookupPlan(Plan):
         if schedule.has_lists:
             raise schedule.refuse("cannot look up keys: it lists the edges that leave a frontier, "
                                   "and a lookup has none")
+        if schedule.reads_lists:
+            raise schedule.refuse("cannot look up keys: its unit reads the rows of a graph, and "
+                                  "the row of a key is found by its hash")
         super().check(config)
         if config is not None and schedule.name == "weaver" and config.gather_reads:
             raise schedule.refuse(f"cannot look up keys with gather = {config.gather!r}: this unit "

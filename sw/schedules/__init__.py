@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sw.schedules.schedule import Schedule
 
 
-__all__ = ["canonical", "equip", "make", "names"]
+__all__ = ["canonical", "equip", "make", "names", "with_unit"]
 
 
 def names() -> list[str]:
@@ -40,10 +40,27 @@ def canonical(text: str) -> str:
                       "schedule")
 
 
-def equip(config: HardwareConfig, schedules: Iterable[str]) -> HardwareConfig:
-    """The configuration, with a Stream Compaction Unit if it has none and one of the schedules
-    needs it: 4 elements wide, or 1 where a line has fewer than 32 bytes. Raises UserError."""
-    if config.scu or not any(make(schedule).needs_scu for schedule in schedules):
+def equip(config: HardwareConfig, schedules: Iterable[str],
+          said: Iterable[str] = ()) -> HardwareConfig:
+    """The configuration, with the units that the schedules need. Raises UserError.
+
+    It gets a Stream Compaction Unit if it has none and one of the schedules needs it: 4 elements
+    wide, or 1 where a line has fewer than 32 bytes. It gets the unit that hands out edges which one
+    of them needs. Fields that are ``said`` stay.
+    """
+    made = [make(schedule) for schedule in schedules]
+    if "scu" not in said and not config.scu and any(each.needs_scu for each in made):
+        width = 4 if config.line_bytes >= 32 else 1
+        config = config.replace(scu=width, name=f"{config.name}+scu{width}")
+    for each in made if "gather" not in said else ():
+        config = with_unit(config, each)
+    return config
+
+
+def with_unit(config: HardwareConfig, schedule: Schedule) -> HardwareConfig:
+    """The configuration, with the unit that hands out edges which the schedule needs, if it needs a
+    certain one."""
+    unit = schedule.needs_unit
+    if unit in (None, config.gather):
         return config
-    width = 4 if config.line_bytes >= 32 else 1
-    return config.replace(scu=width, name=f"{config.name}+scu{width}")
+    return config.replace(gather=unit, name=f"{config.name}+{unit}")

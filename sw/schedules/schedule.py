@@ -56,6 +56,12 @@ class Schedule:
         Whether the Stream Compaction Unit adds to lists of vertices. It counts what it has added.
     needs_scu : bool
         Whether the hardware must have a Stream Compaction Unit.
+    needs_unit : str or None
+        The value of ``HardwareConfig.gather`` that the hardware must have; None if the schedule
+        runs with several of them.
+    reads_lists : bool
+        Whether it goes through lists of vertices that a unit keeps
+        (:mod:`sw.kernels.frontiers.lists`).
     """
     name = None
     needs = "rows"
@@ -64,7 +70,8 @@ class Schedule:
     whole_rows = True
     counts_edges = False
     AT_ONCE = "unroll"
-    notes = has_lists = counts_entries = needs_scu = False
+    notes = has_lists = counts_entries = needs_scu = reads_lists = False
+    needs_unit: str | None = None
     neighbor_shift = 0
     most: int | None = None
 

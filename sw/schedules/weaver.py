@@ -19,13 +19,6 @@ Where all vertices take part, a registrar registers several rows in a turn, as m
 room for: number i in row *warp + i x registrars*. So a turn's branches and additions serve several
 rows.
 
-Masks
------
-WEAVER_DEC activates all lanes with work. Lanes without work are the highest lanes, so lane 0 is
-active, and a loop of one work a turn has no need to restore the mask. Only the last work before the
-answer "no work" has lanes without work. A turn of several works asks for one work more. If that
-answer has work, all lanes of the turn's works have work, so one branch and one mask serve the turn.
-
 Places
 ------
 WEAVER_DEC also gives the addresses of the edges, where an edge takes a word. Where it takes fewer
@@ -51,13 +44,14 @@ import dataclasses
 
 from hw.isa import Csr
 from hw.operations import REGISTER
-from sw.kernels.assembler import Condition, GeneralRegister
+from sw.kernels.assembler import Condition
 from sw.kernels.edge_records import EdgeRecords
-from sw.kernels.kernel import Edge, Vertex, log2
+from sw.kernels.kernel import Vertex, log2
 from sw.kernels.local_sums import LocalSums
 from sw.kernels.options import Choice, Integer
 from sw.kernels.rows import Rows
-from sw.schedules.schedule import LONG, Schedule
+from sw.schedules.schedule import LONG
+from sw.schedules.works import UnitWork, WorkSchedule
 
 
 __all__ = ["WeaverSchedule"]
@@ -92,27 +86,7 @@ _ROWS_ALL, _REGISTRARS_ALL = 4, 2
 _SHARE_LOW, _SHARE_HIGH = 2, 4
 
 
-@dataclasses.dataclass(frozen=True)
-class _Work:
-    """A lane's part of a work.
-
-    Parameters
-    ----------
-    token : GeneralRegister
-        The unit's first answer: the vertex as it was registered, or that there is no work.
-    place : GeneralRegister or None
-        The address of the edge's place; None if the unit gives the edge.
-    edge : Edge
-    answers : tuple of GeneralRegister
-        The registers that hold all that the unit gave.
-    """
-    token: GeneralRegister
-    place: GeneralRegister | None
-    edge: Edge
-    answers: tuple
-
-
-class WeaverSchedule(Schedule):
+class WeaverSchedule(WorkSchedule):
     """Registration of rows, and distribution of their edges, in rounds or without."""
     name = "weaver"
     counts_edges = True
@@ -132,10 +106,10 @@ class WeaverSchedule(Schedule):
     AT_ONCE = "works"
 
     def check_config(self, config):
-        if config.gather == "none":
+        if config.gather in ("none", "graphpeg"):
             raise self.refuse("needs a Weaver or EGHW, which configuration "
-                              f"{config.name!r} does not have (gather = 'none'); gather = 'fsm', "
-                              "'scan', 'stream' or 'eghw' has one")
+                              f"{config.name!r} does not have (gather = {config.gather!r}); gather "
+                              "= 'fsm', 'scan', 'stream' or 'eghw' has one")
         for option in ("registrars", "rows"):
             if self.options[option] and config.gather != "stream":
                 raise self.refuse(f"with the option {option} needs a Weaver without rounds, which "
@@ -156,7 +130,7 @@ class WeaverSchedule(Schedule):
     def init_global(self, k):
         task, config = k.task, k.task.config
         self._streams = config.gather == "stream"
-        self._works = self.at_once(self._preferred(k))
+        self.works = self.at_once(self._preferred(k))
         self._sums, self._many, self._registrars = None, 1, self._table_rows(task)
         if self._streams:
             # All warps register, if only the program of one loop fits.
@@ -176,7 +150,7 @@ class WeaverSchedule(Schedule):
         if not self._streams:
             self._rows.start()
         self._behind = None
-        if not (task.queued or self._records) and k.layout.prefetches and self._works == 1:
+        if not (task.queued or self._records) and k.layout.prefetches and self.works == 1:
             self._behind = k.a.reg("behind")
             distance = k.a.reg("distance")
             k.a.csrr(self._behind, Csr.THREAD_ID)
@@ -291,7 +265,7 @@ class WeaverSchedule(Schedule):
         a.weaver_skip(k.full)                     # closes the warp
         a.place(ask)
         k.phase(3)
-        answer = self._one_by_one(k) if divided else self._distribute(k)
+        answer = self.one_by_one(k) if divided else self.distribute(k)
         a.bne(answer, k.full, again)
         if self._sums:
             self._finish_part(k, parts, part)
@@ -302,7 +276,7 @@ class WeaverSchedule(Schedule):
             a.place(part)
             k.barrier()
             k.phase(3)
-            self._distribute(k)
+            self.distribute(k)
             if self._sums:
                 self._finish_part(k, parts, part)
             a.place(end)
@@ -329,7 +303,7 @@ class WeaverSchedule(Schedule):
         if rows.waits:
             self._advance(k, rows)
         k.phase(3)
-        self._distribute(k)
+        self.distribute(k)
         a.branch(~rows.more(), done)
         k.barrier()
         a.j(top)
@@ -366,93 +340,15 @@ class WeaverSchedule(Schedule):
         return (algorithm.sends_early and k.task.direction == "push" and not k.layout.based
                 and not self._records)
 
-    def _distribute(self, k):
-        """Work on edges until the answer has none. Gives the register of that answer."""
-        return self._one_by_one(k) if self._works == 1 else self._several(k)
-
-    def _one_by_one(self, k):
-        """A work a turn, in its own lanes. Gives the register of the answer without work."""
-        a = k.a
-        top, after, out = (a.label(name) for name in ("edges", "edges_next", "edges_end"))
-        work, predicate = self._work(k, 0), a.reg("predicate")
-        self._decode(k, work)
-        a.branch(~self._has_work(k, work), out)
-        a.place(top)
-        self._turn(k, [work], predicate, after)
-        a.place(after)
-        self._decode(k, work)
-        a.branch(self._has_work(k, work), top)
-        a.place(out)
-        return work.token
-
-    def _several(self, k):
-        """Several works a turn. Gives the register of the answer without work.
-
-        A turn asks for the first work of the next turn. If the answer has work, all works before it
-        are full, so one branch and one mask serve the turn. The first works of consecutive turns
-        are in two sets of registers, which change roles.
-        """
-        a = k.a
-        top, swap, drain, out = (a.label(name) for name in (
-            "edges", "edges_swap", "edges_last", "edges_end"))
-        one, two, *others = [self._work(k, index) for index in range(self._works + 1)]
-        predicate = a.reg("predicate")
-        self._decode(k, one)
-        a.branch(~self._has_work(k, one), out)
-        a.place(top)
-        for first, ahead, end in ((one, two, swap), (two, one, drain)):
-            for work in (*others, ahead):
-                self._decode(k, work)
-            a.branch(~self._has_work(k, ahead), end)
-            k.widen()
-            after = a.label("edges_next")
-            self._turn(k, [first, *others], predicate, after)
-            a.place(after)
-        a.j(top)
-        a.place(swap)
-        a.mv(predicate, two.token)
-        for into, source in zip(two.answers, one.answers):
-            a.mv(into, source)
-        a.mv(one.token, predicate)
-        a.place(drain)
-        self._drain(k, [two, *others], predicate, out)
-        a.place(out)
-        return one.token
-
-    def _drain(self, k, works, predicate, out):
-        """The works of a turn behind which there is no work. Some of them may be missing, and the
-        last one may not be full. All lanes are active, here and at ``out``."""
-        a = k.a
-        last = a.label("edges_last")
-        ends = [a.label(f"edges_last_{count}") for count in range(2, len(works) + 1)]
-        for work, end in reversed(list(zip(works[1:], ends))):
-            a.branch(self._has_work(k, work), end)
-        a.branch(~self._has_work(k, works[0]), out)
-        a.j(last)
-        for count, end in enumerate(ends, 1):
-            a.place(end)
-            after = a.label("edges_next")
-            self._turn(k, works[:count], predicate, after)
-            a.place(after)
-            k.widen()
-            for into, source in zip(works[0].answers, works[count].answers):
-                a.mv(into, source)
-            if end is not ends[-1]:
-                a.j(last)
-        a.place(last)
-        a.sltu(predicate, works[0].token, self._no_work(k))
-        with k.only(predicate, "edges_none") as after:
-            self._turn(k, works[:1], predicate, after)
-
-    def _no_work(self, k):
+    def no_work(self, k):
         """A register with the least VID that is no work's."""
         return k.constant(REGISTER, "no_work") if self._streams else k.full
 
-    def _has_work(self, k, work):
+    def has_work(self, k, work):
         """Condition: an answer has work. All other answers are the same in all lanes."""
-        return Condition("ltu" if self._streams else "ne", work.token, self._no_work(k))
+        return Condition("ltu" if self._streams else "ne", work.token, self.no_work(k))
 
-    def _work(self, k, index):
+    def make_work(self, k, index):
         """Registers for a work and its edges."""
         token = k.a.reg(f"token{index}")
         place = None if self._records else k.a.reg(f"place{index}")
@@ -461,14 +357,14 @@ class WeaverSchedule(Schedule):
         else:
             edge = k.edge(Vertex(token, self._form), index)
         given = self._records.parts(edge) if self._records else [place]
-        return _Work(token, place, edge, (token, *given))
+        return UnitWork(token, place, edge, (token, *given))
 
     @staticmethod
     def _tells_places(k):
         """Whether WEAVER_DEC gives the addresses of the edges' places: those of words."""
         return k.layout.edge_bytes == 4
 
-    def _decode(self, k, work):
+    def decode(self, k, work):
         """Ask for the warp's next work: its tokens and the places of its edges."""
         k.edge_phase(2)
         if self._records:
@@ -482,11 +378,7 @@ class WeaverSchedule(Schedule):
             k.a.weaver_dec_loc(work.place)
             k.layout.to_place(k, work.place)
 
-    def _turn(self, k, works, predicate, after):
-        """Gather and sum over the edges of works, all in the present lanes. The code continues, or
-        goes to ``after``, with any mask."""
-        algorithm = k.task.algorithm
-        k.edge_phase(3)
+    def fetch(self, k, works):
         if not self._records:
             for work in works:
                 k.layout.get_edge(k, work.place, [work.edge])
@@ -494,23 +386,9 @@ class WeaverSchedule(Schedule):
             for work in works:
                 k.a.sub(work.place, work.place, self._behind)
                 k.layout.prefetch(k, work.place)
-        k.edge_phase(4)
-        *leading, last = zip(works, algorithm.gather(k, [work.edge for work in works]))
-        for work, word in leading:
-            here = k.a.label("edge_next")
-            self._sum(k, work, word, predicate, here)
-            if algorithm.selective(k.task):
-                k.widen()
-            k.a.place(here)
-        self._sum(k, *last, predicate, after)
 
-    def _sum(self, k, work, word, predicate, otherwise):
-        """Sum an edge's data in the active lanes in which the edge counts. If it counts in no lane,
-        go to ``otherwise`` with all lanes."""
+    def combine(self, k, work, word, predicate):
         algorithm = k.task.algorithm
-        if algorithm.selective(k.task):
-            algorithm.accepts(k, word, predicate)
-            k.narrow(predicate, otherwise)
         if algorithm.first_only(k):
             k.a.weaver_skip(work.token)
         if self._sums:

@@ -286,7 +286,8 @@ def test_the_graphs(known, capsys, tmp_path):
 
 
 @pytest.mark.parametrize("words, message", [
-    (["--units", "gpu"], "there is no 'gpu'; there are fsm, scan, stream, eghw, scu"),
+    (["--units", "gpu"], "there is no 'gpu'; there are fsm, scan, stream, eghw, "
+     "graphpeg, scu"),
     (["--units", ""], "--units is empty"),
     (["--schedules", "vm,weaver:works=2"], "weaver:works=2 is no rival of the Weaver"),
     (["--schedules", "vm,nothing"], "nothing"),

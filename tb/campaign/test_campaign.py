@@ -43,9 +43,11 @@ RUNS = {schedule: len(SPLITS) * sum(len(schedules.make(schedule).directions(algo
 #: and under `etwc`, with a counter, which a local memory of 1 KiB has no room for.
 NO_ROOM, NO_COUNTER = len(SPLITS), len(algorithms.find("gcn").directions)
 
-#: Number of all these runs without an SCU, but for those of GCN under `compact`.
+#: Number of all these runs without an SCU and without GraphPEG, but for those of GCN under
+#: `compact`.
 PLAIN_RUNS = sum(runs for schedule, runs in RUNS.items()
-                 if not schedules.make(schedule).needs_scu) - NO_ROOM
+                 if not schedules.make(schedule).needs_scu
+                 and not schedules.make(schedule).needs_unit) - NO_ROOM
 
 
 def test_configurations(capsys, tmp_path):

@@ -149,6 +149,9 @@ def test_what_is_refused():
         for schedule, reason in reasons:
             assert (("(scu = 0)" in reason and config.scu == 0)
                     or ("gather = 'none'" in reason and config.gather == "none")
+                    or ("needs a Weaver or EGHW" in reason and config.gather == "graphpeg")
+                    or ("needs GraphPEG" in reason and config.gather != "graphpeg")
+                    or ("cannot have split=counter" in reason and schedule == "graphpeg")
                     or ("warps of at least 2 lanes" in reason and config.threads == 1)
                     or ("warps of at least 4 lanes" in reason and config.threads < 4)
                     # These keep rows, queues or many registers of each lane in local memory.
@@ -161,7 +164,9 @@ def test_what_is_refused():
                     # A walk for each of three queues, and the sums of owned rows.
                     or ("imem_bytes is 4096" in reason and schedule in ("twc", "twce"))), \
                 (schedule, reason)
-    refused = {config: {schedule for schedule, reason in reasons if "(scu = 0)" not in reason}
+    units = "(scu = 0)", "needs GraphPEG", "needs a Weaver", "cannot have split=counter"
+    refused = {config: {schedule for schedule, reason in reasons
+                        if not any(words in reason for words in units)}
                for config, reasons in refused.items()}
     everything = [config for config in CONFIGS if config.gather != "none"
                   and config.imem_bytes > 1024 and config.threads > 1]

@@ -3,11 +3,12 @@
 
 import pytest
 
-from hw.config import ConfigError, preset
+from hw.config import ConfigError, HardwareConfig, preset
 from sw import schedules
 from sw.cli import options
 from sw.cli.commands import App
 from sw.errors import UserError
+from sw.runtime.plan import as_plan
 
 
 @pytest.fixture
@@ -33,6 +34,29 @@ def test_what_the_user_says_stays(needing):
         "default").replace(scu=1, warps=4)
     config = options.hardware("default", ["threads=4", "scu_hash_bytes=2048"], [needing])
     assert (config.name, config.scu, config.threads) == ("default*+scu1", 1, 4)
+
+
+@pytest.mark.parametrize("assignments, schedules, units", [
+    ([], ["graphpeg", "weaver", "vm"], ["graphpeg", "fsm", "fsm"]),
+    (["gather=stream"], ["graphpeg", "weaver"], ["graphpeg", "stream"]),
+    (["gather=graphpeg"], ["graphpeg", "vm"], ["graphpeg", "graphpeg"]),
+    (["gather=stream"], ["graphpeg"], ["stream"]),
+    ([], ["graphpeg"], ["graphpeg"])])
+def test_each_plan_has_its_unit(assignments, schedules, units):
+    """A unit that the user names is that of the plans without a unit of their own. If there are
+    none it stays, and the plans are refused."""
+    plans = [as_plan("bfs", schedule=schedule) for schedule in schedules]
+    config = HardwareConfig.parse("tiny", assignments)
+    found = options.own_hardware(config, plans, assignments)
+    assert [each.gather for each in found] == units
+    assert all(each.replace(gather=config.gather, name=config.name) == config for each in found)
+
+
+def test_a_schedule_that_needs_graphpeg():
+    """A run gets the unit, and the name says so, unless the user names another."""
+    config = options.hardware("tiny", [], ["graphpeg"])
+    assert (config.gather, config.name) == ("graphpeg", "tiny+graphpeg")
+    assert options.hardware("tiny", ["gather=scan"], ["graphpeg"]).gather == "scan"
 
 
 def test_wrong(needing):

@@ -123,6 +123,24 @@ def test_compare_leaves_out(capsys, tmp_path):
     assert "pagerank has no choice of frontier" in error and error.count("\n") == 1
 
 
+def test_compare_builds_the_unit_that_a_schedule_needs(capsys, tmp_path):
+    """GraphPEG and the Weaver each run on their hardware, which is the same otherwise."""
+    report = tmp_path / "compare.json"
+    arguments = ["compare", "bfs", "karate", *SMALL, "--schedules", "graphpeg,weaver,vm"]
+    assert main([*arguments, "--set", "gather=stream", "--json", str(report)]) == 0
+    text = capsys.readouterr().out
+    assert ("graphpeg runs on hardware of its own, tiny*+graphpeg, with gather = 'graphpeg'; the "
+            "others have gather = 'stream'") in text
+    rows = {line.split("  ")[0].strip(): line.split()[-3:] for line in text.splitlines()}
+    assert rows["unit that hands out edges"] == ["graphpeg", "stream", "stream"]
+    assert rows["LUT4 of the unit"][1] == rows["LUT4 of the unit"][2] == "1,621"
+    found = json.loads(report.read_text())
+    assert found["configuration"]["gather"] == "stream"
+    assert [result.get("configuration") for result in found["results"]] == [
+        {"gather": "graphpeg", "name": "tiny*+graphpeg"}, None, None]
+    assert len({result["checksum"] for result in found["results"]}) == 1
+
+
 def test_cycle_limit_keeps_the_counters(capsys, tmp_path):
     report = tmp_path / "limit.json"
     assert main(["compare", "bfs", "karate", "--schedules", "vm,weaver", *SMALL, "--max-cycles",

@@ -91,7 +91,7 @@ def test_others_are_refused(name, data):
     ("warps", 3, "a power of two from 1 to 32"), ("threads", 64, "a power of two from 1 to 32"),
     ("l2_bytes", 16, "0 or a power of two from 32 to 8388608"),
     ("l2_bytes", -32, "0 or a power of two from 32 to 8388608"),
-    ("gather", "tree", "'none' or 'fsm' or 'scan' or 'stream' or 'eghw'"),
+    ("gather", "tree", "'none' or 'fsm' or 'scan' or 'stream' or 'eghw' or 'graphpeg'"),
     ("divider", "", "'none' or 'serial'"),
     ("table_latency", 7, "0, 10, 20, 40, 80 or 160"),
     ("weaver_entries", 24, "0 or a multiple of threads (16), at most warps x threads (128)"),

@@ -144,6 +144,8 @@ KNOWN_WORDS = [
     ("weaver.reg a0, a1, a2, 5", 0x62B502AB), ("weaver.skip a0", 0x0405002B),
     ("weaver.dec_id a0", 0x0E00050B), ("weaver.dec_loc a0", 0x1000050B),
     ("weaver.dec a0, a1", 0x18B0050B), ("gather.set a0, 3", 0x000501AB),
+    ("graphpeg.push_vert a0", 0x0605002B), ("graphpeg.neighbor a0", 0x1200050B),
+    ("graphpeg.weight a0", 0x1400050B), ("graphpeg.pop_vert a0", 0x1600050B),
 ]
 
 

@@ -22,7 +22,7 @@ GRAPHS = {
     "odd": Graph(30, [0] * 20 + [20, 21, 22, 23, 24, 24, 25, 26, 26],
                  [*range(1, 21), 21, 22, 23, 24, 24, 25, 26, 0, 0], [0, 7] * 14 + [1 << 30]),
 }
-KINDS = [name for name in FRONTIERS if name != "rqueue"]
+KINDS = [name for name in FRONTIERS if name not in ("rqueue", "lists")]
 RUNS = [(schedule, frontier) for schedule in ("vm", "em", "weaver") for frontier in KINDS
         if schedule != "em" or frontier != "queue"]
 
@@ -39,7 +39,8 @@ def test_frontiers(name, algorithm, schedule, frontier):
 
 
 @pytest.mark.parametrize("name", ("one", "wide"))
-@pytest.mark.parametrize("frontier", [name for name in pairs() if name != "rqueue"])
+@pytest.mark.parametrize("frontier", [name for name in pairs()
+                                      if name not in ("rqueue", "lists")])
 def test_corner_shapes(name, frontier):
     """Shapes with one lane in all, and with a warp of 32 lanes."""
     for schedule in ("vm", "weaver"):

@@ -15,7 +15,7 @@ from tb import seeds
 
 #: Number of programs for each configuration. Wide warps take longer to simulate.
 COUNTS = {"tiny": 60, "one": 40, "scalar": 40, "wide": 15, "large": 15, "bare": 40, "long": 40,
-          "scan": 30, "stream": 30, "eghw": 30, "late": 30}
+          "scan": 30, "stream": 30, "eghw": 30, "graphpeg": 30, "late": 30}
 
 #: Memories: quick, and slow with a short queue.
 MEMORIES = ({"latency": 20}, {"latency": 3, "queue": 2, "bytes_per_cycle": 4})

@@ -15,6 +15,9 @@ _SCAN_RANDOM = ("tb/hw/gather/test_rounds_random.py::test_weaver[icarus-tiny-sca
 _EGHW = ("tb/hw/gather/test_eghw.py::test_directed[icarus-2]",)
 _EGHW_RANDOM = ("tb/hw/gather/test_eghw.py::test_random[icarus-tiny-2]",)
 _EGHW_PROGRAMS = "tb/programs/test_eghw.py::"
+_GRAPHPEG = ("tb/hw/gather/test_graphpeg.py::test_directed[icarus-middle]",)
+_GRAPHPEG_LEAST = ("tb/hw/gather/test_graphpeg.py::test_directed[icarus-least]",)
+_GRAPHPEG_RANDOM = ("tb/hw/gather/test_graphpeg.py::test_random[icarus-tiny-middle]",)
 _STREAM = ("tb/hw/gather/test_stream_random.py::test_stream[icarus-tiny]",)
 _STREAM_SEED = ("tb/hw/gather/test_stream_random.py::test_seeds[icarus-2]",)
 _STREAM_CYCLES = ("tb/hw/gather/test_stream.py::test_stream[icarus-full]",)
@@ -101,6 +104,60 @@ MUTANTS = (
            "hw/gather/table.py", "RowStore.elaborate",
            "Mux(kept, self.mask, (1 << self._threads) - 1)", "(1 << self._threads) - 1",
            _WEAVER_RANDOM),
+
+    Mutant("graphpeg-odd-lanes-load-the-offset-again",
+           "hw/gather/graphpeg/accesses.py", "Accesses.elaborate",
+           "Mux(ask.pairs & ~self.store.valid, 4, 0)", "0", _GRAPHPEG),
+    Mutant("graphpeg-loads-one-more-than-it-may",
+           "hw/gather/graphpeg/accesses.py", "Accesses.elaborate",
+           "self.store.valid | used.all()", "self.store.valid", _GRAPHPEG_LEAST),
+    Mutant("graphpeg-fills-a-group-in-use",
+           "hw/gather/graphpeg/alwt.py", "AdjacencyTable.elaborate",
+           "self.group.valid & (free | second)", "self.group.valid", _GRAPHPEG),
+    Mutant("graphpeg-gives-out-only-the-first-entry-of-a-group",
+           "hw/gather/graphpeg/alwt.py", "AdjacencyTable.elaborate",
+           "taken & (index == reads[0].data.last)", "taken", _GRAPHPEG),
+    Mutant("graphpeg-positions-begin-again",
+           "hw/gather/graphpeg/edges.py", "Edges.elaborate",
+           "edge.eq(edge + count)", "edge.eq(edge)", _GRAPHPEG),
+    Mutant("graphpeg-an-entry-takes-two-cycles",
+           "hw/gather/graphpeg/edges.py", "Edges.elaborate",
+           "~left.any() | exhausts", "~left.any()", _GRAPHPEG),
+    Mutant("graphpeg-completes-a-row-with-one-of-two-words",
+           "hw/gather/graphpeg/buffer.py", "EdgeBuffer.elaborate",
+           "self.arrives & (~weighted | (half & of_row).any())", "self.arrives", _GRAPHPEG),
+    Mutant("graphpeg-the-last-row-does-not-wait",
+           "hw/gather/graphpeg/buffer.py", "EdgeBuffer.elaborate",
+           "completes & ~is_last | last_waits & (waiting == 1)", "completes", _GRAPHPEG),
+    Mutant("graphpeg-places-do-not-come-back",
+           "hw/gather/graphpeg/buffer.py", "EdgeBuffer.elaborate",
+           "(free & ~Mux(chooses, first, 0)) | freed", "free & ~Mux(chooses, first, 0)",
+           _GRAPHPEG),
+    Mutant("graphpeg-a-list-begins-again",
+           "hw/gather/graphpeg/vertices.py", "InputList.elaborate",
+           "address.eq(address + 4 * threads)", "address.eq(address)", _GRAPHPEG),
+    Mutant("graphpeg-stores-beyond-the-limit",
+           "hw/gather/graphpeg/vertices.py", "OutputList.elaborate",
+           "pushed != self.limit", "1", _GRAPHPEG),
+    Mutant("graphpeg-overwrites-rows-that-are-not-stored",
+           "hw/gather/graphpeg/vertices.py", "OutputList.elaborate",
+           "(row[:2] - spilled[:2])[:2] != _OUTPUT_ROWS", "1", _GRAPHPEG_RANDOM),
+    Mutant("graphpeg-stores-a-whole-row-at-the-end",
+           "hw/gather/graphpeg/vertices.py", "OutputList.elaborate",
+           "Mux(rest, lanes_below(pushed[:lane_bits], threads),\n"
+           "                              (1 << threads) - 1)",
+           "(1 << threads) - 1", _GRAPHPEG_RANDOM),
+    Mutant("graphpeg-a-setting-needs-no-lane",
+           "hw/gather/graphpeg/unit.py", "GraphPeg.elaborate",
+           "accepted & (request.op == GatherOp.SET) & request.mask[0]",
+           "accepted & (request.op == GatherOp.SET)", _GRAPHPEG),
+    Mutant("graphpeg-ends-while-the-table-is-filled",
+           "hw/gather/graphpeg/unit.py", "GraphPeg._answers",
+           "inputs.empty & table.idle & edges.idle & buffer.idle",
+           "inputs.empty & edges.idle & buffer.idle", _GRAPHPEG),
+    Mutant("graphpeg-is-at-rest-with-a-list-to-store",
+           "hw/gather/graphpeg/unit.py", "GraphPeg.elaborate",
+           "accesses.busy | outputs.busy", "accesses.busy", _GRAPHPEG),
 
     Mutant("eghw-skip-ends-another-vertex",
            "hw/gather/eghw/works.py", "Works.elaborate",

@@ -3,6 +3,7 @@
 from hw.config import HardwareConfig
 from sw.golden.gather.eghw import EghwModel
 from sw.golden.gather.fsm import WeaverModel
+from sw.golden.gather.graphpeg import GraphpegModel
 from sw.golden.gather.scan import ScanModel
 from sw.golden.gather.stream import StreamModel
 
@@ -18,6 +19,7 @@ MODELS = {
     "stream": lambda config: StreamModel(config.warps, config.threads,
                                          config.weaver_table_entries, _under_way(config)),
     "eghw": lambda config: EghwModel(config.warps, config.threads, config.weaver_table_entries),
+    "graphpeg": lambda config: GraphpegModel(config.warps, config.threads),
 }
 
 

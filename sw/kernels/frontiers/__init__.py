@@ -7,6 +7,7 @@ bytemap   a byte per vertex, likewise
 counter   only the number of added vertices; the vertices' values, or stamps, tell which vertices
           were added
 rqueue    for pulling, a list of the vertices that are still to be visited (reverse queue)
+lists     a list a core, which the core's unit reads and adds to (GraphPEG)
 ========  =======================================================================================
 
 A superstep reads one kind and adds to one kind. A *pair* ``INPUT/OUTPUT`` names both (GRAssembler,
@@ -22,6 +23,7 @@ import itertools
 from sw.errors import UserError
 from sw.kernels.frontiers.frontier import Frontier, Input
 from sw.kernels.frontiers.counter import Counter
+from sw.kernels.frontiers.lists import Lists
 from sw.kernels.frontiers.made import REVERSE, VALUES, List, Map, ReverseQueue, Values
 from sw.kernels.frontiers.maps import Bitmap, Bytemap
 from sw.kernels.frontiers.nearfar import NearFar
@@ -31,13 +33,13 @@ from sw.kernels.frontiers.queue import Queue
 __all__ = ["FRONTIERS", "Pair", "OPTION", "choose", "find", "names", "pairs"]
 
 
-_KINDS = {kind.name: kind for kind in (Queue, Bitmap, Bytemap, Counter)}
+_KINDS = {kind.name: kind for kind in (Queue, Bitmap, Bytemap, Counter, Lists)}
 
-#: Kinds that store which vertices they have.
-_STORED = tuple(name for name in _KINDS if name != VALUES)
+#: Kinds that store which vertices they have, in a form of which another kind can be made.
+_STORED = tuple(name for name in _KINDS if name not in (VALUES, Lists.name))
 
 #: Names of the frontiers.
-FRONTIERS = (*_KINDS, REVERSE)
+FRONTIERS = (*(name for name in _KINDS if name != Lists.name), REVERSE, Lists.name)
 
 
 _UNREAD = "nothing would read the {}, as {}"
@@ -71,6 +73,9 @@ class Pair:
             return None
         if not rest:
             return Pair(one, None if one in (VALUES, REVERSE) else one)
+        if one != other and (one == Lists.name or (other == Lists.name and one in _STORED)):
+            raise UserError(f"frontier is {text!r}: the {Lists.name} are for the unit that keeps "
+                            "them, and no other kind can be made of them or become one")
         if other == REVERSE:
             raise UserError(f"frontier is {text!r}: nothing is added to an {REVERSE}, which is "
                             "made of the vertices that are not in any frontier yet")
@@ -164,7 +169,7 @@ def _pair(task):
         pair = Pair(pair.input, pair.output or VALUES)
         _check(task, pair, asked)
         return pair
-    offered = task.algorithm.frontiers(task)
+    offered = _offered(task)
     own = [Pair(kind, kind) for kind in offered]
     if task.algorithm.first_threshold(task) is not None:
         own += [Pair(kind, offered[0]) for kind in _STORED if kind != offered[0]]
@@ -173,6 +178,18 @@ def _pair(task):
             return pair
     _check(task, own[0], own[0].text)
     raise AssertionError("the first pair has a reason against it")
+
+
+def _offered(task):
+    """The kinds of frontier that a task may add to, its own choice first. Where the algorithm has a
+    queue, and the schedule goes by a unit's lists, there are lists, too. They come first on one
+    core. On several cores a queue shares the work better (docs/schedules.md)."""
+    kinds = task.algorithm.frontiers(task)
+    listed = (Queue.name in kinds and task.schedule.reads_lists
+              and task.algorithm.first_threshold(task) is None)
+    if not listed:
+        return kinds
+    return (Lists.name, *kinds) if task.config.cores == 1 else (*kinds, Lists.name)
 
 
 def _pairs_of_sides(sides):
@@ -186,7 +203,8 @@ def _pairs_of_sides(sides):
                         f"{' and '.join(sorted(outputs))}")
     lists = any(side.direction == "push" and Queue.lacks(side) is None
                 and (pair is None or pair.input == REVERSE) for side, pair in zip(sides, asked))
-    output = outputs.pop() if outputs else Queue.name if lists else VALUES
+    listed = Lists.name if all(_offered(side)[0] == Lists.name for side in sides) else Queue.name
+    output = outputs.pop() if outputs else listed if lists else VALUES
     found = []
     for side, pair in zip(sides, asked):
         if side.direction == "pull":
@@ -215,7 +233,9 @@ def _check(task, pair, asked):
 def _reason(task, pair):
     """Why a task cannot have a pair, or None."""
     algorithm, hybrid = task.algorithm, task.switches
-    offered = algorithm.frontiers(task)
+    offered = _offered(task)
+    if Lists.name in (pair.input, pair.output) and Lists.name not in offered:
+        return _no_lists(task)
     if pair.input == REVERSE:
         if task.direction != "pull":
             return "pushing visits the vertices of the frontier, which the reverse queue has not"
@@ -235,6 +255,17 @@ def _reason(task, pair):
     return _KINDS[pair.input].lacks(task)
 
 
+def _no_lists(task):
+    """Why a task's kernels cannot add to a unit's lists."""
+    algorithm = task.algorithm
+    if not task.schedule.reads_lists:
+        return (f"only GraphPEG keeps lists, by schedule 'graphpeg', and not schedule "
+                f"{task.schedule.name!r}")
+    if algorithm.first_threshold(task) is not None:
+        return "near and far vertices are in a queue and a pile (delta)"
+    return algorithm.frontier_reason(task)
+
+
 def _make(task, name, notes):
     """The frontier of that name for a task, deduplicated as its plan says; ``notes`` tells whether
     a kernel may note additions."""
@@ -243,6 +274,8 @@ def _make(task, name, notes):
     reason = None
     if threshold is not None:
         reason = "the far pile has room for each vertex once"
+    elif name == Lists.name:
+        reason = "a list has room for each vertex once"
     elif kind.listed and notes:
         reason = "the list is made of bits, and no vertex knows its entry"
     elif algorithm.adds_once(task, False):

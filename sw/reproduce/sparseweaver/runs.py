@@ -3,7 +3,7 @@
 from sw import algorithms
 from sw.benchmarks.schedules import DIRECTIONS, plan
 from sw.benchmarks.system import System
-from sw.benchmarks.units import EGHW, SCU, SOFTWARE as RIVALS, UNITS, UnitRun, weaver
+from sw.benchmarks.units import EGHW, GRAPHPEG, SCU, SOFTWARE as RIVALS, UNITS, UnitRun, weaver
 
 
 __all__ = ["GENERATORS", "HARDWARE", "PLAIN", "SOFTWARE", "WEAVERS", "PhasedRun", "contenders",
@@ -12,7 +12,7 @@ __all__ = ["GENERATORS", "HARDWARE", "PLAIN", "SOFTWARE", "WEAVERS", "PhasedRun"
 
 #: The Weavers: their names in tables, and the values of ``HardwareConfig.gather``. The first is the
 #: paper's.
-WEAVERS = {weaver(unit): unit for unit in UNITS if unit not in (SCU, EGHW)}
+WEAVERS = {weaver(unit): unit for unit in UNITS if unit not in (SCU, EGHW, GRAPHPEG)}
 
 #: The unit that generates edges: its names in tables, and the loads that it has under way at most.
 #: The first is the paper's.

@@ -10,7 +10,7 @@ from tb.hw.gather.warps import Warps
 from tb.streams import StreamSink, StreamSource
 
 
-__all__ = ["Core", "Graph", "NONE"]
+__all__ = ["Core", "Graph", "Memory", "NONE"]
 
 
 #: Where the bench's arrays lie in global memory.
@@ -50,11 +50,17 @@ class Graph:
         for vertex, offset in enumerate(ends):
             self.memory.store_word(_OFFSETS + 4 * vertex, offset)
 
+    def distances(self, weighted):
+        """The settings OFFSETS and WEIGHTS, as (setting, value)."""
+        return ((GatherSetting.OFFSETS, _OFFSETS - _IDS & 0xFFFFFFFF),
+                (GatherSetting.WEIGHTS, weighted * (_WEIGHTS - _EDGES)))
+
     def neighbor(self, edge):
         """The word at an edge."""
         return self.memory.load_word(4 * edge)
 
     def weight(self, edge):
+        """The word beside an edge, at the distance of weights."""
         return self.memory.load_word(4 * edge + _WEIGHTS - _EDGES)
 
 
@@ -105,11 +111,9 @@ class Core(Warps):
         self.records = MemoryMap.LOCAL + 4 * self.threads * self.warps
         self.memory.update(graph.memory)
         self.model.memory = Memory(self.memory)
-        for setting, value in ((GatherSetting.OFFSETS, _OFFSETS - _IDS),
-                               (GatherSetting.WEIGHTS, weighted * (_WEIGHTS - _EDGES)),
-                               (GatherSetting.IDS, self.ids),
+        for setting, value in (*graph.distances(weighted), (GatherSetting.IDS, self.ids),
                                (GatherSetting.RECORDS, self.records)):
-            self.set(setting, value & 0xFFFFFFFF)
+            self.set(setting, value)
 
     def set(self, setting, value, mask=1):
         """Queue a SET."""

@@ -29,7 +29,10 @@ SHAPES = {
     "one_row": {"warps": 4, "threads": 2, "weaver_entries": 2},
 }
 
-_WITHOUT_ANSWER = (GatherOp.REG, GatherOp.SKIP, GatherOp.SET)
+_WITHOUT_ANSWER = (GatherOp.REG, GatherOp.SKIP, GatherOp.SET, GatherOp.PUSH)
+
+#: Requests whose wait for an answer the unit's events tell.
+_WAITING = (GatherOp.DEC_ID, GatherOp.DEC, GatherOp.POP_VERT)
 
 #: A request or response that was transferred, and the number of the cycle of its transfer.
 Event = collections.namedtuple("Event", "cycle warp op")
@@ -114,8 +117,9 @@ class Warps:
             answered = False
             if dut.response__valid.value == 1 and dut.response__ready.value == 1:
                 payload = unpack(response_layout(self.config), int(dut.response__payload.value))
-                answered = payload.warp in waiting
-                waiting.discard(payload.warp)
+                answered = payload.warp in waiting and self._ends_wait(payload)
+                if answered:
+                    waiting.remove(payload.warp)
                 self.responses.append(Event(cycle, payload.warp, asked[payload.warp]))
             assert events.decoded == answered
             if dut.request__valid.value == 1 and dut.request__ready.value == 1:
@@ -123,8 +127,12 @@ class Warps:
                 self.requests.append(Event(cycle, payload.warp, payload.op))
                 if payload.op not in _WITHOUT_ANSWER:
                     asked[payload.warp] = payload.op
-                if payload.op in (GatherOp.DEC_ID, GatherOp.DEC):
+                if payload.op in _WAITING:
                     waiting.add(payload.warp)
+
+    def _ends_wait(self, response):
+        """Whether a response to a warp that waits is what the warp waits for."""
+        return True
 
     def _each_cycle(self):
         """Called in every cycle without a reset, when the signals have settled."""

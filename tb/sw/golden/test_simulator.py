@@ -8,9 +8,11 @@ from hypothesis import given, settings, strategies as st
 
 from hw.config import PRESETS
 from hw.isa import Csr, encode
-from sw.errors import RunError
+from hw.operations import GatherSetting
+from sw.errors import LimitError, RunError
 from sw.golden.machine import FunctionalMachine
 from sw.golden.simulator import InstructionLimit, Simulator
+from sw.kernels.assembler import Assembler
 from tb.sw.golden.simt_programs import (END, VARIABLES, compile_program, depth_of, interpret,
                                         programs, shape, started)
 
@@ -340,3 +342,67 @@ def test_weaver_masks():
     simulator.warps[0].pc = 4
     decode = simulator.step(0)
     assert decode.values == (none,) * 4 and decode.next_mask == 15
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+def test_graphpeg_hands_out_the_edges_of_a_list(seed):
+    """A warp starts the unit while the others wait with pops. All push the neighbours of edges with
+    a weight above 10, and the list is closed behind a barrier."""
+    config = shape(4, 4, gather="graphpeg")
+    weights, rows = 0x400, ((), (3, 4, 5, 6, 7), (1,), (9, 9))
+    memory = np.zeros(config.memory_bytes // 4, np.uint32)
+    edges = [neighbor for row in rows for neighbor in row]
+    first = GLOBAL // 4 + 64                        # the number of the first edge's word
+    memory[16:21] = first + np.cumsum([0, *map(len, rows)])
+    memory[64:64 + len(edges)] = edges
+    memory[64 + weights // 4:64 + weights // 4 + len(edges)] = np.arange(8) + 7
+    memory[32:36] = GLOBAL + 4 * np.array([3, 0, 1, 2])
+    a = Assembler()
+    word, base, neighbor, weight, warp = a.regs("word", "base", "neighbor", "weight", "warp")
+    pop, end, done = a.label("pop"), a.label("end"), a.label("done")
+    a.csrr(warp, Csr.WARP_ID)
+    a.bnez(warp, pop)
+    for setting, value in ((GatherSetting.OFFSETS, 64), (GatherSetting.WEIGHTS, weights),
+                           (GatherSetting.INPUT, GLOBAL + 4 * 32), (GatherSetting.LIMIT, 8),
+                           (GatherSetting.OUTPUT, GLOBAL + 4 * 48),
+                           (GatherSetting.COUNT, GLOBAL + 4 * 40), (GatherSetting.START, 4)):
+        a.li(word, value)
+        a.gather_set(word, setting)
+    a.place(pop)
+    a.pop_edge(base)
+    a.addi(word, base, 1)
+    a.beqz(word, end)
+    a.edge_neighbor(neighbor)
+    a.edge_weight(weight)
+    a.sltiu(weight, weight, 11)
+    a.xori(weight, weight, 1)
+    with a.if_(weight):
+        a.push_vert(neighbor)
+    a.j(pop)
+    a.place(end)
+    a.li(word, 4)
+    a.bar(a.zero, word)
+    a.bnez(warp, done)
+    a.gather_set(word, GatherSetting.CLOSE)
+    a.place(done)
+    a.end_warp()
+    machine = FunctionalMachine(config, seed=seed)
+    found = machine.memory.view(np.uint32)
+    found[:] = memory
+    machine.load_program(a.finish().words)
+    machine.launch(0, 0, max_cycles=10_000)
+    assert found[40] == 4 and sorted(found[48:52].tolist()) == [1, 7, 9, 9] and not found[52]
+
+
+def test_graphpeg_waits_for_ever_without_a_start():
+    machine = FunctionalMachine(shape(1, 4, gather="graphpeg"))
+    machine.load_program([encode("weaver.dec_id", rd=1), END])
+    with pytest.raises(LimitError, match="warps wait for work"):
+        machine.launch(0, 0, max_cycles=100)
+
+
+def test_graphpeg_reports_a_list_that_is_too_long():
+    machine = FunctionalMachine(shape(1, 4, gather="graphpeg"))
+    machine.load_program([encode("graphpeg.push_vert", rs1=1), END])
+    with pytest.raises(RunError, match=r"push_vert ra\): a store .* address 0xfffffffc"):
+        machine.launch(0, 0, max_cycles=100)

@@ -46,7 +46,7 @@ def frontiers(algorithm, direction, schedule):
     if direction == "pull" or algorithm == "cc":
         return ["counter"]
     return [name for name in FRONTIERS
-            if name != "rqueue" and (name != "queue" or schedule != "em")]
+            if name not in ("rqueue", "lists") and (name != "queue" or schedule != "em")]
 
 
 COMBINATIONS = [(algorithm, direction, schedule, frontier)
@@ -506,7 +506,8 @@ def test_choice_of_delta():
 
 @pytest.mark.parametrize("algorithm, options, message", [
     ("bfs", {"frontier": "stack"},
-     "frontier is 'stack', must be queue or bitmap or bytemap or counter or rqueue, or INPUT/"),
+     "frontier is 'stack', must be queue or bitmap or bytemap or counter or rqueue or "
+     "lists, or INPUT/"),
     ("bfs", {"frontier": "queue", "schedule": "em"},
      "bfs push cannot have frontier 'queue': schedule 'em' distributes edges"),
     ("sssp", {"frontier": "queue", "format": "tigr"},
@@ -534,6 +535,9 @@ def test_choice_of_delta():
      "bfs push cannot have frontier 'queue/bitmap': schedule 'em' distributes edges"),
     ("bfs", {"frontier": "queue/counter"},
      "'queue/counter': a counter does not tell which vertices it has counted"),
+    ("bfs", {"frontier": "queue/lists"}, "'queue/lists': the lists are for the unit that keeps"),
+    ("bfs", {"frontier": "lists"},
+     "bfs push cannot have frontier 'lists': only GraphPEG keeps lists, by schedule 'graphpeg'"),
     ("bfs", {"frontier": "queue/rqueue"}, "'queue/rqueue': nothing is added to an rqueue"),
     ("bfs", {"frontier": "counter/bitmap"},
      "bfs push cannot have frontier 'counter/bitmap': nothing would read the bitmap"),

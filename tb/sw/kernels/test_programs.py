@@ -31,6 +31,10 @@ BY_COMPACTION = ("compact", "scu", "scu-enhanced", "scu-stream")
 
 #: Schedules that ``tb/sw/schedules/test_twc.py`` tests.
 BY_SIZE = ("etwc", "twc", "twce")
+
+#: Schedules that need another unit than the Weaver, with tests of their own in
+#: ``tb/sw/schedules``.
+BY_UNIT = ("graphpeg",)
 DIRECTIONS = ("pull", "push")
 COMBINATIONS = list(itertools.product(ALGORITHMS, DIRECTIONS, SCHEDULES))
 
@@ -82,7 +86,7 @@ def check(hardware, algorithm, graph, schedule, direction, seed=None, **options)
 
 def test_there_is_nothing_that_is_not_tested():
     assert algorithms.names() == sorted(ALGORITHMS)
-    assert schedules.names() == sorted(SCHEDULES + BY_COMPACTION + BY_SIZE)
+    assert schedules.names() == sorted(SCHEDULES + BY_COMPACTION + BY_SIZE + BY_UNIT)
 
 
 @pytest.mark.parametrize("shape, algorithm, direction, schedule", every_second(

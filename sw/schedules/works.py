@@ -1,0 +1,179 @@
+"""Turns of works: what schedules have in common that take edges from a unit.
+
+A work is as many edges as there are lanes, which the unit hands to a warp by one answer. The answer
+sets the thread mask: lanes without an edge are the highest lanes. Only the last work before the
+answer "no work" has such lanes. So a loop of one work a turn has no need to restore the mask. A
+turn of several works asks for one work more. If that answer has work, all lanes of the turn's works
+have work, and one branch and one mask serve the turn.
+"""
+
+import dataclasses
+
+from sw.kernels.assembler import Condition, GeneralRegister
+from sw.kernels.kernel import Edge
+from sw.schedules.schedule import Schedule
+
+
+__all__ = ["UnitWork", "WorkSchedule"]
+
+
+@dataclasses.dataclass(frozen=True)
+class UnitWork:
+    """A lane's part of a work.
+
+    Parameters
+    ----------
+    token : GeneralRegister
+        The unit's first answer: the vertex as it was registered, or that there is no work.
+    place : GeneralRegister or None
+        The address of the edge's place; None if the unit gives the edge.
+    edge : Edge
+    answers : tuple of GeneralRegister
+        The registers that hold all that the unit gave.
+    """
+    token: GeneralRegister
+    place: GeneralRegister | None
+    edge: Edge
+    answers: tuple
+
+
+class WorkSchedule(Schedule):
+    """Base of the schedules that take works from a unit.
+
+    Attributes
+    ----------
+    works : int
+        Works of a turn, once there is a kernel.
+    """
+    works: int
+
+    # What a schedule says
+
+    def make_work(self, k, index) -> UnitWork:
+        """Registers for a work and its edges."""
+        raise NotImplementedError
+
+    def decode(self, k, work):
+        """Ask for the warp's next work."""
+        raise NotImplementedError
+
+    def no_work(self, k) -> GeneralRegister:
+        """A register with the least token that is no work's."""
+        return k.full
+
+    def has_work(self, k, work) -> Condition:
+        """Condition: an answer has work. All other answers are the same in all lanes."""
+        return Condition("ne", work.token, self.no_work(k))
+
+    def fetch(self, k, works):
+        """Load the edges of works, in lanes that have one."""
+
+    def combine(self, k, work, word, predicate):
+        """Combine the data of edges that count, as
+        :meth:`~sw.kernels.algorithm.Algorithm.sum` does."""
+        k.task.algorithm.sum(k, work.edge, word, predicate)
+
+    # Turns
+
+    def distribute(self, k):
+        """Work on edges until the answer has none. Gives the register of that answer."""
+        return self.one_by_one(k) if self.works == 1 else self._several(k)
+
+    def one_by_one(self, k):
+        """A work a turn, in its own lanes. Gives the register of the answer without work."""
+        a = k.a
+        top, after, out = (a.label(name) for name in ("edges", "edges_next", "edges_end"))
+        work, predicate = self.make_work(k, 0), a.reg("predicate")
+        self.decode(k, work)
+        a.branch(~self.has_work(k, work), out)
+        a.place(top)
+        self._turn(k, [work], predicate, after)
+        a.place(after)
+        self.decode(k, work)
+        a.branch(self.has_work(k, work), top)
+        a.place(out)
+        return work.token
+
+    def _several(self, k):
+        """Several works a turn. Gives the register of the answer without work.
+
+        A turn asks for the first work of the next turn. If the answer has work, all works before it
+        are full, so one branch and one mask serve the turn. The first works of consecutive turns
+        are in two sets of registers, which change roles.
+        """
+        a = k.a
+        top, swap, drain, out = (a.label(name) for name in (
+            "edges", "edges_swap", "edges_last", "edges_end"))
+        one, two, *others = [self.make_work(k, index) for index in range(self.works + 1)]
+        predicate = a.reg("predicate")
+        self.decode(k, one)
+        a.branch(~self.has_work(k, one), out)
+        a.place(top)
+        for first, ahead, end in ((one, two, swap), (two, one, drain)):
+            for work in (*others, ahead):
+                self.decode(k, work)
+            a.branch(~self.has_work(k, ahead), end)
+            k.widen()
+            after = a.label("edges_next")
+            self._turn(k, [first, *others], predicate, after)
+            a.place(after)
+        a.j(top)
+        a.place(swap)
+        a.mv(predicate, two.token)
+        for into, source in zip(two.answers, one.answers):
+            a.mv(into, source)
+        a.mv(one.token, predicate)
+        a.place(drain)
+        self._drain(k, [two, *others], predicate, out)
+        a.place(out)
+        return one.token
+
+    def _drain(self, k, works, predicate, out):
+        """The works of a turn behind which there is no work. Some of them may be missing, and the
+        last one may not be full. All lanes are active, here and at ``out``."""
+        a = k.a
+        last = a.label("edges_last")
+        ends = [a.label(f"edges_last_{count}") for count in range(2, len(works) + 1)]
+        for work, end in reversed(list(zip(works[1:], ends))):
+            a.branch(self.has_work(k, work), end)
+        a.branch(~self.has_work(k, works[0]), out)
+        a.j(last)
+        for count, end in enumerate(ends, 1):
+            a.place(end)
+            after = a.label("edges_next")
+            self._turn(k, works[:count], predicate, after)
+            a.place(after)
+            k.widen()
+            for into, source in zip(works[0].answers, works[count].answers):
+                a.mv(into, source)
+            if end is not ends[-1]:
+                a.j(last)
+        a.place(last)
+        a.sltu(predicate, works[0].token, self.no_work(k))
+        with k.only(predicate, "edges_none") as after:
+            self._turn(k, works[:1], predicate, after)
+
+    def _turn(self, k, works, predicate, after):
+        """Gather and sum over the edges of works, all in the present lanes. The code continues, or
+        goes to ``after``, with any mask."""
+        algorithm = k.task.algorithm
+        k.edge_phase(3)
+        self.fetch(k, works)
+        k.edge_phase(4)
+        *leading, last = zip(works, algorithm.gather(k, [work.edge for work in works]))
+        for work, word in leading:
+            here = k.a.label("edge_next")
+            self._sum(k, work, word, predicate, here)
+            if algorithm.selective(k.task):
+                k.widen()
+            k.a.place(here)
+        self._sum(k, *last, predicate, after)
+
+    def _sum(self, k, work, word, predicate, otherwise):
+        """Sum an edge's data in the active lanes in which the edge counts. If it counts in no lane,
+        go to ``otherwise`` with all lanes."""
+        algorithm = k.task.algorithm
+        if algorithm.selective(k.task):
+            algorithm.accepts(k, word, predicate)
+            k.narrow(predicate, otherwise)
+        self.combine(k, work, word, predicate)
