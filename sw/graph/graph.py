@@ -172,7 +172,7 @@ class Graph:
 
     @functools.cached_property
     def derived(self) -> dict[Hashable, Any]:
-        """What others computed of this graph and keep as long as it exists, by keys of theirs."""
+        """Results that others computed of this graph and keep while it exists, by their keys."""
         return {}
 
     def undirected(self) -> Graph:
