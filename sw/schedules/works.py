@@ -47,7 +47,7 @@ class WorkSchedule(Schedule):
     """
     works: int
 
-    # What a schedule says
+    # Said by the schedule
 
     def make_work(self, k, index) -> UnitWork:
         """Registers for a work and its edges."""

@@ -108,7 +108,7 @@ class _Program(Assembler):
 
 
 def _sum(weighted=False):
-    """What the edges of all vertices add to the total."""
+    """The total to which the edges of all vertices add up."""
     memory, total = _memory(), 0
     for vertex in range(_VERTICES):
         for edge in range(memory[vertex], memory[vertex + 1]):

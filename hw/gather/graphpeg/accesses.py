@@ -17,7 +17,7 @@ LIST_ROWS = 4
 
 
 class LoadKind(enum.Enum, shape=3):
-    """What a load brings."""
+    """The words that a load brings."""
     VERTICES  = 0      # a row of the input list
     OFFSETS   = 1      # for each vertex its offset, and the word behind it in the next lane
     ENDS      = 2      # the words behind the offsets, if a warp has one lane only
