@@ -62,8 +62,10 @@ LAYERS = {
                    "sw.algorithms", "sw.hashing", "sw.lang", "sw.link", "sw.golden.machine"),
     "sw.benchmarks": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats",
                       "sw.schedules", "sw.algorithms", "sw.runtime"),
-    # It measures programs on machines other than the device.
+    # They measure programs on machines other than the device, beside libraries.
     "sw.benchmarks.machines": (*BELOW, "sw.lang", "sw.vm"),
+    "sw.benchmarks.libraries": ("sw.lang.types",),
+    "sw.benchmarks.programs": ("sw.lang", "sw.vm", "sw.benchmarks"),
     "sw.reproduce": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats",
                      "sw.schedules", "sw.algorithms", "sw.runtime", "sw.benchmarks"),
     "sw.reproduce.ugf": ("hw", "sim", *BELOW, "sw.graph", "sw.lang", "sw.vm", "sw.runtime",

@@ -61,7 +61,9 @@ class Times:
     result : ProgramResult
         The result of the first run, which is not measured and finds the fraction bits.
     seconds : list of float
-        The times of the further runs.
+        The times of the further runs, as the machine measures them.
+    whole : list of float
+        Their wall times, with the words that the host computes before.
 
     Raises
     ------
@@ -74,6 +76,7 @@ class Times:
         self._machine: Any = machine
         self.result = perform(program, graph, machine, given)
         self.seconds: list[float] = []
+        self.whole: list[float] = []
 
     @property
     def preparation(self) -> float:
@@ -83,8 +86,10 @@ class Times:
     def run(self):
         """Run once more, when the threads of other machines have gone to sleep."""
         time.sleep(_QUIET)
+        begin = time.perf_counter()
         perform(self._program, self._graph, self._machine, self._given,
                 self.result.fraction_bits)
+        self.whole.append(time.perf_counter() - begin)
         self.seconds.append(self._machine.seconds)
 
 

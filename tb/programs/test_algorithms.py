@@ -10,7 +10,6 @@ from campaign.machines import CONFIGS
 from sw import algorithms
 from sw.graph import Graph
 from tb.programs.algorithms import OPTIONS, run
-from tb.halves import every_second
 from tb.sw.graphs import random_graph
 
 
@@ -21,18 +20,13 @@ GRAPHS = {
                  [*range(1, 21), 21, 22, 23, 24, 24, 25, 26, 0, 0]).weighted(1 << 20),
     "alone": Graph(1, [], [], []),
 }
-SCHEDULES = ("vm", "em", "vwc", "weaver")
 RUNS = [(algorithm, direction, schedule) for algorithm in algorithms.names()
-        for direction in algorithms.find(algorithm).directions for schedule in SCHEDULES]
+        for direction in algorithms.find(algorithm).directions
+        for schedule in ("vm", "em", "vwc", "weaver")]
 
 
-def half(values):
-    """Half of the runs with each value."""
-    return every_second(values, algorithms.names(), ("pull", "push"), SCHEDULES)
-
-
-@pytest.mark.parametrize("name, algorithm, direction, schedule",
-                         half(("tiny", "one", "scalar", "wide", "large")))
+@pytest.mark.parametrize("name", ("tiny", "one", "scalar", "wide", "large"))
+@pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
 def test_algorithms(name, algorithm, direction, schedule):
     for graph in GRAPHS.values():
         run(name, graph, algorithm, schedule, direction=direction)
@@ -44,13 +38,15 @@ def test_without_a_weaver(algorithm, direction, schedule):
     run("bare", GRAPHS["random"], algorithm, schedule, direction=direction)
 
 
-@pytest.mark.parametrize("name, algorithm, direction, schedule", half(("one", "scalar", "large")))
+@pytest.mark.parametrize("name", ("one", "scalar", "large"))
+@pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
 def test_work_from_a_counter(name, algorithm, direction, schedule):
     run(name, GRAPHS["odd"], algorithm, schedule, direction=direction, split="counter")
 
 
-@pytest.mark.parametrize("format, algorithm, direction, schedule", half(
-    ("coo", "tigr:k=3", "block-coo:block=16", "ell:width=2", "dia", "cr2:cluster_bits=4")))
+@pytest.mark.parametrize("format", ("coo", "tigr:k=3", "block-coo:block=16", "ell:width=2", "dia",
+                                    "cr2:cluster_bits=4"))
+@pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
 def test_formats(format, algorithm, direction, schedule):
     run("tiny", GRAPHS["random"], algorithm, schedule, direction=direction, format=format)
 

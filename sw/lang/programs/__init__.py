@@ -18,13 +18,9 @@ __all__ = ["find", "names", "open_program", "path"]
 _FOLDER = pathlib.Path(__file__).parent
 
 
-def names() -> list[str]:
-    """The names of all programs."""
-    return list(_names())
-
-
 @functools.cache
-def _names() -> tuple[str, ...]:
+def names() -> tuple[str, ...]:
+    """The names of all programs."""
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.py") if path.stem != "__init__"))
 
 

@@ -14,12 +14,12 @@ from sw.vm.host import ProgramResult, arguments, perform
 from sw.vm.reference import ReferenceMachine
 
 
-__all__ = ["ProgramRun", "of_graph"]
+__all__ = ["ProgramRun", "frozen", "of_graph"]
 
 
 def of_graph(method) -> Any:
     """A cached property of runs. All runs of a class on one graph with equal parameters share its
-    value, which nobody may change."""
+    value, which nobody may change: its arrays are :func:`frozen`."""
     @functools.wraps(method)
     def value(self):
         key = type(self), method.__qualname__, *self._values.items()
@@ -28,6 +28,13 @@ def of_graph(method) -> Any:
         return self.graph.derived[key]
 
     return functools.cached_property(value)
+
+
+def frozen(arrays) -> dict:
+    """``arrays``, a dict of arrays, which cannot be written from now on."""
+    for array in arrays.values():
+        array.setflags(write=False)
+    return arrays
 
 
 class ProgramRun(Algorithm):
@@ -89,9 +96,11 @@ class ProgramRun(Algorithm):
 
     @of_graph
     def _interpreted(self):
-        """The interpreter after its run, and the result."""
+        """The largest words of the interpreter's vectors (:meth:`largest`), and its result."""
         machine = ReferenceMachine(self.program, self.graph)
-        return machine, perform(self.program, self.graph, machine, self._values)
+        result = perform(self.program, self.graph, machine, self._values)
+        frozen(result.outputs)
+        return machine.largest, result
 
     @property
     def _reference(self):
@@ -100,7 +109,7 @@ class ProgramRun(Algorithm):
 
     def largest(self, vector) -> int:
         """The largest word that a vector has between two operators of a run."""
-        return self._interpreted[0].largest[vector]
+        return self._interpreted[0][vector]
 
     @of_graph
     def bits(self) -> int:

@@ -17,7 +17,6 @@ from sw.golden.sssp import sssp
 from sw.graph import Graph
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
-from tb.halves import every_second
 from tb.sw.graphs import graphs, random_graph
 
 
@@ -35,8 +34,7 @@ BY_SIZE = ("etwc", "twc", "twce")
 #: Schedules that need another unit than the Weaver, with tests of their own in
 #: ``tb/sw/schedules``.
 BY_UNIT = ("graphpeg",)
-DIRECTIONS = ("pull", "push")
-COMBINATIONS = list(itertools.product(ALGORITHMS, DIRECTIONS, SCHEDULES))
+COMBINATIONS = list(itertools.product(ALGORITHMS, ("pull", "push"), SCHEDULES))
 
 
 def config(warps, threads, **changes):
@@ -72,7 +70,7 @@ GRAPHS = {
 
 @functools.lru_cache(maxsize=64)
 def with_weights(graph):
-    """The graph with weights. Its golden results are computed once for all tests."""
+    """The graph with weights: one for all tests, so that they share its golden results."""
     return graph.weighted(40, 7)
 
 
@@ -89,8 +87,8 @@ def test_there_is_nothing_that_is_not_tested():
     assert schedules.names() == sorted(SCHEDULES + BY_COMPACTION + BY_SIZE + BY_UNIT)
 
 
-@pytest.mark.parametrize("shape, algorithm, direction, schedule", every_second(
-    SHAPES, list(ALGORITHMS), DIRECTIONS, SCHEDULES))
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "{}x{}".format(*shape))
+@pytest.mark.parametrize("algorithm, direction, schedule", COMBINATIONS)
 def test_all_graphs(shape, algorithm, direction, schedule):
     if schedule == "vwc" and shape[1] == 1:
         pytest.skip("a warp of one lane has no virtual warps")
@@ -117,11 +115,12 @@ def test_random_graphs_and_interleavings(algorithm, direction, schedule, graph, 
           split=data.draw(st.sampled_from(SPLITS)), **options)
 
 
-@pytest.mark.parametrize("format, algorithm, direction, schedule", every_second(
-    ["coo", "tigr", "tigr:k=1", "block-coo:block=7", "ell:width=3", "ell:width=4:rest=csr", "dia",
-     "dia:diagonals=3:choose=full", "cr2", "cr2:cluster_bits=3", "cr2:cluster_bits=8:warp_bits=2",
-     "cr2:cluster_bits=5:expand=no:bases=global", "cr2:cluster_bits=4:reorder=louvain"],
-    list(ALGORITHMS), DIRECTIONS, SCHEDULES))
+@pytest.mark.parametrize("format", ["coo", "tigr", "tigr:k=1", "block-coo:block=7", "ell:width=3",
+                                    "ell:width=4:rest=csr", "dia", "dia:diagonals=3:choose=full",
+                                    "cr2", "cr2:cluster_bits=3", "cr2:cluster_bits=8:warp_bits=2",
+                                    "cr2:cluster_bits=5:expand=no:bases=global",
+                                    "cr2:cluster_bits=4:reorder=louvain"])
+@pytest.mark.parametrize("algorithm, direction, schedule", COMBINATIONS)
 def test_formats(format, algorithm, direction, schedule):
     names = ("star", "loops", "single", "no arcs", "one row", "one column", "sparse")
     other = names[zlib.crc32(f"{format} {algorithm} {schedule}".encode()) % len(names)]
@@ -152,15 +151,13 @@ def test_directions_that_change(schedule, format):
     if format == "g-shards" and schedule != "em":
         pytest.skip("no rows")
     pulled = set()
-    choices = [(None, "static"), (None, "counter"), ("counter", "counter")]
-    first = zlib.crc32(f"{format} {schedule}".encode()) % len(choices)
-    for name, (frontier, split) in zip(("random", "star", "path", "spindle", "spindle"),
-                                       itertools.cycle(choices[first:] + choices[:first])):
-        hardware = config(2, 4, cores=2, imem_bytes=1 << 16)
-        result = check(hardware, "bfs", GRAPHS[name], schedule, "auto", seed=2, format=format,
-                       frontier=frontier, split=split, source=0)
-        assert result.direction == "auto"
-        pulled.add(len(set(result.parameters["directions"])) == 2)
+    for name in ("random", "star", "path", "spindle"):
+        for frontier, split in ((None, "static"), (None, "counter"), ("counter", "counter")):
+            hardware = config(2, 4, cores=2, imem_bytes=1 << 16)
+            result = check(hardware, "bfs", GRAPHS[name], schedule, "auto", seed=2, format=format,
+                           frontier=frontier, split=split, source=0)
+            assert result.direction == "auto"
+            pulled.add(len(set(result.parameters["directions"])) == 2)
     assert pulled == {False, True}
 
 

@@ -1,12 +1,13 @@
 """Whole runs on the RTL, in the native simulator: every algorithm, direction and schedule.
 
-Each run is compared with the golden model, on the smallest preset. ``tb/programs`` has the corners.
+Each run is compared with the golden model; the shapes are the smallest preset and the corners.
 """
 
 import itertools
 
 import pytest
 
+from campaign.machines import CONFIGS
 from hw.config import preset
 from sw.errors import RunError
 from sw.runtime import Device
@@ -18,8 +19,9 @@ RUNS = list(itertools.product((("pagerank", {"iterations": 3}), ("bfs", {"source
                               ("pull", "push"), ("vm", "em", "weaver")))
 
 
-def test_all_runs():
-    with Device.simulate(preset("tiny"), max_cycles=2_000_000) as device:
+@pytest.mark.parametrize("name", ["tiny", "one", "scalar", "wide"])
+def test_all_runs(name):
+    with Device.simulate(CONFIGS[name], max_cycles=2_000_000) as device:
         for (algorithm, options), direction, schedule in RUNS:
             for graph in GRAPHS:
                 result = device.run(algorithm, graph, schedule=schedule, direction=direction,

@@ -10,6 +10,7 @@ places without edges         test_relaxation_of_padding, test_sweep_of_padding,
 parameters                   test_parameters_that_change
 functions of vertices as     test_chains: against the functions one after the other;
 one                          test_stores_that_are_left_out
+results that runs share      test_shared_results
 refused                      test_a_sum_that_does_not_fit, test_vertices_in_a_new_order
 ===========================  ==================================================================
 """
@@ -63,6 +64,26 @@ def test_forms():
               "mis": ProgramAlgorithm}
     assert {name: kind_of(text_of(name)) for name in programs.names()} == wanted
     assert all(algorithms.find(name).name == name for name in wanted)
+
+
+@pytest.mark.parametrize("name, given", [
+    ("bfs", {"source": 1}), ("sssp", {"source": 1}), ("cc", {}), ("pagerank", {"iterations": 2}),
+    ("bc", {"source": 1})])
+def test_shared_results(name, given):
+    """Runs on one graph with equal parameters have the same results, which cannot be written. With
+    other parameters, or on an equal graph, they have their own."""
+    kind, on = algorithms.find(name), load("karate", weights=9)
+    golden = kind(on, **given).golden()
+    assert all(np.shares_memory(words, golden[vector])
+               for vector, words in kind(on, **given).golden().items())
+    others = [kind(load("karate", weights=9), **given)]
+    others += [kind(on, **given | {parameter: value + 1}) for parameter, value in given.items()]
+    for other in others:
+        assert not any(np.shares_memory(words, golden[vector])
+                       for vector, words in other.golden().items())
+    for words in golden.values():
+        with pytest.raises(ValueError, match="read-only"):
+            words[0] = 1
 
 
 #: {name: (program, (text, other text) ...)}: changes that leave a form.

@@ -19,7 +19,7 @@ import numpy as np
 from sw.lang import graph_ir as ir
 from sw.vm.host import Machine, perform
 from sw.vm.rtl.emitter import Emitter
-from sw.vm.rtl.run import ProgramRun, of_graph
+from sw.vm.rtl.run import ProgramRun, frozen, of_graph
 
 
 __all__ = ["BEGINNING", "BareMachine", "Beginning", "LoopRun", "at_parameter", "loads",
@@ -150,6 +150,7 @@ class LoopRun(ProgramRun):
 
         with contextlib.suppress(_AtLoop):
             perform(self.program, self.graph, _BeginningMachine(stop), self._values, self.bits)
+        frozen(found[0].arrays)
         return found[0]
 
     # Memory

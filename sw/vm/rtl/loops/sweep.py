@@ -42,7 +42,7 @@ from sw.vm.rtl.loops.one_loop import at_parameter
 from sw.vm.rtl.loops.sweep_form import form_of, loads_of, outside_loads
 from sw.vm.rtl.loops.sweep_host import MOST_ROUNDS, RoundCounter, SweepMachine
 from sw.vm.rtl.machine import Begun
-from sw.vm.rtl.run import ProgramRun, of_graph
+from sw.vm.rtl.run import ProgramRun, frozen, of_graph
 
 
 __all__ = ["Sweep"]
@@ -116,7 +116,8 @@ class Sweep(ProgramRun):
         machine = SweepMachine(self)
         with contextlib.suppress(Begun):
             self._perform(machine)
-        return {vector.name: machine.words(vector.name) for vector in self.program.vectors}
+        return frozen({vector.name: machine.words(vector.name)
+                       for vector in self.program.vectors})
 
     def _functions(self, names):
         return [self.program.function(name) for name in names]
