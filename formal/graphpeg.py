@@ -20,11 +20,11 @@ from formal.peek import Peek
 from formal.streams import hold
 from hw.gather.graphpeg.accesses import (LoadKind, arrival_layout, ask_layout, buffer_rows,
                                          place_shape)
-from hw.gather.graphpeg.alwt import AdjacencyTable, entry_layout
+from hw.gather.graphpeg.alwt import AdjacencyTable
 from hw.gather.graphpeg.buffer import EdgeBuffer
 from hw.gather.graphpeg.edges import Edges, row_layout
 from hw.gather.graphpeg.vertices import InputList
-from hw.gather.interface import warp_shape
+from hw.gather.interface import entry_layout, warp_shape
 from hw.operations import NONE
 
 
@@ -357,7 +357,7 @@ class PlacePromise(wiring.Component):
             Assert(~has_last | last_waits | Array(loading)[last]),
             Assert(waiting == sum(loading) + level + last_waits),
             # No row follows it.
-            Assume(~(self.row.valid & ~seconds & has_last)),
+            Assert(~(asked & ~seconds & has_last)),
         ]
         m.d.comb += [
             Cover(~free.any() & ~has_place, "all places are taken"),

@@ -16,6 +16,7 @@ from formal.barrier import BarrierPromise
 from formal.coalescer import CoalescerPromise
 from formal.divergence import DivergencePromise
 from formal.eghw import EntryPromise, RecordPromise
+from formal.exchange import ExchangePromise
 from formal.fetch import FetchPromise
 from formal.filters import DEPTH, SLOTS, FilterPromise
 from formal.graphpeg import EdgePromise, PlacePromise, VertexPromise
@@ -431,13 +432,22 @@ PROPERTIES = (
         "graphpeg", "places",
         "each place of the edge buffer is free, chosen for the next row, awaits data, is complete, "
         "or a warp's: one of these, once",
-        "data come once for each load; a warp returns its row before it pops; no row follows one "
-        "that is not full",
+        "data come once for each load; a warp returns its row before it pops",
         _shapes(PlacePromise, {"5 rows, 1 warp x 1 lane": {**_PEG, "warps": 1, "threads": 1},
                                "6 rows, 2 warps x 2 lanes": _PEG}),
         covers=("all places are taken", "a row is handed out of a full buffer",
                 "the last row waits"),
         covered="6 rows, 2 warps x 2 lanes", reach=18),
+    Property(
+        "graphpeg", "exchange",
+        "over an exchange no edge is lost, and none is on two cores; the end is told only when no "
+        "core has an edge and none is on its way",
+        "a core gives edges that it has, and says that it has none only then; a START follows the "
+        "end of the last; both cores have a warp; numbers of edges below 16",
+        (Proof("2 cores", lambda: ExchangePromise(_config(
+            **_PEG, cores=2, exchange_interval=64, exchange_threshold=128))),),
+        covers=("the edge goes to another core", "the end is told", "a core has nothing to give"),
+        covered="2 cores", reach=24),
     *_streams("graphpeg", lambda: GraphPeg(_config(**_PEG)), "2 warps x 2 lanes"),
     *_streams("eghw", lambda: EdgeGenerator(_config(gather="eghw")), "2 warps x 2 lanes"),
     Property(

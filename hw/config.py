@@ -77,6 +77,8 @@ LEGAL = {
     "alwt_entries": _powers(4, 64),
     "gather_requests": _powers(1, 16),
     "edge_buffer_rows": _powers(4, 16),
+    "exchange_interval": _or_zero(_powers(64, 4096)),
+    "exchange_threshold": _powers(128, 2048),
     "table_latency": Legal((0, 10, 20, 40, 80, 160), "0, 10, 20, 40, 80 or 160"),
     "scu": Legal((0, 1, 4), "0, 1 or 4"),
     "scu_vector_bytes": Legal((2 << 10, 5 << 10), "2048 or 5120"),
@@ -157,6 +159,12 @@ class HardwareConfig:
     edge_buffer_rows : int
         Rows of gathered edges that the unit ``"graphpeg"`` holds, beside a row for each warp. A row
         has an edge for each lane.
+    exchange_interval : int
+        Cycles between two looks at the edges that the units ``"graphpeg"`` of the cores have left,
+        upon which a core may get edges of another core. 0: no edges are exchanged, as with one
+        core.
+    exchange_threshold : int
+        Edges by which two cores must differ for an exchange.
     table_latency : int
         Cycles by which the tables of a Weaver answer later: the sparse table with a row, the dense
         table with the EIDs of a DEC_LOC or DEC. Reads are pipelined. (SparseWeaver, 4.6.4.)
@@ -212,6 +220,8 @@ class HardwareConfig:
     alwt_entries: int = 64
     gather_requests: int = 16
     edge_buffer_rows: int = 16
+    exchange_interval: int = 0
+    exchange_threshold: int = 512
     table_latency: int = 0
     scu: int = 0
     scu_vector_bytes: int = 5 << 10
@@ -247,6 +257,9 @@ class HardwareConfig:
             if size >= ways * self.memory_bytes:
                 self._refuse(f"{cache}_bytes", f"must be less than {cache}_ways x memory_bytes "
                              f"({ways * self.memory_bytes})")
+        if self.exchange_interval and self.cores == 1:
+            self._refuse("exchange_interval", "must be 0 with one core: there is no core to "
+                         "exchange edges with")
         if self.l1_mshrs < 2 * self.l1_banks:
             self._refuse("l1_mshrs", f"must be at least 2 in each of {self.l1_banks} banks "
                          f"({2 * self.l1_banks})")
@@ -358,6 +371,11 @@ class HardwareConfig:
     def gather_reads(self) -> bool:
         """Whether the unit that hands out edges reads memory."""
         return self.gather in ("eghw", "graphpeg")
+
+    @property
+    def exchanges(self) -> bool:
+        """Whether the units of the cores exchange edges."""
+        return self.gather == "graphpeg" and self.exchange_interval > 0
 
     @property
     def weaver_table_entries(self) -> int:

@@ -36,15 +36,19 @@ def event_layout(config: HardwareConfig):
 
 
 def gpu_event_layout(config: HardwareConfig):
-    """Events of L2 and SCU in a cycle: for each of the GPU's counters, the increment.
+    """Events of L2, SCU and exchange in a cycle: for each of the GPU's counters, the increment.
 
-    Each bank can have one event of each kind in a cycle.
+    Each bank can have one event of each kind in a cycle. The counters behind the last that can
+    count are left out.
     """
     events = scu_event_layout()
     of_scu = {name: events[event].shape for name, event in SCU_EVENTS.items()} | {"scu_beside": 1}
-    return data.StructLayout({
-        name: of_scu.get(name, ceil_log2(config.l2_banks + 1))
-        for name in GPU_COUNTERS if config.scu or name not in of_scu})
+    widths = of_scu | {"exchange_looks": 1, "exchange_entries": 1} | dict.fromkeys(
+        ("exchange_difference", "exchange_edges"), 32)
+    last = ("exchange_edges" if config.exchanges else "scu_beside" if config.scu else "dram_writes")
+    names = list(GPU_COUNTERS)
+    return data.StructLayout({name: widths.get(name, ceil_log2(config.l2_banks + 1))
+                              for name in names[:names.index(last) + 1]})
 
 
 def counting_cycles(config: HardwareConfig) -> int:

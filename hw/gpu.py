@@ -11,6 +11,7 @@ from hw.core.core import Core
 from hw.core.interface import core_signature
 from hw.core.trace import trace_layout
 from hw.counters import SCU_EVENTS, Counters, event_layout, gpu_event_layout
+from hw.exchange import ControlProcessor
 from hw.memory.l2 import L2
 from hw.memory.port import (core_request_layout, memory_request_layout,
                             memory_response_layout)
@@ -104,6 +105,7 @@ class Uncore(wiring.Component):
             ]
             m.d.sync += core.halt.eq((failed & ~(1 << c)).any() & ~control.launch)
         scu = self._scu(m, control, l2) if config.scu else None
+        exchange = self._exchange(m, control, cores) if config.exchanges else None
         # The lowest of the cores that fail in the same cycle is reported. A core that fails while
         # the GPU is being stopped is not reported.
         first_failed = Signal(config.cores)
@@ -132,12 +134,20 @@ class Uncore(wiring.Component):
             control.failed.eq(failed.any()),
         ]
         m.d[extra_stage(config)] += [
-            control.core_busy.eq(busy.any()),
+            control.core_busy.eq(busy.any() | (exchange.busy if exchange is not None else 0)),
             control.l2_busy.eq(l2.busy | Cat(waiting).any()),
         ]
         if config.counters:
-            self._counters(m, control, cores, l2, scu)
+            self._counters(m, control, cores, l2, scu, exchange)
         return m
+
+    def _exchange(self, m, control, cores):
+        """Connects the control processor to the units of the cores."""
+        m.submodules.exchange = exchange = ControlProcessor(self._config)
+        m.d.comb += exchange.launch.eq(control.launch)
+        for c, core in enumerate(cores):
+            connect(m, flipped(core.exchange), exchange.core[c])
+        return exchange
 
     def _scu(self, m, control, l2):
         """Connects the SCU to the host's registers and, after the last core, to the L2.
@@ -152,8 +162,8 @@ class Uncore(wiring.Component):
         ]
         return scu
 
-    def _counters(self, m, control, cores, l2, scu):
-        """The counters of each core and of the L2, and their read-out by the host."""
+    def _counters(self, m, control, cores, l2, scu, exchange):
+        """The counters of each core and of the whole GPU, and their read-out by the host."""
         m.submodules.counters = counters = Counters(gpu_event_layout(self._config))
         m.d.comb += [
             counters.clear.eq(control.clear),
@@ -167,6 +177,9 @@ class Uncore(wiring.Component):
             m.d.comb += [counters.events[name].eq(scu.events[event])
                          for name, event in SCU_EVENTS.items()]
             m.d.comb += counters.events.scu_beside.eq(scu.busy & control.running)
+        if exchange is not None:
+            m.d.comb += [counters.events[name].eq(exchange.events[name])
+                         for name in exchange.events.shape().members]
         # Each core's block of registers begins at a multiple of the block's size.
         place = control.address[:BLOCK_BITS]
         value = Signal(32)

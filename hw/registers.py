@@ -79,7 +79,8 @@ CORE_COUNTERS = {
     "weaver_skipped": "edges that WEAVER_SKIP cut off: registered, and never handed out",
 }
 
-#: Counters of the whole GPU: L2, memory port and SCU. The SCU's counters are 0 without an SCU.
+#: Counters of the whole GPU: L2, memory port, SCU and the exchange of edges. The SCU's counters are
+#: 0 without an SCU, those of the exchange without an exchange.
 GPU_COUNTERS = {
     "l2_accesses": "line requests at the L2",
     "l2_hits": "line requests that hit at the L2",
@@ -96,6 +97,11 @@ GPU_COUNTERS = {
     **{f"scu_stall_{name}": f"cycles of an operation of the SCU in which {doc}"
        for name, doc in SCU_STALLS.items()},
     "scu_beside": "cycles of an operation of the SCU in which a launch was under way",
+    "exchange_looks": "looks of GraphPEG's control processor at the edges that the cores have left",
+    "exchange_difference": "edges that the core with the most had more than the core with the "
+                           "fewest, summed over these looks",
+    "exchange_entries": "entries that a core gave to another core",
+    "exchange_edges": "edges of these entries",
 }
 
 #: All counters.

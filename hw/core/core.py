@@ -162,6 +162,8 @@ class Core(wiring.Component):
         Zero the counters of phases.
     read, index, value : In(1), In, Out(32)
         Read the counters of phases (:class:`hw.core.phases.PhaseCounters`).
+    exchange : Out(exchange_signature)
+        The registers of the unit that hands out edges; only with ``config.exchanges``.
     trace : Out(trace_layout)
         Record of the cycle before, in the long pipeline of three cycles before; only with
         ``config.trace``.
@@ -492,6 +494,10 @@ class Core(wiring.Component):
                              parts.lsu.access_pc.eq(gathering.access_pc)]
                 connect(m, gathering.access, parts.lsu.access)
                 connect(m, parts.lsu.fetched, gathering.fetched)
+            if config.exchanges:
+                connect(m, gathering.exchange, flipped(self.exchange))
+                m.d.comb += gathering.active.eq(divergence.active.any()
+                                                & ~(self.failed | self.halt))
             attached.append(Attached(Unit.GATHER, gathering.room, gathering.busy,
                                      gathering.result, config.long))
         return attached, answered

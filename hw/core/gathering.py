@@ -9,7 +9,8 @@ from hw.config import HardwareConfig
 from hw.core.issue_queue import IssueQueue
 from hw.core.loads import writeback_layout
 from hw.gather import variants
-from hw.gather.interface import access_layout, event_layout, fetched_layout, request_layout
+from hw.gather.interface import (access_layout, event_layout, exchange_signature, fetched_layout,
+                                 request_layout)
 from hw.util import StreamRegister, index_bits
 
 
@@ -57,6 +58,12 @@ class Gathering(wiring.Component):
         As in :func:`hw.gather.interface.unit_signature`.
     access_pc : Out(32)
         The PC of the last instruction for the unit of the warp that ``access`` names.
+
+    Only with a unit that exchanges edges:
+
+    active : In(1)
+        A warp can execute instructions.
+    exchange : Out(exchange_signature)
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -69,6 +76,8 @@ class Gathering(wiring.Component):
             **({"pc": In(32), "access": Out(stream.Signature(access_layout(config))),
                 "fetched": In(stream.Signature(fetched_layout(config))), "access_pc": Out(32)}
                if config.gather_reads else {}),
+            **({"active": In(1), "exchange": Out(exchange_signature())}
+               if config.exchanges else {}),
         })
 
     def elaborate(self, platform):
@@ -103,6 +112,14 @@ class Gathering(wiring.Component):
         ]
         if config.gather_reads:
             self._access(m, unit, queue)
+        if config.exchanges:
+            mine, outer = unit.exchange, self.exchange
+            m.d.comb += [
+                outer.open.eq(mine.open & self.active), outer.drained.eq(mine.drained | ~self.active),
+                outer.refs.eq(mine.refs), outer.room.eq(mine.room), outer.rbs.eq(mine.rbs),
+                outer.rbw.eq(mine.rbw), mine.rbc.eq(outer.rbc), mine.received.eq(outer.received),
+                mine.ended.eq(outer.ended),
+            ]
         return m
 
     def _access(self, m, unit, queue):
@@ -114,7 +131,7 @@ class Gathering(wiring.Component):
         write, read = pcs.write_port(), pcs.read_port(domain="comb")
         connect(m, unit.access, flipped(self.access))
         connect(m, flipped(self.fetched), unit.fetched)
-        waits, held = Signal(), Signal(32, reset_less=True)
+        waits, held = Signal(name="waits"), Signal(32, name="held", reset_less=True)
         m.d.sync += [waits.eq(self.access.valid & ~self.access.ready), held.eq(self.access_pc)]
         m.d.comb += [
             write.en.eq(self.enter), write.addr.eq(self.instruction.warp), write.data.eq(self.pc),

@@ -6,6 +6,7 @@ from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
 from hw.counters import event_layout
+from hw.gather.interface import exchange_signature
 from hw.isa import Cause
 from hw.memory.port import core_request_layout, core_response_layout
 from hw.registers import BLOCK_BITS
@@ -41,4 +42,5 @@ def core_signature(config: HardwareConfig):
         "failed": Out(1), "fault": Out(fault_layout(config)),
         "events": Out(event_layout(config)),
         "clear": In(1), "read": In(1), "index": In(BLOCK_BITS - 2), "value": Out(32),
+        **({"exchange": Out(exchange_signature())} if config.exchanges else {}),
     })

@@ -175,7 +175,7 @@ class DelayedRows(wiring.Component):
         # The row that is read comes a cycle later, and goes into the queue then.
         m.submodules.under_way = queue = DelayQueue(row_layout, depth=depth,
                                                     latency=self._config.table_latency - 1)
-        comes, valid = Signal(), Signal(threads)
+        comes, valid = Signal(name="comes"), Signal(threads, name="valid")
         count = Signal(range(depth + 1))         # rows under way, with the one that comes
         counts = Signal()
         m.d.comb += [getattr(store, name).eq(getattr(self, name))

@@ -9,7 +9,8 @@ from hw.operations import GatherOp
 from hw.util import index_bits
 
 
-__all__ = ["AccessTag", "access_layout", "event_layout", "fetched_layout", "request_layout",
+__all__ = ["AccessTag", "BalancingControl", "BalancingState", "access_layout", "entry_layout",
+           "event_layout", "exchange_signature", "fetched_layout", "request_layout",
            "response_layout", "row_shape", "tag_shape", "unit_signature", "warp_shape"]
 
 
@@ -162,6 +163,67 @@ def fetched_layout(config):
                               "mask": config.threads})
 
 
+def entry_layout():
+    """An entry of GraphPEG's table: edges of a vertex.
+
+    Members
+    -------
+    vertex : unsigned(32)
+        The base vertex.
+    sindex, eindex : unsigned(32)
+        Number of its first edge, and the number behind its last edge.
+    """
+    return data.StructLayout({"vertex": 32, "sindex": 32, "eindex": 32})
+
+
+class BalancingControl(enum.Enum, shape=2):
+    """Commands to a core's unit: the register RBC (GraphPEG)."""
+    IDLE = 0
+    ED   = 1       # edge donating: give edges of the largest entry
+    ERS  = 2       # edge receiving standby: edges may come
+    ER   = 3       # edge receiving: take the entry
+
+
+class BalancingState(enum.Enum, shape=2):
+    """Answers of a core's unit to ED: the register RBS (GraphPEG)."""
+    IDLE    = 0
+    GIVES   = 1    # the working registers have the entry that is given
+    NOTHING = 2    # no entry has two edges
+
+
+def exchange_signature():
+    """The registers by which a core's unit and the control processor exchange edges, with the
+    unit's directions. (GraphPEG; the third working register, for the vertex, is ours.)
+
+    Members
+    -------
+    refs : Out(32)
+        REFS: edges that the unit has, and has not handed out.
+    open : Out(1)
+        The unit has started to gather edges, and its end was not told. The core has a warp.
+    drained : Out(1)
+        The unit is open and has nothing to hand out; or the core has no warp.
+    room : Out(1)
+        The unit has a place for an entry.
+    rbc : In(BalancingControl)
+        ED stays until the answer. ERS and ER come only while ``open`` and ``room``. ER is there for
+        a cycle.
+    rbs : Out(BalancingState)
+        An answer stays until ``rbc`` is IDLE.
+    rbw : Out(entry_layout)
+        RBW0, RBW1 and RBW2: the entry that is given, with at least one edge.
+    received : In(entry_layout)
+        The entry of ER.
+    ended : In(1)
+        No core has anything to hand out, and no entry is on its way: the end is told.
+    """
+    return wiring.Signature({
+        "refs": Out(32), "open": Out(1), "drained": Out(1), "room": Out(1),
+        "rbc": In(BalancingControl), "rbs": Out(BalancingState), "rbw": Out(entry_layout()),
+        "received": In(entry_layout()), "ended": In(1),
+    })
+
+
 def unit_signature(config):
     """The members of every unit that hands out edges, with the unit's directions.
 
@@ -185,6 +247,10 @@ def unit_signature(config):
         Data of loads, in any order. Never waits for ``access``.
     busy : Out(1)
         An access, or an answer, is on offer or about to be.
+
+    Only of a unit that exchanges edges (``config.exchanges``):
+
+    exchange : Out(exchange_signature)
     """
     memory = {
         "access": Out(stream.Signature(access_layout(config))),
@@ -197,4 +263,5 @@ def unit_signature(config):
         "reset": In(1),
         "events": Out(event_layout()),
         **memory,
+        **({"exchange": Out(exchange_signature())} if config.exchanges else {}),
     })

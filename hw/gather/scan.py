@@ -124,7 +124,8 @@ class ScanWeaver(GatheringUnit):
         left = Signal(2 * threads)         # entries of the window that have edges left
         partial = Signal()                 # edges of the first of them were handed out
         rest = Signal(data.StructLayout({"loc": 32, "degree": 32}), reset_less=True)
-        first, is_rest = Signal(2 * threads, name="first"), Signal(2 * threads, name="is_rest")
+        first = Signal(2 * threads, name='first')
+        is_rest = Signal(2 * threads, name='is_rest')
         m.d.comb += [first.eq(lowest(m, left[:threads], name="first_left")),
                      is_rest.eq(Mux(partial, first, 0))]
 
@@ -170,7 +171,7 @@ class ScanWeaver(GatheringUnit):
 
         # The OD is on offer once it is full, or if no row is left that could fill it.
 
-        full, dry = Signal(), Signal()
+        full, dry = (Signal(name=name) for name in ("full", "dry"))
         m.d.comb += full.eq(fill & (ends[-1] == threads))
         with m.If(self.events.decoded):
             m.d.sync += [sealed.eq(0), filled.eq(0)]
@@ -201,7 +202,7 @@ class ScanWeaver(GatheringUnit):
 
         # Rows move on: the row ahead becomes the current row, and the next is taken.
 
-        started, moves = Signal(), Signal()
+        started, moves = (Signal(name=name) for name in ("started", "moves"))
         found, none = store.registered.any(), ~store.registered.any()
         if self._config.table_latency:
             found, none = store.arrived, store.empty
@@ -254,8 +255,10 @@ class ScanWeaver(GatheringUnit):
         named = data.StructLayout({"warp": warp_shape(self._config), "rd": 5, "mask": threads})
         second = Signal()                  # the VIDs of a DEC were taken
         places = Signal(places_layout, reset_less=True)    # ... and its EIDs
-        to_second, to_loc = Signal(named, reset_less=True), Signal(named, reset_less=True)
-        od_shown, loc_shown, held, decoded = Signal(), Signal(), Signal(), Signal()
+        to_second, to_loc = (
+            Signal(named, reset_less=True, name=name) for name in ("to_second", "to_loc"))
+        od_shown, loc_shown, held, decoded = (
+            Signal(name=name) for name in ("od_shown", "loc_shown", "held", "decoded"))
         m.d.comb += [
             od_shown.eq(sealed & ~second & ~held), loc_shown.eq(loc_valid & ~second & ~od_shown),
             decoded.eq(od_shown & self.response.ready), self.events.decoded.eq(decoded),
@@ -287,7 +290,8 @@ class ScanWeaver(GatheringUnit):
         with m.Elif(loc_shown & self.response.ready):
             m.d.sync += loc_valid.eq(0)
 
-        source, to = Signal(places_layout), Signal(named)
+        source = Signal(places_layout)
+        to = Signal(named)
         m.d.comb += [
             source.eq(Mux(second, places, read.data)), to.eq(Mux(second, to_second, to_loc)),
             self.response.valid.eq(second | sealed | loc_valid),

@@ -165,7 +165,7 @@ class StreamWeaver(GatheringUnit):
 
         # The current entry: its next edges. The row's other entries follow, lowest lane first.
 
-        vid, loc = Signal(32, reset_less=True), Signal(32, reset_less=True)
+        vid, loc = (Signal(32, reset_less=True, name=name) for name in ("vid", "loc"))
         degree = Signal(32, reset_less=True)      # number of edges left
         present = Signal()
         load = Signal()                    # the next entry becomes the current one
@@ -174,7 +174,8 @@ class StreamWeaver(GatheringUnit):
         # The output (OD). Each lane stores the EID that lane 0 would have, and adds its number when
         # the EID is read.
 
-        od_vid, od_eid = Signal(lanes, reset_less=True), Signal(lanes, reset_less=True)
+        od_vid, od_eid = (
+            Signal(lanes, reset_less=True, name=name) for name in ("od_vid", "od_eid"))
         filled = Signal(count)             # lanes of the OD with an edge: the lowest
         shifted = Signal(range(threads))   # lanes by which the OD was shifted since it was empty
         sealed = Signal()                  # the OD can be handed out, and gets no more edges
@@ -277,7 +278,7 @@ class StreamWeaver(GatheringUnit):
         # Warps that wait. One of them is chosen, and gets the OD once the OD is sealed. Until then
         # it gives way to a warp whose rows were taken.
 
-        waiting, others, free = Signal(warps), Signal(warps), Signal(warps)
+        waiting, others, free = (Signal(warps, name=name) for name in ("waiting", "others", "free"))
         m.submodules.turns = turns = RoundRobin(warps)
         m.submodules.asked = asked = memory.Memory(
             shape=data.StructLayout({"rd": 5, "rd2": 5, "fused": 1}), depth=max(2, warps), init=[],
@@ -292,7 +293,9 @@ class StreamWeaver(GatheringUnit):
         held = Signal()                    # the answer to a DEC_LOC was offered and not taken
         places = Signal(data.StructLayout(  # the EIDs of the work whose VIDs were taken
             {"eid": lanes, "shifted": shifted.shape(), "mask": threads}), reset_less=True)
-        decoded, answered = Signal(), Signal()   # the first and the last part is taken
+        # the first and the last part is taken
+        decoded, answered = (
+            Signal(name=name) for name in ("decoded", "answered"))
         m.d.comb += [
             is_ready.eq(chosen & (~works | sealed | second)),
             offered.eq(chosen & works & sealed & ~second),

@@ -41,8 +41,9 @@ class GraphpegSchedule(WorkSchedule):
     AT_ONCE = "works"
     OPTIONS = {"works": Integer(1, 4, None, "works of a warp in a turn; left out, 2, or 1 "
                                 "where edges are tested"),
-               "lists": Choice(("own", "dealt"), "dealt", "whether a core takes the vertices that "
-                               "it has pushed itself, or a share of all cores' vertices")}
+               "lists": Choice(("own", "dealt"), None, "whether a core takes the vertices that it "
+                               "has pushed itself, or a share of all cores' vertices; left out, "
+                               "own where the cores exchange edges, else dealt")}
 
     def check_config(self, config):
         if config.gather != self.needs_unit:
@@ -135,8 +136,8 @@ class GraphpegSchedule(WorkSchedule):
         task, layout = k.task, k.layout
         self.works = self.at_once(_WORKS_SELECTED if task.algorithm.selective(task) else _WORKS)
         base, weighted = task.algorithm.base_array(task), task.algorithm.weighted
-        self._dealt = self._own_lists(task) and task.config.cores > 1 \
-            and self.options["lists"] == "dealt"
+        lists = self.options["lists"] or ("own" if task.config.exchanges else "dealt")
+        self._dealt = self._own_lists(task) and task.config.cores > 1 and lists == "dealt"
         with by_first_warp(k):
             first = count = None
             if self._own_lists(task) and not self._dealt:
@@ -221,7 +222,11 @@ class GraphpegSchedule(WorkSchedule):
             a.add(first, first, place)
             a.sub(low, low, entries)
             a.sub(high, high, entries)
-        a.bge(a.zero, count, none)
+        if k.task.config.exchanges:
+            # All cores start equally often.
+            k.maximum(count, count, a.zero, signed=True)
+        else:
+            a.bge(a.zero, count, none)
         with by_first_warp(k):
             start(k, first, count)
         k.barrier()

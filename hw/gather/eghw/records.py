@@ -113,7 +113,7 @@ class Records(wiring.Component):
         m.submodules.works = works = memory.Memory(shape=waiting, depth=max(2, config.warps),
                                                    init=[], attrs={"no_rw_check": 1})
         write, read = works.write_port(), works.read_port()
-        answer, next_one = self.answer.payload, Signal()
+        answer, next_one = self.answer.payload, Signal(name="next_one")
         m.d.comb += [
             write.en.eq(self.work.valid & self.work.ready), write.addr.eq(self.warp),
             write.data.vid.eq(work.vid), write.data.mask.eq(work.mask), write.data.rd.eq(self.rd),

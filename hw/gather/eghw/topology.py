@@ -108,7 +108,7 @@ class Topology(wiring.Component):
         asks = Signal(asked)
         ids, begins, ends = (Signal(lanes, name=name, reset_less=True)
                              for name in ("ids_read", "begins", "ends"))
-        has_begins, has_ends = Signal(), Signal()
+        has_begins, has_ends = (Signal(name=name) for name in ("has_begins", "has_ends"))
         moves = Signal()
         access, fetched = self.access.payload, self.fetched
         present = Signal(threads)

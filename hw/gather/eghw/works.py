@@ -65,7 +65,7 @@ class Works(wiring.Component):
         left = Signal(32)
         filled = Signal(range(threads + 1))
         room, count = Signal.like(filled), Signal.like(filled)
-        fills, exhausts, skipped = Signal(), Signal(), Signal()
+        fills, exhausts, skipped = (Signal(name=name) for name in ("fills", "exhausts", "skipped"))
         sealed = Signal()                  # the work is on offer: entries that come now wait
         entry, work = self.entry.payload, self.work.payload
         m.d.comb += [

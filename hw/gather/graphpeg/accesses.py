@@ -81,8 +81,9 @@ def store_layout(config):
 
 
 def arrival_layout(config):
-    """The data of a load, with its kind and place."""
-    return data.StructLayout({"data": data.ArrayLayout(32, config.threads), "kind": LoadKind,
+    """The data of a load in the lanes of ``mask``, with the load's kind and place."""
+    return data.StructLayout({"data": data.ArrayLayout(32, config.threads),
+                              "mask": config.threads, "kind": LoadKind,
                               "place": place_shape(config)})
 
 
@@ -138,9 +139,9 @@ class Accesses(wiring.Component):
         used = Signal(requests)            # numbers of loads under way
         number = lowest(m, ~used, name="number")
         m.submodules.turns = turns = RoundRobin(self._ports)
-        asking, turn = Signal(self._ports), turns.grant
+        asking, turn = Signal(self._ports, name="asking"), turns.grant
         ask = Signal(ask_layout(config))
-        asked, ends = Signal(), Signal()
+        asked, ends = (Signal(name=name) for name in ("asked", "ends"))
         m.d.comb += [
             asking.eq(Mux(self.store.valid | used.all(), 0, Cat(port.valid for port in self.asks))),
             turns.requests.eq(asking), turns.advance.eq(asked),
@@ -150,7 +151,7 @@ class Accesses(wiring.Component):
             asked.eq(asking.any() & out.i.ready), ends.eq(self.fetched.valid & self.fetched.ready),
         ]
 
-        distance, beside = Signal(32), Signal(32)
+        distance, beside = (Signal(32, name=name) for name in ("distance", "beside"))
         m.d.comb += [
             distance.eq(Mux(self.store.valid, store.distance, ask.distance)),
             beside.eq(distance + Mux(ask.pairs & ~self.store.valid, 4, 0)),
@@ -171,6 +172,7 @@ class Accesses(wiring.Component):
             write.data.kind.eq(ask.kind), write.data.place.eq(ask.place),
             read.addr.eq(self.fetched.payload.tag), self.fetched.ready.eq(1),
             self.arrives.eq(ends), arrival.data.eq(self.fetched.payload.data),
+            arrival.mask.eq(self.fetched.payload.mask),
             arrival.kind.eq(read.data.kind), arrival.place.eq(read.data.place),
             self.busy.eq(out.i.valid | out.o.valid | self.fetched.valid),
         ]

@@ -1,15 +1,16 @@
 """The adjacency list working table (ALWT): vertices become entries, whose edges are gathered."""
 
-from amaranth.hdl import Assert, Cat, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Array, Assert, Cat, Module, Mux, ResetSignal, Signal
 from amaranth.lib import data, enum, memory, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
 from hw.gather.graphpeg.accesses import (LoadKind, arrival_layout, ask_layout, group_size, groups)
+from hw.gather.interface import entry_layout
 from hw.util import index_bits, mux_tree
 
 
-__all__ = ["AdjacencyTable", "EntryStatus", "entry_layout", "group_layout"]
+__all__ = ["AdjacencyTable", "EntryStatus", "group_layout"]
 
 
 class EntryStatus(enum.Enum, shape=2):
@@ -24,19 +25,6 @@ def group_layout(config):
     """Vertices whose offsets one access asks for: ``vertex``, and ``count`` of them less 1."""
     size = group_size(config)
     return data.StructLayout({"vertex": data.ArrayLayout(32, size), "last": index_bits(size)})
-
-
-def entry_layout():
-    """An entry.
-
-    Members
-    -------
-    vertex : unsigned(32)
-        The base vertex.
-    sindex, eindex : unsigned(32)
-        Number of its first edge, and the number behind its last edge.
-    """
-    return data.StructLayout({"vertex": 32, "sindex": 32, "eindex": 32})
 
 
 class AdjacencyTable(wiring.Component):
@@ -64,6 +52,27 @@ class AdjacencyTable(wiring.Component):
     entry : Out(stream(entry_layout))
     idle : Out(1)
         No entry is left, and none is on its way.
+
+    Only of a unit that exchanges edges:
+
+    came : Out(32)
+        Edges of the entries that became ready in the cycle before.
+    search : In(1)
+        Go through the ready entries, one a cycle, and a cycle for a group without them. In the
+        meantime no entry is given out: one on offer is withdrawn.
+    searched : Out(1)
+        All were visited since ``search`` rose.
+    largest : Out(entry_layout)
+        The entry with the most edges that were visited, the first of them; undefined if
+        ``largest_size`` is 0.
+    largest_size : Out(32)
+        Its edges.
+    raises : In(1)
+        The first edges of the largest entry go: ``sindex`` becomes its SIndex. Only when
+        ``searched``.
+    sindex : In(32)
+    raised : Out(1)
+        This is done in this cycle.
     """
     def __init__(self, config):
         self._config = config
@@ -72,6 +81,9 @@ class AdjacencyTable(wiring.Component):
             "offsets": In(32), "ask": Out(stream.Signature(ask_layout(config))),
             "arrives": In(1), "arrival": In(arrival_layout(config)),
             "entry": Out(stream.Signature(entry_layout())), "idle": Out(1),
+            **({"came": Out(32), "search": In(1), "searched": Out(1),
+                "largest": Out(entry_layout()), "largest_size": Out(32), "raises": In(1),
+                "sindex": In(32), "raised": Out(1)} if config.exchanges else {}),
         })
 
     def elaborate(self, platform):
@@ -111,14 +123,16 @@ class AdjacencyTable(wiring.Component):
         m.submodules.eindices = eindices = memory.Memory(
             shape=words, depth=count, init=[], attrs={"no_rw_check": 1})
         stores = (vertices, sindices, eindices)
-        write_vertices, write_sindices, write_eindices = (one.write_port() for one in stores)
+        # A donation writes one SIndex of a group.
+        write_vertices, write_sindices, write_eindices = (
+            vertices.write_port(), sindices.write_port(granularity=1), eindices.write_port())
         reads = [one.read_port(domain="comb") for one in stores]
         arrival = self.arrival
         is_ends = arrival.kind == LoadKind.ENDS
         m.d.comb += [
             write_vertices.en.eq(filled), write_vertices.addr.eq(filling),
             write_vertices.data.eq(group),
-            write_sindices.en.eq(self.arrives & ~is_ends),
+            write_sindices.en.eq((self.arrives & ~is_ends).replicate(size)),
             write_eindices.en.eq(self.arrives & (is_ends if alone else 1)),
         ]
         for write, lane in ((write_sindices, 0), (write_eindices, 0 if alone else 1)):
@@ -130,7 +144,11 @@ class AdjacencyTable(wiring.Component):
         m.submodules.ready = ready = SyncFIFO(width=index_bits(count), depth=count)
         index = Signal(index_bits(size))
         place = Signal(range(count))
-        taken, ends = Signal(), Signal()
+        # The entry at the outputs of the memories: the first one, or one that is visited.
+        shown_place = Signal.like(place)
+        shown_index = Signal.like(index)
+        visits = Signal()
+        taken, ends = (Signal(name=name) for name in ("taken", "ends"))
         entry = self.entry.payload
         if alone:
             halves = Signal(count)         # groups of which one of two accesses has come
@@ -142,12 +160,14 @@ class AdjacencyTable(wiring.Component):
             m.d.comb += complete.eq(self.arrives)
         m.d.comb += [
             ready.w_en.eq(complete), ready.w_data.eq(arrival.place),
-            place.eq(ready.r_data), *(read.addr.eq(place) for read in reads),
-            self.entry.valid.eq(ready.r_rdy), taken.eq(self.entry.valid & self.entry.ready),
+            place.eq(ready.r_data), *(read.addr.eq(shown_place) for read in reads),
+            self.entry.valid.eq(ready.r_rdy & ~visits),
+            taken.eq(self.entry.valid & self.entry.ready),
             ends.eq(taken & (index == reads[0].data.last)), ready.r_en.eq(ends),
-            *(target.eq(mux_tree(index, [source[i] for i in range(size)])) for target, source in
-              ((entry.vertex, reads[0].data.vertex), (entry.sindex, reads[1].data),
-               (entry.eindex, reads[2].data))),
+            *(target.eq(mux_tree(shown_index, [source[i] for i in range(size)]))
+              for target, source in ((entry.vertex, reads[0].data.vertex),
+                                     (entry.sindex, reads[1].data),
+                                     (entry.eindex, reads[2].data))),
             self.idle.eq(~Cat(state != EntryStatus.IVD for state in status).any()),
         ]
         with m.If(taken):
@@ -161,4 +181,63 @@ class AdjacencyTable(wiring.Component):
                 m.d.sync += state.eq(Mux(ends, EntryStatus.IVD, EntryStatus.FE))
         m.d.sync += Assert(~(~ResetSignal() & ready.w_en & ~ready.w_rdy),
                            "offsets of a group come twice")
+        if not config.exchanges:
+            m.d.comb += [shown_place.eq(place), shown_index.eq(index)]
+            return m
+
+        # Edges of the entries that become ready.
+        sizes = [arrival.data[2 * i + 1] - arrival.data[2 * i] for i in range(threads // 2)] \
+            or [Mux(is_ends, arrival.data[0], other[1]) - Mux(is_ends, other[0], arrival.data[0])
+                for other in [self._looked_up(m, (sindices, eindices))]]
+        came = Signal(32)
+        m.d.comb += came.eq(sum(Mux(arrival.mask[2 * i], size[:32], 0)
+                                for i, size in enumerate(sizes)))
+        m.d.sync += self.came.eq(Mux(complete, came, 0))
+        self._search(m, status, index, reads, visits, shown_place, shown_index)
+        with m.If(~visits):
+            m.d.comb += [shown_place.eq(place), shown_index.eq(index)]
+        raises = self.raises & ~(self.arrives & ~is_ends)
+        with m.If(raises):
+            m.d.comb += [write_sindices.addr.eq(self._best_place),
+                         write_sindices.en.eq(1 << self._best_index),
+                         *(write_sindices.data[i].eq(self.sindex) for i in range(size))]
+        m.d.comb += self.raised.eq(raises)
         return m
+
+    def _looked_up(self, m, stores):
+        """The words of the group whose data arrive: a warp has one lane, so they come one by one.
+        """
+        words = []
+        for store in stores:
+            look = store.read_port(domain="comb")
+            m.d.comb += look.addr.eq(self.arrival.place)
+            words.append(look.data[0])
+        return words
+
+    def _search(self, m, status, index, reads, visits, shown_place, shown_index):
+        """Visit the ready entries, and keep the largest."""
+        place, number = Signal.like(shown_place), Signal.like(shown_index)
+        self._best_place, self._best_index = Signal.like(place), Signal.like(number)
+        states = Array(status)
+        steps, ready, counts, last = (
+            Signal(name=name) for name in ("steps", "ready", "counts", "last"))
+        size = Signal(32)
+        entry = self.entry.payload
+        m.d.comb += [
+            visits.eq(self.search), steps.eq(self.search & ~self.searched),
+            ready.eq((states[place] == EntryStatus.RD) | (states[place] == EntryStatus.FE)),
+            # The first entries of the group that is given out are gone.
+            counts.eq(steps & ready & ((states[place] != EntryStatus.FE) | (number >= index))),
+            last.eq(~ready | (number == reads[0].data.last)),
+            size.eq(entry.eindex - entry.sindex),
+        ]
+        with m.If(visits):
+            m.d.comb += [shown_place.eq(place), shown_index.eq(number)]
+        with m.If(steps):
+            m.d.sync += [number.eq(Mux(last, 0, number + 1)), place.eq(place + last),
+                         self.searched.eq(last & (place == len(status) - 1))]
+        with m.If(counts & (size > self.largest_size)):
+            m.d.sync += [self.largest.eq(entry), self.largest_size.eq(size),
+                         self._best_place.eq(place), self._best_index.eq(number)]
+        with m.If(~self.search):
+            m.d.sync += [self.searched.eq(0), place.eq(0), number.eq(0), self.largest_size.eq(0)]

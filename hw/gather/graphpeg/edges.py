@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.gather.graphpeg.accesses import lanes_below
-from hw.gather.graphpeg.alwt import entry_layout
+from hw.gather.interface import entry_layout
 
 
 __all__ = ["Edges", "row_layout"]
@@ -48,12 +48,24 @@ class Edges(wiring.Component):
         No edge is left.
     moves : Out(1)
         An entry is taken, or edges move to the row.
+
+    Only of a unit that exchanges edges:
+
+    current : Out(entry_layout)
+        The edges of the present entry that are left.
+    left : Out(32)
+        How many these are.
+    gives : In(1)
+        The first ``amount`` of them, fewer than all, go to another core. No edge moves to the row.
+    amount : In(32)
     """
     def __init__(self, config):
         self._config = config
         super().__init__({
             "entry": In(stream.Signature(entry_layout())), "more": In(1),
             "row": Out(stream.Signature(row_layout(config))), "idle": Out(1), "moves": Out(1),
+            **({"current": Out(entry_layout()), "left": Out(32), "gives": In(1), "amount": In(32)}
+               if config.exchanges else {}),
         })
 
     def elaborate(self, platform):
@@ -66,7 +78,8 @@ class Edges(wiring.Component):
         filled = Signal(range(threads + 1))
         begins, room, count = (Signal.like(filled, name=name)
                                for name in ("begins", "room", "count"))
-        leaves, fills, exhausts = Signal(), Signal(), Signal()
+        leaves, fills, exhausts = (Signal(name=name) for name in ("leaves", "fills", "exhausts"))
+        gives = Signal()
         sealed = Signal()                  # the row is on offer: edges that come now wait
         entry, row = self.entry.payload, self.row.payload
         m.d.comb += [
@@ -75,7 +88,7 @@ class Edges(wiring.Component):
             begins.eq(Mux(leaves, 0, filled)),
             room.eq(threads - begins),
             count.eq(Mux(left < room, left[:len(count)], room)),
-            fills.eq(left.any() & room.any() & (leaves | ~sealed)),
+            fills.eq(left.any() & room.any() & (leaves | ~sealed) & ~gives),
             exhausts.eq(fills & (count == left)),
             self.entry.ready.eq(~left.any() | exhausts),
             self.row.valid.eq((filled == threads) | sealed
@@ -91,6 +104,12 @@ class Edges(wiring.Component):
                          left.eq(entry.eindex - entry.sindex)]
         with m.Elif(fills):
             m.d.sync += [edge.eq(edge + count), left.eq(left - count)]
+        if self._config.exchanges:
+            current = self.current
+            m.d.comb += [gives.eq(self.gives), self.left.eq(left), current.vertex.eq(vertex),
+                         current.sindex.eq(edge), current.eindex.eq(edge + left)]
+            with m.If(gives):
+                m.d.sync += [edge.eq(edge + self.amount), left.eq(left - self.amount)]
 
         # Every lane keeps the number of the edge that lane 0 would have.
         first = Signal(30)

@@ -9,6 +9,7 @@ from hw.gather.graphpeg.accesses import Accesses, LoadKind
 from hw.gather.graphpeg.alwt import AdjacencyTable
 from hw.gather.graphpeg.buffer import EdgeBuffer
 from hw.gather.graphpeg.edges import Edges
+from hw.gather.graphpeg.exchange import ExchangeUnit
 from hw.gather.graphpeg.vertices import InputList, OutputList
 from hw.gather.interface import warp_shape
 from hw.gather.unit import GatheringUnit
@@ -60,6 +61,9 @@ class GraphPeg(GatheringUnit):
         SET of CLOSE stores the rest of the output list, and the number of its vertices at COUNT. It
         comes behind all pushes.
 
+        With an exchange, START is collective: each core starts as often, and a core's edges have
+        ended when those of all cores have, or of all but cores that have no warp left.
+
         DEC_ID is answered with the base vertices of the lanes' edges, POP_VERT with vertices. Lanes
         without one read all ones and are not in the response's mask. If no lane has one, all lanes
         are in the mask. The answer waits for a full row, or for the end of all rows; before START
@@ -85,7 +89,7 @@ class GraphPeg(GatheringUnit):
 
     Members
     -------
-    request, response, reset, events, access, fetched, busy
+    request, response, reset, events, access, fetched, busy, exchange
         As in :func:`hw.gather.interface.unit_signature`.
     """
     variant = "graphpeg"
@@ -120,7 +124,6 @@ class GraphPeg(GatheringUnit):
         m.submodules.outputs = outputs = OutputList(self._config)
         m.submodules.accesses = accesses = Accesses(self._config, 3)
         connect(m, inputs.group, table.group)
-        connect(m, table.entry, edges.entry)
         connect(m, edges.row, buffer.row)
         connect(m, outputs.store, accesses.store)
         for part, port in zip((inputs, table, buffer), accesses.asks):
@@ -140,7 +143,6 @@ class GraphPeg(GatheringUnit):
             inputs.rows.eq(request.vid[0][30]), inputs.ranges.eq(request.vid[0][31]),
             inputs.first.eq(settings[GatherSetting.INPUT]),
             table.offsets.eq(settings[GatherSetting.OFFSETS]),
-            edges.more.eq(~table.idle | ~inputs.empty),
             buffer.weights.eq(settings[GatherSetting.WEIGHTS]),
             outputs.push.valid.eq(offered(GatherOp.PUSH) & ~self.reset),
             outputs.push.payload.vertex.eq(request.vid), outputs.push.payload.mask.eq(request.mask),
@@ -149,7 +151,16 @@ class GraphPeg(GatheringUnit):
             outputs.limit.eq(settings[GatherSetting.LIMIT]),
             outputs.counter.eq(settings[GatherSetting.COUNT]),
         ]
-        reads = self._answers(m, accepted, inputs, table, edges, buffer, start)
+        empty = Signal()               # no edge is left
+        m.d.comb += empty.eq(inputs.empty & table.idle & edges.idle & buffer.idle)
+        more, ended = ~table.idle | ~inputs.empty, empty
+        if self._config.exchanges:
+            more, ended = self._exchange(m, table, edges, buffer, start & ~request.vid[0][30],
+                                         empty, more)
+        else:
+            connect(m, table.entry, edges.entry)
+        m.d.comb += edges.more.eq(more)
+        reads = self._answers(m, accepted, inputs, buffer, start, ended)
 
         # Requests.
         m.d.comb += self.request.ready.eq(~self.reset & Mux(
@@ -165,14 +176,43 @@ class GraphPeg(GatheringUnit):
         check_stream(m, self.access, name="access")
         return ResetInserter(self.reset)(m)
 
-    def _answers(self, m, accepted, inputs, table, edges, buffer, start):
-        """Answers, one a cycle. Returns whether a request that does not wait can be taken: DEC_ID
-        and POP_VERT always, NEIGHBOR and WEIGHT if their answer has a place."""
+    def _exchange(self, m, table, edges, buffer, start, empty, more):
+        """Edges go to other cores, and come from other cores. Returns whether entries may come, and
+        whether the end was told."""
+        m.submodules.exchange = unit = ExchangeUnit()
+        connect(m, unit.registers, flipped(self.exchange))
+        popped = Signal()
+        m.d.sync += popped.eq(buffer.pop)
+        m.d.comb += [
+            unit.start.eq(start), unit.empty.eq(empty), unit.came.eq(table.came),
+            unit.popped.eq(Mux(popped, sum(buffer.mask[lane]
+                                           for lane in range(self._config.threads)), 0)),
+            table.search.eq(unit.search), unit.searched.eq(table.searched),
+            unit.largest.eq(table.largest), unit.largest_size.eq(table.largest_size),
+            table.raises.eq(unit.raises), table.sindex.eq(unit.sindex),
+            unit.raised.eq(table.raised),
+            unit.current.eq(edges.current), unit.left.eq(edges.left),
+            edges.gives.eq(unit.gives), edges.amount.eq(unit.amount),
+            # An entry of another core goes first.
+            edges.entry.valid.eq(unit.entry.valid | table.entry.valid),
+            edges.entry.payload.eq(Mux(unit.entry.valid, unit.entry.payload.as_value(),
+                                       table.entry.payload.as_value())),
+            unit.entry.ready.eq(edges.entry.ready),
+            table.entry.ready.eq(edges.entry.ready & ~unit.entry.valid),
+        ]
+        return more | unit.entry.valid, ~unit.registers.open
+
+    def _answers(self, m, accepted, inputs, buffer, start, ended):
+        """Answers, one a cycle; ``ended`` is high when no edge is left, and none will come.
+
+        Returns whether a request that does not wait can be taken: DEC_ID and POP_VERT always,
+        NEIGHBOR and WEIGHT if their answer has a place.
+        """
         config, threads, request = self._config, self._config.threads, self.request.payload
         answer = self.response.payload
 
         # Warps that wait for edges or vertices.
-        asks, of_vertices = Signal(), Signal()
+        asks, of_vertices = (Signal(name=name) for name in ("asks", "of_vertices"))
         shape = data.StructLayout({"warp": warp_shape(config), "rd": 5, "rd2": 5, "vertices": 1,
                                    "fused": 1})
         head = Signal(shape)
@@ -188,16 +228,18 @@ class GraphPeg(GatheringUnit):
         ]
 
         # The first of them has an answer: a row, or the end.
-        started, lists = Signal(), Signal()        # ``lists``: the input is in vertex-list mode
+        # ``lists``: the input is in vertex-list mode
+        started, lists = (
+            Signal(name=name) for name in ("started", "lists"))
         with m.If(start):
             m.d.sync += [started.eq(1), lists.eq(request.vid[0][30])]
-        free, reads, nothing, found, pops = Signal(), Signal(), Signal(), Signal(), Signal()
+        free, reads, nothing, found, pops = (
+            Signal(name=name) for name in ("free", "reads", "nothing", "found", "pops"))
         follows = Signal()                         # another answer follows the one on offer
         reading = (request.op == GatherOp.NEIGHBOR) | (request.op == GatherOp.WEIGHT)
         m.d.comb += [
             nothing.eq(started & Mux(
-                head.vertices == lists,
-                inputs.empty & table.idle & edges.idle & buffer.idle, 1)),
+                head.vertices == lists, Mux(lists, inputs.empty, ended), 1)),
             found.eq(Mux(head.vertices, inputs.complete, buffer.complete)),
             free.eq((~self.response.valid | self.response.ready) & ~follows),
             reads.eq(accepted & reading),
@@ -210,8 +252,10 @@ class GraphPeg(GatheringUnit):
 
         # The answer on offer. Its words stay at the outputs of the memories. The base vertices of a
         # DEC are followed by the neighbours, which set the mask.
-        source, mask = Signal(_Source), Signal(threads)
-        of_pop, rd2 = Signal(), Signal(5)
+        source = Signal(_Source)
+        mask = Signal(threads)
+        of_pop = Signal()
+        rd2 = Signal(5)
         with m.If(free):
             m.d.sync += [self.response.valid.eq(pops | reads), of_pop.eq(pops & ~head.fused),
                          follows.eq(pops & head.fused), rd2.eq(head.rd2)]

@@ -78,7 +78,7 @@ class InputList(wiring.Component):
         threads, size = self._config.threads, group_size(self._config)
         parts = threads // size
         ask, arrival, group = self.ask.payload, self.arrival, self.group.payload
-        ranges, rows = Signal(), Signal()
+        ranges, rows = (Signal(name=name) for name in ("ranges", "rows"))
         with m.If(self.start):
             m.d.sync += [ranges.eq(self.ranges), rows.eq(self.rows)]
 
@@ -86,9 +86,9 @@ class InputList(wiring.Component):
         unasked = Signal(_COUNT_BITS)      # vertices that are not in the ring
         address = Signal(32, reset_less=True)
         level = Signal(range(LIST_ROWS + 1))
-        filling, serving = Signal(range(LIST_ROWS)), Signal(range(LIST_ROWS))
+        filling, serving = (Signal(range(LIST_ROWS), name=name) for name in ("filling", "serving"))
         present = Signal(LIST_ROWS)        # rows whose words have come
-        wanted, refills, leaves = Signal(), Signal(), Signal()
+        wanted, refills, leaves = (Signal(name=name) for name in ("wanted", "refills", "leaves"))
         m.submodules.ring = ring = memory.Memory(shape=data.ArrayLayout(32, threads),
                                                  depth=LIST_ROWS, init=[])
         write, look, read = ring.write_port(), ring.read_port(domain="comb"), ring.read_port()
@@ -118,8 +118,8 @@ class InputList(wiring.Component):
         # The first row: it leaves in one piece, or part by part.
         left = Signal(_COUNT_BITS)         # vertices that have not left
         part = Signal(index_bits(parts))
-        most, count = Signal(range(threads + 1)), Signal(range(threads + 1))
-        there, takes, last = Signal(), Signal(), Signal()
+        most, count = (Signal(range(threads + 1), name=name) for name in ("most", "count"))
+        there, takes, last = (Signal(name=name) for name in ("there", "takes", "last"))
         m.d.comb += [
             there.eq(present.bit_select(serving, 1)), look.addr.eq(serving),
             self.group.valid.eq(there & ~rows), self.complete.eq(there & rows),
@@ -204,9 +204,10 @@ class OutputList(wiring.Component):
         lanes = Signal(threads)
         lane = lowest(m, lanes, name="lane")
         pushed = Signal(32)                # vertices in the list
-        row, spilled = pushed[lane_bits:], Signal(32 - lane_bits)
-        room, within, beyond, dropped = Signal(), Signal(), Signal(), Signal()
-        moves, appends, accepts = Signal(), Signal(), Signal()
+        row, spilled = pushed[lane_bits:], Signal(32 - lane_bits, name="spilled")
+        room, within, beyond, dropped = (
+            Signal(name=name) for name in ("room", "within", "beyond", "dropped"))
+        moves, appends, accepts = (Signal(name=name) for name in ("moves", "appends", "accepts"))
         m.d.comb += [
             # Rows of the ring are full or being filled, and not stored.
             room.eq((row[:2] - spilled[:2])[:2] != _OUTPUT_ROWS),
@@ -231,7 +232,8 @@ class OutputList(wiring.Component):
         ]
 
         # Stores: full rows, a vertex beyond the limit, the rest, the number of vertices.
-        full, rest, number, stored = Signal(), Signal(), Signal(), Signal()
+        full, rest, number, stored = (
+            Signal(name=name) for name in ("full", "rest", "number", "stored"))
         rest_stored = Signal()
         m.d.comb += [
             full.eq(row[:2] != spilled[:2]),

@@ -189,7 +189,8 @@ def _offered(task):
               and task.algorithm.first_threshold(task) is None)
     if not listed:
         return kinds
-    return (Lists.name, *kinds) if task.config.cores == 1 else (*kinds, Lists.name)
+    first = task.config.cores == 1 or task.config.exchanges
+    return (Lists.name, *kinds) if first else (*kinds, Lists.name)
 
 
 def _pairs_of_sides(sides):

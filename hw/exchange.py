@@ -1,0 +1,151 @@
+"""The control processor of GraphPEG: it balances the edges of the cores' units."""
+
+from amaranth.hdl import Array, Assert, Cat, Module, Mux, ResetInserter, ResetSignal, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.gather.interface import BalancingControl, BalancingState, entry_layout, exchange_signature
+from hw.util import index_bits, state_text
+
+
+__all__ = ["ControlProcessor", "event_layout"]
+
+
+def event_layout():
+    """Events in a cycle, for the performance counters of the same names.
+
+    Members
+    -------
+    exchange_looks : unsigned(1)
+        A look at all cores has ended, and a unit has edges.
+    exchange_difference : unsigned(32)
+        With a look: the difference of the largest and the smallest REFS.
+    exchange_entries : unsigned(1)
+        An entry goes to another core.
+    exchange_edges : unsigned(32)
+        Its edges.
+    """
+    return data.StructLayout({"exchange_looks": 1, "exchange_difference": 32,
+                              "exchange_entries": 1, "exchange_edges": 32})
+
+
+class ControlProcessor(wiring.Component):
+    """Lets one core give an entry to another, and tells all cores the end.
+
+    Every ``exchange_interval`` cycles it looks at REFS of one core after the other. If the largest
+    is more than ``exchange_threshold`` above the smallest, the core with the largest donates (ED),
+    and the core with the smallest stands by (ERS). When the donor's working registers have the
+    entry, they are copied, and the other core receives it (ER). So one entry moves in an interval.
+    Among equal cores the lowest is taken. (GraphPEG, lightweight load balancing.)
+
+    The end is told when each core has nothing to hand out, or no warp, and no entry is on its way.
+    All cores are told in the same cycle.
+
+    Latency: a look takes a cycle a core, and one to decide; an exchange takes the donor's time and
+    two cycles. The end is told a cycle after the last core is drained.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        With ``exchanges``.
+
+    Members
+    -------
+    launch : In(1)
+        Forget everything.
+    core : In(exchange_signature) of each core
+        All outputs to a core are registers.
+    busy : Out(1)
+        An entry is on its way.
+    events : Out(event_layout)
+    """
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "launch": In(1), "core": In(exchange_signature()).array(config.cores),
+            "busy": Out(1), "events": Out(event_layout()),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config, cores = self._config, [self.core[c] for c in range(self._config.cores)]
+        number = index_bits(len(cores))
+
+        drained = Signal(name='drained')
+        ended = Signal(name='ended')
+        entry = Signal(entry_layout())
+        m.d.comb += drained.eq(Cat(core.drained for core in cores).all()
+                               & Cat(core.open for core in cores).any())
+        for core in cores:
+            m.d.comb += [core.ended.eq(ended), core.received.eq(entry)]
+
+        # A look goes from core to core.
+        cycles = Signal(range(config.exchange_interval))
+        looked = Signal(number)
+        refs, opened, room = (Array(values)[looked] for values in (
+            [core.refs for core in cores], [core.open for core in cores],
+            [core.room for core in cores]))
+        most, least, difference = (Signal(32, name=name)
+                                   for name in ("most", "least", "difference"))
+        donor, receiver = (Signal(number, name=name) for name in ("donor", "receiver"))
+        has_donor, has_receiver, starts, gives = (
+            Signal(name=name) for name in ("has_donor", "has_receiver", "starts", "gives"))
+        rbs = Signal(BalancingState)
+        given = Array([core.rbw.as_value() for core in cores])[donor]
+        opens, rooms = (Array(values) for values in ([core.open for core in cores],
+                                                     [core.room for core in cores]))
+        m.d.comb += [
+            difference.eq(most - least),
+            # The cores' states may have changed since the look.
+            starts.eq(has_donor & has_receiver & (difference > config.exchange_threshold)
+                      & opens[donor] & opens[receiver] & rooms[receiver] & ~drained & ~ended),
+            rbs.eq(Array([core.rbs for core in cores])[donor]),
+            gives.eq(Cat(core.rbc == BalancingControl.ER for core in cores).any()),
+            self.events.exchange_entries.eq(gives),
+            self.events.exchange_edges.eq(Mux(gives, entry.eindex - entry.sindex, 0)),
+        ]
+        m.d.sync += [cycles.eq(cycles + 1), ended.eq(drained & ~self.busy & ~ended)]
+        with m.FSM() as fsm:
+            with m.State("WAIT"):
+                m.d.sync += [looked.eq(0), has_donor.eq(0), has_receiver.eq(0)]
+                with m.If((cycles == 0) & Cat(core.open for core in cores).any()):
+                    m.next = "LOOK"
+            with m.State("LOOK"):
+                m.d.sync += looked.eq(looked + 1)
+                with m.If(opened & (~has_donor | (refs > most))):
+                    m.d.sync += [has_donor.eq(1), donor.eq(looked), most.eq(refs)]
+                with m.If(opened & room & (~has_receiver | (refs < least))):
+                    m.d.sync += [has_receiver.eq(1), receiver.eq(looked), least.eq(refs)]
+                with m.If(looked == len(cores) - 1):
+                    m.next = "DECIDE"
+            with m.State("DECIDE"):
+                m.d.comb += [self.events.exchange_looks.eq(has_donor & has_receiver),
+                             self.events.exchange_difference.eq(
+                                 Mux(has_donor & has_receiver, difference, 0))]
+                m.next = "WAIT"
+                with m.If(starts):
+                    for c, core in enumerate(cores):
+                        m.d.sync += core.rbc.eq(Mux(
+                            donor == c, BalancingControl.ED,
+                            Mux(receiver == c, BalancingControl.ERS, BalancingControl.IDLE)))
+                    m.next = "DONATE"
+            with m.State("DONATE"):
+                m.d.comb += self.busy.eq(1)
+                m.d.sync += entry.eq(given)
+                with m.If(rbs != BalancingState.IDLE):
+                    for c, core in enumerate(cores):
+                        m.d.sync += core.rbc.eq(Mux(
+                            (receiver == c) & (rbs == BalancingState.GIVES),
+                            BalancingControl.ER, BalancingControl.IDLE))
+                    m.next = "RECEIVE"
+            with m.State("RECEIVE"):
+                m.d.comb += self.busy.eq(1)
+                for core in cores:
+                    m.d.sync += core.rbc.eq(BalancingControl.IDLE)
+                m.next = "WAIT"
+        state_text(m, fsm, name="state")
+        for core in cores:
+            receives = ((core.rbc == BalancingControl.ERS) | (core.rbc == BalancingControl.ER))
+            m.d.sync += Assert(~(~ResetSignal() & receives & ~core.room & core.open),
+                               "a core without room receives")
+        return ResetInserter(self.launch)(m)

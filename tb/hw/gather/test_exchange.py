@@ -1,0 +1,265 @@
+"""Tests of GraphPEG's exchange unit, in a unit whose control processor the bench plays.
+
+============================  ====================================================================
+donation                      the_largest_entry_is_halved, entries_of_a_group_are_halved
+reception                     an_entry_is_received, rows_follow_a_row_that_is_not_full
+end                           the_end_waits_to_be_told, starts_follow
+REFS                          refs_count_edges
+golden model                  exchanges_against_golden
+launch, reset                 launches_at_any_time
+============================  ====================================================================
+"""
+
+import collections
+import itertools
+
+import cocotb
+import pytest
+
+from hw.config import HardwareConfig
+from hw.gather import variants
+from hw.gather.interface import BalancingControl
+from hw.operations import NONE, GatherOp
+from tb import runner
+from tb.clocking import tick
+from tb.hw.gather import test_graphpeg
+from tb.hw.gather.exchange_driver import ExchangingCore
+from tb.hw.gather.graphpeg_driver import Graph
+from tb.hw.gather.warps import SHAPES, random_degree, random_rates
+
+
+def _parts(core, entries):
+    """Entries as (number of the vertex, first edge, end), edges counted from the vertex's first."""
+    found = []
+    for entry in entries:
+        vertex = core.graph.ids.index(entry["vertex"])
+        first, _ = core.rows_of(vertex)
+        found.append((vertex, entry["sindex"] - first, entry["eindex"] - first))
+    return found
+
+
+def _random_graph(core):
+    """Most vertices have few edges. One may have more than the buffer holds."""
+    rng = core.rng
+    degrees = [random_degree(rng, core.threads)
+               for _ in range(rng.choice([1, 2, core.threads, 3 * core.threads + 1, 40]))]
+    most = 2 * core.threads * (core.config.edge_buffer_rows + core.warps)
+    degrees[rng.randrange(len(degrees))] = rng.choice([1, most, most])
+    core.use(Graph(degrees), rng.random() < 0.5)
+
+
+async def _popped(core):
+    """All records that are handed out until the end."""
+    got = []
+    while edges := await core.edges(len(got) % core.warps):
+        got += edges
+    return got
+
+
+@cocotb.test()
+async def the_largest_entry_is_halved(dut):
+    """The larger one of the table's largest entry and the present one gives its first half, until
+    no entry has two edges. The rest is handed out."""
+    core = await ExchangingCore.start(dut)
+    rows = core.config.edge_buffer_rows + core.warps
+    # The buffer is full, a row is on offer, and entry 2 has 19 edges left.
+    core.use(Graph([core.threads * rows, 2, 21, 9]))
+    core.start_range(0, 4)
+    await core.rest()
+    while await core.donation():
+        pass
+    assert _parts(core, core.pool) == [
+        (2, 2, 11), (2, 11, 16), (3, 0, 4), (2, 16, 18), (3, 4, 6), (2, 18, 19), (3, 6, 7),
+        (2, 19, 20), (3, 7, 8)]
+    given, core.pool[:] = list(core.pool), []
+    left = core.records([0, 1, 2, 3])
+    for entry in given:
+        for edge in range(entry["sindex"], entry["eindex"]):
+            left.remove((entry["vertex"], core.graph.neighbor(edge), None))
+    assert await _popped(core) == left
+
+
+@cocotb.test()
+async def entries_of_a_group_are_halved(dut):
+    """Entries that were taken from a group are not found, those behind them are; the first of
+    equals is taken."""
+    core = await ExchangingCore.start(dut)
+    rows = core.config.edge_buffer_rows + core.warps
+    core.use(Graph([core.threads * (rows + 1), 1, 6, 6]))
+    core.start_range(0, 4)
+    await core.rest()
+    for expected in ((2, 0, 3), (3, 0, 3), (2, 3, 4), (3, 3, 4), (2, 4, 5), (3, 4, 5), None):
+        entry = await core.donation()
+        assert expected == (entry and _parts(core, [entry])[0])
+    assert core.nothing == 1
+    core.pool.clear()
+    assert len(await _popped(core)) == core.threads * (rows + 1) + 3
+
+
+@cocotb.test()
+async def an_entry_is_received(dut):
+    """An entry of another core is handed out like one of the input, with its weights."""
+    core = await ExchangingCore.start(dut)
+    core.use(Graph([3, 0, 9]), weighted=True)
+    core.ends = False
+    core.start_list([0])
+    assert await core.edges(0) == core.records([0])
+    core.ask(1, GatherOp.DEC_ID)
+    await core.rest()
+    assert core.waits(1) and not core.sink.items
+    first, end = core.rows_of(2)
+    core.pool.append({"vertex": core.graph.ids[2], "sindex": first + 1, "eindex": end})
+    core.receives = 1.0
+    core.ends = True
+    got = [core.graph.ids[2]] * len([await core.response()])
+    assert got == [core.graph.ids[2]]
+
+
+@cocotb.test()
+async def rows_follow_a_row_that_is_not_full(dut):
+    """Edges that come behind the last edges of the input wait for the row that is not full."""
+    core = await ExchangingCore.start(dut)
+    core.use(Graph([1, 9]))
+    core.ends = False
+    core.start_list([0])
+    await core.rest()
+    first, end = core.rows_of(1)
+    core.pool += [{"vertex": core.graph.ids[1], "sindex": edge, "eindex": edge + 3}
+                  for edge in range(first, end, 3)]
+    core.receives, core.ends = 1.0, True
+    while core.pool:
+        await tick(dut)
+    await core.rest()
+    got = []
+    while edges := await core.edges(0):
+        got.append(edges)
+    assert [len(edges) for edges in got][:1] == [1]
+    assert sorted(itertools.chain(*got)) == sorted(core.records([0, 1]))
+
+
+@cocotb.test()
+async def the_end_waits_to_be_told(dut):
+    """A pop of a drained unit waits until the control processor tells the end; then every pop is
+    answered at once."""
+    core = await ExchangingCore.start(dut)
+    core.use(Graph([1]))
+    core.ends = False
+    core.start_list([])
+    core.ask(0, GatherOp.DEC_ID)
+    await tick(dut, 50)
+    assert core.waits(0) and not core.sink.items
+    core.ends = True
+    assert (await core.response()).words == [NONE] * 4
+    core.ends = False
+    assert await core.edges(1) == []
+
+
+@cocotb.test()
+async def starts_follow(dut):
+    """Each START opens the unit anew; vertex-list mode ends by itself."""
+    core = await ExchangingCore.start(dut)
+    core.use(Graph([2, 3]))
+    for vertices in ([0], [1, 0], []):
+        core.start_list(vertices)
+        assert await _popped(core) == core.records(vertices)
+    core.ends = False
+    core.start_list([1], test_graphpeg.InputMode.LIST)
+    assert await core.answer(0, GatherOp.POP_VERT) == [core.graph.ids[1]]
+    assert await core.answer(0, GatherOp.POP_VERT) == []
+
+
+@cocotb.test()
+async def refs_count_edges(dut):
+    """REFS has the edges of the table and the buffer, and goes down by what is handed out or
+    given."""
+    core = await ExchangingCore.start(dut)
+
+    def refs():
+        return int(dut.exchange__refs.value)
+    core.use(Graph([7, 0, 400]))
+    core.start_list([0, 1, 2])
+    await core.rest()
+    assert refs() == 407
+    await core.edges(0)
+    await tick(dut, 2)
+    assert refs() == 403
+    entry = await core.donation()
+    assert refs() == 403 - (entry["eindex"] - entry["sindex"])
+    core.receives = 1.0
+    while core.pool:
+        await tick(dut)
+    await tick(dut, 3)
+    assert refs() == 403
+    await _popped(core)
+    assert refs() == 0
+
+
+@cocotb.test()
+async def exchanges_against_golden(dut):
+    """Each edge of the input once, whatever is given and comes back in between, and rising within
+    a row by lanes of the same entry."""
+    core = await ExchangingCore.start(dut)
+    for _ in range(runner.parameters()["rounds"]):
+        random_rates(core, core.rng)
+        test_graphpeg._random_memory(core)
+        core.donates = core.rng.choice([0.0, 0.3, 0.8])
+        core.receives = core.rng.choice([0.05, 0.5])
+        await core.rest()
+        _random_graph(core)
+        vertices = test_graphpeg._random_input(core)
+        pushed, mark = [], test_graphpeg._mark(core)
+        _, records = await core.play(work=test_graphpeg._pusher(core, pushed))
+        expected = test_graphpeg._golden_records(core)
+        assert expected == core.records(vertices)
+        assert (collections.Counter(record for row in records for record in row)
+                == collections.Counter(expected))
+        await test_graphpeg._close(core, pushed, mark)
+    assert core.given
+
+
+@cocotb.test()
+async def launches_at_any_time(dut):
+    """After a launch in the midst of an exchange the unit behaves like new."""
+    core = await ExchangingCore.start(dut)
+    for _ in range(runner.parameters()["resets"]):
+        core.donates, core.receives = 0.5, 0.5
+        test_graphpeg._random_memory(core)
+        _random_graph(core)
+        test_graphpeg._random_input(core)
+        for warp in range(core.rng.randrange(core.warps + 1)):
+            core.ask(warp, GatherOp.DEC_ID)
+        await tick(dut, core.rng.choice([1, 5, 20, 60]))
+        await core.launch()
+        assert int(dut.exchange__rbs.value) == BalancingControl.IDLE.value
+        assert (int(dut.exchange__refs.value), int(dut.exchange__open.value)) == (0, 0)
+        _random_graph(core)
+        vertices = test_graphpeg._random_input(core)
+        got = []
+        while words := await core.answer(0):
+            got += words
+        assert collections.Counter(got) == collections.Counter(
+            record[0] for record in core.records(vertices))
+
+
+def _run(simulator, fields, names, **amounts):
+    fields = {"gather": "graphpeg", "cores": 2, "exchange_interval": 64, **fields}
+    runner.run_bench(variants.component(HardwareConfig(**fields)), "graphpeg", __name__,
+                     simulator=simulator, parameters={"config": fields, **amounts}, tests=names)
+
+
+_DIRECTED = ["the_largest_entry_is_halved", "entries_of_a_group_are_halved",
+             "an_entry_is_received", "rows_follow_a_row_that_is_not_full",
+             "the_end_waits_to_be_told", "starts_follow", "refs_count_edges"]
+
+_RANDOM = ["exchanges_against_golden", "launches_at_any_time"]
+
+
+@pytest.mark.parametrize("size", test_graphpeg._SIZES)
+def test_directed(simulator, size):
+    _run(simulator, {"warps": 2, "threads": 4, **test_graphpeg._SIZES[size]}, _DIRECTED)
+
+
+@pytest.mark.parametrize("size", test_graphpeg._SIZES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_random(simulator, shape, size):
+    _run(simulator, {**SHAPES[shape], **test_graphpeg._SIZES[size]}, _RANDOM, rounds=10, resets=6)
