@@ -1,5 +1,5 @@
-"""The promise of GraphPEG's exchange: no edge is lost, none is on two cores, and the end is told
-only when no core has an edge.
+"""The promise of GraphPEG's exchange: no edge is lost, none is on two cores, and the exchange is
+over only when all edges are in rows.
 
 Two cores' exchange units and the control processor are whole. The table and the parts that gather
 are free, but for what they owe: an entry that is given has edges that the core has. The harness
@@ -40,7 +40,7 @@ class ExchangePromise(wiring.Component):
         entries = {f"{name}_{core}": In(entry_layout()) for core in range(_CORES)
                    for name in ("largest", "current")}
         flags = {f"{name}_{core}": In(1) for core in range(_CORES)
-                 for name in ("start", "empty", "searched", "raised", "taken", "pops", "born")}
+                 for name in ("start", "empty", "searched", "raised", "taken", "rows", "born")}
         super().__init__({"vertex": In(32), "edge": In(32), **entries, **flags})
 
     def elaborate(self, platform):
@@ -54,16 +54,16 @@ class ExchangePromise(wiring.Component):
         m.d.comb += Assume(~ResetSignal())
         state, states = control.states()
         places = []                    # where the edge is: one signal a place
-        unborn, popped, in_flight = Signal(init=1), Signal(), Signal()
+        unborn, rowed, in_flight = Signal(init=1), Signal(), Signal()
         for c, (unit, peek) in enumerate(zip(units, peeks)):
             m.submodules[f"unit_{c}"] = peek.fragment
             connect(m, unit.registers, processor.core[c])
-            places += self._core(m, c, unit, unborn, popped)
+            places += self._core(m, c, unit, unborn, rowed)
         donor, receiver = control.signal("donor"), control.signal("receiver")
         has_donor, has_receiver = control.signal("has_donor"), control.signal("has_receiver")
         looked = control.signal("looked")
         entry = data.View(entry_layout(), control.signal("entry"))
-        ended = control.signal("ended")
+        over = control.signal("over")
         opens = Array(unit.registers.open for unit in units)
         slots = Array(unit.entry.valid for unit in units)
         commands = Array(core.rbc for core in (processor.core[c] for c in range(_CORES)))
@@ -79,12 +79,12 @@ class ExchangePromise(wiring.Component):
                                    & (registers.rbs == BalancingState.GIVES)
                                    & self._covers(registers.rbw))
             places.append(working)
-        places += [unborn, popped, in_flight]
+        places += [unborn, rowed, in_flight]
         m.d.comb += [
             Assert(sum(places) == 1),
-            # The end: nothing is left on any core, and nothing is on its way.
-            Assert(~ended | unborn | popped),
-            Assert(~ended | ~donates & ~receives),
+            # The end: no core has the edge in an entry, and it is not on its way.
+            Assert(~over | unborn | rowed),
+            Assert(~over | ~donates & ~receives),
         ]
 
         # The states of the units follow that of the control processor.
@@ -110,13 +110,13 @@ class ExchangePromise(wiring.Component):
         m.d.comb += [
             Assert(state <= states["RECEIVE"]),
             Assert(~(donates | receives) | (donor != receiver) & opens[receiver] & ~slots[receiver]
-                   & ~ended),
+                   & ~over),
             Assert(~(has_donor & has_receiver) | (donor != receiver)
                    | (control.signal("most") == control.signal("least"))),
             Assert((state != states["LOOK"]) | (~has_donor | (donor < looked))
                    & (~has_receiver | (receiver < looked))),
             Cover(in_flight, "the edge goes to another core"),
-            Cover(popped & ended, "the end is told"),
+            Cover(rowed & over, "the exchange is over"),
             Cover(Cat(unit.registers.rbs == BalancingState.NOTHING for unit in units).any(),
                   "a core has nothing to give"),
         ]
@@ -127,7 +127,7 @@ class ExchangePromise(wiring.Component):
         return ((entry.vertex == self.vertex) & (entry.sindex <= self.edge)
                 & (self.edge < entry.eindex))
 
-    def _core(self, m, c, unit, unborn, popped):
+    def _core(self, m, c, unit, unborn, rowed):
         """The rest of a core, which has the edge or not. Returns the places of the core."""
         def own(name):
             return getattr(self, f"{name}_{c}")
@@ -155,7 +155,7 @@ class ExchangePromise(wiring.Component):
             Assume(~own("raised") | unit.raises), Assume(~own("searched") | unit.search),
             # The table waits until the entry is raised.
             Assume(~waits | (largest.as_value() == held) & own("searched")),
-            # A START comes when the end of the last was told.
+            # A START comes when the exchange of the last is over.
             Assume(~own("start") | ~registers.open),
         ]
         m.d.sync += [waits.eq(unit.raises & ~own("raised")), held.eq(largest)]
@@ -167,16 +167,18 @@ class ExchangePromise(wiring.Component):
             part.eq(chosen),
             given.eq((unit.gives | own("raised")) & (part.vertex == self.vertex)
                      & (part.sindex <= self.edge) & (self.edge < unit.sindex)),
-            gone.eq(has & (given | own("pops"))),
+            gone.eq(has & (given | own("rows"))),
             comes.eq(unit.entry.valid & own("taken") & slot),
             born.eq(own("start") & own("born") & unborn),
-            Assume(~(given & own("pops"))),
+            Assume(~(given & own("rows"))),
             Assume(~born | ~Cat(getattr(self, f"born_{other}") & getattr(self, f"start_{other}")
                                 for other in range(c)).any()),
         ]
         with m.If(born):
             m.d.sync += unborn.eq(0)
-        with m.If(has & own("pops")):
-            m.d.sync += popped.eq(1)
+        with m.If(has & own("rows")):
+            m.d.sync += rowed.eq(1)
         m.d.sync += has.eq((has | comes | born) & ~gone)
+        # A unit that has closed has no edge in an entry, so its rows are the last.
+        m.d.comb += Assert(~(has | slot) | registers.open)
         return [has, slot]

@@ -30,7 +30,7 @@ def event_layout():
 
 
 class ControlProcessor(wiring.Component):
-    """Lets one core give an entry to another, and tells all cores the end.
+    """Lets one core give an entry to another, and tells all cores when the exchange is over.
 
     Every ``exchange_interval`` cycles it looks at REFS of one core after the other. If the largest
     is more than ``exchange_threshold`` above the smallest, the core with the largest donates (ED),
@@ -38,11 +38,12 @@ class ControlProcessor(wiring.Component):
     entry, they are copied, and the other core receives it (ER). So one entry moves in an interval.
     Among equal cores the lowest is taken. (GraphPEG, lightweight load balancing.)
 
-    The end is told when each core has nothing to hand out, or no warp, and no entry is on its way.
-    All cores are told in the same cycle.
+    The exchange is over when each core has all its edges in rows, or has no warp, and no entry is
+    on its way. All cores are told in the same cycle. From then on no core can get edges, so each
+    core tells its end by itself. (The paper's notes do not say how the end is found.)
 
     Latency: a look takes a cycle a core, and one to decide; an exchange takes the donor's time and
-    two cycles. The end is told a cycle after the last core is drained.
+    two cycles. The cores are told a cycle after the last one is dry.
 
     Parameters
     ----------
@@ -71,13 +72,13 @@ class ControlProcessor(wiring.Component):
         config, cores = self._config, [self.core[c] for c in range(self._config.cores)]
         number = index_bits(len(cores))
 
-        drained = Signal(name='drained')
-        ended = Signal(name='ended')
+        dry = Signal()
+        over = Signal()
         entry = Signal(entry_layout())
-        m.d.comb += drained.eq(Cat(core.drained for core in cores).all()
+        m.d.comb += dry.eq(Cat(core.dry for core in cores).all()
                                & Cat(core.open for core in cores).any())
         for core in cores:
-            m.d.comb += [core.ended.eq(ended), core.received.eq(entry)]
+            m.d.comb += [core.over.eq(over), core.received.eq(entry)]
 
         # A look goes from core to core.
         cycles = Signal(range(config.exchange_interval))
@@ -98,13 +99,13 @@ class ControlProcessor(wiring.Component):
             difference.eq(most - least),
             # The cores' states may have changed since the look.
             starts.eq(has_donor & has_receiver & (difference > config.exchange_threshold)
-                      & opens[donor] & opens[receiver] & rooms[receiver] & ~drained & ~ended),
+                      & opens[donor] & opens[receiver] & rooms[receiver] & ~dry & ~over),
             rbs.eq(Array([core.rbs for core in cores])[donor]),
             gives.eq(Cat(core.rbc == BalancingControl.ER for core in cores).any()),
             self.events.exchange_entries.eq(gives),
             self.events.exchange_edges.eq(Mux(gives, entry.eindex - entry.sindex, 0)),
         ]
-        m.d.sync += [cycles.eq(cycles + 1), ended.eq(drained & ~self.busy & ~ended)]
+        m.d.sync += [cycles.eq(cycles + 1), over.eq(dry & ~self.busy & ~over)]
         with m.FSM() as fsm:
             with m.State("WAIT"):
                 m.d.sync += [looked.eq(0), has_donor.eq(0), has_receiver.eq(0)]

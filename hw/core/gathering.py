@@ -115,10 +115,10 @@ class Gathering(wiring.Component):
         if config.exchanges:
             mine, outer = unit.exchange, self.exchange
             m.d.comb += [
-                outer.open.eq(mine.open & self.active), outer.drained.eq(mine.drained | ~self.active),
+                outer.open.eq(mine.open & self.active), outer.dry.eq(mine.dry | ~self.active),
                 outer.refs.eq(mine.refs), outer.room.eq(mine.room), outer.rbs.eq(mine.rbs),
                 outer.rbw.eq(mine.rbw), mine.rbc.eq(outer.rbc), mine.received.eq(outer.received),
-                mine.ended.eq(outer.ended),
+                mine.over.eq(outer.over),
             ]
         return m
 

@@ -200,9 +200,11 @@ def exchange_signature():
     refs : Out(32)
         REFS: edges that the unit has, and has not handed out.
     open : Out(1)
-        The unit has started to gather edges, and its end was not told. The core has a warp.
-    drained : Out(1)
-        The unit is open and has nothing to hand out; or the core has no warp.
+        The unit has started to gather edges, and may get more from other cores. The core has a
+        warp.
+    dry : Out(1)
+        The unit is open, and all its edges are in rows, so it has none to give; or the core has no
+        warp.
     room : Out(1)
         The unit has a place for an entry.
     rbc : In(BalancingControl)
@@ -214,13 +216,13 @@ def exchange_signature():
         RBW0, RBW1 and RBW2: the entry that is given, with at least one edge.
     received : In(entry_layout)
         The entry of ER.
-    ended : In(1)
-        No core has anything to hand out, and no entry is on its way: the end is told.
+    over : In(1)
+        All cores are dry, and no entry is on its way: the units close.
     """
     return wiring.Signature({
-        "refs": Out(32), "open": Out(1), "drained": Out(1), "room": Out(1),
+        "refs": Out(32), "open": Out(1), "dry": Out(1), "room": Out(1),
         "rbc": In(BalancingControl), "rbs": Out(BalancingState), "rbw": Out(entry_layout()),
-        "received": In(entry_layout()), "ended": In(1),
+        "received": In(entry_layout()), "over": In(1),
     })
 
 

@@ -5,7 +5,7 @@ donor and receiver            the_largest_gives_to_the_smallest, equal_cores,
                               cores_that_cannot_receive
 threshold, interval           a_difference_at_the_threshold, one_entry_in_an_interval
 answers                       nothing_to_give
-end                           the_end_is_told_to_all, no_end_with_an_entry_on_its_way
+the end                       all_cores_are_told, an_entry_on_its_way
 launch                        a_launch_forgets
 random cores                  no_edge_is_lost
 ============================  ====================================================================
@@ -31,7 +31,7 @@ class _FakeCore:
     """The registers of one core, as the bench sets them."""
 
     def __init__(self, refs=0):
-        self.refs, self.open, self.drained, self.room = refs, 1, 0, 1
+        self.refs, self.open, self.dry, self.room = refs, 1, 0, 1
         self.rbs, self.rbw = BalancingState.IDLE, {"vertex": 0, "sindex": 0, "eindex": 0}
 
 
@@ -43,8 +43,8 @@ class _Cores:
     cores : list of _FakeCore
     commands : list
         For each cycle, RBC of each core.
-    ended : list of bool
-        For each cycle, whether the end is told.
+    over : list of bool
+        For each cycle, whether the exchange is over.
     received : list of dict
         Entries that came with ER.
     events : dict
@@ -57,7 +57,7 @@ class _Cores:
         config = HardwareConfig(**runner.parameters()["config"])
         self.dut, self.config = dut, config
         self.cores = [_FakeCore() for _ in range(config.cores)]
-        self.commands, self.ended, self.received, self.react = [], [], [], None
+        self.commands, self.over, self.received, self.react = [], [], [], None
         self.events = dict.fromkeys(event_layout().members, 0)
         self._pins = Pins()
         Beat.of(dut).add(self)
@@ -69,7 +69,7 @@ class _Cores:
         """At a falling edge."""
         for number, core in enumerate(self.cores):
             for name, value in (("refs", core.refs), ("open", core.open),
-                                ("drained", core.drained), ("room", core.room),
+                                ("dry", core.dry), ("room", core.room),
                                 ("rbs", core.rbs.value),
                                 ("rbw", pack(entry_layout(), core.rbw))):
                 self._pins.put(self._signal(number, name), value)
@@ -80,10 +80,10 @@ class _Cores:
             return
         numbers = range(len(self.cores))
         commands = [BalancingControl(int(self._signal(c, "rbc").value)) for c in numbers]
-        ended = {int(self._signal(c, "ended").value) for c in numbers}
-        assert len(ended) == 1, "the end is told to some cores only"
+        over = {int(self._signal(c, "over").value) for c in numbers}
+        assert len(over) == 1, "the exchange is over for some cores only"
         self.commands.append(commands)
-        self.ended.append(bool(ended.pop()))
+        self.over.append(bool(over.pop()))
         for c in numbers:
             if commands[c] is ER:
                 entry = unpack(entry_layout(), int(self._signal(c, "received").value))
@@ -95,7 +95,7 @@ class _Cores:
         for name in self.events:
             self.events[name] += int(events[name])
         if self.react is not None:
-            self.react(commands, self.ended[-1])
+            self.react(commands, self.over[-1])
 
     async def until(self, command, cycles=400):
         """Wait until a core has a command. Returns the number of the core."""
@@ -205,52 +205,52 @@ async def nothing_to_give(dut):
 
 
 @cocotb.test()
-async def the_end_is_told_to_all(dut):
-    """The end comes when every core is drained, a cycle long; cores without a warp do not count,
-    and without an open core there is none."""
+async def all_cores_are_told(dut):
+    """The exchange is over when every core is dry, for a cycle. Cores without a warp do not count.
+    Without an open core nothing is told."""
     cores = await _start(dut)
     for core in cores.cores[:3]:
-        core.drained = 1
+        core.dry = 1
     await tick(dut, 10)
-    assert not any(cores.ended)
-    cores.cores[3].drained = 1
+    assert not any(cores.over)
+    cores.cores[3].dry = 1
     await tick(dut)
-    assert not any(cores.ended)
+    assert not any(cores.over)
     cores.react = _close_all(cores)
     await tick(dut, 10)
-    assert sum(cores.ended) == 1
+    assert sum(cores.over) == 1
     cores.react = None
     await tick(dut, 10)
-    assert sum(cores.ended) == 1           # drained, but closed
+    assert sum(cores.over) == 1           # dry, but closed
     cores.cores[2].open = 1
     await tick(dut, 3)
-    assert sum(cores.ended) > 1
+    assert sum(cores.over) > 1
 
 
 def _close_all(cores):
-    """Cores close when the end is told."""
-    def react(commands, ended):
-        if ended:
+    """Cores close when the exchange is over."""
+    def react(commands, over):
+        if over:
             for core in cores.cores:
                 core.open = 0
     return react
 
 
 @cocotb.test()
-async def no_end_with_an_entry_on_its_way(dut):
-    """From ED on, until the entry has been received, no end is told."""
+async def an_entry_on_its_way(dut):
+    """From ED on, until the entry has been received, the exchange is not over."""
     cores = await _start(dut)
     cores.cores[1].refs = 900
     await cores.until(ED)
     for core in cores.cores:
-        core.drained = 1
+        core.dry = 1
     await tick(dut, 20)
-    assert not any(cores.ended)
+    assert not any(cores.over)
     await cores.give(1, ENTRY)
     for core in cores.cores:
-        core.drained = 0
+        core.dry = 0
     await tick(dut, 5)
-    assert cores.received == [ENTRY] and not any(cores.ended)
+    assert cores.received == [ENTRY] and not any(cores.over)
 
 
 @cocotb.test()
@@ -284,12 +284,12 @@ class _Working:
 
     def show(self):
         for core, left in zip(self.cores.cores, self.left):
-            core.refs, core.drained = left, int(core.open and not left)
+            core.refs, core.dry = left, int(core.open and not left)
 
-    def react(self, commands, ended):
+    def react(self, commands, over):
         rng = self.rng
-        if ended:
-            assert not any(self.left), f"the end is told, and {self.left} edges are left"
+        if over:
+            assert not any(self.left), f"the exchange is over, and {self.left} edges are left"
             self.told = True
             for core in self.cores.cores:
                 core.open = 0
@@ -316,7 +316,7 @@ class _Working:
 
 @cocotb.test()
 async def no_edge_is_lost(dut):
-    """Cores that give and receive at random do all edges of all cores, and then have the end."""
+    """Cores that give and receive at random do all edges of all cores. Then the exchange is over."""
     cores = await _start(dut)
     rng = random.Random(cocotb.RANDOM_SEED)
     for core in cores.cores:
@@ -346,7 +346,7 @@ def _run(simulator, names, **fields):
 
 _DIRECTED = ["the_largest_gives_to_the_smallest", "equal_cores", "cores_that_cannot_receive",
              "a_difference_at_the_threshold", "one_entry_in_an_interval", "nothing_to_give",
-             "the_end_is_told_to_all", "no_end_with_an_entry_on_its_way", "a_launch_forgets"]
+             "all_cores_are_told", "an_entry_on_its_way", "a_launch_forgets"]
 
 
 def test_directed(simulator):

@@ -33,8 +33,8 @@ class EdgeBuffer(wiring.Component):
     Members
     -------
     row : In(stream(row_layout))
-        Rows of edges. Rows behind a row that is not full wait until that row is handed out, or the
-        next to be.
+        Rows of edges. A row that is not full is the last one: another may only follow when it has
+        been handed out.
     weights : In(32)
         Distance from the address of a neighbour to that of the weight; 0 if there are no weights.
     ask : Out(stream(ask_layout))
@@ -97,17 +97,11 @@ class EdgeBuffer(wiring.Component):
             m.d.sync += [has_place.eq(free.any()), place.eq(encode(first, len(place)))]
         m.d.sync += free.eq((free & ~Mux(chooses, first, 0)) | freed)
 
-        # A row that is not full. It waits until all rows before it are handed out; rows behind it
-        # wait for it.
-        last = Signal.like(place)
-        has_last = Signal()
-        last_waits = Signal()              # it has its data
-
         # Loads: the neighbours, then the weights beside them. The place is reserved with the first.
         seconds = Signal()                 # the row's neighbours have been asked for
         held = Signal.like(place)          # the place of the row whose weights are asked for
         m.d.comb += [
-            self.ask.valid.eq(self.row.valid & (has_place & ~has_last | seconds)),
+            self.ask.valid.eq(self.row.valid & (has_place | seconds)),
             reserves.eq(self.ask.valid & self.ask.ready & ~seconds),
             self.row.ready.eq(self.ask.valid & self.ask.ready & (seconds | ~weighted)),
             ask.kind.eq(Mux(seconds, LoadKind.WEIGHTS, LoadKind.NEIGHBORS)), ask.mask.eq(row.mask),
@@ -145,6 +139,10 @@ class EdgeBuffer(wiring.Component):
         of_row = Signal(rows)
         completes = Signal()
         waiting = Signal(range(rows + 1))  # rows that are reserved and not handed out
+        # A row that is not full.
+        last = Signal.like(place)
+        has_last = Signal()
+        last_waits = Signal()              # it has its data
         is_last = Signal()
         m.submodules.done = done = SyncFIFO(width=index_bits(rows), depth=rows)
         m.d.comb += [

@@ -26,11 +26,11 @@ class ExchangeUnit(wiring.Component):
     Members
     -------
     registers : Out(exchange_signature)
-        The registers; ``open`` and ``drained`` are the unit's.
+        The registers; ``open`` and ``dry`` are the unit's.
     start : In(1)
         The unit starts to gather edges.
     empty : In(1)
-        Neither the input, nor the table, nor the buffer has anything.
+        The input and the table have nothing, and no edge waits for a place in a row.
     came : In(32)
         Edges that came from the input. REFS counts them from the next cycle on.
     popped : In(32)
@@ -62,13 +62,13 @@ class ExchangeUnit(wiring.Component):
             takes.eq(registers.rbc == BalancingControl.ER),
             size.eq(received.eindex - received.sindex),
             registers.room.eq(~entry.valid),
-            registers.drained.eq(registers.open & self.empty & ~entry.valid),
+            registers.dry.eq(registers.open & self.empty & ~entry.valid),
         ]
 
-        # The end is told to all cores at the same time.
+        # The exchange is over in all cores at the same time.
         with m.If(self.start):
             m.d.sync += registers.open.eq(1)
-        with m.Elif(registers.ended):
+        with m.Elif(registers.over):
             m.d.sync += registers.open.eq(0)
 
         # Take an entry.

@@ -61,8 +61,9 @@ class GraphPeg(GatheringUnit):
         SET of CLOSE stores the rest of the output list, and the number of its vertices at COUNT. It
         comes behind all pushes.
 
-        With an exchange, START is collective: each core starts as often, and a core's edges have
-        ended when those of all cores have, or of all but cores that have no warp left.
+        With an exchange, START is collective: each core with a warp starts as often. A row that is
+        not full waits until no core has an entry any more: until then edges may come from other
+        cores. Then each core's edges end by themselves.
 
         DEC_ID is answered with the base vertices of the lanes' edges, POP_VERT with vertices. Lanes
         without one read all ones and are not in the response's mask. If no lane has one, all lanes
@@ -151,15 +152,15 @@ class GraphPeg(GatheringUnit):
             outputs.limit.eq(settings[GatherSetting.LIMIT]),
             outputs.counter.eq(settings[GatherSetting.COUNT]),
         ]
-        empty = Signal()               # no edge is left
-        m.d.comb += empty.eq(inputs.empty & table.idle & edges.idle & buffer.idle)
-        more, ended = ~table.idle | ~inputs.empty, empty
+        more = Signal()                # entries may come
+        ended = Signal()
+        m.d.comb += [edges.more.eq(more), ended.eq(~more & edges.idle & buffer.idle)]
+        come = ~table.idle | ~inputs.empty
         if self._config.exchanges:
-            more, ended = self._exchange(m, table, edges, buffer, start & ~request.vid[0][30],
-                                         empty, more)
+            self._exchange(m, table, edges, buffer, start & ~request.vid[0][30], come, more)
         else:
             connect(m, table.entry, edges.entry)
-        m.d.comb += edges.more.eq(more)
+            m.d.comb += more.eq(come)
         reads = self._answers(m, accepted, inputs, buffer, start, ended)
 
         # Requests.
@@ -176,15 +177,15 @@ class GraphPeg(GatheringUnit):
         check_stream(m, self.access, name="access")
         return ResetInserter(self.reset)(m)
 
-    def _exchange(self, m, table, edges, buffer, start, empty, more):
-        """Edges go to other cores, and come from other cores. Returns whether entries may come, and
-        whether the end was told."""
+    def _exchange(self, m, table, edges, buffer, start, come, more):
+        """Edges go to other cores, and come from other cores. Entries of the input ``come``."""
         m.submodules.exchange = unit = ExchangeUnit()
         connect(m, unit.registers, flipped(self.exchange))
         popped = Signal()
         m.d.sync += popped.eq(buffer.pop)
         m.d.comb += [
-            unit.start.eq(start), unit.empty.eq(empty), unit.came.eq(table.came),
+            unit.start.eq(start), unit.empty.eq(~come & (edges.left == 0)),
+            more.eq(come | unit.registers.open), unit.came.eq(table.came),
             unit.popped.eq(Mux(popped, sum(buffer.mask[lane]
                                            for lane in range(self._config.threads)), 0)),
             table.search.eq(unit.search), unit.searched.eq(table.searched),
@@ -200,10 +201,9 @@ class GraphPeg(GatheringUnit):
             unit.entry.ready.eq(edges.entry.ready),
             table.entry.ready.eq(edges.entry.ready & ~unit.entry.valid),
         ]
-        return more | unit.entry.valid, ~unit.registers.open
 
     def _answers(self, m, accepted, inputs, buffer, start, ended):
-        """Answers, one a cycle; ``ended`` is high when no edge is left, and none will come.
+        """Answers, one a cycle; ``ended`` is high when no edge is left, and none comes.
 
         Returns whether a request that does not wait can be taken: DEC_ID and POP_VERT always,
         NEIGHBOR and WEIGHT if their answer has a place.

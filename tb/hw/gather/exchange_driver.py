@@ -12,8 +12,8 @@ __all__ = ["ExchangingCore"]
 class ExchangingCore(Core):
     """A core whose unit exchanges edges with a pool.
 
-    Given entries go to the pool, and come back from there. The end is told only when the pool is
-    empty. The unit's REFS are compared with the edges that it has whenever it is drained.
+    Given entries go to the pool, and come back from there. The exchange is over only when the pool
+    is empty.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class ExchangingCore(Core):
     donates, receives : float
         Probability of a cycle without a command to ask for an entry, or to give back an entry.
     ends : bool
-        Whether the end may be told.
+        Whether the exchange may be over.
     """
 
     def __init__(self, dut, **options):
@@ -39,8 +39,7 @@ class ExchangingCore(Core):
         Beat.of(dut).add(self)
 
     def _idle(self):
-        self._command, self._ended, self._entry = BalancingControl.IDLE, False, None
-        self._quiet = 0
+        self._command, self._over, self._entry = BalancingControl.IDLE, False, None
 
     def _forget(self):
         super()._forget()
@@ -50,13 +49,13 @@ class ExchangingCore(Core):
     def _registers(self):
         dut = self.dut
         return {name: int(getattr(dut, f"exchange__{name}").value)
-                for name in ("refs", "open", "drained", "room", "rbs")}
+                for name in ("open", "dry", "room", "rbs")}
 
     def drive(self):
         """At a falling edge: the registers for the next rising edge."""
         put, dut = self._pins.put, self.dut
         put(dut.exchange__rbc, self._command.value)
-        put(dut.exchange__ended, int(self._ended))
+        put(dut.exchange__over, int(self._over))
         if self._command is BalancingControl.ER:
             put(dut.exchange__received, pack(entry_layout(), self._entry))
 
@@ -67,10 +66,8 @@ class ExchangingCore(Core):
             return
         now, command = self._registers(), self._command
         answer = BalancingState(now["rbs"])
-        self._quiet = self._quiet + 1 if now["drained"] else 0
-        assert self._quiet < 3 or now["refs"] == 0, f"{now['refs']} edges of a unit without any"
-        self._ended = bool(now["open"] and now["drained"] and self.ends and not self.pool
-                           and command is BalancingControl.IDLE and not self._ended)
+        self._over = bool(now["open"] and now["dry"] and self.ends and not self.pool
+                          and command is BalancingControl.IDLE and not self._over)
         if command is BalancingControl.ED:
             if answer is not BalancingState.IDLE:
                 self._take(answer)
@@ -81,7 +78,7 @@ class ExchangingCore(Core):
                 self._entry = self._returned()
         elif command is BalancingControl.ER:
             self._command = BalancingControl.IDLE
-        elif now["open"] and not self._ended and answer is BalancingState.IDLE:
+        elif now["open"] and not self._over and answer is BalancingState.IDLE:
             if self.pool and now["room"] and self.rng.random() < self.receives:
                 self._command = BalancingControl.ERS
             elif self.rng.random() < self.donates:
@@ -107,6 +104,10 @@ class ExchangingCore(Core):
             self.pool.append({**entry, "sindex": middle})
             entry = {**entry, "eindex": middle}
         return entry
+
+    def refs(self):
+        """REFS."""
+        return int(self.dut.exchange__refs.value)
 
     async def donation(self):
         """Ask for an entry. Returns the entry, or None if nothing can be given."""

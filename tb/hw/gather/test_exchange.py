@@ -2,7 +2,7 @@
 
 ============================  ====================================================================
 donation                      the_largest_entry_is_halved, entries_of_a_group_are_halved
-reception                     an_entry_is_received, rows_follow_a_row_that_is_not_full
+reception                     an_entry_is_received, a_row_that_is_not_full_waits
 end                           the_end_waits_to_be_told, starts_follow
 REFS                          refs_count_edges
 golden model                  exchanges_against_golden
@@ -102,22 +102,24 @@ async def an_entry_is_received(dut):
     core = await ExchangingCore.start(dut)
     core.use(Graph([3, 0, 9]), weighted=True)
     core.ends = False
-    core.start_list([0])
-    assert await core.edges(0) == core.records([0])
+    core.start_list([])
     core.ask(1, GatherOp.DEC_ID)
     await core.rest()
     assert core.waits(1) and not core.sink.items
     first, end = core.rows_of(2)
     core.pool.append({"vertex": core.graph.ids[2], "sindex": first + 1, "eindex": end})
-    core.receives = 1.0
-    core.ends = True
-    got = [core.graph.ids[2]] * len([await core.response()])
-    assert got == [core.graph.ids[2]]
+    core.receives, core.ends = 1.0, True
+    assert (await core.response()).words == [core.graph.ids[2]] * 4
+    records = core.records([2])[1:]
+    assert await core.answer(1, GatherOp.NEIGHBOR, 0b1111) == [one[1] for one in records[:4]]
+    assert await core.answer(1, GatherOp.WEIGHT, 0b1111) == [one[2] for one in records[:4]]
+    assert await _popped(core) == records[4:]
 
 
 @cocotb.test()
-async def rows_follow_a_row_that_is_not_full(dut):
-    """Edges that come behind the last edges of the input wait for the row that is not full."""
+async def a_row_that_is_not_full_waits(dut):
+    """Edges that come from another core fill the row. The last row leaves when the exchange is
+    over."""
     core = await ExchangingCore.start(dut)
     core.use(Graph([1, 9]))
     core.ends = False
@@ -126,21 +128,24 @@ async def rows_follow_a_row_that_is_not_full(dut):
     first, end = core.rows_of(1)
     core.pool += [{"vertex": core.graph.ids[1], "sindex": edge, "eindex": edge + 3}
                   for edge in range(first, end, 3)]
-    core.receives, core.ends = 1.0, True
-    while core.pool:
-        await tick(dut)
+    core.receives = 1.0
+    got = [await core.edges(0), await core.edges(1)]
+    core.ask(0, GatherOp.DEC_ID)
     await core.rest()
-    got = []
-    while edges := await core.edges(0):
-        got.append(edges)
-    assert [len(edges) for edges in got][:1] == [1]
+    assert not core.pool and core.waits(0) and not core.sink.items
+    core.ends = True
+    assert len([word for word in (await core.response()).words if word != NONE]) == 2
+    got.append(list(zip([core.graph.ids[1]] * 2, await core.answer(0, GatherOp.NEIGHBOR, 0b11),
+                        [None] * 2)))
+    assert [len(edges) for edges in got] == [4, 4, 2]
     assert sorted(itertools.chain(*got)) == sorted(core.records([0, 1]))
+    assert await core.edges(1) == []
 
 
 @cocotb.test()
 async def the_end_waits_to_be_told(dut):
-    """A pop of a drained unit waits until the control processor tells the end; then every pop is
-    answered at once."""
+    """A pop of a unit without edges waits until the exchange is over. Then every pop is answered at
+    once."""
     core = await ExchangingCore.start(dut)
     core.use(Graph([1]))
     core.ends = False
@@ -173,9 +178,7 @@ async def refs_count_edges(dut):
     """REFS has the edges of the table and the buffer, and goes down by what is handed out or
     given."""
     core = await ExchangingCore.start(dut)
-
-    def refs():
-        return int(dut.exchange__refs.value)
+    refs = core.refs
     core.use(Graph([7, 0, 400]))
     core.start_list([0, 1, 2])
     await core.rest()
@@ -186,18 +189,17 @@ async def refs_count_edges(dut):
     entry = await core.donation()
     assert refs() == 403 - (entry["eindex"] - entry["sindex"])
     core.receives = 1.0
-    while core.pool:
-        await tick(dut)
-    await tick(dut, 3)
-    assert refs() == 403
+    await tick(dut, 20)
+    pooled = sum(entry["eindex"] - entry["sindex"] for entry in core.pool)
+    assert refs() == 403 - pooled > 403 - (entry["eindex"] - entry["sindex"])
     await _popped(core)
     assert refs() == 0
 
 
 @cocotb.test()
 async def exchanges_against_golden(dut):
-    """Each edge of the input once, whatever is given and comes back in between, and rising within
-    a row by lanes of the same entry."""
+    """Each edge of the input once, whatever is given and comes back in between. All rows but the last
+    are full."""
     core = await ExchangingCore.start(dut)
     for _ in range(runner.parameters()["rounds"]):
         random_rates(core, core.rng)
@@ -208,11 +210,13 @@ async def exchanges_against_golden(dut):
         _random_graph(core)
         vertices = test_graphpeg._random_input(core)
         pushed, mark = [], test_graphpeg._mark(core)
-        _, records = await core.play(work=test_graphpeg._pusher(core, pushed))
+        rows, records = await core.play(work=test_graphpeg._pusher(core, pushed))
         expected = test_graphpeg._golden_records(core)
         assert expected == core.records(vertices)
         assert (collections.Counter(record for row in records for record in row)
                 == collections.Counter(expected))
+        assert all(len(row) == core.threads for row in rows[:-1])
+        assert core.refs() == 0
         await test_graphpeg._close(core, pushed, mark)
     assert core.given
 
@@ -231,7 +235,7 @@ async def launches_at_any_time(dut):
         await tick(dut, core.rng.choice([1, 5, 20, 60]))
         await core.launch()
         assert int(dut.exchange__rbs.value) == BalancingControl.IDLE.value
-        assert (int(dut.exchange__refs.value), int(dut.exchange__open.value)) == (0, 0)
+        assert (core.refs(), int(dut.exchange__open.value)) == (0, 0)
         _random_graph(core)
         vertices = test_graphpeg._random_input(core)
         got = []
@@ -248,7 +252,7 @@ def _run(simulator, fields, names, **amounts):
 
 
 _DIRECTED = ["the_largest_entry_is_halved", "entries_of_a_group_are_halved",
-             "an_entry_is_received", "rows_follow_a_row_that_is_not_full",
+             "an_entry_is_received", "a_row_that_is_not_full_waits",
              "the_end_waits_to_be_told", "starts_follow", "refs_count_edges"]
 
 _RANDOM = ["exchanges_against_golden", "launches_at_any_time"]
