@@ -440,13 +440,14 @@ PROPERTIES = (
         covered="6 rows, 2 warps x 2 lanes", reach=18),
     Property(
         "graphpeg", "exchange",
-        "over an exchange no edge is lost, and none is on two cores; the exchange is over only when "
-        "all edges are in rows and none is on its way",
+        "over an exchange no edge is lost, and none is on two cores; the exchange is over only "
+        "when all edges are in rows and none is on its way",
         "a core gives edges that it has, and says that it has none only then; a START follows the "
         "end of the last exchange; both cores have a warp; numbers of edges below 16",
         (Proof("2 cores", lambda: ExchangePromise(_config(
             **_PEG, cores=2, exchange_interval=64, exchange_threshold=128))),),
-        covers=("the edge goes to another core", "the exchange is over", "a core has nothing to give"),
+        covers=("the edge goes to another core", "the exchange is over",
+                "a core has nothing to give"),
         covered="2 cores", reach=24),
     *_streams("graphpeg", lambda: GraphPeg(_config(**_PEG)), "2 warps x 2 lanes"),
     *_streams("eghw", lambda: EdgeGenerator(_config(gather="eghw")), "2 warps x 2 lanes"),

@@ -16,8 +16,8 @@ from sw.runtime.plan import as_plan
 
 
 __all__ = ["ALGORITHMS", "EGHW", "GRAPHPEG", "GRAPHS", "SCU", "SOFTWARE", "UNITS", "Fewest",
-           "UnitRun", "cases", "compaction", "fewest", "over_software", "ratios", "resources",
-           "skewed", "summary", "weaver"]
+           "PhasedRun", "UnitRun", "cases", "compaction", "fewest", "over_software", "ratios",
+           "resources", "skewed", "summary", "weaver"]
 
 
 #: The algorithms of the comparison, and those of the SCU's paper.
@@ -58,6 +58,14 @@ class UnitRun(SystemRun):
         """The name of schedule and unit in tables."""
         schedule = self.plan.schedule
         return weaver(self.system.config.gather) if schedule == "weaver" else schedule
+
+
+class PhasedRun(UnitRun):
+    """A run whose kernels mark all phases. The record has ``phases``: the cycles of all warps in
+    each phase (:data:`hw.isa.PHASES`), added up, and behind them all their cycles."""
+
+    def measured(self, result):
+        return super().measured(result) | {"phases": result.phases.sum(axis=(0, 1)).tolist()}
 
 
 def weaver(unit) -> str:

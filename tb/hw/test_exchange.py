@@ -11,6 +11,7 @@ random cores                  no_edge_is_lost
 ============================  ====================================================================
 """
 
+import itertools
 import random
 
 import cocotb
@@ -190,7 +191,7 @@ async def one_entry_in_an_interval(dut):
         await cores.give(0, ENTRY)
         await tick(dut, 3)
     interval = cores.config.exchange_interval
-    assert [later - earlier for earlier, later in zip(times, times[1:])] == [interval] * 4
+    assert [later - earlier for earlier, later in itertools.pairwise(times)] == [interval] * 4
 
 
 @cocotb.test()
@@ -316,7 +317,8 @@ class _Working:
 
 @cocotb.test()
 async def no_edge_is_lost(dut):
-    """Cores that give and receive at random do all edges of all cores. Then the exchange is over."""
+    """Cores that give and receive at random do all edges of all cores. Then the exchange is over.
+    """
     cores = await _start(dut)
     rng = random.Random(cocotb.RANDOM_SEED)
     for core in cores.cores:

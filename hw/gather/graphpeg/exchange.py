@@ -19,9 +19,9 @@ class ExchangeUnit(wiring.Component):
     gives the first half of the larger one; if they are equal, of the latter. An entry of ER waits
     in a register until its edges can be gathered.
 
-    Latency: an answer to ED comes after as many cycles as the table has entries, and three. A
-    write of the table by memory delays it by a cycle. An entry of ER is on offer in the next
-    cycle.
+    Latency: an answer to ED comes after a cycle for each ready entry of the table, one for each
+    group without, and two. A write of the table by memory delays it by a cycle. An entry of ER is
+    on offer in the next cycle.
 
     Members
     -------
@@ -30,7 +30,7 @@ class ExchangeUnit(wiring.Component):
     start : In(1)
         The unit starts to gather edges.
     empty : In(1)
-        The input and the table have nothing, and no edge waits for a place in a row.
+        The input and the table have nothing, and no edge waits for a row.
     came : In(32)
         Edges that came from the input. REFS counts them from the next cycle on.
     popped : In(32)

@@ -183,7 +183,8 @@ def _pair(task):
 def _offered(task):
     """The kinds of frontier that a task may add to, its own choice first. Where the algorithm has a
     queue, and the schedule goes by a unit's lists, there are lists, too. They come first on one
-    core. On several cores a queue shares the work better (docs/schedules.md)."""
+    core, and where the cores exchange edges. On other cores a queue shares the work better
+    (docs/schedules.md)."""
     kinds = task.algorithm.frontiers(task)
     listed = (Queue.name in kinds and task.schedule.reads_lists
               and task.algorithm.first_threshold(task) is None)

@@ -3,11 +3,11 @@
 from sw import algorithms
 from sw.benchmarks.schedules import DIRECTIONS, plan
 from sw.benchmarks.system import System
-from sw.benchmarks.units import EGHW, GRAPHPEG, SCU, SOFTWARE as RIVALS, UNITS, UnitRun, weaver
+from sw.benchmarks.units import (EGHW, GRAPHPEG, SCU, SOFTWARE as RIVALS, UNITS, PhasedRun,
+                                 UnitRun, weaver)
 
 
-__all__ = ["GENERATORS", "HARDWARE", "PLAIN", "SOFTWARE", "WEAVERS", "PhasedRun", "contenders",
-           "run"]
+__all__ = ["GENERATORS", "HARDWARE", "PLAIN", "SOFTWARE", "WEAVERS", "contenders", "run"]
 
 
 #: The Weavers: their names in tables, and the values of ``HardwareConfig.gather``. The first is the
@@ -29,14 +29,6 @@ HARDWARE = "The paper has six cores of 32 warps of 32 lanes."
 
 #: Largest random weight for a graph without weights.
 _WEIGHTS = 64
-
-
-class PhasedRun(UnitRun):
-    """A run whose kernels mark all phases. The record has ``phases``: the cycles of all warps in
-    each phase (:data:`hw.isa.PHASES`), added up, and behind them all their cycles."""
-
-    def measured(self, result):
-        return super().measured(result) | {"phases": result.phases.sum(axis=(0, 1)).tolist()}
 
 
 def run(setting, choice, algorithm, contender, direction, *, dram=None, phases=False, **fields):

@@ -198,8 +198,8 @@ async def refs_count_edges(dut):
 
 @cocotb.test()
 async def exchanges_against_golden(dut):
-    """Each edge of the input once, whatever is given and comes back in between. All rows but the last
-    are full."""
+    """Each edge of the input once, whatever is given and comes back in between. All rows but the
+    last are full."""
     core = await ExchangingCore.start(dut)
     for _ in range(runner.parameters()["rounds"]):
         random_rates(core, core.rng)

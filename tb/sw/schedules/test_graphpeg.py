@@ -64,12 +64,14 @@ def test_programs_of_the_language(program, direction):
 
 
 def test_lists_are_the_default():
-    """Searches that push go by the unit's lists on one core, and by a queue on several; others by a
-    range, filtered if vertices are."""
+    """Searches that push go by the unit's lists on one core, and where cores exchange edges. On
+    several cores without, they go by a queue. Others go by a range, filtered if vertices are."""
     one = Device.functional(hardware())
     for algorithm in ("bfs", "sssp"):
         assert plan(algorithm, direction="push", device=one).plan.frontier == "lists"
         assert plan(algorithm, direction="push").plan.frontier == "queue"
+        assert plan(algorithm, direction="push", device=Device.functional(
+            hardware(cores=2, exchange_interval=64))).plan.frontier == "lists"
     assert "filtered" not in plan("bfs", direction="push").buffers
     assert plan("bfs", direction="pull").plan.frontier == "counter"
     assert "filtered" in plan("bfs", direction="pull").buffers

@@ -1,0 +1,30 @@
+"""GraphPEG: edges gathered by hardware, and exchanged between cores, on this hardware.
+
+====================  =============================================================================
+:mod:`.published`     the numbers of the paper's abstract, and of the notes on the paper
+:mod:`.runs`          the systems that are compared, and their runs
+:mod:`.speed`         GraphPEG against stand-ins for Gunrock and SEP-Graph, and against our units
+:mod:`.balance`       the share of balancing by mean degree
+:mod:`.exchange`      the exchange of edges between cores
+:mod:`.sizes`         the table, the buffer and the loads under way; the area
+====================  =============================================================================
+"""
+
+from ..paper import Paper
+from .balance import Balancing
+from .exchange import Exchange, Thresholds
+from .sizes import AddedArea, Sizes
+from .speed import Throughput
+
+
+__all__ = ["GraphPegPaper"]
+
+
+class GraphPegPaper(Paper):
+    """The paper on GraphPEG, as far as its abstract and a reader's notes tell."""
+    paper = "graphpeg"
+    title = "GraphPEG: a unit that gathers edges, and cores that exchange them"
+    source = ("GraphPEG: Accelerating Graph Processing on GPUs. ACM Transactions on Architecture and "
+              "Code Optimization, 2021, doi 10.1145/3450440")
+    large = "default"
+    figures = (Throughput(), Balancing(), Exchange(), Thresholds(), Sizes(), AddedArea())

@@ -1,0 +1,99 @@
+"""The runs that the figures share: GraphPEG, our other units, and stand-ins for two frameworks."""
+
+from sw import algorithms
+from sw.benchmarks.schedules import DIRECTIONS, plan
+from sw.benchmarks.system import System
+from sw.benchmarks.units import GRAPHPEG, SCU, UNITS, UnitRun, weaver
+
+from . import published
+
+
+__all__ = ["ALGORITHMS", "CORE", "GUNROCK", "SEP_GRAPH", "STAND_INS", "UNITS_SHOWN", "run",
+           "stand_ins", "units"]
+
+
+ALGORITHMS = ("bfs", "sssp", "pagerank", "cc")
+
+#: The names of the frameworks that others stand in for.
+GUNROCK, SEP_GRAPH = published.OVER
+
+#: The schedules in software that stand in for the frameworks.
+STAND_INS = ("cm", "twc", "vwc", "compact")
+
+#: The units that hand out edges, by their names in tables; GraphPEG is the last.
+UNITS_SHOWN = {weaver(unit): unit for unit in UNITS if unit != SCU}
+
+#: Frontiers of a search that pushes. The first is Gunrock's.
+_FRONTIERS = ("queue", "bitmap", "bytemap")
+
+#: Largest random weight for a graph without weights.
+_WEIGHTS = 64
+
+#: A sentence on the core.
+CORE = ("All run on the same core, with up to four banks of L1 and of L2, and atomics of a whole "
+        "line in an access.")
+
+
+def _config(config, **fields):
+    """The hardware of all runs: a core on which units and software are fastest."""
+    config = config.replace(atomic_words="line")
+    for banks in ("l1_banks", "l2_banks"):
+        config = config.replace(**{banks: max(n for n in config.legal(banks) if n <= 4)})
+    return config.replace(**fields)
+
+
+def run(setting, choice, algorithm, schedule, *, gather=UNITS[0], fields=(), run_class=UnitRun,
+        **choices):
+    """A run on a graph: PageRank one iteration, searches from the vertex with the most arcs.
+
+    Parameters
+    ----------
+    setting : Setting
+    choice : GraphChoice
+    algorithm, schedule : str
+    gather : str
+        The unit that hands out edges.
+    fields : iterable of (str, object)
+        Fields of the configuration that differ from the setting's.
+    run_class : type of UnitRun
+    **choices
+        Those of :func:`sw.runtime.plan.as_plan`.
+    """
+    config = _config(setting.config, gather=gather, **dict(fields))
+    name = " ".join([setting.config.name, gather, *(f"{field}={value}" for field, value in fields)])
+    return run_class(choice.graph, choice.undirected,
+                plan(algorithm, 1, schedule=schedule, **choices),
+                _WEIGHTS if algorithms.find(algorithm).weighted else None,
+                system=System(config.replace(name=name), setting.dram))
+
+
+def units(setting, choice, algorithm):
+    """{name: {direction: run}}: each unit under its schedule, in all directions."""
+    return {name: {direction: run(
+        setting, choice, algorithm, GRAPHPEG if unit == GRAPHPEG else "weaver", gather=unit,
+        direction=direction) for direction in DIRECTIONS[algorithm]}
+        for name, unit in UNITS_SHOWN.items()}
+
+
+def stand_ins(setting, choice, algorithm):
+    """{name: {way: run}}: the ways among which each framework's stand-in is the fastest.
+
+    Gunrock: each of :data:`STAND_INS`, pushing, with a queue where the algorithm has a frontier.
+    SEP-Graph: these, also with other frontiers, pulling, and changing its direction.
+    """
+    kind = algorithms.find(algorithm)
+    searches = algorithm in ("bfs", "sssp")
+    found = {GUNROCK: {}, SEP_GRAPH: {}}
+    for schedule in STAND_INS:
+        ways = {f"{schedule} push {frontier}": ("push", frontier)
+                for frontier in _FRONTIERS} if searches else {f"{schedule} push": ("push", None)}
+        first = next(iter(ways))
+        ways |= {f"{schedule} {way}": (way, None)
+                 for way in ("pull", *["auto"] * kind.switches)}
+        for text, (direction, frontier) in ways.items():
+            case = run(setting, choice, algorithm, schedule, direction=direction,
+                       frontier=frontier)
+            found[SEP_GRAPH][text] = case
+            if text == first:
+                found[GUNROCK][text] = case
+    return found
