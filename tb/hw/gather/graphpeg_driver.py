@@ -24,6 +24,9 @@ BEYOND = 0xFFFF_FFFC
 #: neighbours.
 Answer = collections.namedtuple("Answer", "op warp mask words neighbors", defaults=[None])
 
+#: More edges than a bench has for one START: a unit that goes on behind the end is stopped.
+_WITHOUT_END = 1 << 14
+
 #: Requests for edges or vertices.
 _POPS = GatherOp.DEC_ID, GatherOp.DEC, GatherOp.POP_VERT
 
@@ -77,6 +80,7 @@ class Core(Warps):
         self._asked = collections.defaultdict(collections.deque)   # warp -> (op, rd, lanes)
         self.memory, self.weighted = Memory(), False
         self.setter = 0                      # the warp that stored a setting last
+        self._handed_out = 0                 # edges or vertices since the last START
 
     def use(self, graph, weighted=False):
         """Give the unit the settings of a graph and of the lists."""
@@ -94,6 +98,8 @@ class Core(Warps):
         if mask & 1:
             self.model.memory = Memory(self.memory)
             self.model.set(setting, value)
+            if setting == GatherSetting.START:
+                self._handed_out = 0
 
     def start_list(self, vertices, mode=0, place=INPUT):
         """Store a list of vertices (numbers), and queue the SET that begins with it."""
@@ -135,6 +141,8 @@ class Core(Warps):
         assert item.set_mask == (op in _POPS)
         if op in _POPS:
             filled = sum(word != NONE for word in words)
+            self._handed_out += filled
+            assert self._handed_out < _WITHOUT_END, "edges without an end"
             for part in (words, neighbors or words):
                 assert part[filled:] == [NONE] * (self.threads - filled)
             assert item.mask == ((1 << filled) - 1 or self.all_lanes)
