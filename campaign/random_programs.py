@@ -4,7 +4,8 @@ A program is nested divergent and uniform control flow around random instruction
 may store to the same word, because their order is defined. Warps share lines but not words, with
 three exceptions: constants that are only read; words that change only by atomics of one commutative
 kind; words that warps of a core exchange between barriers. Work of the Weaver is summed up, so it
-does not matter which lane gets the work. Lanes vote and read each other's registers. At the end
+does not matter which lane gets the work. All words that warps push to a list are equal, or one warp
+pushes all of them. Lanes vote and read each other's registers. At the end
 every register of every lane is stored.
 
 ====================  =======================================================
@@ -15,6 +16,7 @@ private               words of one warp, interleaved with the words of the other
 common                words for atomics of all warps
 exchange              a word for each lane, written and read by its core between barriers
 registers             32 words for each lane
+lists                 with GraphPEG, the vertices that a core has pushed, and their number
 ====================  =======================================================
 """
 
@@ -42,6 +44,8 @@ class _Generator(SimpleStatements):
 
     def __init__(self, config: HardwareConfig, seed, size, partial=False):
         super().__init__(config, random.Random(seed))
+        # Decides on pushes, so that all other statements of a seed stay as they are without them.
+        self.pushes = random.Random(f"pushes {seed}")
         self.left = size                # statements that may still be emitted
         self.partial = partial
         self.barrier = 0
@@ -361,9 +365,11 @@ class _Generator(SimpleStatements):
         """Let GraphPEG gather the edges of a core's vertices, or hand out the vertices themselves.
 
         Lane n's vertex has its offset in word n of the exchange region. Edges are constants. The
-        last lane has no vertex, because no offset follows.
+        last lane has no vertex, because no offset follows. Often all warps push a word for some of
+        their edges or vertices, or warp 0 pushes some of its variables.
         """
         a, rng, config = self.a, self.rng, self.config
+        pushing = self.pushes.choice(("nobody", "all", "all", "warp 0"))
         lanes, weighted = config.warps * config.threads, rng.random() < 0.5
         mode = rng.choice((0, 0, InputMode.LIST)) | InputMode.RANGE
         with a.scope("vid", "value", "place", "mine") as (vid, value, place, mine):
@@ -382,10 +388,13 @@ class _Generator(SimpleStatements):
             a.csrr(value, Csr.WARP_ID)
             a.bnez(value, started)
             a.gather_set(vid, GatherSetting.INPUT)
+            self._open_list(place, value)
             for setting, word in ((GatherSetting.OFFSETS, 0), (GatherSetting.WEIGHTS, 4 * weighted),
                                   (GatherSetting.START, (lanes - 1) | mode)):
                 a.li(place, word)
                 a.gather_set(place, setting)
+            if pushing == "warp 0":
+                self._push_variables(value)
             a.place(started)
             top, end = a.place("traverse"), a.label("traversed")
             (a.pop_vert if mode & InputMode.LIST else a.pop_edge)(vid)
@@ -401,14 +410,56 @@ class _Generator(SimpleStatements):
                 a.mul(value, value, vid)
             a.li(mine, self.common)
             a.amoadd_w(a.zero, value, mine)
+            if pushing == "all":
+                a.andi(value, value, self.pushes.choice((0, 1, 3, 64)))
+                a.li(mine, self.pushes.getrandbits(32))
+                with a.if_(value) as choice:
+                    if self.pushes.random() < 0.7:
+                        choice.otherwise()
+                    a.push_vert(mine)
             a.j(top)
             a.place(end)
             # Every lane has read -1. The words that it has seen are the same in all runs.
             a.mv(mine, vid)
+            self._close_list(value)
             a.mv(value, vid)
             if self.partial:
                 a.tmc(self.full)
             self._meet()
+
+    def _open_list(self, place, value):
+        """Settings of the core's list. Every list of a core has the same."""
+        a = self.a
+        a.csrr(value, Csr.CORE_ID)
+        a.li(place, 4 * self.list_words)
+        a.mul(value, value, place)
+        for setting, word in ((GatherSetting.OUTPUT, self.lists), (
+                GatherSetting.COUNT, self.lists + 4 * (self.list_words - self.config.threads))):
+            a.li(place, word)
+            a.add(place, place, value)
+            a.gather_set(place, setting)
+        a.li(place, self.list_words - self.config.threads)
+        a.gather_set(place, GatherSetting.LIMIT)
+
+    def _push_variables(self, mask):
+        """A warp pushes variables of some of its lanes, all of which are active."""
+        a, rng = self.a, self.pushes
+        for _ in range(rng.randrange(1, 5)):
+            a.ori(mask, rng.choice(self.variables), 1 << rng.randrange(min(8, self.config.threads)))
+            a.tmc(mask)
+            a.push_vert(rng.choice(self.variables))
+            a.li(mask, -1)
+            a.tmc(mask)
+
+    def _close_list(self, value):
+        """End the core's list, behind all pushes. All lanes are active."""
+        a = self.a
+        self._meet()
+        closed = a.label("closed")
+        a.csrr(value, Csr.WARP_ID)
+        a.bnez(value, closed)
+        a.gather_set(value, GatherSetting.CLOSE)
+        a.place(closed)
 
 
 def random_case(config: HardwareConfig, seed: int, size: int = 120, *, partial=False) -> Launch:

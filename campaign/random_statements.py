@@ -38,11 +38,24 @@ _LOCAL_WORDS = 512          # words of local memory of a warp, at most
 _COMMON_WORDS = 4 * len(_COMMON)
 
 
+def _list_words(config):
+    """Words of a core's list of pushed vertices: one for each edge or vertex that the core's unit
+    may hand out, or for a few pushes; then a row with the number of vertices. 0 without GraphPEG.
+    """
+    if config.gather != "graphpeg":
+        return 0
+    room = max(128, config.warps * config.threads, 4 * config.threads)
+    return room + config.threads
+
+
 def _region_words(config):
-    """Words of the regions of memory, in the order of the table."""
+    """Words of the regions of memory, in the order of the table. The lists begin at a multiple of a
+    row of lanes."""
     warps = config.cores * config.warps
     lanes = warps * config.threads
-    return (_CONSTANT_WORDS, _PRIVATE_WORDS << ceil_log2(warps), _COMMON_WORDS, lanes, 32 * lanes)
+    lists = _list_words(config)
+    return (_CONSTANT_WORDS, _PRIVATE_WORDS << ceil_log2(warps), _COMMON_WORDS, lanes, 32 * lanes,
+            lists and config.cores * lists + config.threads)
 
 
 def memory_needed(config: HardwareConfig) -> int:
@@ -66,6 +79,9 @@ class SimpleStatements:
     ----------
     generates : bool
         Whether there is EGHW, and room in local memory for its rows.
+    lists, list_words : int
+        With GraphPEG, the address of core 0's list of pushed vertices, and the words from a core's
+        list to the next core's.
     """
 
     def __init__(self, config: HardwareConfig, rng):
@@ -75,7 +91,9 @@ class SimpleStatements:
         words = _region_words(config)
         starts = np.cumsum([0, *words]) * 4 + MemoryMap.GLOBAL
         (self.constants, self.private, self.common, self.exchange,
-         self.registers, _) = (int(start) for start in starts)
+         self.registers, lists, _) = (int(start) for start in starts)
+        self.lists = lists + -lists % (4 * config.threads)
+        self.list_words = _list_words(config)
         self.memory_words = sum(words)
         assert 4 * self.memory_words <= config.memory_bytes
         # Words of local memory of one warp, a power of two. The warps use the words at the end of

@@ -141,6 +141,17 @@ def test_compare_builds_the_unit_that_a_schedule_needs(capsys, tmp_path):
     assert len({result["checksum"] for result in found["results"]}) == 1
 
 
+def test_compare_without_a_named_unit(capsys, tmp_path):
+    """The preset's unit stays that of the schedules without a unit of their own."""
+    report = tmp_path / "compare.json"
+    assert main(["compare", "bfs", "karate", *SMALL, "--schedules", "graphpeg,vm", "--json",
+                 str(report)]) == 0
+    found = json.loads(report.read_text())
+    assert found["configuration"]["gather"] == "fsm"
+    assert [result.get("configuration", {}).get("gather") for result in found["results"]] == [
+        "graphpeg", None]
+
+
 def test_cycle_limit_keeps_the_counters(capsys, tmp_path):
     report = tmp_path / "limit.json"
     assert main(["compare", "bfs", "karate", "--schedules", "vm,weaver", *SMALL, "--max-cycles",

@@ -3,8 +3,11 @@
 ================================  ================================================================
 edges, lists, two launches        test_edges_of_a_list, test_filter_then_gather
 order with the core's accesses    test_the_list_is_seen
-errors                            test_an_access_fails, test_an_edge_fails, test_a_long_list_fails
+errors                            test_an_access_fails, test_an_edge_fails, test_a_long_list_fails,
+                                  test_a_list_outside_memory, test_a_start_without_bases,
+                                  test_an_error_of_one_of_two_cores
 the end of a launch               test_a_launch_ends_with_edges_left
+an error with loads under way     test_an_error_of_one_of_two_cores
 counters                          test_accesses_are_not_instructions
 lockstep                          test_lockstep, test_lockstep_notices
 ================================  ================================================================
@@ -17,6 +20,8 @@ from campaign import lockstep
 from campaign.machines import CONFIGS, Launch, machine, run, simulate, verify
 from hw.isa import Cause, Csr, MemoryMap
 from hw.operations import GatherSetting, InputMode
+from sim.dram import DramConfig
+from sim.native import NativeMachine
 from sw.golden.gather.graphpeg import GraphpegFollower
 from sw.golden.lockstep import Difference
 from sw.kernels.assembler import Assembler
@@ -30,6 +35,9 @@ _TRACED = CONFIG.replace(trace=True)
 #: input list; the output list; the edges, and their weights.
 _TOTAL, _COUNT, _INPUT, _OUTPUT, _EDGES, _WEIGHTS = 32, 33, 40, 64, 256, 512
 _VERTICES, _NUM_EDGES = 15, 15 * 14 // 2
+
+#: The address behind memory.
+_END = GLOBAL + CONFIG.memory_bytes
 
 
 def _word(place):
@@ -239,6 +247,73 @@ def test_a_long_list_fails(limit, output, address):
         assert outcome.failure.cause == Cause.STORE_ACCESS
         assert outcome.failure.address == address
     assert got.failure.warp == 0
+
+
+@pytest.mark.parametrize("settings, cause, address, lane", [
+    ({"INPUT": _END - 8}, Cause.LOAD_ACCESS, _END, 2),
+    ({"INPUT": _END}, Cause.LOAD_ACCESS, _END, 0),
+    ({"OUTPUT": _END}, Cause.STORE_ACCESS, _END, 0),
+    ({"COUNT": _END}, Cause.STORE_ACCESS, _END, 0),
+    ({"COUNT": 0}, Cause.STORE_ACCESS, 0, 0),
+])
+def test_a_list_outside_memory(settings, cause, address, lane):
+    """A list, or its number of vertices, that is not in memory, or not all of it."""
+    program = _Program()
+    program.settings(**settings)
+    program.edges(pushes=True)
+    program.close()
+    program.j(program.place("wait"))
+    failure = run(machine("graphpeg"), program.case()).failure
+    assert (failure.cause, failure.address) == (cause, address)
+    assert (failure.core, failure.warp, failure.lane) == (0, 0, lane)
+    test_edges_of_a_list(_VERTICES, False)
+
+
+@pytest.mark.parametrize("settings, start, address", [
+    ({}, _VERTICES, 0),
+    ({}, _VERTICES | InputMode.RANGE, 0),
+    # Without OFFSETS the words of the vertices are taken for offsets: 700,000, 701,000 ...
+    ({"INPUT": _word(700)}, 1 | InputMode.RANGE, 4 * 700_000),
+])
+def test_a_start_without_bases(settings, start, address):
+    """Settings that were not stored are 0, and there is no memory at 0."""
+    program = _Program()
+    started = program.label("started")
+    program.bnez(program.warp, started)
+    for setting, value in {**settings, "START": start}.items():
+        program.li(program.word, value)
+        program.gather_set(program.word, GatherSetting[setting])
+    program.place(started)
+    program.edges()
+    failure = run(machine("graphpeg"), program.case()).failure
+    assert (failure.cause, failure.address) == (Cause.LOAD_ACCESS, address)
+    assert (failure.core, failure.warp, failure.lane) == (0, 0, 0)
+    test_edges_of_a_list(_VERTICES, False)
+
+
+def test_an_error_of_one_of_two_cores():
+    """Core 1 fails, and stops core 0, whose unit has loads under way. The error has the number of
+    the core. The next launch begins anew on both."""
+    config = CONFIG.replace(name="graphpeg2", cores=2, l2_banks=2)
+    device = NativeMachine(config, DramConfig(latency=60, queue=16, bytes_per_cycle=32))
+    wrong = _Program()
+    wrong.csrr(wrong.base, Csr.CORE_ID)
+    other = wrong.label("core_0")
+    wrong.beqz(wrong.base, other)
+    wrong.settings(INPUT=0, loops=True)
+    wrong.place(other)
+    wrong.settings()
+    wrong.edges()
+    right = _Program()
+    right.settings()
+    right.edges()
+    for _ in range(3):
+        failure = run(device, wrong.case()).failure
+        assert (failure.cause, failure.address) == (Cause.LOAD_ACCESS, 0)
+        assert (failure.core, failure.warp) == (1, 0)
+        got = run(device, right.case())
+        assert got.failure is None
+        assert int(got.memory[_TOTAL]) == int(_memory()[_TOTAL]) + 2 * _sum() & 0xFFFF_FFFF
 
 
 def test_a_launch_ends_with_edges_left():

@@ -3,12 +3,16 @@
 ``./graphloom lockstep`` runs any number of further programs, and compares every instruction.
 """
 
+import collections
+
 import numpy as np
 import pytest
 
 from campaign.machines import CONFIGS, machine, simulate, verify
 from campaign.random_programs import fitting_case, random_case
 from campaign.random_statements import memory_needed
+from hw.operations import GatherSetting
+from sw.golden.gather.graphpeg import GraphpegModel
 from sw.golden.simulator import Simulator
 from tb import seeds
 
@@ -66,3 +70,25 @@ def test_programs_for_memories_of_any_size():
         assert local[-1024:].any() and not local[:-1024].any()
     assert fitting_case(config.replace(imem_bytes=1 << 15), 1).words == random_case(
         config.replace(imem_bytes=1 << 15), 1).words
+
+
+def test_programs_push_vertices(monkeypatch):
+    """With GraphPEG, programs of all kinds come up: one warp pushes, all push, and nobody does."""
+    config, pushes, kinds = CONFIGS["graphpeg"], [], collections.Counter()
+    push, settings = GraphpegModel.push, GraphpegModel.set
+
+    def count(self, vertices):
+        pushes.append(vertices.tolist())
+        push(self, vertices)
+
+    def close(self, number, value):
+        settings(self, number, value)
+        if number == GatherSetting.CLOSE:
+            words = {word for vertices in pushes for word in vertices}
+            kinds[min(2, len(words))] += 1
+            pushes.clear()
+    monkeypatch.setattr(GraphpegModel, "push", count)
+    monkeypatch.setattr(GraphpegModel, "set", close)
+    for seed in range(20):
+        assert simulate(config, random_case(config, seed)).failure is None
+    assert all(kinds[words] > 2 for words in range(3)), kinds

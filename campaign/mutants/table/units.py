@@ -141,7 +141,7 @@ MUTANTS = (
            "pushed != self.limit", "1", _GRAPHPEG),
     Mutant("graphpeg-overwrites-rows-that-are-not-stored",
            "hw/gather/graphpeg/vertices.py", "OutputList.elaborate",
-           "(row[:2] - spilled[:2])[:2] != _OUTPUT_ROWS", "1", _GRAPHPEG_RANDOM),
+           "(row[:2] - spilled[:2])[:2] != _OUTPUT_ROWS", "1", _GRAPHPEG),
     Mutant("graphpeg-stores-a-whole-row-at-the-end",
            "hw/gather/graphpeg/vertices.py", "OutputList.elaborate",
            "Mux(rest, lanes_below(pushed[:lane_bits], threads),\n"

@@ -24,6 +24,9 @@ BEYOND = 0xFFFF_FFFC
 #: neighbours.
 Answer = collections.namedtuple("Answer", "op warp mask words neighbors", defaults=[None])
 
+#: More edges than a bench has for one START: a unit that goes on behind the end is stopped.
+_WITHOUT_END = 1 << 14
+
 #: Requests for edges or vertices.
 _POPS = GatherOp.DEC_ID, GatherOp.DEC, GatherOp.POP_VERT
 
@@ -56,6 +59,11 @@ class Core(Warps):
         The addresses of all accesses.
     most : int
         Most loads that were under way.
+    holds : callable
+        Whether the data of a load are kept back, from its addresses. To be set by the bench.
+    choose : callable
+        Which of some loads whose data are due is answered next; the list is in the order in which
+        they were taken. At random by default.
     """
 
     def __init__(self, dut, *, latency=1, **rates):
@@ -65,12 +73,14 @@ class Core(Warps):
         self.loads, self.stores = [], []
         self.accesses = StreamSink(dut, "access", access_layout(self.config))
         self.data = StreamSource(dut, "fetched", fetched_layout(self.config))
-        self._loads = []                     # [cycles left, item]
+        self.holds, self.choose = lambda addresses: False, self.rng.choice
+        self._loads = []                     # [cycles left, item, addresses]
         self._given = 0                      # data on their way, or taken
         self._paused = False                 # no data are sent
         self._asked = collections.defaultdict(collections.deque)   # warp -> (op, rd, lanes)
         self.memory, self.weighted = Memory(), False
         self.setter = 0                      # the warp that stored a setting last
+        self._handed_out = 0                 # edges or vertices since the last START
 
     def use(self, graph, weighted=False):
         """Give the unit the settings of a graph and of the lists."""
@@ -88,6 +98,8 @@ class Core(Warps):
         if mask & 1:
             self.model.memory = Memory(self.memory)
             self.model.set(setting, value)
+            if setting == GatherSetting.START:
+                self._handed_out = 0
 
     def start_list(self, vertices, mode=0, place=INPUT):
         """Store a list of vertices (numbers), and queue the SET that begins with it."""
@@ -129,6 +141,8 @@ class Core(Warps):
         assert item.set_mask == (op in _POPS)
         if op in _POPS:
             filled = sum(word != NONE for word in words)
+            self._handed_out += filled
+            assert self._handed_out < _WITHOUT_END, "edges without an end"
             for part in (words, neighbors or words):
                 assert part[filled:] == [NONE] * (self.threads - filled)
             assert item.mask == ((1 << filled) - 1 or self.all_lanes)
@@ -255,7 +269,7 @@ class Core(Warps):
             words = [self.memory.load_word(int(item.address[lane])) if lane in lanes
                      else self.rng.getrandbits(32) for lane in range(self.threads)]
             self._loads.append([self.rng.randint(1, self.latency), {
-                "data": words, "tag": item.tag, "warp": item.warp, "mask": item.mask}])
+                "data": words, "tag": item.tag, "warp": item.warp, "mask": item.mask}, addresses])
             under_way = len(self._loads) + self._given - self.data.sent
             self.most = max(self.most, under_way)
             assert under_way <= self.config.gather_requests
@@ -263,9 +277,9 @@ class Core(Warps):
             load[0] -= 1
         # Data wait at most for the data before.
         if self._given - self.data.sent < 2 and not self._paused:
-            due = [load for load in self._loads if load[0] <= 0]
+            due = [load for load in self._loads if load[0] <= 0 and not self.holds(load[2])]
             if due:
-                load = self.rng.choice(due)
+                load = self.choose(due)
                 self._loads.remove(load)
                 self._given += 1
                 self.data.send([load[1]])

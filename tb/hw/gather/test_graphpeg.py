@@ -6,12 +6,14 @@ rows, records, weights        rows_of_entries, rows_cross_lines, weights_lie_bes
                               neighbors_follow_bases
 end, settings, START          the_end, settings, a_pop_waits_for_the_start, starts_follow
 inputs                        range_of_vertices, lists_are_refilled, vertices_are_popped
-output list                   pushed_vertices, a_list_ends_at_its_limit
+output list                   pushed_vertices, a_list_ends_at_its_limit, rows_wait_for_stores
+states of the table           groups_change_state
 edge buffer                   buffer_fills, the_last_row_comes_last
+answers in any order          answers_come_backwards, groups_change_state
 timing, loads under way       an_entry_takes_a_cycle, a_row_takes_a_cycle, a_push_takes_its_lanes,
                               requests_hide_latency
 golden model                  against_golden, lists_against_golden
-launch, reset                 launches_at_any_time
+launch, reset                 launches_at_any_time, accesses_end_with_the_launch
 wrong parameters              test_wrong_variant
 ============================  ====================================================================
 """
@@ -25,6 +27,7 @@ import pytest
 from hw.config import ConfigError, HardwareConfig
 from hw.gather import variants
 from hw.gather.graphpeg import GraphPeg
+from hw.gather.graphpeg.accesses import buffer_rows, group_size, groups
 from hw.operations import NONE, GatherOp, GatherSetting, InputMode
 from tb import runner
 from tb.clocking import tick
@@ -236,6 +239,160 @@ async def a_list_ends_at_its_limit(dut):
         assert core.memory[COUNT] == limit
         assert [core.memory[OUTPUT + 4 * index] for index in range(limit)] == [1, 2, 3, 4][:limit]
         await core.launch()
+
+
+@cocotb.test()
+async def rows_wait_for_stores(dut):
+    """While no access is taken, two rows of pushed vertices wait in the ring, one row is on offer,
+    and one push waits for the ring. Every vertex is stored later, at its place."""
+    core = await Core.start(dut)
+    core.use(Graph([1]))
+    lanes = core.threads
+    for full in (True, False):
+        core.accesses.stall = 1
+        await core.source.drain()
+        await tick(dut, 2)
+        before, expected = len(core.requests), []
+        for number in range(9):
+            words = [core.rng.getrandbits(32) for _ in range(lanes)]
+            mask = core.all_lanes if full else core.rng.randrange(1, core.all_lanes)
+            core.push(number % core.warps, words, mask)
+            expected += [word for lane, word in enumerate(words) if mask >> lane & 1]
+        await tick(dut, 20 * lanes)
+        assert dut.busy.value == 1
+        if full:
+            assert len(core.requests) - before == 4
+        core.stores.clear()
+        core.accesses.stall = 0
+        core.set(GatherSetting.CLOSE, 0)
+        await core.rest()
+        assert core.memory[COUNT] == len(expected)
+        assert [core.memory[OUTPUT + 4 * index] for index in range(len(expected))] == expected
+        rows = [[OUTPUT + 4 * index for index in range(begin, min(begin + lanes, len(expected)))]
+                for begin in range(0, len(expected), lanes)]
+        assert core.stores == [*rows, [COUNT]]
+
+
+def _part(core):
+    """A function that gives the array of a load: INPUT, or OFFSETS, NEIGHBORS, WEIGHTS."""
+    graph, settings = core.graph, core.model._settings
+    offsets = graph.ids[0] + settings[GatherSetting.OFFSETS] & 0xFFFFFFFF
+    edges = graph.rows[graph.ids[0]].start * 4
+    ends = {"OFFSETS": offsets, "NEIGHBORS": edges,
+            "WEIGHTS": edges + settings[GatherSetting.WEIGHTS] if core.weighted else INPUT,
+            "INPUT": INPUT}
+    return lambda addresses: max(
+        (begin, name) for name, begin in ends.items() if addresses[0] >= begin)[1]
+
+
+@cocotb.test()
+async def groups_change_state(dut):
+    """A group of the table waits for its offsets (FI), then for the groups whose offsets came
+    before (RD), gives out its entries (FE), and only then takes vertices again (IVD)."""
+    core = await Core.start(dut)
+    size, count, rows = group_size(core.config), groups(core.config), buffer_rows(core.config)
+    lanes, vertices = core.threads, size * (count + 2)
+    # The edges of a vertex are more rows than the buffer has.
+    core.use(Graph([lanes * (rows + 2)] * vertices))
+    part, given = _part(core), set()
+    assert count == 4 and core.config.gather_requests > count
+
+    def offsets():
+        return [load for load in core.loads if part(load) == "OFFSETS"]
+    core.holds = lambda load: part(load) == "OFFSETS" and load[0] not in given
+
+    async def gather(group):
+        """Take the edges of a group's vertices. They come in the order of the vertices."""
+        got = []
+        for _ in range(size * (rows + 2)):
+            got += await core.edges(core.rng.randrange(core.warps))
+        assert got == core.records(range(group * size, (group + 1) * size))
+    core.start_range(0, vertices)
+    await tick(dut, 100)
+    asked = offsets()
+    assert core.loads == asked and len(asked) == count       # IVD -> FI, all of them
+    given.add(asked[1][0])                                   # group 1: FI -> RD -> FE
+    await tick(dut, 100)
+    given.add(asked[3][0])                                   # group 3: FI -> RD
+    await tick(dut, 100)
+    assert len(core.loads) == count + rows and len(offsets()) == count
+    await gather(1)                                          # group 1: FE -> IVD; group 3: FE
+    await gather(3)
+    assert len(offsets()) == count                           # group 0 is filled next, which is FI
+    given.add(asked[0][0])
+    await tick(dut, 100)
+    assert len(offsets()) == count                           # group 0 is FE
+    await gather(0)
+    await tick(dut, 20)
+    assert len(offsets()) == count + 2                       # groups 0 and 1: IVD -> FI
+    core.holds = lambda load: False
+    got = []
+    while edges := await core.edges(0):
+        got += edges
+    left = [2 * size + i for i in range(size)] + [*range(count * size, vertices)]
+    assert collections.Counter(got) == collections.Counter(core.records(left))
+
+
+@cocotb.test()
+async def answers_come_backwards(dut):
+    """As many loads as possible are taken, then all are answered, the last one first."""
+    core = await Core.start(dut)
+    core.choose = lambda due: due[-1]
+
+    async def in_turns():
+        while True:
+            for core._paused, cycles in ((True, 40), (False, 20)):
+                await tick(dut, cycles)
+    for weighted in (False, True):
+        core.use(Graph([3, 0, 4 * core.threads + 1, 1, 0, 0, core.threads] * 6), weighted)
+        vertices = [*range(42)]
+        core.rng.shuffle(vertices)
+        core.start_list(vertices)
+        turns = cocotb.start_soon(in_turns())
+        got = []
+        while edges := await core.edges(core.rng.randrange(core.warps)):
+            assert not len(got) % core.threads
+            got += edges
+        turns.cancel()
+        core._paused = False
+        assert collections.Counter(got) == collections.Counter(core.records(vertices))
+    assert core.most == core.config.gather_requests
+
+
+@cocotb.test()
+async def accesses_end_with_the_launch(dut):
+    """Launches while a load of each kind is under way, and while an access is on offer."""
+    core = await Core.start(dut)
+    for kept in ("INPUT", "OFFSETS", "NEIGHBORS", "WEIGHTS", "STORE", None):
+        core.use(Graph([core.threads * 20, 1, 5, 0]), weighted=True)
+        part = _part(core)
+        core.holds = lambda load, kept=kept: part(load) == kept
+        core.start_list([0, 1, 2, 3])
+        core.ask(0, GatherOp.DEC)
+        await tick(dut, 60)
+        if kept == "STORE":
+            core.accesses.stall = 1
+            core.push(1, range(core.threads))
+            core.push(1, range(core.threads))
+            await tick(dut, 20)
+            assert dut.access__valid.value == 1
+        elif kept:
+            assert any(part(load[2]) == kept for load in core._loads)
+        await core.launch()
+        core.accesses.stall = 0
+        core.holds = lambda load: False
+        await tick(dut, 5)
+        assert dut.busy.value == 0 and dut.access__valid.value == 0
+        core.use(Graph([2, 7, 0, 1]), weighted=True)
+        core.start_list([3, 1, 0])
+        got = []
+        while edges := await core.edges(0):
+            got += edges
+        assert collections.Counter(got) == collections.Counter(core.records([3, 1, 0]))
+        core.push(0, [9])
+        core.set(GatherSetting.CLOSE, 0)
+        await core.rest()
+        assert (core.memory[OUTPUT], core.memory[COUNT]) == (9, 1)
 
 
 @cocotb.test()
@@ -500,7 +657,8 @@ def _run(simulator, fields, names, seed=1, **amounts):
 _DIRECTED = ["rows_of_entries", "rows_cross_lines", "weights_lie_beside", "neighbors_follow_bases",
              "the_end", "settings", "a_pop_waits_for_the_start", "starts_follow",
              "range_of_vertices", "lists_are_refilled", "vertices_are_popped", "pushed_vertices",
-             "a_list_ends_at_its_limit", "buffer_fills", "the_last_row_comes_last",
+             "a_list_ends_at_its_limit", "rows_wait_for_stores", "answers_come_backwards",
+             "accesses_end_with_the_launch", "buffer_fills", "the_last_row_comes_last",
              "an_entry_takes_a_cycle", "a_row_takes_a_cycle", "a_push_takes_its_lanes",
              "requests_hide_latency"]
 
@@ -518,6 +676,12 @@ _SIZES = {
 @pytest.mark.parametrize("size", _SIZES)
 def test_directed(simulator, size):
     _run(simulator, {"warps": 2, "threads": 4, **_SIZES[size]}, _DIRECTED)
+
+
+def test_states(simulator):
+    """Four groups, and more loads under way than groups."""
+    _run(simulator, {"warps": 2, "threads": 4, "alwt_entries": 8, "edge_buffer_rows": 4},
+         ["groups_change_state"])
 
 
 @pytest.mark.parametrize("size", _SIZES)

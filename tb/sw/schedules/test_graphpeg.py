@@ -6,7 +6,8 @@ feature                tests
 results                ``test_results``, ``test_programs_of_the_language``
 lists of the unit      ``test_lists_are_the_default``, ``test_dealt_lists``,
                        ``test_frontiers``, ``test_hybrids``
-slices of vertices     ``test_slices``
+no vertex twice        ``test_each_vertex_gives_its_edges_once``, ``test_a_list_has_a_vertex_once``
+slices of vertices     ``test_slices``, ``test_slices_share_the_edges_of_the_direction``
 fused loops            ``test_fusion``
 refused                ``test_formats_without_plain_rows``, ``test_refused``,
                        ``test_other_schedules_on_the_unit``
@@ -18,7 +19,10 @@ import itertools
 import numpy as np
 import pytest
 
+from hw.operations import GatherSetting
 from sw.errors import UserError
+from sw.golden.bfs import bfs
+from sw.golden.gather.graphpeg import GraphpegModel
 from sw.graph import Graph
 from sw.kernels.gathering import CoreSlices
 from sw.runtime import Device
@@ -110,6 +114,46 @@ def test_hybrids(pull):
     assert device.plan(text, GRAPHS["spindle"], source=0).plan.first.frontier == "lists"
 
 
+@pytest.mark.parametrize("schedule, frontier", [
+    ("graphpeg", "queue"), ("graphpeg", "bitmap"), ("graphpeg:lists=own", "lists"),
+    ("graphpeg:lists=dealt", "lists")])
+def test_each_vertex_gives_its_edges_once(monkeypatch, schedule, frontier):
+    """A search hands out the edges of each vertex that it reaches, and no other edge. It ends when
+    a superstep adds no vertex."""
+    loads, load = [], GraphpegModel._load
+
+    def count(self, edge):
+        loads.append(edge)
+        return load(self, edge)
+    monkeypatch.setattr(GraphpegModel, "_load", count)
+    graph = GRAPHS["random"]
+    result = check(hardware(2, 4, cores=3), "bfs", graph, schedule, "push", seed=7,
+                   frontier=frontier, source=5)
+    depth, _ = bfs(graph, 5)
+    assert result.supersteps == depth.max() + 1
+    assert len(loads) == len({*loads}) == graph.out_degrees[depth >= 0].sum()
+
+
+def test_a_list_has_a_vertex_once(monkeypatch):
+    """A vertex whose distance falls several times in a superstep is pushed once."""
+    pushed, push, settings = [], GraphpegModel.push, GraphpegModel.set
+
+    def note(self, vertices):
+        pushed.extend(vertices.tolist())
+        push(self, vertices)
+
+    def close(self, number, value):
+        if number == GatherSetting.CLOSE:
+            assert len(pushed) == len({*pushed})
+            pushed.clear()
+        settings(self, number, value)
+    monkeypatch.setattr(GraphpegModel, "push", note)
+    monkeypatch.setattr(GraphpegModel, "set", close)
+    result = check(hardware(2, 4), "sssp", GRAPHS["dense"], "graphpeg", "push", seed=7,
+                   frontier="lists", source=0)
+    assert result.supersteps > 2 and not pushed
+
+
 def test_slices():
     """The slices have all vertices, begin at whole rows of lanes, and share the work evenly."""
     rng = np.random.default_rng(3)
@@ -124,6 +168,21 @@ def test_slices():
     largest = int(graph.out_degrees.max())
     assert max(work) <= 10_000 / 6 + largest + 8 * 2 + max(
         int(graph.out_degrees[low:low + 8].sum()) for low in range(0, 1000, 8))
+
+
+@pytest.mark.parametrize("direction", ["pull", "push"])
+def test_slices_share_the_edges_of_the_direction(direction):
+    """Edges that leave 100 of 1000 vertices are shared when pushing, those that arrive when
+    pulling."""
+    rng = np.random.default_rng(3)
+    ends = np.repeat(np.arange(100), 90), rng.integers(0, 1000, 9000)
+    graph = Graph(1000, *(ends if direction == "push" else ends[::-1]))
+    device = Device.functional(hardware(4, 8, cores=6))
+    task = device.plan("pagerank", graph, schedule="graphpeg", direction=direction, iterations=1)
+    bounds = CoreSlices(task, task.layouts[0]).bounds()
+    # A slice has at most a row of lanes more than its share.
+    work = np.diff([int((ends[0] < bound).sum()) + bound for bound in bounds])
+    assert work.sum() == 10_000 and work.max() <= 10_000 / 6 + 9 * 91
 
 
 def test_fusion():

@@ -175,6 +175,15 @@ def test_follower_compares_pairs():
     assert model.take_part(0, "weight", array([918, 918]), [0, 1]) == [0, 1]
 
 
+def test_follower_believes_weights_that_are_not_there():
+    """Without weights, a weight that the hardware gives is undefined."""
+    model = unit(GraphpegFollower)
+    start(model, 3)
+    model.take(0, array([0x104, 0x104]))
+    assert model.take_part(0, "weight", array([5, 6]), [0, 1]) == []
+    assert model.take_part(0, "neighbor", array([707, 714]), [0, 1]) == []
+
+
 def test_follower_compares_answers_to_early_pops_at_the_start():
     model = unit(GraphpegFollower)
     assert model.take(0, array([0x104, 0x104])) == []

@@ -1,0 +1,220 @@
+"""Planted faults in GraphPEG's schedule, kernels, lists, golden model, and the comparison of
+schedules that need different units.
+
+The faults of its hardware are in the tables ``units`` and ``proofs``.
+"""
+
+from campaign.mutants.mutant import Mutant
+
+
+__all__ = ["MUTANTS"]
+
+
+_SCHEDULE = "tb/sw/schedules/test_graphpeg.py::"
+_MODEL = "tb/sw/golden/gather/test_graphpeg.py::"
+_OPTIONS = "tb/cli/test_options.py::"
+_QUEUE = (f"{_SCHEDULE}test_frontiers[bfs-queue]",)
+_MAP = (f"{_SCHEDULE}test_frontiers[sssp-bitmap]",)
+_DEALT = (f"{_SCHEDULE}test_dealt_lists[bfs-3]",)
+_ONCE = (f"{_SCHEDULE}test_each_vertex_gives_its_edges_once",)
+_WEIGHTED = (f"{_SCHEDULE}test_frontiers[sssp-queue]",)
+_FUSED = (f"{_SCHEDULE}test_fusion",)
+_SLICES = (f"{_SCHEDULE}test_slices",)
+_FORMATS = (f"{_SCHEDULE}test_formats_without_plain_rows",)
+_REFUSED = (f"{_SCHEDULE}test_refused",)
+_FOLLOWER = (f"{_MODEL}test_follower_takes_what_the_hardware_gave",)
+_PAIRS = (f"{_MODEL}test_follower_compares_pairs",)
+_EARLY = (f"{_MODEL}test_follower_compares_answers_to_early_pops_at_the_start",)
+_EDGES = (f"{_MODEL}test_edges_of_a_list",)
+_COMPARE = ("tb/cli/test_runs.py::test_compare_builds_the_unit_that_a_schedule_needs",)
+
+
+MUTANTS = (
+    # Schedule
+    Mutant("graphpeg-shares-leave-the-rest",
+           "sw/schedules/graphpeg.py", "_share",
+           "a.add(count, count, share)", "a.mv(count, share)", _QUEUE),
+    Mutant("graphpeg-shares-begin-too-early",
+           "sw/schedules/graphpeg.py", "_share",
+           "a.add(product, product, more)", "pass", _QUEUE),
+    Mutant("graphpeg-slice-of-a-list-counts-bytes",
+           "sw/schedules/graphpeg.py", "GraphpegSchedule._slice_of_list",
+           "a.srli(count, count, 2)", "pass", _ONCE),
+    Mutant("graphpeg-share-begins-in-each-list",
+           "sw/schedules/graphpeg.py", "GraphpegSchedule._deal",
+           "a.sub(low, low, entries)", "pass", _DEALT),
+    Mutant("graphpeg-share-ends-in-each-list",
+           "sw/schedules/graphpeg.py", "GraphpegSchedule._deal",
+           "a.sub(high, high, entries)", "pass", _ONCE),
+    Mutant("graphpeg-deals-one-list-less",
+           "sw/schedules/graphpeg.py", "GraphpegSchedule._deal",
+           "a.addi(left, left, -1)", "a.addi(left, left, -2)",
+           (f"{_SCHEDULE}test_dealt_lists[bfs-6]",)),
+    Mutant("graphpeg-filter-keeps-every-vertex",
+           "sw/schedules/graphpeg.py", "GraphpegSchedule._filter",
+           "k.narrow(member, none)", "pass", _ONCE),
+    Mutant("graphpeg-filtered-vertices-are-as-many-as-the-slice",
+           "sw/schedules/graphpeg.py", "GraphpegSchedule._start",
+           "a.lw(count, length)", "pass", _MAP),
+    Mutant("graphpeg-filtered-lists-of-cores-are-one",
+           "sw/schedules/graphpeg.py", "GraphpegSchedule._filtered",
+           "a.add(place, place, distance)", "pass", _MAP),
+    Mutant("graphpeg-reads-lists-with-a-vertex-twice",
+           "sw/schedules/graphpeg.py", "GraphpegSchedule.reserve",
+           "task.queued and task.input.noted", "False", _REFUSED),
+    Mutant("graphpeg-accepts-a-split-by-a-counter",
+           "sw/schedules/graphpeg.py", "GraphpegSchedule.check",
+           'task.split != "static"', "False", _REFUSED),
+    Mutant("graphpeg-accepts-blocks",
+           "sw/schedules/graphpeg.py", "GraphpegSchedule.check",
+           "not all(layout.plain for layout in self.layouts(task))", "False", _FORMATS),
+    Mutant("graphpeg-accepts-lists-in-a-fused-loop",
+           "sw/schedules/graphpeg.py", "GraphpegSchedule.reserve",
+           "isinstance(task.frontier, Lists) or self._filters(task)", "self._filters(task)",
+           _REFUSED),
+    Mutant("graphpeg-accepts-another-unit",
+           "sw/schedules/graphpeg.py", "GraphpegSchedule.check_config",
+           "config.gather != self.needs_unit", "False",
+           (f"{_SCHEDULE}test_other_schedules_on_the_unit",)),
+    Mutant("graphpeg-weights-stay-those-of-the-turn-before",
+           "sw/schedules/graphpeg.py", "GraphpegSchedule.decode",
+           "k.a.edge_weight(work.edge.weight)", "pass", _WEIGHTED),
+    Mutant("graphpeg-offsets-are-those-of-vertex-1",
+           "sw/schedules/graphpeg.py", "GraphpegSchedule.init_global",
+           "k.address(layout.row_array) - k.address(base)",
+           "k.address(layout.row_array) - k.address(base) + 4", _QUEUE),
+
+    # Kernels
+    Mutant("gathering-every-warp-starts-the-unit",
+           "sw/kernels/gathering.py", "by_first_warp",
+           "a.bnez(warp, done)", "pass", _FUSED),
+    Mutant("gathering-start-without-its-mode",
+           "sw/kernels/gathering.py", "start",
+           "k.a.or_(count, count, word)", "pass", _MAP),
+    Mutant("gathering-list-is-closed-before-all-have-pushed",
+           "sw/kernels/gathering.py", "close_list",
+           "k.barrier()", "pass", _MAP),
+    Mutant("gathering-cores-share-a-place",
+           "sw/kernels/gathering.py", "core_place",
+           "a.add(into, into, core)", "pass", _MAP),
+    Mutant("gathering-slices-begin-within-a-row",
+           "sw/kernels/gathering.py", "CoreSlices.bounds",
+           "-(-inner // lanes) * lanes", "inner", _SLICES),
+    Mutant("gathering-slices-count-edges-of-the-other-direction",
+           "sw/kernels/gathering.py", "CoreSlices.bounds",
+           'task.direction == "pull"', 'task.direction == "push"',
+           (f"{_SCHEDULE}test_slices_share_the_edges_of_the_direction",)),
+    Mutant("gathering-slices-count-vertices-as-bytes",
+           "sw/kernels/gathering.py", "CoreSlices.fill",
+           "4 * bounds[:-1]", "bounds[:-1]", _MAP),
+    Mutant("gathering-count-is-the-distance",
+           "sw/kernels/gathering.py", "CoreSlices.load",
+           "k.a.lw(count, place, 4)", "k.a.lw(count, place)", _MAP),
+
+    # Lists
+    Mutant("lists-count-goes-to-the-list-that-is-read",
+           "sw/kernels/frontiers/lists.py", "Lists.program",
+           "a.xori(length, length, 4)", "pass", _DEALT),
+    Mutant("lists-odd-supersteps-add-behind-their-list",
+           "sw/kernels/frontiers/lists.py", "Lists.program",
+           "a.xor(room, room, other)", "pass", _DEALT),
+    Mutant("lists-odd-supersteps-read-the-even-list",
+           "sw/kernels/frontiers/lists.py", "Lists.of_core_0",
+           "a.and_(distance, distance, odd)", "a.li(distance, 0)", _DEALT),
+    Mutant("lists-of-cores-overlap",
+           "sw/kernels/frontiers/lists.py", "Lists.apart",
+           "8 * self._room(task)", "4 * self._room(task)", _DEALT),
+    Mutant("lists-are-not-closed",
+           "sw/kernels/frontiers/lists.py", "Lists.finish",
+           "gathering.close_list(k)", "pass", _DEALT),
+    Mutant("lists-have-a-vertex-for-each-edge",
+           "sw/kernels/frontiers/lists.py", "Lists.add",
+           "self._stamp(k, vertex, predicate, otherwise)", "pass",
+           (f"{_SCHEDULE}test_a_list_has_a_vertex_once",)),
+    Mutant("lists-begin-with-vertex-0",
+           "sw/kernels/frontiers/lists.py", "Lists.init",
+           "first + 4 * vertex", "first", _ONCE),
+    Mutant("lists-added-are-those-read",
+           "sw/kernels/frontiers/lists.py", "Lists.added",
+           "(number + 1) % 2", "number % 2", _ONCE),
+
+    # Golden model
+    Mutant("golden-graphpeg-entry-without-edges",
+           "sw/golden/gather/graphpeg.py", "GraphpegModel._start",
+           "edge != end", "True", _EDGES),
+    Mutant("golden-graphpeg-range-is-read-from-memory",
+           "sw/golden/gather/graphpeg.py", "GraphpegModel._start",
+           "value & InputMode.RANGE", "False", (f"{_MODEL}test_a_range_of_vertices",)),
+    Mutant("golden-graphpeg-list-goes-on-behind-close",
+           "sw/golden/gather/graphpeg.py", "GraphpegModel.set",
+           "self._pushed = 0", "pass", (f"{_MODEL}test_the_output_list",)),
+    Mutant("golden-graphpeg-list-begins-within-a-row",
+           "sw/golden/gather/graphpeg.py", "GraphpegModel.push",
+           "self._settings[GatherSetting.OUTPUT] & -row", "self._settings[GatherSetting.OUTPUT]",
+           (f"{_MODEL}test_places_within_a_row_are_ignored",)),
+    Mutant("golden-graphpeg-list-has-no-limit",
+           "sw/golden/gather/graphpeg.py", "GraphpegModel.push",
+           "self._pushed < self._settings[GatherSetting.LIMIT]", "True",
+           (f"{_MODEL}test_a_push_beyond_the_limit_is_a_store_nowhere",)),
+    Mutant("golden-graphpeg-end-stops-the-warp",
+           "sw/golden/gather/graphpeg.py", "GraphpegModel._answer",
+           "filled or self.threads", "filled", _EDGES),
+    Mutant("golden-graphpeg-weights-are-neighbours",
+           "sw/golden/gather/graphpeg.py", "GraphpegModel._load",
+           "place + weights", "place", (f"{_MODEL}test_weights",)),
+    Mutant("golden-graphpeg-neighbours-of-lanes-without-an-edge",
+           "sw/golden/gather/graphpeg.py", "GraphpegModel.decode",
+           "np.where(bases == NONE, np.uint32(NONE), self._neighbors[warp])",
+           "self._neighbors[warp]", (f"{_MODEL}test_edges_with_their_neighbours",)),
+    Mutant("golden-graphpeg-vertices-before-the-start",
+           "sw/golden/gather/graphpeg.py", "GraphpegModel.pop_vertices",
+           "not self._started", "False", (f"{_MODEL}test_a_pop_before_the_start_waits",)),
+    Mutant("golden-graphpeg-is-started-after-a-launch",
+           "sw/golden/gather/graphpeg.py", "GraphpegModel.reset",
+           "self._started = False", "pass", (f"{_MODEL}test_another_start",)),
+    Mutant("graphpeg-follower-ignores-pairs",
+           "sw/golden/gather/graphpeg.py", "GraphpegFollower.take_part",
+           "right and len(record) == 3", "False", _PAIRS),
+    Mutant("graphpeg-follower-believes-a-second-answer",
+           "sw/golden/gather/graphpeg.py", "GraphpegFollower.take_part",
+           "record[part] == word", "True", _PAIRS),
+    Mutant("graphpeg-follower-judges-weights-that-are-not-there",
+           "sw/golden/gather/graphpeg.py", "GraphpegFollower.take_part",
+           'part == "weight" and not weighted', "False",
+           (f"{_MODEL}test_follower_believes_weights_that_are_not_there",)),
+    Mutant("graphpeg-follower-takes-an-edge-twice",
+           "sw/golden/gather/graphpeg.py", "GraphpegFollower._take",
+           "self._counts[key] -= 1", "pass", _FOLLOWER),
+    Mutant("graphpeg-follower-counts-edges-that-are-not-left",
+           "sw/golden/gather/graphpeg.py", "GraphpegFollower._take_bases",
+           "right[lane] and base != NONE", "base != NONE", _FOLLOWER),
+    Mutant("graphpeg-follower-takes-vertices-in-any-order",
+           "sw/golden/gather/graphpeg.py", "GraphpegFollower._take_vertices",
+           "self._vertices.popleft() == vertex", "self._vertices.popleft()",
+           (f"{_MODEL}test_follower_takes_vertices_in_their_order",)),
+    Mutant("graphpeg-follower-forgets-early-answers",
+           "sw/golden/gather/graphpeg.py", "GraphpegFollower._compare",
+           "self._early.append((take, warp, words.copy()))", "pass", _EARLY),
+    Mutant("graphpeg-follower-forgets-faults-of-early-answers",
+           "sw/golden/gather/graphpeg.py", "GraphpegFollower._start",
+           "self._surplus += take(warp, words)", "take(warp, words)", _EARLY),
+
+    # Comparison of schedules
+    Mutant("compare-runs-every-schedule-on-one-hardware",
+           "sw/cli/compare.py", "_compare",
+           "options.own_hardware(config, plans, set_) if where is None else None", "None",
+           _COMPARE),
+    Mutant("compare-takes-the-unit-of-the-first-schedule-for-all",
+           "sw/cli/compare.py", "_compare",
+           "not any(make(side.schedule).needs_unit for side in plan.sides.values())",
+           "True", ("tb/cli/test_runs.py::test_compare_without_a_named_unit",)),
+    Mutant("compare-changes-the-unit-that-was-asked-for",
+           "sw/cli/options.py", "own_hardware",
+           '"gather" in said(assignments) and all(\n'
+           "            schedule.needs_unit for each in sides for schedule in each)", "False",
+           (f"{_OPTIONS}test_each_plan_has_its_unit",)),
+    Mutant("compare-keeps-the-unit-that-a-schedule-cannot-use",
+           "sw/cli/options.py", "own_hardware",
+           "own = with_unit(own, schedule)", "pass",
+           (f"{_OPTIONS}test_each_plan_has_its_unit",)),
+)
