@@ -74,7 +74,7 @@ def area_table(label, found, added):
 
 
 def area_plot(added, names):
-    """What the cores of these names add."""
+    """The resources that the cores of these names add."""
     return Plot("added to a core", "of the core without", tuple(names), {
         title: tuple(added[name][resource] for name in names)
         for resource, title in RESOURCES.items()})

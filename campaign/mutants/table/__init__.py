@@ -1,6 +1,6 @@
 """All planted faults, by part of the project."""
 
-from . import (core, fusion, gcn, golden, graphpeg, hashing, language, memory, proofs, software,
+from . import (core, exchange, fusion, gcn, golden, graphpeg, hashing, language, memory, proofs, software,
                units)
 
 
@@ -10,5 +10,5 @@ __all__ = ["MUTANTS"]
 #: Every :class:`campaign.mutants.mutant.Mutant`, in the order in which ``./graphloom mutants`` runs
 #: them.
 MUTANTS = (*software.MUTANTS, *fusion.MUTANTS, *language.MUTANTS, *hashing.MUTANTS,
-           *golden.MUTANTS, *gcn.MUTANTS, *graphpeg.MUTANTS, *core.MUTANTS, *memory.MUTANTS,
+           *golden.MUTANTS, *gcn.MUTANTS, *graphpeg.MUTANTS, *exchange.MUTANTS, *core.MUTANTS, *memory.MUTANTS,
            *units.MUTANTS, *proofs.MUTANTS)

@@ -102,7 +102,7 @@ class Exchange(Figure):
                        (where(setting), CORE))
 
     def _counts(self, setting, results):
-        """What the control processor saw and did, on the most cores."""
+        """The counters of the control processor, on the most cores."""
         rows = []
         for algorithm in _ALGORITHMS:
             for choice in setting.brief:
