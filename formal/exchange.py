@@ -41,7 +41,10 @@ class ExchangePromise(wiring.Component):
                    for name in ("largest", "current")}
         flags = {f"{name}_{core}": In(1) for core in range(_CORES)
                  for name in ("start", "empty", "searched", "raised", "taken", "rows", "born")}
-        super().__init__({"vertex": In(32), "edge": In(32), **entries, **flags})
+        counts = {f"{name}_{core}": In(32) for core in range(_CORES)
+                  for name in ("came", "popped")}
+        super().__init__({"vertex": In(32), "edge": In(32), "restart": In(1), **entries, **flags,
+                          **counts})
 
     def elaborate(self, platform):
         m = Module()
@@ -68,6 +71,10 @@ class ExchangePromise(wiring.Component):
         slots = Array(unit.entry.valid for unit in units)
         commands = Array(core.rbc for core in (processor.core[c] for c in range(_CORES)))
         donates, receives = state == states["DONATE"], state == states["RECEIVE"]
+
+        # Any interval: its counter begins anew while the control processor waits.
+        m.d.comb += [processor.launch.eq(self.restart),
+                     Assume(~self.restart | (state == states["WAIT"]))]
 
         # The edge is in one place, and no place has it twice.
         m.d.comb += in_flight.eq(receives & (commands[receiver] == BalancingControl.ER)
@@ -142,6 +149,8 @@ class ExchangePromise(wiring.Component):
             unit.start.eq(own("start")), unit.empty.eq(own("empty")),
             unit.searched.eq(own("searched")), unit.raised.eq(own("raised")),
             unit.entry.ready.eq(own("taken")),
+            # REFS, which only decide when there is an exchange, may be anything.
+            unit.came.eq(own("came")), unit.popped.eq(own("popped")),
             unit.largest.eq(largest), unit.current.eq(current),
             unit.largest_size.eq(largest.eindex - largest.sindex),
             unit.left.eq(current.eindex - current.sindex),

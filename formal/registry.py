@@ -448,7 +448,7 @@ PROPERTIES = (
             **_PEG, cores=2, exchange_interval=64, exchange_threshold=128))),),
         covers=("the edge goes to another core", "the exchange is over",
                 "a core has nothing to give"),
-        covered="2 cores", reach=24),
+        covered="2 cores", reach=16),
     *_streams("graphpeg", lambda: GraphPeg(_config(**_PEG)), "2 warps x 2 lanes"),
     *_streams("eghw", lambda: EdgeGenerator(_config(gather="eghw")), "2 warps x 2 lanes"),
     Property(

@@ -13,12 +13,12 @@ from hw.stalls import STALLS
 from sim.dram import DramConfig
 from sw import reproduce
 from sw.graph.load import load
+from sw.reproduce.area import CoreArea
 from sw.reproduce.measure import WarpIterations
 from sw.reproduce.paper import CaseRecords
 from sw.reproduce.plot import draw
 from sw.reproduce.setting import GraphChoice, Setting, choices
 from sw.reproduce.sparseweaver import published
-from sw.reproduce.sparseweaver.area import CoreArea
 from sw.reproduce.sparseweaver.runs import PLAIN, SOFTWARE, run
 
 
