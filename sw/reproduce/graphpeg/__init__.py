@@ -24,7 +24,7 @@ class GraphPegPaper(Paper):
     """The paper on GraphPEG, as far as its abstract and a reader's notes tell."""
     paper = "graphpeg"
     title = "GraphPEG: a unit that gathers edges, and cores that exchange them"
-    source = ("GraphPEG: Accelerating Graph Processing on GPUs. ACM Transactions on Architecture "
-              "and Code Optimization, 2021, doi 10.1145/3450440")
+    source = ("Y. Lü, H. Guo, L. Huang, Q. Yu, L. Shen, N. Xiao, Z. Wang: GraphPEG: Accelerating "
+              "Graph Processing on GPUs. ACM TACO 18, 2021, doi 10.1145/3450440")
     large = "default"
     figures = (Throughput(), Balancing(), Exchange(), Thresholds(), Sizes(), AddedArea())
