@@ -1,7 +1,7 @@
 """All planted faults, by part of the project."""
 
-from . import (core, exchange, fusion, gcn, golden, graphpeg, hashing, language, memory, proofs, software,
-               units)
+from . import (core, exchange, fusion, gcn, golden, graphpeg, hashing, language, memory, proofs,
+               software, units)
 
 
 __all__ = ["MUTANTS"]
@@ -10,5 +10,5 @@ __all__ = ["MUTANTS"]
 #: Every :class:`campaign.mutants.mutant.Mutant`, in the order in which ``./graphloom mutants`` runs
 #: them.
 MUTANTS = (*software.MUTANTS, *fusion.MUTANTS, *language.MUTANTS, *hashing.MUTANTS,
-           *golden.MUTANTS, *gcn.MUTANTS, *graphpeg.MUTANTS, *exchange.MUTANTS, *core.MUTANTS, *memory.MUTANTS,
-           *units.MUTANTS, *proofs.MUTANTS)
+           *golden.MUTANTS, *gcn.MUTANTS, *graphpeg.MUTANTS, *exchange.MUTANTS, *core.MUTANTS,
+           *memory.MUTANTS, *units.MUTANTS, *proofs.MUTANTS)
