@@ -19,12 +19,13 @@ import pytest
 from hw.config import HardwareConfig
 from hw.gather import variants
 from hw.gather.interface import BalancingControl
-from hw.operations import NONE, GatherOp
+from hw.operations import NONE, GatherOp, InputMode
 from tb import runner
 from tb.clocking import tick
-from tb.hw.gather import test_graphpeg
 from tb.hw.gather.exchange_driver import ExchangingCore
 from tb.hw.gather.graphpeg_driver import Graph
+from tb.hw.gather.graphpeg_random import (SIZES, close_list, fill_with_mark, golden_records,
+                                          pusher, random_input, random_memory)
 from tb.hw.gather.warps import SHAPES, random_degree, random_rates
 
 
@@ -168,7 +169,7 @@ async def starts_follow(dut):
         core.start_list(vertices)
         assert await _popped(core) == core.records(vertices)
     core.ends = False
-    core.start_list([1], test_graphpeg.InputMode.LIST)
+    core.start_list([1], InputMode.LIST)
     assert await core.answer(0, GatherOp.POP_VERT) == [core.graph.ids[1]]
     assert await core.answer(0, GatherOp.POP_VERT) == []
 
@@ -203,21 +204,21 @@ async def exchanges_against_golden(dut):
     core = await ExchangingCore.start(dut)
     for _ in range(runner.parameters()["rounds"]):
         random_rates(core, core.rng)
-        test_graphpeg._random_memory(core)
+        random_memory(core)
         core.donates = core.rng.choice([0.0, 0.3, 0.8])
         core.receives = core.rng.choice([0.05, 0.5])
         await core.rest()
         _random_graph(core)
-        vertices = test_graphpeg._random_input(core)
-        pushed, mark = [], test_graphpeg._mark(core)
-        rows, records = await core.play(work=test_graphpeg._pusher(core, pushed))
-        expected = test_graphpeg._golden_records(core)
+        vertices = random_input(core)
+        pushed, mark = [], fill_with_mark(core)
+        rows, records = await core.play(work=pusher(core, pushed))
+        expected = golden_records(core)
         assert expected == core.records(vertices)
         assert (collections.Counter(record for row in records for record in row)
                 == collections.Counter(expected))
         assert all(len(row) == core.threads for row in rows[:-1])
         assert core.refs() == 0
-        await test_graphpeg._close(core, pushed, mark)
+        await close_list(core, pushed, mark)
     assert core.given
 
 
@@ -227,9 +228,9 @@ async def launches_at_any_time(dut):
     core = await ExchangingCore.start(dut)
     for _ in range(runner.parameters()["resets"]):
         core.donates, core.receives = 0.5, 0.5
-        test_graphpeg._random_memory(core)
+        random_memory(core)
         _random_graph(core)
-        test_graphpeg._random_input(core)
+        random_input(core)
         for warp in range(core.rng.randrange(core.warps + 1)):
             core.ask(warp, GatherOp.DEC_ID)
         await tick(dut, core.rng.choice([1, 5, 20, 60]))
@@ -237,7 +238,7 @@ async def launches_at_any_time(dut):
         assert int(dut.exchange__rbs.value) == BalancingControl.IDLE.value
         assert (core.refs(), int(dut.exchange__open.value)) == (0, 0)
         _random_graph(core)
-        vertices = test_graphpeg._random_input(core)
+        vertices = random_input(core)
         got = []
         while words := await core.answer(0):
             got += words
@@ -258,12 +259,12 @@ _DIRECTED = ["the_largest_entry_is_halved", "entries_of_a_group_are_halved",
 _RANDOM = ["exchanges_against_golden", "launches_at_any_time"]
 
 
-@pytest.mark.parametrize("size", test_graphpeg._SIZES)
+@pytest.mark.parametrize("size", SIZES)
 def test_directed(simulator, size):
-    _run(simulator, {"warps": 2, "threads": 4, **test_graphpeg._SIZES[size]}, _DIRECTED)
+    _run(simulator, {"warps": 2, "threads": 4, **SIZES[size]}, _DIRECTED)
 
 
-@pytest.mark.parametrize("size", test_graphpeg._SIZES)
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_random(simulator, shape, size):
-    _run(simulator, {**SHAPES[shape], **test_graphpeg._SIZES[size]}, _RANDOM, rounds=10, resets=6)
+    _run(simulator, {**SHAPES[shape], **SIZES[size]}, _RANDOM, rounds=10, resets=6)

@@ -32,7 +32,9 @@ from hw.operations import NONE, GatherOp, GatherSetting, InputMode
 from tb import runner
 from tb.clocking import tick
 from tb.hw.gather.graphpeg_driver import BEYOND, COUNT, INPUT, OUTPUT, Core, Graph
-from tb.hw.gather.warps import SHAPES, random_degree, random_rates
+from tb.hw.gather.graphpeg_random import (SIZES, close_list, fill_with_mark, golden_records,
+                                          pusher, random_graph, random_input, random_memory)
+from tb.hw.gather.warps import SHAPES, random_rates
 
 
 @cocotb.test()
@@ -504,70 +506,6 @@ async def requests_hide_latency(dut):
     assert cycles <= 62 * (2 + -(-rows // requests)) + 2 * rows + 20, cycles
 
 
-def _random_input(core, mode=0):
-    """Queue a START with a list or a range of vertices; returns their numbers."""
-    rng, count = core.rng, len(core.graph.ids)
-    if rng.random() < 0.4:
-        first = rng.randrange(count)
-        vertices = range(first, rng.randrange(first, count + 1))
-        core.start_range(first, len(vertices), mode)
-    else:
-        vertices = [rng.randrange(count) for _ in range(rng.randrange(count + 1))]
-        core.start_list(vertices, mode, INPUT + 4 * rng.randrange(40))
-    return vertices
-
-
-def _random_graph(core):
-    rng = core.rng
-    count = rng.choice([1, 2, core.threads, 3 * core.threads + 1, 40])
-    core.use(Graph([random_degree(rng, core.threads) for _ in range(count)]), rng.random() < 0.5)
-
-
-def _random_memory(core):
-    core.latency = core.rng.choice([1, 4, 40])
-    core.accesses.stall = core.rng.choice([0.0, 0.0, 0.3, 0.8])
-
-
-def _pusher(core, pushed):
-    """Now and then a warp pushes words, which are kept in ``pushed``."""
-    def work(warp):
-        if core.rng.random() < 0.5:
-            mask = core.rng.getrandbits(core.threads)
-            words = [core.rng.getrandbits(32) for _ in range(core.threads)]
-            core.push(warp, words, mask)
-            pushed.extend(word for lane, word in enumerate(words) if mask >> lane & 1)
-    return work
-
-
-def _mark(core):
-    """Fill the place of the output list with a mark, to see what lies behind the list."""
-    mark = core.rng.getrandbits(32)
-    for index in range(1 << 12):
-        core.memory[OUTPUT + 4 * index] = mark
-    return mark
-
-
-async def _close(core, pushed, mark):
-    """End the output list and check it."""
-    core.set(GatherSetting.CLOSE, core.rng.getrandbits(32))
-    await core.rest()
-    assert core.memory[COUNT] == len(pushed)
-    assert [core.memory[OUTPUT + 4 * index] for index in range(len(pushed))] == pushed
-    assert core.memory[OUTPUT + 4 * len(pushed)] == mark
-
-
-def _golden_records(core):
-    """All records that the golden model gives."""
-    model, records = core.model, []
-    while True:
-        mask, bases = model.decode_id(0)
-        if bases[0] == NONE:
-            return records
-        weights = model.weight(0) if core.weighted else [None] * core.threads
-        records += [record for record, lane in zip(
-            zip(bases.tolist(), model.neighbor(0).tolist(), weights), mask) if lane]
-
-
 @cocotb.test()
 async def against_golden(dut):
     """Each edge of the input once, with its words, and rising within a row; all rows but the last
@@ -575,12 +513,12 @@ async def against_golden(dut):
     core = await Core.start(dut)
     for _ in range(runner.parameters()["rounds"]):
         random_rates(core, core.rng)
-        _random_memory(core)
+        random_memory(core)
         await core.rest()
-        _random_graph(core)
-        vertices, pushed, mark = _random_input(core), [], _mark(core)
-        rows, records = await core.play(work=_pusher(core, pushed))
-        expected = _golden_records(core)
+        random_graph(core)
+        vertices, pushed, mark = random_input(core), [], fill_with_mark(core)
+        rows, records = await core.play(work=pusher(core, pushed))
+        expected = golden_records(core)
         assert expected == core.records(vertices)
         assert (collections.Counter(record for row in records for record in row)
                 == collections.Counter(expected))
@@ -590,7 +528,7 @@ async def against_golden(dut):
             for row in records:
                 for one, other in itertools.pairwise(row):
                     assert one[0] != other[0] or place[other[:2]] == place[one[:2]] + 1
-        await _close(core, pushed, mark)
+        await close_list(core, pushed, mark)
 
 
 @cocotb.test()
@@ -599,18 +537,18 @@ async def lists_against_golden(dut):
     core = await Core.start(dut)
     for _ in range(runner.parameters()["rounds"]):
         random_rates(core, core.rng)
-        _random_memory(core)
+        random_memory(core)
         await core.rest()
-        _random_graph(core)
-        vertices, pushed, mark = _random_input(core, InputMode.LIST), [], _mark(core)
-        rows, _ = await core.play(GatherOp.POP_VERT, _pusher(core, pushed))
+        random_graph(core)
+        vertices, pushed, mark = random_input(core, InputMode.LIST), [], fill_with_mark(core)
+        rows, _ = await core.play(GatherOp.POP_VERT, pusher(core, pushed))
         got = [word for row in rows for word in row]
         assert got == [core.graph.ids[vertex] for vertex in vertices]
         while (answer := core.model.pop_vertices(0))[1][0] != NONE:
             row = rows.pop(0)
             assert row == answer[1].tolist()[:len(row)] and int(answer[0].sum()) == len(row)
         assert not rows
-        await _close(core, pushed, mark)
+        await close_list(core, pushed, mark)
 
 
 @cocotb.test()
@@ -619,9 +557,9 @@ async def launches_at_any_time(dut):
     core = await Core.start(dut)
     rng = core.rng
     for _ in range(runner.parameters()["resets"]):
-        _random_memory(core)
-        _random_graph(core)
-        _random_input(core)
+        random_memory(core)
+        random_graph(core)
+        random_input(core)
         for warp in range(rng.randrange(core.warps + 1)):
             core.ask(warp, GatherOp.DEC_ID)
             core.push(warp, range(core.threads))
@@ -632,8 +570,8 @@ async def launches_at_any_time(dut):
         core.ask(0, GatherOp.DEC_ID)
         await tick(dut, 20)
         assert core.waits(0) and not core.sink.items and dut.access__valid.value == 0
-        _random_graph(core)
-        vertices = _random_input(core)
+        random_graph(core)
+        vertices = random_input(core)
         got = []
         while (answer := await core.response()).words[0] != NONE:
             got += [word for word in answer.words if word != NONE]
@@ -665,17 +603,9 @@ _DIRECTED = ["rows_of_entries", "rows_cross_lines", "weights_lie_beside", "neigh
 _RANDOM = ["against_golden", "lists_against_golden", "launches_at_any_time"]
 
 
-#: Sizes of the table, of the loads under way and of the buffer.
-_SIZES = {
-    "least": {"alwt_entries": 4, "gather_requests": 1, "edge_buffer_rows": 4},
-    "middle": {"alwt_entries": 16, "gather_requests": 8, "edge_buffer_rows": 8},
-    "default": {},
-}
-
-
-@pytest.mark.parametrize("size", _SIZES)
+@pytest.mark.parametrize("size", SIZES)
 def test_directed(simulator, size):
-    _run(simulator, {"warps": 2, "threads": 4, **_SIZES[size]}, _DIRECTED)
+    _run(simulator, {"warps": 2, "threads": 4, **SIZES[size]}, _DIRECTED)
 
 
 def test_states(simulator):
@@ -684,10 +614,10 @@ def test_states(simulator):
          ["groups_change_state"])
 
 
-@pytest.mark.parametrize("size", _SIZES)
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_random(simulator, shape, size):
-    _run(simulator, {**SHAPES[shape], **_SIZES[size]}, _RANDOM, rounds=12, resets=8)
+    _run(simulator, {**SHAPES[shape], **SIZES[size]}, _RANDOM, rounds=12, resets=8)
 
 
 def test_wrong_variant():
