@@ -21,7 +21,7 @@ _CORES = (2, 4, 6)
 _OFF, _QUICK, _SLOW = (0, published.THRESHOLD), (64, 128), (256, published.THRESHOLD)
 
 #: The best of these in software share the work by a counter of all cores.
-_SOFTWARE = ("vm", "vwc", "em", "strict")
+_SOFTWARE = ("vm", "vwc", "em", "twc", "strict")
 
 #: GraphPEG's runs by name: the frontier, and the exchange.
 _VARIANTS = {"own lists": ("lists", _OFF), "queue": ("queue", _OFF),
@@ -157,16 +157,16 @@ class Thresholds(Figure):
             (Plot("six cores", f"speedup over {labels[first]}", tuple(labels.values()), series,
                   reference=1.0),),
             (Comparison("best threshold with an interval of 256", str(published.THRESHOLD),
-                        str(self._best(setting, cycles))),),
+                        number(self._best(setting, cycles))),),
             {f"{algorithm}, {choice.label}, {labels[point]}": value
              for (algorithm, choice, point), value in cycles.items()}, (where(setting), CORE))
 
     def _best(self, setting, cycles):
-        """The threshold with the fewest cycles in the mean of all."""
-        def total(threshold):
-            values = [ratio(cycles[algorithm, choice, (256, threshold)],
-                            cycles[algorithm, choice, (256, published.THRESHOLD)])
-                      for algorithm in _ALGORITHMS for choice in setting.brief]
-            found = mean(setting.brief * len(_ALGORITHMS), values)
-            return float("inf") if found is None else found
-        return min((128, 256, 512, 1024, 2048), key=total)
+        """The threshold with the fewest cycles in the mean of all; None if all runs failed."""
+        means = {threshold: mean(setting.brief * len(_ALGORITHMS), [
+            ratio(cycles[algorithm, choice, (256, threshold)],
+                  cycles[algorithm, choice, (256, published.THRESHOLD)])
+            for algorithm in _ALGORITHMS for choice in setting.brief])
+            for interval, threshold in self._points if interval == 256}
+        known = {threshold: value for threshold, value in means.items() if value is not None}
+        return min(known, key=known.__getitem__, default=None)

@@ -28,9 +28,9 @@ class Sizes(Figure):
               "pushes, PageRank pulls one iteration.")
 
     def _points(self, setting):
-        """{(field, value): fields of the configuration}."""
-        return {(field, value): ((field, value),) for field in _FIELDS
-                for value in LEGAL[field].values}
+        """{(field, value): fields that differ from the defaults}."""
+        return {(field, value): () if value == getattr(setting.config, field)
+                else ((field, value),) for field in _FIELDS for value in LEGAL[field].values}
 
     def _runs(self, setting):
         return {(algorithm, choice, point): run(

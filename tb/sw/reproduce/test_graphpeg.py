@@ -36,8 +36,7 @@ def test_every_figure_stands_a_failure_of_all(figure):
     assert figure.title and figure.source and figure.method
     outcome = _outcome(figure.name, lambda case: {"error": "told to fail"})
     assert outcome.tables and outcome.comparisons
-    # The best threshold is the paper's where nothing is known.
-    assert figure.name == "threshold" or all("failed" in each.ours for each in outcome.comparisons)
+    assert all("failed" in each.ours for each in outcome.comparisons)
     assert b">failed<" in draw(outcome.plots, figure.title)[".svg"]
 
 
