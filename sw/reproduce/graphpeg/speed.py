@@ -29,9 +29,9 @@ class Throughput(Figure):
               f"pushing, with a queue. `{SEP_GRAPH}` is a stand-in: the fastest of these schedules "
               "pushing, pulling or changing direction, with a queue, a bitmap or a bytemap; its "
               "asynchronous mode is missing. SSSP near first (`--delta auto`) is not among them: "
-              "it was slower in 15 of 16 pairs of runs. Each unit has the better of its directions. "
-              "The abstract has six algorithms and six graphs, which the notes do not name. Means are "
-              "geometric.")
+              "it was slower in 15 of 16 pairs of runs. Each unit has the better of its "
+              "directions. The abstract has six algorithms and six graphs, which the notes do not "
+              "name. Means are geometric.")
 
     def _ways(self, setting, choice, algorithm):
         return stand_ins(setting, choice, algorithm) | units(setting, choice, algorithm)
