@@ -62,12 +62,15 @@ _IN_EFFECT = {
     "eghw_requests": lambda config: config.gather == "eghw",
     **dict.fromkeys(("alwt_entries", "gather_requests", "edge_buffer_rows"),
                     lambda config: config.gather == "graphpeg"),
+    "exchange_interval": lambda config: config.exchanges or not config.exchange_interval,
+    "exchange_threshold": lambda config: config.exchanges,
     "table_latency": lambda config: config.gather != "none" and not config.gather_reads,
     **dict.fromkeys(("scu_vector_bytes", "scu_request_bytes", "scu_hash_bytes"),
                     lambda config: config.scu > 0),
 }
 
-#: Fields whose values depend on other fields: {field: {role: value for a configuration}}.
+#: Fields whose values depend on other fields, or of which the extremes are enough: {field: {role:
+#: value for a configuration}}.
 _ROLES = {
     "weaver_entries": {
         "0": lambda config: 0,
@@ -76,13 +79,22 @@ _ROLES = {
         "all but one": lambda config: (config.warps - 1) * config.threads
         if config.warps > 2 else None,
     },
+    "exchange_interval": {
+        "0": lambda config: 0,
+        "least": lambda config: LEGAL["exchange_interval"].values[1] if config.cores > 1 else None,
+        "most": lambda config: LEGAL["exchange_interval"].values[-1] if config.cores > 1 else None,
+    },
+    "exchange_threshold": {
+        "least": lambda config: LEGAL["exchange_threshold"].values[0],
+        "most": lambda config: LEGAL["exchange_threshold"].values[-1],
+    },
 }
 
 #: Values of the fields that are not chosen yet. With these, as little as possible is refused.
 _GENEROUS = {"l1_ways": 1, "l1_bytes": 1 << 15, "l1_banks": 1, "l2_ways": 1, "l2_banks": 1,
              "l2_bytes": 0, "local_bytes": LEGAL["local_bytes"].values[-1],
              "memory_bytes": LEGAL["memory_bytes"].values[-1], "warps": 1, "threads": 1, "cores": 1,
-             "weaver_entries": 0}
+             "weaver_entries": 0, "exchange_interval": 0}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -53,7 +53,8 @@ def _one_of(*values):
 
 
 #: The legal values of every field but the name, listed only here. Validation, documentation and
-#: ``./graphloom campaign`` read this table. The campaign builds and runs every legal value.
+#: ``./graphloom campaign`` read this table. The campaign builds and runs every legal value, and of
+#: the fields of the exchange the least and the greatest.
 LEGAL = {
     "cores": _numbers(1, 8),
     "warps": _powers(1, 32),

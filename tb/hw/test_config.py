@@ -43,7 +43,7 @@ def test_table():
 @pytest.mark.parametrize("name", LEGAL)
 def test_every_legal_value(name):
     """Some configuration has the value: one that leaves room for all other values."""
-    room = {"threads": (1, 32), "warps": (32,), "local_bytes": (1 << 17,), "l1_ways": (1,),
+    room = {"cores": (2,), "threads": (1, 32), "warps": (32,), "local_bytes": (1 << 17,), "l1_ways": (1,),
             "l1_bytes": (1 << 15,), "l1_banks": (1,), "l1_mshrs": (8,), "l2_ways": (1,),
             "l2_banks": (1,), "l2_bytes": (0,)}
     for value in LEGAL[name].values:
@@ -156,6 +156,8 @@ def reasons(c):
     for cache in ("l1", "l2"):
         if c[f"{cache}_bytes"] // c[f"{cache}_ways"] >= c["memory_bytes"]:
             yield f"{cache}_bytes"
+    if c["exchange_interval"] and c["cores"] == 1:
+        yield "exchange_interval"
 
 
 @given(legal_values())
