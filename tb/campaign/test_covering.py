@@ -29,7 +29,8 @@ CONFIGS = [point.config for point in covering()]
 
 
 @pytest.mark.parametrize("name", sorted({field.name for field in dataclasses.fields(HardwareConfig)}
-                                        - {"name", "weaver_entries"}))
+                                        - {"name", "weaver_entries", "exchange_interval",
+                                           "exchange_threshold"}))
 def test_every_value(name):
     """Every field, also a new field, has legal values, and all of them are covered."""
     configs = CONFIGS
@@ -40,6 +41,15 @@ def test_every_value(name):
     if name.startswith("scu_"):
         configs = [config for config in CONFIGS if config.scu]
     assert {getattr(config, name) for config in configs} == set(LEGAL[name].values)
+
+
+def test_extremes_of_the_exchange():
+    """No exchange; and the least and the greatest interval and threshold of an exchange."""
+    assert any(not config.exchange_interval for config in CONFIGS)
+    for name in ("exchange_interval", "exchange_threshold"):
+        values = [value for value in LEGAL[name].values if value]
+        assert {values[0], values[-1]} == {getattr(config, name) for config in CONFIGS
+                                           if config.exchanges}
 
 
 def test_entries_of_the_weaver():

@@ -43,9 +43,9 @@ def test_table():
 @pytest.mark.parametrize("name", LEGAL)
 def test_every_legal_value(name):
     """Some configuration has the value: one that leaves room for all other values."""
-    room = {"cores": (2,), "threads": (1, 32), "warps": (32,), "local_bytes": (1 << 17,), "l1_ways": (1,),
-            "l1_bytes": (1 << 15,), "l1_banks": (1,), "l1_mshrs": (8,), "l2_ways": (1,),
-            "l2_banks": (1,), "l2_bytes": (0,)}
+    room = {"cores": (2,), "threads": (1, 32), "warps": (32,), "local_bytes": (1 << 17,),
+            "l1_ways": (1,), "l1_bytes": (1 << 15,), "l1_banks": (1,), "l1_mshrs": (8,),
+            "l2_ways": (1,), "l2_banks": (1,), "l2_bytes": (0,)}
     for value in LEGAL[name].values:
         accepted = []
         for threads in (1, 2, 4, 8, 16, 32):
