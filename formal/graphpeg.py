@@ -357,7 +357,7 @@ class PlacePromise(wiring.Component):
             Assert(~has_last | last_waits | Array(loading)[last]),
             Assert(waiting == sum(loading) + level + last_waits),
             # No row follows it.
-            Assert(~(asked & ~seconds & has_last)),
+            Assume(~(self.row.valid & ~seconds & has_last)),
         ]
         m.d.comb += [
             Cover(~free.any() & ~has_place, "all places are taken"),

@@ -432,7 +432,8 @@ PROPERTIES = (
         "graphpeg", "places",
         "each place of the edge buffer is free, chosen for the next row, awaits data, is complete, "
         "or a warp's: one of these, once",
-        "data come once for each load; a warp returns its row before it pops",
+        "data come once for each load; a warp returns its row before it pops; no row follows one "
+        "that is not full",
         _shapes(PlacePromise, {"5 rows, 1 warp x 1 lane": {**_PEG, "warps": 1, "threads": 1},
                                "6 rows, 2 warps x 2 lanes": _PEG}),
         covers=("all places are taken", "a row is handed out of a full buffer",
