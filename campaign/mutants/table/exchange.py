@@ -10,6 +10,8 @@ __all__ = ["MUTANTS"]
 _PROCESSOR = ("tb/hw/test_exchange.py::test_directed[icarus]",)
 _UNIT = ("tb/hw/gather/test_exchange.py::test_directed[icarus-middle]",)
 _RANDOM = ("tb/hw/gather/test_exchange.py::test_random[icarus-tiny-least]",)
+_RANDOM_WIDE = ("tb/hw/gather/test_exchange.py::test_random[icarus-fpga-middle]",
+                "tb/hw/gather/test_exchange.py::test_random[icarus-one_thread-default]")
 _PROGRAMS = "tb/programs/test_exchange.py::"
 _PROOF = Refutation("graphpeg", "exchange", "2 cores", 16)
 
@@ -91,14 +93,14 @@ MUTANTS = (
            "size > self.largest_size", "size >= self.largest_size", _UNIT),
     Mutant("exchange-raises-while-offsets-come",
            "hw/gather/graphpeg/alwt.py", "AdjacencyTable.elaborate",
-           "self.raises & ~(self.arrives & ~is_ends)", "self.raises", _RANDOM),
+           "self.raises & ~(self.arrives & ~is_ends)", "self.raises", _RANDOM_WIDE),
     # Unit
     Mutant("exchange-the-last-row-does-not-wait",
            "hw/gather/graphpeg/unit.py", "GraphPeg._exchange",
            "come | unit.registers.open", "come | unit.entry.valid", _UNIT),
     Mutant("exchange-own-entries-go-first",
            "hw/gather/graphpeg/unit.py", "GraphPeg._exchange",
-           "edges.entry.ready & ~unit.entry.valid", "edges.entry.ready", _RANDOM),
+           "edges.entry.ready & ~unit.entry.valid", "edges.entry.ready", _RANDOM_WIDE),
     Mutant("exchange-a-core-without-warps-holds-up-the-end",
            "hw/core/gathering.py", "Gathering.elaborate",
            "mine.dry | ~self.active", "mine.dry",
