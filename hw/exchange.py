@@ -1,6 +1,7 @@
 """The control processor of GraphPEG: it balances the edges of the cores' units."""
 
-from amaranth.hdl import Array, Assert, Cat, Module, Mux, ResetInserter, ResetSignal, Signal
+from amaranth.hdl import (Array, Assert, Cat, Module, Mux, ResetInserter, ResetSignal, Signal,
+                          Value)
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -72,35 +73,34 @@ class ControlProcessor(wiring.Component):
         config, cores = self._config, [self.core[c] for c in range(self._config.cores)]
         number = index_bits(len(cores))
 
-        dry = Signal()
-        over = Signal()
+        def of(number, member):
+            """A register of the core with this number."""
+            return Array([Value.cast(getattr(core, member)) for core in cores])[number]
+
+        dry, over, open_ = (Signal(name=name) for name in ("dry", "over", "open"))
         entry = Signal(entry_layout())
-        m.d.comb += dry.eq(Cat(core.dry for core in cores).all()
-                               & Cat(core.open for core in cores).any())
+        m.d.comb += [open_.eq(Cat(core.open for core in cores).any()),
+                     dry.eq(Cat(core.dry for core in cores).all() & open_)]
         for core in cores:
             m.d.comb += [core.over.eq(over), core.received.eq(entry)]
 
         # A look goes from core to core.
         cycles = Signal(range(config.exchange_interval))
         looked = Signal(number)
-        refs, opened, room = (Array(values)[looked] for values in (
-            [core.refs for core in cores], [core.open for core in cores],
-            [core.room for core in cores]))
+        refs, opened, room = (of(looked, member) for member in ("refs", "open", "room"))
         most, least, difference = (Signal(32, name=name)
                                    for name in ("most", "least", "difference"))
         donor, receiver = (Signal(number, name=name) for name in ("donor", "receiver"))
         has_donor, has_receiver, starts, gives = (
             Signal(name=name) for name in ("has_donor", "has_receiver", "starts", "gives"))
         rbs = Signal(BalancingState)
-        given = Array([core.rbw.as_value() for core in cores])[donor]
-        opens, rooms = (Array(values) for values in ([core.open for core in cores],
-                                                     [core.room for core in cores]))
         m.d.comb += [
             difference.eq(most - least),
             # The cores' states may have changed since the look.
             starts.eq(has_donor & has_receiver & (difference > config.exchange_threshold)
-                      & opens[donor] & opens[receiver] & rooms[receiver] & ~dry & ~over),
-            rbs.eq(Array([core.rbs for core in cores])[donor]),
+                      & of(donor, "open") & of(receiver, "open") & of(receiver, "room")
+                      & ~dry & ~over),
+            rbs.eq(of(donor, "rbs")),
             gives.eq(Cat(core.rbc == BalancingControl.ER for core in cores).any()),
             self.events.exchange_entries.eq(gives),
             self.events.exchange_edges.eq(Mux(gives, entry.eindex - entry.sindex, 0)),
@@ -109,7 +109,7 @@ class ControlProcessor(wiring.Component):
         with m.FSM() as fsm:
             with m.State("WAIT"):
                 m.d.sync += [looked.eq(0), has_donor.eq(0), has_receiver.eq(0)]
-                with m.If((cycles == 0) & Cat(core.open for core in cores).any()):
+                with m.If((cycles == 0) & open_):
                     m.next = "LOOK"
             with m.State("LOOK"):
                 m.d.sync += looked.eq(looked + 1)
@@ -132,7 +132,7 @@ class ControlProcessor(wiring.Component):
                     m.next = "DONATE"
             with m.State("DONATE"):
                 m.d.comb += self.busy.eq(1)
-                m.d.sync += entry.eq(given)
+                m.d.sync += entry.eq(of(donor, "rbw"))
                 with m.If(rbs != BalancingState.IDLE):
                     for c, core in enumerate(cores):
                         m.d.sync += core.rbc.eq(Mux(
