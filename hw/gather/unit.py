@@ -9,7 +9,7 @@ from hw.gather.interface import unit_signature, warp_shape
 from hw.operations import GatherOp
 
 
-__all__ = ["GatheringUnit", "waiting_warps"]
+__all__ = ["GatheringUnit", "lane_edges", "waiting_warps"]
 
 
 class GatheringUnit(wiring.Component):
@@ -43,6 +43,39 @@ class GatheringUnit(wiring.Component):
                               f"{self.variant!r} to build a {type(self).__name__}")
         self._config = config
         super().__init__(unit_signature(config))
+
+
+def lane_edges(m, lanes, fills, begins, vertex, first):
+    """The edges of the lanes of a row that is filled from consecutive edges of vertices.
+
+    Each lane keeps its vertex, and the number of the edge that lane 0 would have.
+
+    Parameters
+    ----------
+    m : Module
+    lanes : int
+    fills : Value
+        Edges of ``vertex`` go to the lanes from ``begins`` on, as far as there are edges; lanes
+        behind these are filled again before the row is used, or not used.
+    begins : Value
+    vertex : Value
+    first : Value
+        The number of the edge that lane 0 would have.
+
+    Returns
+    -------
+    vertices, edges : list of Value
+        For each lane, from the cycle after ``fills`` on.
+    """
+    vertices, edges = [], []
+    for lane in range(lanes):
+        start = Signal(len(first), name=f"first_{lane}", reset_less=True)
+        base = Signal(len(vertex), name=f"base_{lane}", reset_less=True)
+        with m.If(fills & (begins <= lane)):
+            m.d.sync += [base.eq(vertex), start.eq(first)]
+        vertices.append(base)
+        edges.append(start + lane)
+    return vertices, edges
 
 
 def waiting_warps(m, config, request, accepted, answered):

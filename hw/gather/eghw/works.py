@@ -5,6 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.gather.table import entry_layout
+from hw.gather.unit import lane_edges
 
 
 __all__ = ["Works", "work_layout"]
@@ -95,13 +96,9 @@ class Works(wiring.Component):
         with m.Elif(fills):
             m.d.sync += filled.eq(filled + count)
 
-        # Every lane keeps the number of the edge that lane 0 would have.
         first = Signal(32)
         m.d.comb += first.eq(loc - filled)
-        for lane in range(threads):
-            start = Signal(32, name=f"first_{lane}", reset_less=True)
-            of_lane = Signal(32, name=f"vid_{lane}", reset_less=True)
-            with m.If(fills & (filled <= lane)):
-                m.d.sync += [of_lane.eq(vid), start.eq(first)]
-            m.d.comb += [work.vid[lane].eq(of_lane), work.edge[lane].eq(start + lane)]
+        vids, numbers = lane_edges(m, threads, fills, filled, vid, first)
+        m.d.comb += [work.vid[lane].eq(vids[lane]) for lane in range(threads)]
+        m.d.comb += [work.edge[lane].eq(numbers[lane]) for lane in range(threads)]
         return m

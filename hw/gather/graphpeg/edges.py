@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.gather.graphpeg.accesses import lanes_below
 from hw.gather.interface import entry_layout
+from hw.gather.unit import lane_edges
 
 
 __all__ = ["Edges", "row_layout"]
@@ -111,13 +112,9 @@ class Edges(wiring.Component):
             with m.If(gives):
                 m.d.sync += [edge.eq(edge + self.amount), left.eq(left - self.amount)]
 
-        # Every lane keeps the number of the edge that lane 0 would have.
         first = Signal(30)
         m.d.comb += first.eq(edge - begins)
-        for lane in range(threads):
-            start = Signal(30, name=f"first_{lane}", reset_less=True)
-            base = Signal(32, name=f"base_{lane}", reset_less=True)
-            with m.If(fills & (begins <= lane)):
-                m.d.sync += [base.eq(vertex), start.eq(first)]
-            m.d.comb += [row.base[lane].eq(base), row.edge[lane].eq(start + lane)]
+        bases, numbers = lane_edges(m, threads, fills, begins, vertex, first)
+        m.d.comb += [row.base[lane].eq(bases[lane]) for lane in range(threads)]
+        m.d.comb += [row.edge[lane].eq(numbers[lane]) for lane in range(threads)]
         return m
