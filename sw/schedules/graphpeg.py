@@ -222,11 +222,7 @@ class GraphpegSchedule(WorkSchedule):
             a.add(first, first, place)
             a.sub(low, low, entries)
             a.sub(high, high, entries)
-        if k.task.config.exchanges:
-            # All cores start equally often.
-            k.maximum(count, count, a.zero, signed=True)
-        else:
-            a.bge(a.zero, count, none)
+        a.bge(a.zero, count, none)
         with by_first_warp(k):
             start(k, first, count)
         k.barrier()

@@ -105,11 +105,4 @@ MUTANTS = (
            "hw/core/gathering.py", "Gathering.elaborate",
            "mine.dry | ~self.active", "mine.dry",
            (f"{_PROGRAMS}test_a_core_without_warps[1]",)),
-    # Schedule
-    Mutant("exchange-cores-skip-starts",
-           "sw/schedules/graphpeg.py", "GraphpegSchedule._deal",
-           "k.maximum(count, count, a.zero, signed=True)", "a.bge(a.zero, count, none)",
-           (f"{_PROGRAMS}test_dealt_lists[bfs]",),
-           survives="equivalent: a core that skips a START starts for its next part, or ends, so "
-                    "no other core waits for ever; the results are the same"),
 )
