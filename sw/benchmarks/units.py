@@ -17,7 +17,7 @@ from sw.runtime.plan import as_plan
 
 __all__ = ["ALGORITHMS", "EGHW", "GRAPHPEG", "GRAPHS", "SCU", "SOFTWARE", "UNITS", "Fewest",
            "PhasedRun", "UnitRun", "cases", "compaction", "fewest", "over_software", "ratios",
-           "resources", "skewed", "summary", "weaver"]
+           "resources", "schedule_of", "skewed", "summary", "weaver"]
 
 
 #: The algorithms of the comparison, and those of the SCU's paper.
@@ -73,6 +73,11 @@ def weaver(unit) -> str:
     return unit if unit in (EGHW, GRAPHPEG) else f"weaver ({unit})"
 
 
+def schedule_of(unit) -> str:
+    """The schedule that uses a unit that hands out edges."""
+    return "graphpeg" if unit == GRAPHPEG else "weaver"
+
+
 def skewed(graph) -> bool:
     """Whether a loaded graph counts as skewed."""
     return gini(graph.out_degrees + graph.in_degrees) >= _SKEWED
@@ -115,8 +120,7 @@ def cases(graphs, algorithms, schedules, units, config, dram, iterations, weight
     if gathering:
         # The rivals' runs are the same whichever units are asked for.
         entries = [(with_unit(UNITS[0]), schedule) for schedule in schedules]
-        entries += [(with_unit(unit), "graphpeg" if unit == GRAPHPEG else "weaver")
-                    for unit in gathering]
+        entries += [(with_unit(unit), schedule_of(unit)) for unit in gathering]
         for system, schedule in entries:
             known_schedules.make(schedule).check_config(system.config)
         found[""] = [run for algorithm in algorithms for system, schedule in entries

@@ -261,8 +261,7 @@ def _no_lists(task):
     """Why a task's kernels cannot add to a unit's lists."""
     algorithm = task.algorithm
     if not task.schedule.reads_lists:
-        return (f"only GraphPEG keeps lists, by schedule 'graphpeg', and not schedule "
-                f"{task.schedule.name!r}")
+        return Lists.lacks(task)
     if algorithm.first_threshold(task) is not None:
         return "near and far vertices are in a queue and a pile (delta)"
     return algorithm.frontier_reason(task)

@@ -30,7 +30,7 @@ class Lists(Frontier):
     @classmethod
     def lacks(cls, task):
         if not task.schedule.reads_lists:
-            return ("only schedule 'graphpeg' goes through the lists of a unit, and not schedule "
+            return ("only GraphPEG keeps lists, by schedule 'graphpeg', and not schedule "
                     f"{task.schedule.name!r}")
         return PULLING if task.direction == "pull" else None
 

@@ -1,7 +1,7 @@
 """The share of balancing in the cycles, by the mean degree of the graph."""
 
 from hw.isa import PHASES
-from sw.benchmarks.units import GRAPHPEG, PhasedRun
+from sw.benchmarks.units import GRAPHPEG, PhasedRun, schedule_of
 
 from ..outcome import Comparison, Outcome, Plot, Table, percent, ratio
 from ..paper import Figure
@@ -40,7 +40,7 @@ class Balancing(Figure):
 
     def _runs(self, setting):
         return {(degree, name): run(
-            setting, choice, "pagerank", name if unit in (None, GRAPHPEG) else "weaver",
+            setting, choice, "pagerank", schedule_of(unit) if unit else name,
             run_class=PhasedRun, direction="push", phases=True, **{"gather": unit} if unit else {})
             for degree, choice in self._graphs().items() for name, unit in _SCHEDULES.items()}
 

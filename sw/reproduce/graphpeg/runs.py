@@ -3,7 +3,7 @@
 from sw import algorithms
 from sw.benchmarks.schedules import DIRECTIONS, plan
 from sw.benchmarks.system import System
-from sw.benchmarks.units import GRAPHPEG, SCU, UNITS, UnitRun, weaver
+from sw.benchmarks.units import SCU, UNITS, UnitRun, schedule_of, weaver
 
 from . import published
 
@@ -69,10 +69,9 @@ def run(setting, choice, algorithm, schedule, *, gather=UNITS[0], fields=(), run
 
 def units(setting, choice, algorithm):
     """{name: {direction: run}}: each unit under its schedule, in all directions."""
-    return {name: {direction: run(
-        setting, choice, algorithm, GRAPHPEG if unit == GRAPHPEG else "weaver", gather=unit,
-        direction=direction) for direction in DIRECTIONS[algorithm]}
-        for name, unit in UNITS_SHOWN.items()}
+    return {name: {direction: run(setting, choice, algorithm, schedule_of(unit), gather=unit,
+                                  direction=direction) for direction in DIRECTIONS[algorithm]}
+            for name, unit in UNITS_SHOWN.items()}
 
 
 def stand_ins(setting, choice, algorithm):
