@@ -257,14 +257,23 @@ class _Generator(SimpleStatements):
             a.bar(number, warps)
         self.barrier = (self.barrier + 1) % self.config.barriers
 
-    def _first_edge(self, value, mine, place):
-        """The offset of vertex ``mine``, constants from its square on: ``value`` is the number of a
-        word."""
+    def _vertices(self, vid, value, place, mine):
+        """A vertex of every lane: lane n's vertex ``vid`` has its offset in word n of the exchange
+        region. Its edges are constants, from the square of the lane's number ``mine`` in its core
+        on. All lanes are active."""
         a, lanes = self.a, self.config.warps * self.config.threads
+        if self.partial:
+            a.li(value, -1)
+            a.tmc(value)
+        a.andi(mine, self.lane, lanes - 1)
         a.mul(value, mine, mine)
         a.srli(value, value, max(0, 2 * ceil_log2(lanes) - 7) + self.rng.randrange(3))
         a.li(place, self.constants // 4)
         a.add(value, value, place)
+        a.slli(vid, self.lane, 2)
+        a.li(place, self.exchange)
+        a.add(vid, vid, place)
+        a.sw(value, vid, 0)
 
     def _weave(self):
         """Register work of every lane with the Weaver. All work is done, by any lane."""
@@ -304,20 +313,11 @@ class _Generator(SimpleStatements):
             self._meet()
 
     def _generate(self):
-        """Let EGHW generate edges for a vertex of every lane. Lane n's vertex
-        has its offset in word n of the exchange region. Edges are constants."""
+        """Let EGHW generate edges for a vertex of every lane."""
         a, rng, config = self.a, self.rng, self.config
         lanes, weighted = config.warps * config.threads, rng.random() < 0.5
         with a.scope("vid", "value", "place", "mine") as (vid, value, place, mine):
-            if self.partial:
-                a.li(value, -1)
-                a.tmc(value)
-            a.andi(mine, self.lane, lanes - 1)          # the lane's number in its core
-            self._first_edge(value, mine, place)
-            a.slli(vid, self.lane, 2)
-            a.li(place, self.exchange)
-            a.add(vid, vid, place)
-            a.sw(value, vid, 0)
+            self._vertices(vid, value, place, mine)
             # No vertex in the core's last lane, behind which no offset follows, and in others.
             a.addi(value, mine, 1)
             a.andi(value, value, rng.choice((lanes - 1, lanes - 1, (lanes - 1) & 5)))
@@ -364,24 +364,15 @@ class _Generator(SimpleStatements):
     def _traverse(self):
         """Let GraphPEG gather the edges of a core's vertices, or hand out the vertices themselves.
 
-        Lane n's vertex has its offset in word n of the exchange region. Edges are constants. The
-        last lane has no vertex, because no offset follows. Often all warps push a word for some of
-        their edges or vertices, or warp 0 pushes some of its variables.
+        The last lane has no vertex, because no offset follows. Often all warps push a word for some
+        of their edges or vertices, or warp 0 pushes some of its variables.
         """
         a, rng, config = self.a, self.rng, self.config
         pushing = self.pushes.choice(("nobody", "all", "all", "warp 0"))
         lanes, weighted = config.warps * config.threads, rng.random() < 0.5
         mode = rng.choice((0, 0, InputMode.LIST)) | InputMode.RANGE
         with a.scope("vid", "value", "place", "mine") as (vid, value, place, mine):
-            if self.partial:
-                a.li(value, -1)
-                a.tmc(value)
-            a.andi(mine, self.lane, lanes - 1)          # the lane's number in its core
-            self._first_edge(value, mine, place)
-            a.slli(vid, self.lane, 2)
-            a.li(place, self.exchange)
-            a.add(vid, vid, place)
-            a.sw(value, vid, 0)
+            self._vertices(vid, value, place, mine)
             self._meet()
             # Warp 0 stores the settings: its lane 0 has the core's first vertex.
             started = a.label("started")
