@@ -61,9 +61,8 @@ class GraphPeg(GatheringUnit):
         SET of CLOSE stores the rest of the output list, and the number of its vertices at COUNT. It
         comes behind all pushes.
 
-        With an exchange, START is collective: each core with a warp starts as often. A row that is
-        not full waits until no core has an entry any more: until then edges may come from other
-        cores. Then each core's edges end by themselves.
+        With an exchange a row that is not full, and the end, wait until each core that has a warp
+        has started and has no entry: until then edges may come from other cores.
 
         DEC_ID is answered with the base vertices of the lanes' edges, POP_VERT with vertices. Lanes
         without one read all ones and are not in the response's mask. If no lane has one, all lanes
