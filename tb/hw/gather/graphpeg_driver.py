@@ -59,6 +59,8 @@ class Core(Warps):
         The addresses of all accesses.
     most : int
         Most loads that were under way.
+    setter, named : int, set of int
+        The warp of the last SET in the queue, and the warps that accesses have named.
     holds : callable
         Whether the data of a load are kept back, from its addresses. To be set by the bench.
     choose : callable
@@ -79,7 +81,7 @@ class Core(Warps):
         self._paused = False                 # no data are sent
         self._asked = collections.defaultdict(collections.deque)   # warp -> (op, rd, lanes)
         self.memory, self.weighted = Memory(), False
-        self.setter = 0                      # the warp that stored a setting last
+        self.setter, self.named = 0, set()
         self._handed_out = 0                 # edges or vertices since the last START
 
     def use(self, graph, weighted=False):
@@ -98,6 +100,7 @@ class Core(Warps):
         if mask & 1:
             self.model.memory = Memory(self.memory)
             self.model.set(setting, value)
+            self.setter = warp
             if setting == GatherSetting.START:
                 self._handed_out = 0
 
@@ -260,6 +263,7 @@ class Core(Warps):
             lanes = [lane for lane in range(self.threads) if item.mask >> lane & 1]
             assert lanes, "an access without lanes"
             addresses = [int(item.address[lane]) for lane in lanes]
+            self.named.add(item.warp)
             if item.store:
                 self.stores.append(addresses)
                 for lane, address in zip(lanes, addresses):

@@ -4,7 +4,8 @@ model.
 ============================  ====================================================================
 rows, records, weights        rows_of_entries, rows_cross_lines, weights_lie_beside,
                               neighbors_follow_bases
-end, settings, START          the_end, settings, a_pop_waits_for_the_start, starts_follow
+end, settings, START          the_end, settings, accesses_name_a_warp, a_pop_waits_for_the_start,
+                              starts_follow
 inputs                        range_of_vertices, lists_are_refilled, vertices_are_popped
 output list                   pushed_vertices, a_list_ends_at_its_limit, rows_wait_for_stores
 states of the table           groups_change_state
@@ -112,8 +113,7 @@ async def the_end(dut):
 
 @cocotb.test()
 async def settings(dut):
-    """A SET without lane 0 or of no setting changes nothing; the same value may come again; a load
-    names the warp of the last SET."""
+    """A SET without lane 0 or of no setting changes nothing; the same value may come again."""
     core = await Core.start(dut)
     core.use(Graph([9]))
     core.set(GatherSetting.OFFSETS, 0x1234, mask=0b1110)
@@ -126,6 +126,22 @@ async def settings(dut):
             core.set(setting, core.model._settings[setting])
     assert await core.edges(1) == records[4:8]
     assert await core.edges(0) == records[8:]
+
+
+@cocotb.test()
+async def accesses_name_a_warp(dut):
+    """An access names the warp of the last SET."""
+    core = await Core.start(dut)
+    core.use(Graph([9]))
+    setters = set()
+    for _ in range(8):
+        core.named.clear()
+        core.start_list([0])
+        while await core.edges(0):
+            pass
+        assert core.named == {core.setter}
+        setters.add(core.setter)
+    assert len(setters) > 1
 
 
 @cocotb.test()
@@ -593,9 +609,9 @@ def _run(simulator, fields, names, seed=1, **amounts):
 
 #: The benches that need a shape of their own.
 _DIRECTED = ["rows_of_entries", "rows_cross_lines", "weights_lie_beside", "neighbors_follow_bases",
-             "the_end", "settings", "a_pop_waits_for_the_start", "starts_follow",
-             "range_of_vertices", "lists_are_refilled", "vertices_are_popped", "pushed_vertices",
-             "a_list_ends_at_its_limit", "rows_wait_for_stores", "answers_come_backwards",
+             "the_end", "settings", "accesses_name_a_warp", "a_pop_waits_for_the_start",
+             "starts_follow", "range_of_vertices", "lists_are_refilled", "vertices_are_popped",
+             "pushed_vertices", "a_list_ends_at_its_limit", "rows_wait_for_stores", "answers_come_backwards",
              "accesses_end_with_the_launch", "buffer_fills", "the_last_row_comes_last",
              "an_entry_takes_a_cycle", "a_row_takes_a_cycle", "a_push_takes_its_lanes",
              "requests_hide_latency"]
