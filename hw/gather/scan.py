@@ -124,8 +124,7 @@ class ScanWeaver(GatheringUnit):
         left = Signal(2 * threads)         # entries of the window that have edges left
         partial = Signal()                 # edges of the first of them were handed out
         rest = Signal(data.StructLayout({"loc": 32, "degree": 32}), reset_less=True)
-        first = Signal(2 * threads, name='first')
-        is_rest = Signal(2 * threads, name='is_rest')
+        first, is_rest = (Signal(2 * threads, name=name) for name in ("first", "is_rest"))
         m.d.comb += [first.eq(lowest(m, left[:threads], name="first_left")),
                      is_rest.eq(Mux(partial, first, 0))]
 

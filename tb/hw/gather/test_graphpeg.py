@@ -611,10 +611,10 @@ def _run(simulator, fields, names, seed=1, **amounts):
 _DIRECTED = ["rows_of_entries", "rows_cross_lines", "weights_lie_beside", "neighbors_follow_bases",
              "the_end", "settings", "accesses_name_a_warp", "a_pop_waits_for_the_start",
              "starts_follow", "range_of_vertices", "lists_are_refilled", "vertices_are_popped",
-             "pushed_vertices", "a_list_ends_at_its_limit", "rows_wait_for_stores", "answers_come_backwards",
-             "accesses_end_with_the_launch", "buffer_fills", "the_last_row_comes_last",
-             "an_entry_takes_a_cycle", "a_row_takes_a_cycle", "a_push_takes_its_lanes",
-             "requests_hide_latency"]
+             "pushed_vertices", "a_list_ends_at_its_limit", "rows_wait_for_stores",
+             "answers_come_backwards", "accesses_end_with_the_launch", "buffer_fills",
+             "the_last_row_comes_last", "an_entry_takes_a_cycle", "a_row_takes_a_cycle",
+             "a_push_takes_its_lanes", "requests_hide_latency"]
 
 _RANDOM = ["against_golden", "lists_against_golden", "launches_at_any_time"]
 
