@@ -52,10 +52,7 @@ class GraphpegSchedule(WorkSchedule):
 
     def check(self, task):
         super().check(task)
-        if not all(layout.plain for layout in self.layouts(task)):
-            raise self.refuse("reads rows of vertices by their offsets, which format "
-                              f"{task.format.name!r} does not keep here; format 'csr' without "
-                              "blocks does")
+        self.check_plain(task)
         if task.split != "static":
             raise self.refuse("gives each core's unit its vertices when a superstep begins, so the "
                               f"work cannot have split={task.split}; split=static can")

@@ -123,6 +123,14 @@ class Schedule:
         """Raise UserError if the schedule cannot serve this task."""
         self.check_config(task.config)
 
+    def check_plain(self, task, when=""):
+        """Raise UserError if a layout does not keep the rows of vertices for a unit that reads them
+        by their offsets. ``when`` says in the message when the schedule needs them."""
+        if not all(layout.plain for layout in self.layouts(task)):
+            raise self.refuse(f"{when}reads rows of vertices by their offsets, which format "
+                              f"{task.plan.format!r} does not keep here; format 'csr' without "
+                              "blocks does")
+
     def collects_locally(self, task) -> bool:
         """Whether the vertices of a core collect in local memory, whichever lane has their edges.
         """

@@ -118,11 +118,8 @@ class WeaverSchedule(WorkSchedule):
 
     def check(self, task):
         super().check(task)
-        if task.config.gather_reads and not all(layout.plain for layout in self.layouts(task)):
-            raise self.refuse(f"with gather = {task.config.gather!r} reads rows of vertices by "
-                              "their offsets, which format "
-                              f"{task.format.name!r} does not keep here; format 'csr' without "
-                              "blocks does")
+        if task.config.gather_reads:
+            self.check_plain(task, f"with gather = {task.config.gather!r} ")
 
     def overread(self, task):
         return _PREFETCH_TURNS * task.warps * task.config.threads
