@@ -159,8 +159,12 @@ class EdgeWork:
         self._selective = k.task.algorithm.selective(k.task)
         if self._selective:
             self._counts = k.a.regs(*(f"counts{index}" for index in range(at_once)))
-            for predicate in self._counts:
-                k.a.mv(predicate, k.a.zero)         # in all lanes, see Kernel.narrow
+            self.clear()
+
+    def clear(self):
+        """Forget, in the active lanes, which edges counted (see Kernel.narrow)."""
+        for predicate in self._counts:
+            self._k.a.mv(predicate, self._k.a.zero)
 
     def turn(self, location, base, count=1, found=None):
         """Work on ``count`` edges of each active lane, which have the same base.
@@ -176,7 +180,8 @@ class EdgeWork:
             Emits code that runs with all lanes if an edge counts in any of them, behind the sum.
             The algorithm is selective.
 
-        Lane 0 is active. If the algorithm is selective, all lanes are active behind the turn.
+        Lane 0 is active, or :meth:`clear` came before. If the algorithm is selective, all lanes are
+        active behind the turn.
         """
         k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
         edges = [k.edge(base, index) for index in range(count)]
@@ -215,12 +220,16 @@ class Share:
         ``"binary"`` or ``"walk"``.
     unroll : int
         Edges that a lane works on at once where a row has as many windows left.
+
+    Attributes
+    ----------
+    work : EdgeWork
     """
 
     def __init__(self, k, find, unroll):
         self._k, self._find, self._unroll = k, find, unroll
         self._threads, self._step = k.task.config.threads, k.layout.step
-        self._work = EdgeWork(k, unroll)
+        self.work = EdgeWork(k, unroll)
         self._lane = k.a.reg("lane_place")
         k.a.csrr(self._lane, Csr.THREAD_ID)
         k.shifted(self._lane, self._lane, log2(self._step))
@@ -298,7 +307,7 @@ class Share:
             a.add(where, where, self._lane)
             a.place(other)
 
-        self._work.turn(location, base, count, found if k.task.algorithm.first_only(k) else None)
+        self.work.turn(location, base, count, found if k.task.algorithm.first_only(k) else None)
 
 
 class SliceTable:

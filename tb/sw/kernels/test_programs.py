@@ -229,7 +229,7 @@ def test_widths_of_virtual_warps(width, algorithm, direction):
     ("vwc:width=8", "has virtual warps of 8 lanes, which must not be more than the 4 lanes"),
     ("vwc:width=64", "schedule vwc: width is '64', must be a power of two from 2 to 32"),
     ("vm:width=8", "schedule vm has no option 'width', it has unroll"),
-    ("zm", "no schedule 'zm'; there are cm, compact, em, etwc, graphpeg, scu, scu-enhanced, scu-stream"),
+    ("zm", "no schedule 'zm'; there are cm, compact, em, etwc, graphpeg, scu, scu-enhanced"),
 ])
 def test_refused_schedules(schedule, message):
     with pytest.raises(UserError, match=message):

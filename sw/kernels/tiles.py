@@ -1,0 +1,333 @@
+"""Tiles: groups of lanes that work as one, each half as wide as the one before (SAGE, 5.1).
+
+The lanes of a core take a row each. A tile of *n* lanes works on whole turns of a row: *n* edges a
+turn, an edge a lane. A row's number of edges tells in advance how many turns it has at each width.
+The widest tiles take as many whole turns as the row has. A tile of half the width then finds one
+turn left or none, and so on. What is left behind the narrowest tile is a *fragment*.
+
+The lane whose row a tile works on is the tile's leader. Within a warp (:class:`WarpTiles`) a ballot
+tells the lanes that stand for election, and the lowest bit of it is elected. Its row comes to the
+lanes of the tile by shuffles. A tile of several warps (:class:`TileLists`) has a list of leaders in
+local memory. All lists of a round are filled before one barrier. So the warps of a tile never wait
+for each other between two leaders.
+"""
+
+from hw.isa import Csr
+from sw.kernels.kernel import ANY_LANE, Vertex, log2
+
+
+__all__ = ["TileLists", "WarpTiles"]
+
+
+#: A de Bruijn sequence: the upper five bits of its product with a power of two below 2^32 tell
+#: which power it is.
+_DE_BRUIJN = 0x077CB531
+
+
+def _whole_turns(k, into, size, turn, several):
+    """``into`` = the places of the whole turns of ``turn`` places in ``size``; without ``several``
+    there is one turn at most."""
+    k.a.and_(into, size, k.constant(-turn if several else turn, "whole_turns"))
+
+
+class TileLists:
+    """Lists of leaders of the tiles of several warps, in local memory.
+
+    The widest tile has as many warps as the power of two that divides the number of warps. There is
+    a list for each tile of each width, which has room for every lane of the tile. A lane appends
+    its row by an atomic addition to the end of the list.
+
+    A *block* has the end and the beginning of each list. The warps append by one of four blocks, and
+    to one of two sets of lists, in turn. While a warp appends, it makes the next block ready, and
+    empties the next set's lists. So one barrier a round is enough.
+
+    Parameters
+    ----------
+    k : Kernel
+        In the prologue, with all lanes. A barrier must follow.
+    work : EdgeWork
+    """
+    _BLOCKS, _SETS = 4, 2
+    _ENTRY = 12                     # bytes: base, location of the first edge, and bytes of places
+    _ENDS, _ENTRIES = "leader_ends", "leaders"
+
+    def __init__(self, k, work):
+        a, task = k.a, k.task
+        self._k, self._work, self._widths = k, work, self.widths(task)
+        self._block, self._set, own = a.regs("block", "set_of_lists", "own_list")
+        self._own_end, self._own_first = a.regs("own_end", "own_first")
+        # A lane makes the list of the width of its number ready. All warps of a tile store the
+        # same. A lane without a list has one that nobody reads, behind the last.
+        warp, mask = a.regs("warp", "mask")
+        count = len(self._widths)
+        a.csrr(own, Csr.THREAD_ID)
+        k.minimum(own, own, k.constant(count))
+        a.li(mask, -self._widths[0])
+        a.sra(mask, mask, own)
+        a.csrr(warp, Csr.WARP_ID)
+        a.and_(warp, warp, mask)                    # the first warp of the lane's tile
+        k.times(own, own, task.warps)
+        a.add(own, own, warp)
+        k.scaled(self._own_end, own, task.local.address(self._ENDS), 8)
+        k.times(own, own, self._ENTRY * task.config.threads)
+        a.li(self._own_first, task.local.address(self._ENTRIES))
+        a.add(self._own_first, self._own_first, own)
+        a.li(self._block, self._BLOCKS * self._block_bytes(task))
+        a.mv(self._set, a.zero)
+        self._ready()
+
+    @staticmethod
+    def widths(task) -> list:
+        """The warps of tiles of several warps, the widest tiles first."""
+        warps = task.warps & -task.warps
+        return [warps >> number for number in range(min(log2(warps), task.config.threads))]
+
+    @classmethod
+    def _block_bytes(cls, task):
+        """Bytes of a block, a power of two."""
+        return 8 << ((len(cls.widths(task)) + 1) * task.warps - 1).bit_length()
+
+    @classmethod
+    def _set_bytes(cls, task):
+        """Bytes of a set of lists."""
+        return cls._ENTRY * len(cls.widths(task)) * task.warps * task.config.threads
+
+    @classmethod
+    def reserve(cls, task):
+        """Reserve local memory. Raises UserError, with sizes, if there is too little."""
+        task.local.reserve(cls._ENDS, cls._BLOCKS * cls._block_bytes(task) // 4)
+        task.local.reserve(cls._ENTRIES, cls._SETS * cls._set_bytes(task) // 4)
+
+    def _ready(self):
+        """Go on to the next block and the next set, and empty its lists."""
+        k, a, size = self._k, self._k.a, self._block_bytes(self._k.task)
+        end, first = a.regs("end", "first")
+        a.addi(self._block, self._block, size)
+        a.andi(self._block, self._block, self._BLOCKS * size - 1)
+        a.sub(self._set, k.constant(self._set_bytes(k.task), "set_bytes"), self._set)
+        a.add(end, self._own_end, self._block)
+        a.add(first, self._own_first, self._set)
+        a.sw(first, end)
+        a.sw(first, end, 4)
+
+    def _place(self, into, number, block):
+        """``into`` = the address of the end of the warp's list of a width, less the distance that
+        is returned."""
+        k, a, task = self._k, self._k.a, self._k.task
+        a.csrr(into, Csr.WARP_ID)
+        a.andi(into, into, -self._widths[number])
+        k.shifted(into, into, 3)
+        a.add(into, into, block)
+        return 8 * number * task.warps
+
+    def append(self, begin, size, base):
+        """Append the whole turns of the lanes' rows. ``begin`` and ``size`` then tell what is left.
+        A barrier must follow."""
+        k, a = self._k, self._k.a
+        threads, step = k.task.config.threads, k.layout.step
+        part, some, ends, old = a.regs("part", "some", "list_ends", "old_end")
+        none = a.label("none_appended")
+        a.add(ends, self._block, k.constant(k.task.local.address(self._ENDS), "ends"))
+        self._ready()
+        k.shifted(part, size, -log2(self._widths[-1] * threads * step))
+        a.snez(part, part)
+        a.vote_any(some, part)
+        a.beqz(some, none)
+        for number, warps in enumerate(self._widths):
+            _whole_turns(k, part, size, warps * threads * step, several=number == 0)
+            with k.only(part, "not_leader"):
+                place = a.reg("place")
+                distance = self._place(place, number, ends)
+                k.step(place, distance)
+                a.amoadd_w(old, k.constant(self._ENTRY), place)
+                for word, register in enumerate((base, begin, part)):
+                    a.sw(register, old, 4 * word)
+            a.add(begin, begin, part)
+        a.and_(size, size, k.constant(self._widths[-1] * threads * step - 1, "rest"))
+        a.place(none)
+
+    def go(self, form):
+        """Behind the barrier: work on the turns of the leaders, from the widest tile on.
+
+        Parameters
+        ----------
+        form : str or None
+            The array of the bases.
+        """
+        k, a, size = self._k, self._k.a, self._block_bytes(self._k.task)
+        block = a.reg("past_block")             # the block is that of the next round by now
+        a.addi(block, self._block, (self._BLOCKS - 1) * size)
+        a.andi(block, block, self._BLOCKS * size - 1)
+        a.add(block, block, k.constant(k.task.local.address(self._ENDS), "ends"))
+        for number, warps in enumerate(self._widths):
+            self._list(number, warps, block, form)
+
+    def _list(self, number, warps, block, form):
+        k, a = self._k, self._k.a
+        turn = warps * k.task.config.threads * k.layout.step
+        entry, end, lane = a.regs("leader", "leaders_end", "tile_lane")
+        location, start = a.regs("location", "start")
+        base, none = Vertex(a.reg("base"), form), a.label("no_leaders")
+        place = a.reg("place")
+        distance = self._place(place, number, block)
+        a.lw(end, place, distance)
+        a.lw(entry, place, distance + 4)
+        a.bgeu(entry, end, none)
+        self._tile_lane(lane, warps)
+        top = a.place("leaders")
+        a.lw(base.reg, entry)
+        a.lw(start, entry, 4)
+        a.add(location, start, lane)
+        if number:
+            k.step(entry, self._ENTRY)
+            self._work.turn(location, base)
+        else:
+            behind, next_turn = a.regs("turns_end", "next_turn")
+            a.lw(behind, entry, 8)
+            k.step(entry, self._ENTRY)
+            a.add(behind, behind, start)
+            a.mv(next_turn, location)
+            _turns(k, self._work, location, base, next_turn, behind, turn)
+        a.bltu(entry, end, top)
+        a.place(none)
+
+    def _tile_lane(self, into, warps):
+        """``into`` = the distance from a turn's first place to the lane's."""
+        k, a = self._k, self._k.a
+        warp = a.reg("warp")
+        a.csrr(warp, Csr.WARP_ID)
+        a.andi(warp, warp, warps - 1)
+        k.shifted(warp, warp, log2(k.task.config.threads * k.layout.step))
+        a.csrr(into, Csr.THREAD_ID)
+        k.shifted(into, into, log2(k.layout.step))
+        a.add(into, into, warp)
+
+
+def _turns(k, work, location, base, next_turn, end, turn):
+    """Work on turns of a row, of which a lane's first is at ``next_turn``, to below ``end``. All
+    lanes of a warp have equally many turns, one at least. If the first edge that counts settles the
+    row, the warp leaves its other turns."""
+    a, settled = k.a, k.a.label("settled")
+    top = a.place("turns")
+    a.mv(location, next_turn)
+    k.step(next_turn, turn)
+    found = (lambda: a.j(settled)) if k.task.algorithm.first_only(k) else None
+    work.turn(location, base, found=found)
+    a.bltu(next_turn, end, top)
+    a.place(settled)
+
+
+class WarpTiles:
+    """Tiles of the lanes of a warp, whose leaders are elected by ballots.
+
+    Parameters
+    ----------
+    k : Kernel
+        In the prologue, with all lanes.
+    work : EdgeWork
+    narrowest : int
+        Lanes of the narrowest tile.
+    several : bool
+        Whether a row may have several turns of the widest tile, which has all lanes of the warp.
+    """
+    _TABLE = "lanes_of_leaders"
+
+    def __init__(self, k, work, narrowest, several):
+        a, threads = k.a, k.task.config.threads
+        self._k, self._work, self._several = k, work, several
+        self._widths = [threads >> number for number in range(log2(threads // narrowest) + 1)]
+        lane, one, slot = a.regs("lane", "one", "slot")
+        a.csrr(lane, Csr.THREAD_ID)
+        a.li(one, 1)
+        a.sll(one, one, lane)
+        self._slot(k, slot, one)
+        a.or_(lane, lane, k.constant(ANY_LANE, "any_lane"))
+        a.sh(lane, slot)
+
+    @classmethod
+    def reserve(cls, task):
+        """Reserve local memory: the operand of a shuffle for each lane."""
+        task.local.reserve(cls._TABLE, 16)
+
+    @classmethod
+    def reserved(cls, task):
+        """Whether there is a place already."""
+        return cls._TABLE in task.local
+
+    def _slot(self, k, into, bit):
+        """``into`` = the address of the word, of 16 bits, of the lane with this bit."""
+        a = k.a
+        a.mul(into, bit, k.constant(_DE_BRUIJN, "de_bruijn"))
+        a.srli(into, into, 27)
+        a.slli(into, into, 1)
+        a.add(into, into, k.constant(k.task.local.address(self._TABLE), "lanes_of_leaders"))
+
+    def go(self, begin, size, base):
+        """Work on the whole turns of the lanes' rows. ``begin`` and ``size`` then tell what is
+        left. All lanes are active, here and afterwards."""
+        for width in self._widths:
+            self._level(width, begin, size, base)
+
+    def _level(self, width, begin, size, base):
+        k, a = self._k, self._k.a
+        threads, step = k.task.config.threads, k.layout.step
+        whole, turn = width == threads, width * step
+        several = whole and self._several
+        stands, left, part = a.regs("stands", "candidates", "part")
+        none = a.label("no_leaders")
+        _whole_turns(k, part, size, turn, several)
+        a.snez(stands, part)
+        a.vote_ballot(left, stands)
+        a.beqz(left, none)
+        k.edge_phase(2)
+        tile_lane = a.reg("tile_lane")
+        a.csrr(tile_lane, Csr.THREAD_ID)
+        if not whole:
+            tile = a.reg("tile_mask")
+            a.andi(tile, tile_lane, -width)
+            a.sll(tile, k.constant((1 << width) - 1, "first_tile"), tile)
+            a.and_(left, left, tile)
+            a.andi(tile_lane, tile_lane, width - 1)
+        k.shifted(tile_lane, tile_lane, log2(step))
+        self._leaders(width, several, left, tile_lane, begin, part, base)
+        a.add(begin, begin, part)
+        a.sub(size, size, part)
+        a.place(none)
+
+    def _leaders(self, width, several, left, tile_lane, begin, part, base):
+        """Elect one leader after another."""
+        k, a = self._k, self._k.a
+        whole, turn = width == k.task.config.threads, width * k.layout.step
+        elected, leader, location = a.regs("elected", "leader", "location")
+        own = Vertex(a.reg("base"), base.array)
+        top = a.place("leaders")
+        k.edge_phase(2)
+        a.neg(elected, left)
+        a.and_(elected, elected, left)
+        a.xor(left, left, elected)
+        self._slot(k, leader, elected)
+        a.lhu(leader, leader)
+        a.shfl_idx(location, begin, leader)
+        a.shfl_idx(own.reg, base.reg, leader)
+        a.add(location, location, tile_lane)
+        if several:
+            behind, next_turn = a.regs("turns_end", "next_turn")
+            a.shfl_idx(behind, part, leader)
+            a.add(behind, behind, location)
+            a.mv(next_turn, location)
+            _turns(k, self._work, location, own, next_turn, behind, turn)
+        elif whole:
+            self._work.turn(location, own)
+        else:
+            self._work.clear()
+            bottom = a.label("tiles_next")
+            k.narrow(elected, bottom)
+            self._work.turn(location, own)
+            k.widen()
+            a.place(bottom)
+        some = left
+        if not whole:
+            some = a.reg("some")
+            a.snez(some, left)
+            a.vote_any(some, some)
+        a.bnez(some, top)

@@ -1,0 +1,97 @@
+"""Tiled Partitioning: rows are worked on by ever narrower tiles of lanes (SAGE, 5.1 and algorithm
+2).
+
+The lanes of a core take a row each. All lanes of the core are the first tile, and the tile of a
+width is two tiles of half the width at the next. A tile elects the lanes whose rows have a whole
+turn for it, one after another, and all lanes of the tile work on these turns. The fragments of rows
+that are left behind the narrowest tile are shared by a scan over the lanes of the warp. So no lane
+is idle in a tile, and the graph needs no preparation.
+"""
+
+from sw.kernels.distribution import FIND, Scan, Share, register, sums_of_rows
+from sw.kernels.options import Integer
+from sw.kernels.rows import Rows
+from sw.kernels.tiles import TileLists, WarpTiles
+from sw.schedules.schedule import Schedule
+
+
+__all__ = ["TiledPartitioning"]
+
+
+#: Lanes of the narrowest tile, if a warp has as many.
+_NARROWEST = 8
+
+
+class TiledPartitioning(Schedule):
+    """Rounds of one vertex for each lane of the core."""
+    name = "tile"
+    shares_rows = True
+    OPTIONS = {
+        "find": FIND,
+        "min_tile": Integer(1, 32, None, "lanes of the narrowest tile; left out, 8, or the lanes "
+                            "of a warp if they are fewer", power=True)}
+
+    def check_config(self, config):
+        narrowest = self.options["min_tile"]
+        if narrowest is not None and narrowest > config.threads:
+            raise self.refuse(f"has min_tile = {narrowest}, which must not be above the "
+                              f"{config.threads} lanes of a warp (threads in configuration "
+                              f"{config.name!r})")
+
+    def _narrowest(self, config):
+        return self.options["min_tile"] or min(_NARROWEST, config.threads)
+
+    def reserve(self, task):
+        if not WarpTiles.reserved(task):            # there may be two directions
+            WarpTiles.reserve(task)
+            if TileLists.widths(task):
+                TileLists.reserve(task)
+
+    def init_global(self, k):
+        self.used = {"min_tile": self._narrowest(k.task.config)}
+        widths = TileLists.widths(k.task)
+        self._rows = Rows(k, together=bool(widths))
+        self._rows.start()
+        self._scan = Scan(k)
+        self._share = Share(k, self.options["find"], 1)
+        self._lists = TileLists(k, self._share.work) if widths else None
+        self._tiles = WarpTiles(k, self._share.work, self._narrowest(k.task.config),
+                                several=not widths or widths[-1] > 2)
+        self.go_on(k)
+
+    def go_on(self, k):
+        if self._lists:
+            k.barrier()
+
+    def get_next_edge(self, k):
+        a, rows = k.a, self._rows
+        top, done = a.label("round"), a.label("gather_done")
+        a.place(top)
+        k.phase(1)
+        answer = rows.ask()
+        first, size, base = register(k, rows)
+        begin = a.reg("row_begin")
+        a.mv(begin, first)
+        if self._lists:
+            self._lists.append(begin, size, base.reg)
+        rows.offer(answer)
+        self.go_on(k)
+        rows.advance()
+        k.phase(3)
+        if self._lists:
+            self._lists.go(base.array)
+        self._tiles.go(begin, size, base)
+        self._fragments(k, begin, size, base)
+        a.branch(~rows.more(), done)
+        if rows.waits:
+            self.go_on(k)               # all warps have read the answer
+        a.j(top)
+        a.place(done)
+
+    def _fragments(self, k, begin, size, base):
+        """The lanes of the warp share what is left of their rows."""
+        a, none = k.a, k.a.label("no_fragments")
+        lasts, starts, total = sums_of_rows(k, self._scan, begin, size)
+        a.beqz(total, none)
+        self._share.slice(lasts, starts, base, a.zero, total)
+        a.place(none)
