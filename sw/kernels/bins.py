@@ -6,7 +6,7 @@ the location of the first edge, and the location behind the last. The queues are
 (:class:`DeviceBins`) or in the local memory of a core.
 
 A warp appends the rows of its lanes by one scan over the lanes, and by one atomic instruction, in
-which three lanes each move the end of one queue (:class:`Claim`).
+which a lane for each queue moves the queue's end (:class:`Claim`).
 """
 
 from hw.isa import Csr
@@ -32,7 +32,7 @@ _UNUSED = 1 << 30
 
 
 class Claim:
-    """Places at the ends of three queues for the lanes of a warp.
+    """Places at the ends of up to four queues for the lanes of a warp, one queue a bin.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Claim:
     def __init__(self, k, entry_bytes=4):
         self._k, self._bytes, self._scan = k, entry_bytes, Scan(k)
 
-    def claim(self, counts, tails):
+    def claim(self, counts, tails, bins=len(BINS)):
         """Claim a place for each entry that the lanes have.
 
         Parameters
@@ -54,6 +54,8 @@ class Claim:
             1 in the field of each bin for which the lane has an entry.
         tails : GeneralRegister
             In the lane of each bin, the address of the word with the end of its queue.
+        bins : int
+            Number of bins.
 
         Returns
         -------
@@ -71,7 +73,7 @@ class Claim:
         a.srl(total, total, shift)
         a.andi(total, total, (1 << FIELD) - 1)
         k.times(total, total, self._bytes)
-        a.tmc(k.constant((1 << len(BINS)) - 1, "lanes_of_bins"))
+        a.tmc(k.constant((1 << bins) - 1, "lanes_of_bins"))
         a.amoadd_w(old, total, tails)
         k.widen()
         return sums, old
@@ -202,7 +204,7 @@ def store_entry(k, entry, distance, vertex, begin, end):
 
 
 class DeviceBins:
-    """The queues of a layout's rows in global memory.
+    """The queues of a layout's rows, or of parts of them, in global memory, one for each bin.
 
     The buffer ``bin_control`` has two blocks of ends, a word for each bin, and two words that say
     which block is in use. The kernel that appends reads the word APPEND and writes the word READ.
@@ -212,24 +214,31 @@ class DeviceBins:
     Parameters
     ----------
     layout : sw.formats.storage_format.Layout
+    more : tuple of int
+        For each bin, the entries for which there is room besides one for each row.
     """
     _ARRAYS = "bin_vertices", "bin_firsts", "bin_lasts"
-    _BLOCK = 16                             # bytes of a block
-    _APPEND, _READ = 8, 9                   # words behind the blocks
 
-    def __init__(self, layout):
-        self._layout, self._task = layout, layout.task
+    def __init__(self, layout, more=(0,) * len(BINS)):
+        self._layout, self._task, self._more = layout, layout.task, more
+        self._block = 4 << (len(more) - 1).bit_length()         # bytes of a block
+        self._append, self._read = (self._block // 2 + word for word in range(2))
 
     @property
-    def _capacity(self):
-        return self._layout.rows + self._task.rows_over
+    def _entries(self):
+        """Entries of all queues."""
+        return self._first_entry(len(self._more))
+
+    def _first_entry(self, which):
+        """Number of the first entry of a bin."""
+        return which * (self._layout.rows + self._task.rows_over) + sum(self._more[:which])
 
     def reserve(self):
         """Reserve the buffers."""
         buffers, array = self._task.buffers, self._layout.array
         for name in self._ARRAYS:
-            buffers.reserve(array(name), len(BINS) * self._capacity)
-        buffers.reserve(array("bin_control"), 10)
+            buffers.reserve(array(name), self._entries)
+        buffers.reserve(array("bin_control"), self._read + 1)
 
     def build(self):
         """Fill the buffers: empty queues, and the padding vertex in unused entries. The locations
@@ -239,13 +248,14 @@ class DeviceBins:
         task.buffers.fill(array(self._ARRAYS[0]), rest=base + 4 * task.graph.num_vertices)
         for name in self._ARRAYS[1:]:
             task.buffers.fill(array(name), rest=_UNUSED)
-        block = [*map(self.start, BINS), 0]
+        block = [*map(self.start, range(len(self._more)))]
+        block += [0] * (self._block // 4 - len(block))
         task.buffers.fill(array("bin_control"), block + block + [0, 0])
 
     def start(self, which) -> int:
         """Address of the first entry of a bin."""
         first = self._task.buffers.address(self._layout.array(self._ARRAYS[0]))
-        return first + 4 * self._capacity * which
+        return first + 4 * self._first_entry(which)
 
     @property
     def distance(self) -> int:
@@ -268,8 +278,8 @@ class DeviceBins:
         if not keeps:
             control = a.reg("bin_control")
             a.li(control, self.control)
-            a.lw(block, control, 4 * self._APPEND)
-            a.sw(block, control, 4 * self._READ)        # of all warps the same
+            a.lw(block, control, 4 * self._append)
+            a.sw(block, control, 4 * self._read)        # of all warps the same
             a.add(into, into, block)
 
     def read(self, k, keeps, turns):
@@ -281,13 +291,13 @@ class DeviceBins:
         if keeps:
             return ends
         block = a.reg("block_in_use")
-        a.lw(block, ends, 4 * self._READ)
+        a.lw(block, ends, 4 * self._read)
         if turns:
             other, word = a.regs("other_block", "word")
-            a.xori(other, block, self._BLOCK)
-            a.sw(other, ends, 4 * self._APPEND)         # of all warps the same, as all of these
+            a.xori(other, block, self._block)
+            a.sw(other, ends, 4 * self._append)         # of all warps the same, as all of these
             a.add(other, other, ends)
-            for which in BINS:
+            for which in range(len(self._more)):
                 a.li(word, self.start(which))
                 a.sw(word, other, 4 * which)
         a.add(ends, ends, block)
@@ -303,35 +313,36 @@ class BinRows:
     k : Kernel
     bins : DeviceBins
     which : int
-        The bin: its rows are for a lane, for the lanes of a warp, or for all lanes of a core.
+        The bin.
     ends : GeneralRegister
         From :meth:`DeviceBins.read`.
+    lanes : int or None
+        Neighbouring lanes of a warp that share an entry; None if all lanes of a core do.
     """
     filtered = False
 
-    def __init__(self, k, bins, which, ends):
-        self._k, self._bins, self._which, self._ends = k, bins, which, ends
-        self.conditional = which == LANE
-        lanes = k.task.config.threads
-        self._split = split(k, 4 * (lanes if which == LANE else 1), together=which == CORE)
+    def __init__(self, k, bins, which, ends, lanes):
+        self._k, self._bins, self._which, self._ends, self._lanes = k, bins, which, ends, lanes
+        entries = k.task.config.threads // lanes if lanes else 1
+        self.conditional = entries > 1
+        self._split = split(k, 4 * entries, together=lanes is None)
         self.vertex = Vertex(k.a.reg("vertex"), k.task.algorithm.base_array(k.task))
         self.begin, self.end = k.a.regs("begin", "end")
 
     def start(self, done):
         """Start the loads of the first round. All lanes are active. A warp without rows goes to
         ``done``."""
-        k, a, bins, config = self._k, self._k.a, self._bins, self._k.task.config
+        k, a, bins = self._k, self._k.a, self._bins
         self._pointer, self._last = a.regs("bin_entry", "bin_end")
         length, start = a.regs("bin_length", "bin_start")
         a.lw(self._last, self._ends, 4 * self._which)
         a.li(start, bins.start(self._which))
         a.sub(length, self._last, start)
-        if self._which == CORE:
+        if self._lanes is None:
             a.csrr(self._pointer, Csr.CORE_ID)
         else:
             k.lane_index(self._pointer)
-            if self._which == WARP:
-                k.shifted(self._pointer, self._pointer, -log2(config.threads))
+            k.shifted(self._pointer, self._pointer, -log2(self._lanes))
         a.slli(self._pointer, self._pointer, 2)
         a.add(self._pointer, self._pointer, start)
         self._split.start(length)

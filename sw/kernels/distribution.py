@@ -159,12 +159,8 @@ class EdgeWork:
         self._selective = k.task.algorithm.selective(k.task)
         if self._selective:
             self._counts = k.a.regs(*(f"counts{index}" for index in range(at_once)))
-            self.clear()
-
-    def clear(self):
-        """Forget, in the active lanes, which edges counted (see Kernel.narrow)."""
-        for predicate in self._counts:
-            self._k.a.mv(predicate, self._k.a.zero)
+            for predicate in self._counts:
+                k.a.mv(predicate, k.a.zero)         # in all lanes, see Kernel.narrow
 
     def turn(self, location, base, count=1, found=None):
         """Work on ``count`` edges of each active lane, which have the same base.
@@ -180,8 +176,7 @@ class EdgeWork:
             Emits code that runs with all lanes if an edge counts in any of them, behind the sum.
             The algorithm is selective.
 
-        Lane 0 is active, or :meth:`clear` came before. If the algorithm is selective, all lanes are
-        active behind the turn.
+        Lane 0 is active. If the algorithm is selective, all lanes are active behind the turn.
         """
         k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
         edges = [k.edge(base, index) for index in range(count)]

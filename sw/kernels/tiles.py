@@ -7,7 +7,8 @@ turn left or none, and so on. What is left behind the narrowest tile is a *fragm
 
 The lane whose row a tile works on is the tile's leader. Within a warp (:class:`WarpTiles`) a ballot
 tells the lanes that stand for election, and the lowest bit of it is elected. Its row comes to the
-lanes of the tile by shuffles. A tile of several warps (:class:`TileLists`) has a list of leaders in
+lanes of the tile by shuffles. The tiles of a warp take their turns at the same time, so they share
+the candidates: each takes the lowest that the tiles before it leave. A tile of several warps (:class:`TileLists`) has a list of leaders in
 local memory. All lists of a round are filled before one barrier. So the warps of a tile never wait
 for each other between two leaders.
 """
@@ -16,7 +17,7 @@ from hw.isa import Csr
 from sw.kernels.kernel import ANY_LANE, Vertex, log2
 
 
-__all__ = ["TileLists", "WarpTiles"]
+__all__ = ["Election", "TileLists", "WarpTiles", "turns", "whole_turns"]
 
 
 #: A de Bruijn sequence: the upper five bits of its product with a power of two below 2^32 tell
@@ -24,9 +25,9 @@ __all__ = ["TileLists", "WarpTiles"]
 _DE_BRUIJN = 0x077CB531
 
 
-def _whole_turns(k, into, size, turn, several):
-    """``into`` = the places of the whole turns of ``turn`` places in ``size``; without ``several``
-    there is one turn at most."""
+def whole_turns(k, into, size, turn, several):
+    """``into`` = the places of the whole turns of ``turn`` places, a power of two, in ``size``;
+    without ``several`` there is one turn at most."""
     k.a.and_(into, size, k.constant(-turn if several else turn, "whole_turns"))
 
 
@@ -95,8 +96,9 @@ class TileLists:
     @classmethod
     def reserve(cls, task):
         """Reserve local memory. Raises UserError, with sizes, if there is too little."""
-        task.local.reserve(cls._ENDS, cls._BLOCKS * cls._block_bytes(task) // 4)
-        task.local.reserve(cls._ENTRIES, cls._SETS * cls._set_bytes(task) // 4)
+        if cls.widths(task) and cls._ENDS not in task.local:        # there may be two directions
+            task.local.reserve(cls._ENDS, cls._BLOCKS * cls._block_bytes(task) // 4)
+            task.local.reserve(cls._ENTRIES, cls._SETS * cls._set_bytes(task) // 4)
 
     def _ready(self):
         """Go on to the next block and the next set, and empty its lists."""
@@ -134,7 +136,7 @@ class TileLists:
         a.vote_any(some, part)
         a.beqz(some, none)
         for number, warps in enumerate(self._widths):
-            _whole_turns(k, part, size, warps * threads * step, several=number == 0)
+            whole_turns(k, part, size, warps * threads * step, several=number == 0)
             with k.only(part, "not_leader"):
                 place = a.reg("place")
                 distance = self._place(place, number, ends)
@@ -187,7 +189,7 @@ class TileLists:
             k.step(entry, self._ENTRY)
             a.add(behind, behind, start)
             a.mv(next_turn, location)
-            _turns(k, self._work, location, base, next_turn, behind, turn)
+            turns(k, self._work, location, base, next_turn, behind, turn)
         a.bltu(entry, end, top)
         a.place(none)
 
@@ -203,7 +205,7 @@ class TileLists:
         a.add(into, into, warp)
 
 
-def _turns(k, work, location, base, next_turn, end, turn):
+def turns(k, work, location, base, next_turn, end, turn):
     """Work on turns of a row, of which a lane's first is at ``next_turn``, to below ``end``. All
     lanes of a warp have equally many turns, one at least. If the first edge that counts settles the
     row, the warp leaves its other turns."""
@@ -217,6 +219,53 @@ def _turns(k, work, location, base, next_turn, end, turn):
     a.place(settled)
 
 
+class Election:
+    """The lowest bit of a ballot, as the operand by which shuffles read the lane of this bit.
+
+    A table in local memory has the operand for each lane.
+
+    Parameters
+    ----------
+    k : Kernel
+        In the prologue, with all lanes.
+    """
+    _TABLE = "lanes_of_leaders"
+
+    def __init__(self, k):
+        a = k.a
+        self._k = k
+        lane, one, slot = a.regs("lane", "one", "slot")
+        a.csrr(lane, Csr.THREAD_ID)
+        a.li(one, 1)
+        a.sll(one, one, lane)
+        self._slot(slot, one)
+        a.or_(lane, lane, k.constant(ANY_LANE, "any_lane"))
+        a.sh(lane, slot)
+
+    @classmethod
+    def reserve(cls, task):
+        """Reserve local memory for the table: 16 bits a lane."""
+        if cls._TABLE not in task.local:            # there may be two directions
+            task.local.reserve(cls._TABLE, 16)
+
+    def _slot(self, into, bit):
+        """``into`` = the address of the operand for the lane with this bit."""
+        k, a = self._k, self._k.a
+        a.mul(into, bit, k.constant(_DE_BRUIJN, "de_bruijn"))
+        a.srli(into, into, 27)
+        a.slli(into, into, 1)
+        a.add(into, into, k.constant(k.task.local.address(self._TABLE), "lanes_of_leaders"))
+
+    def elect(self, leader, elected, left):
+        """``elected`` = the lowest bit of ``left``, which loses it; ``leader`` = the operand."""
+        a = self._k.a
+        a.neg(elected, left)
+        a.and_(elected, elected, left)
+        a.xor(left, left, elected)
+        self._slot(leader, elected)
+        a.lhu(leader, leader)
+
+
 class WarpTiles:
     """Tiles of the lanes of a warp, whose leaders are elected by ballots.
 
@@ -225,42 +274,15 @@ class WarpTiles:
     k : Kernel
         In the prologue, with all lanes.
     work : EdgeWork
-    narrowest : int
-        Lanes of the narrowest tile.
+    widths : list of int
+        Lanes of the tiles, the widest first: all lanes of the warp, and halves.
     several : bool
         Whether a row may have several turns of the widest tile, which has all lanes of the warp.
     """
-    _TABLE = "lanes_of_leaders"
 
-    def __init__(self, k, work, narrowest, several):
-        a, threads = k.a, k.task.config.threads
-        self._k, self._work, self._several = k, work, several
-        self._widths = [threads >> number for number in range(log2(threads // narrowest) + 1)]
-        lane, one, slot = a.regs("lane", "one", "slot")
-        a.csrr(lane, Csr.THREAD_ID)
-        a.li(one, 1)
-        a.sll(one, one, lane)
-        self._slot(k, slot, one)
-        a.or_(lane, lane, k.constant(ANY_LANE, "any_lane"))
-        a.sh(lane, slot)
-
-    @classmethod
-    def reserve(cls, task):
-        """Reserve local memory: the operand of a shuffle for each lane."""
-        task.local.reserve(cls._TABLE, 16)
-
-    @classmethod
-    def reserved(cls, task):
-        """Whether there is a place already."""
-        return cls._TABLE in task.local
-
-    def _slot(self, k, into, bit):
-        """``into`` = the address of the word, of 16 bits, of the lane with this bit."""
-        a = k.a
-        a.mul(into, bit, k.constant(_DE_BRUIJN, "de_bruijn"))
-        a.srli(into, into, 27)
-        a.slli(into, into, 1)
-        a.add(into, into, k.constant(k.task.local.address(self._TABLE), "lanes_of_leaders"))
+    def __init__(self, k, work, widths, several):
+        self._k, self._work, self._widths, self._several = k, work, widths, several
+        self._election = Election(k)
 
     def go(self, begin, size, base):
         """Work on the whole turns of the lanes' rows. ``begin`` and ``size`` then tell what is
@@ -270,64 +292,57 @@ class WarpTiles:
 
     def _level(self, width, begin, size, base):
         k, a = self._k, self._k.a
-        threads, step = k.task.config.threads, k.layout.step
-        whole, turn = width == threads, width * step
-        several = whole and self._several
-        stands, left, part = a.regs("stands", "candidates", "part")
+        threads, turn = k.task.config.threads, width * k.layout.step
+        several = width == threads and self._several
+        stands, left, part, lane = a.regs("stands", "candidates", "part", "lane")
         none = a.label("no_leaders")
-        _whole_turns(k, part, size, turn, several)
+        whole_turns(k, part, size, turn, several)
         a.snez(stands, part)
         a.vote_ballot(left, stands)
         a.beqz(left, none)
         k.edge_phase(2)
-        tile_lane = a.reg("tile_lane")
-        a.csrr(tile_lane, Csr.THREAD_ID)
-        if not whole:
-            tile = a.reg("tile_mask")
-            a.andi(tile, tile_lane, -width)
-            a.sll(tile, k.constant((1 << width) - 1, "first_tile"), tile)
-            a.and_(left, left, tile)
-            a.andi(tile_lane, tile_lane, width - 1)
-        k.shifted(tile_lane, tile_lane, log2(step))
-        self._leaders(width, several, left, tile_lane, begin, part, base)
+        a.csrr(lane, Csr.THREAD_ID)
+        tile, place = a.regs("tile", "tile_lane")
+        k.shifted(tile, lane, -log2(width))
+        a.andi(place, lane, width - 1)
+        k.shifted(place, place, log2(k.layout.step))
+        self._leaders(threads // width, several, left, tile, place, begin, part, base, turn)
         a.add(begin, begin, part)
         a.sub(size, size, part)
         a.place(none)
 
-    def _leaders(self, width, several, left, tile_lane, begin, part, base):
-        """Elect one leader after another."""
+    def _leaders(self, tiles, several, left, tile, lane, begin, part, base, turn):
+        """Elect leaders, one for each tile of the warp at a time. ``tile`` is the lane's tile, and
+        ``lane`` the distance from a turn's first place to the lane's."""
         k, a = self._k, self._k.a
-        whole, turn = width == k.task.config.threads, width * k.layout.step
-        elected, leader, location = a.regs("elected", "leader", "location")
-        own = Vertex(a.reg("base"), base.array)
+        less, elected, leader, location = a.regs("less", "elected", "leader", "location")
+        own, bottom = Vertex(a.reg("base"), base.array), a.label("leaders_next")
         top = a.place("leaders")
         k.edge_phase(2)
-        a.neg(elected, left)
-        a.and_(elected, elected, left)
-        a.xor(left, left, elected)
-        self._slot(k, leader, elected)
-        a.lhu(leader, leader)
+        for number in range(1, tiles):      # a tile leaves the first candidates to those before it
+            behind = tile
+            if tiles > 2:
+                behind = a.reg("behind")
+                a.sltu(behind, k.constant(number - 1), tile)
+            a.sub(less, left, behind)
+            a.and_(left, left, less)
+        self._election.elect(leader, elected, left)
+        if tiles > 1:
+            k.broadcast(left, left, k.task.config.threads - 1)
         a.shfl_idx(location, begin, leader)
         a.shfl_idx(own.reg, base.reg, leader)
-        a.add(location, location, tile_lane)
+        a.add(location, location, lane)
         if several:
             behind, next_turn = a.regs("turns_end", "next_turn")
             a.shfl_idx(behind, part, leader)
             a.add(behind, behind, location)
             a.mv(next_turn, location)
-            _turns(k, self._work, location, own, next_turn, behind, turn)
-        elif whole:
-            self._work.turn(location, own)
-        else:
-            self._work.clear()
-            bottom = a.label("tiles_next")
+            turns(k, self._work, location, own, next_turn, behind, turn)
+        elif tiles > 1:
             k.narrow(elected, bottom)
             self._work.turn(location, own)
             k.widen()
-            a.place(bottom)
-        some = left
-        if not whole:
-            some = a.reg("some")
-            a.snez(some, left)
-            a.vote_any(some, some)
-        a.bnez(some, top)
+        else:
+            self._work.turn(location, own)
+        a.place(bottom)
+        a.bnez(left, top)

@@ -1,17 +1,23 @@
-"""Tiled Partitioning: rows are worked on by ever narrower tiles of lanes (SAGE, 5.1 and algorithm
-2).
+"""Tiled Partitioning: rows are worked on by ever narrower tiles of lanes (SAGE, section 5 and
+algorithms 2 and 3).
 
 The lanes of a core take a row each. All lanes of the core are the first tile, and the tile of a
 width is two tiles of half the width at the next. A tile elects the lanes whose rows have a whole
 turn for it, one after another, and all lanes of the tile work on these turns. The fragments of rows
 that are left behind the narrowest tile are shared by a scan over the lanes of the warp. So no lane
 is idle in a tile, and the graph needs no preparation.
+
+Resident tiles are made by a kernel of their own and lie in global memory, from where warps of all
+cores take them.
 """
 
 from sw.kernels.distribution import FIND, Scan, Share, register, sums_of_rows
-from sw.kernels.options import Integer
+from sw.kernels.kernel import log2
+from sw.kernels.options import Integer, Switch
+from sw.kernels.passes import Pass
+from sw.kernels.resident_tiles import ResidentTiles
 from sw.kernels.rows import Rows
-from sw.kernels.tiles import TileLists, WarpTiles
+from sw.kernels.tiles import Election, TileLists, WarpTiles
 from sw.schedules.schedule import Schedule
 
 
@@ -23,13 +29,15 @@ _NARROWEST = 8
 
 
 class TiledPartitioning(Schedule):
-    """Rounds of one vertex for each lane of the core."""
+    """Rounds of one vertex for each lane of the core, or lists of resident tiles."""
     name = "tile"
     shares_rows = True
     OPTIONS = {
         "find": FIND,
         "min_tile": Integer(1, 32, None, "lanes of the narrowest tile; left out, 8, or the lanes "
-                            "of a warp if they are fewer", power=True)}
+                            "of a warp if they are fewer", power=True),
+        "resident": Switch(False, "whether tiles are kept in global memory, from where warps take "
+                           "them by the counter of split=counter")}
 
     def check_config(self, config):
         narrowest = self.options["min_tile"]
@@ -38,25 +46,63 @@ class TiledPartitioning(Schedule):
                               f"{config.threads} lanes of a warp (threads in configuration "
                               f"{config.name!r})")
 
-    def _narrowest(self, config):
-        return self.options["min_tile"] or min(_NARROWEST, config.threads)
+    def check(self, task):
+        super().check(task)
+        if self.options["resident"] and task.split != "counter":
+            raise self.refuse("with resident=yes has tiles that warps take by a counter, so it "
+                              f"needs split=counter, not split={task.split}")
+
+    def _widths(self, task):
+        """Lanes of the tiles of a warp, the widest first."""
+        threads = task.config.threads
+        narrowest = self.options["min_tile"] or min(_NARROWEST, threads)
+        return [threads >> number for number in range(log2(threads // narrowest) + 1)]
 
     def reserve(self, task):
-        if not WarpTiles.reserved(task):            # there may be two directions
-            WarpTiles.reserve(task)
-            if TileLists.widths(task):
-                TileLists.reserve(task)
+        Election.reserve(task)
+        if self.options["resident"]:
+            for layout in task.layouts:
+                ResidentTiles(layout, self._widths(task)).reserve()
+        else:
+            TileLists.reserve(task)
+
+    def build(self, task):
+        if self.options["resident"]:
+            for layout in task.layouts:
+                ResidentTiles(layout, self._widths(task)).build()
+
+    # Resident tiles
+
+    def passes(self, task):
+        if not self.options["resident"]:
+            return super().passes(task)
+        keeps = (not task.queued and not task.algorithm.filters(task)
+                 and not any(layout.active for layout in task.layouts))
+        widths = self._widths(task)
+
+        def tiles(k):
+            self.used = {"min_tile": widths[-1]}
+            return ResidentTiles(k.layout, widths)
+
+        def take(width):
+            return Pass(f"tiles{width}" if width else "fragments",
+                        lambda k: tiles(k).take(k, width, self.options["find"], keeps))
+
+        return [Pass("expand", lambda k: tiles(k).expand(k, keeps), keeps, gathers=False),
+                *map(take, ResidentTiles.lists(widths))]
+
+    # Tiles of a round
 
     def init_global(self, k):
-        self.used = {"min_tile": self._narrowest(k.task.config)}
-        widths = TileLists.widths(k.task)
-        self._rows = Rows(k, together=bool(widths))
+        widths, core_widths = self._widths(k.task), TileLists.widths(k.task)
+        self.used = {"min_tile": widths[-1]}
+        self._rows = Rows(k, together=bool(core_widths))
         self._rows.start()
         self._scan = Scan(k)
         self._share = Share(k, self.options["find"], 1)
-        self._lists = TileLists(k, self._share.work) if widths else None
-        self._tiles = WarpTiles(k, self._share.work, self._narrowest(k.task.config),
-                                several=not widths or widths[-1] > 2)
+        self._lists = TileLists(k, self._share.work) if core_widths else None
+        self._tiles = WarpTiles(k, self._share.work, widths,
+                                several=not core_widths or core_widths[-1] > 2)
         self.go_on(k)
 
     def go_on(self, k):

@@ -143,7 +143,8 @@ class ThreadWarpCta(RowsBySize):
         ends = bins.read(k, self._keeps(k.task), turns=CORE in which)
         for each in which:
             walk = self._walk_of(k, each)
-            rows = BinRows(k, bins, each, ends)
+            lanes = {LANE: 1, WARP: k.task.config.threads, CORE: None}[each]
+            rows = BinRows(k, bins, each, ends, lanes)
             done = k.a.label("bin_done")
             rows.start(done)
             walk.rounds(rows)

@@ -31,6 +31,9 @@ BY_COMPACTION = ("compact", "scu", "scu-enhanced", "scu-stream")
 #: Schedules that ``tb/sw/schedules/test_twc.py`` tests.
 BY_SIZE = ("etwc", "twc", "twce")
 
+#: Schedules that ``tb/sw/schedules/test_tile.py`` tests.
+BY_TILES = ("tile",)
+
 #: Schedules that need another unit than the Weaver, with tests of their own in
 #: ``tb/sw/schedules``.
 BY_UNIT = ("graphpeg",)
@@ -84,7 +87,7 @@ def check(hardware, algorithm, graph, schedule, direction, seed=None, **options)
 
 def test_there_is_nothing_that_is_not_tested():
     assert algorithms.names() == sorted(ALGORITHMS)
-    assert schedules.names() == sorted(SCHEDULES + BY_COMPACTION + BY_SIZE + BY_UNIT)
+    assert schedules.names() == sorted(SCHEDULES + BY_COMPACTION + BY_SIZE + BY_TILES + BY_UNIT)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "{}x{}".format(*shape))
