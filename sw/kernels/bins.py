@@ -45,7 +45,7 @@ class Claim:
     def __init__(self, k, entry_bytes=4):
         self._k, self._bytes, self._scan = k, entry_bytes, Scan(k)
 
-    def claim(self, counts, tails, bins=len(BINS)):
+    def claim(self, counts, tails, bins=None):
         """Claim a place for each entry that the lanes have.
 
         Parameters
@@ -54,8 +54,8 @@ class Claim:
             1 in the field of each bin for which the lane has an entry.
         tails : GeneralRegister
             In the lane of each bin, the address of the word with the end of its queue.
-        bins : int
-            Number of bins.
+        bins : int, optional
+            Number of bins; :data:`BINS` if not given.
 
         Returns
         -------
@@ -73,7 +73,7 @@ class Claim:
         a.srl(total, total, shift)
         a.andi(total, total, (1 << FIELD) - 1)
         k.times(total, total, self._bytes)
-        a.tmc(k.constant((1 << bins) - 1, "lanes_of_bins"))
+        a.tmc(k.constant((1 << (bins or len(BINS))) - 1, "lanes_of_bins"))
         a.amoadd_w(old, total, tails)
         k.widen()
         return sums, old
@@ -214,14 +214,16 @@ class DeviceBins:
     Parameters
     ----------
     layout : sw.formats.storage_format.Layout
-    more : tuple of int
-        For each bin, the entries for which there is room besides one for each row.
+    more : tuple of int, optional
+        For each bin, the entries for which there is room besides one for each row. None for each of
+        :data:`BINS` if not given.
     """
     _ARRAYS = "bin_vertices", "bin_firsts", "bin_lasts"
 
-    def __init__(self, layout, more=(0,) * len(BINS)):
-        self._layout, self._task, self._more = layout, layout.task, more
-        self._block = 4 << (len(more) - 1).bit_length()         # bytes of a block
+    def __init__(self, layout, more=None):
+        self._layout, self._task = layout, layout.task
+        self._more = more or (0,) * len(BINS)
+        self._block = 4 << (len(self._more) - 1).bit_length()         # bytes of a block
         self._append, self._read = (self._block // 2 + word for word in range(2))
 
     @property

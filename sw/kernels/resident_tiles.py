@@ -50,8 +50,8 @@ class ResidentTiles:
 
     @staticmethod
     def lists(widths) -> list:
-        """The lists, by the lanes of their tiles. The last is 0, of fragments, if the narrowest tile
-        has more than one lane."""
+        """The lists, by the lanes of their tiles. The last is 0, of fragments, if the narrowest
+        tile has more than one lane."""
         return [*widths, 0] if widths[-1] > 1 else widths
 
     def reserve(self):

@@ -8,9 +8,9 @@ turn left or none, and so on. What is left behind the narrowest tile is a *fragm
 The lane whose row a tile works on is the tile's leader. Within a warp (:class:`WarpTiles`) a ballot
 tells the lanes that stand for election, and the lowest bit of it is elected. Its row comes to the
 lanes of the tile by shuffles. The tiles of a warp take their turns at the same time, so they share
-the candidates: each takes the lowest that the tiles before it leave. A tile of several warps (:class:`TileLists`) has a list of leaders in
-local memory. All lists of a round are filled before one barrier. So the warps of a tile never wait
-for each other between two leaders.
+the candidates: each takes the lowest that the tiles before it leave. A tile of several warps
+(:class:`TileLists`) has a list of leaders in local memory. All lists of a round are filled before
+one barrier. So the warps of a tile never wait for each other between two leaders.
 """
 
 from hw.isa import Csr
@@ -38,9 +38,9 @@ class TileLists:
     a list for each tile of each width, which has room for every lane of the tile. A lane appends
     its row by an atomic addition to the end of the list.
 
-    A *block* has the end and the beginning of each list. The warps append by one of four blocks, and
-    to one of two sets of lists, in turn. While a warp appends, it makes the next block ready, and
-    empties the next set's lists. So one barrier a round is enough.
+    A *block* has the end and the beginning of each list. The warps append by one of four blocks,
+    and to one of two sets of lists, in turn. While a warp appends, it makes the next block ready,
+    and empties the next set's lists. So one barrier a round is enough.
 
     Parameters
     ----------
@@ -55,6 +55,8 @@ class TileLists:
     def __init__(self, k, work):
         a, task = k.a, k.task
         self._k, self._work, self._widths = k, work, self.widths(task)
+        self._block_size = self._block_bytes(task, len(self._widths))
+        self._set_size = self._set_bytes(task, len(self._widths))
         self._block, self._set, own = a.regs("block", "set_of_lists", "own_list")
         self._own_end, self._own_first = a.regs("own_end", "own_first")
         # A lane makes the list of the width of its number ready. All warps of a tile store the
@@ -73,40 +75,46 @@ class TileLists:
         k.times(own, own, self._ENTRY * task.config.threads)
         a.li(self._own_first, task.local.address(self._ENTRIES))
         a.add(self._own_first, self._own_first, own)
-        a.li(self._block, self._BLOCKS * self._block_bytes(task))
+        a.li(self._block, self._BLOCKS * self._block_size)
         a.mv(self._set, a.zero)
         self._ready()
 
+    @classmethod
+    def widths(cls, task) -> list:
+        """The warps of tiles of several warps, the widest tiles first: halves, as long as there is
+        room for their lists."""
+        warps, room = task.warps & -task.warps, task.config.local_bytes * 3 // 4
+        count = min(log2(warps), task.config.threads)
+        while count and (cls._BLOCKS * cls._block_bytes(task, count)
+                         + cls._SETS * cls._set_bytes(task, count)) > room:
+            count -= 1
+        return [warps >> number for number in range(count)]
+
     @staticmethod
-    def widths(task) -> list:
-        """The warps of tiles of several warps, the widest tiles first."""
-        warps = task.warps & -task.warps
-        return [warps >> number for number in range(min(log2(warps), task.config.threads))]
+    def _block_bytes(task, count):
+        """Bytes of a block for ``count`` widths, a power of two."""
+        return 8 << ((count + 1) * task.warps - 1).bit_length()
 
     @classmethod
-    def _block_bytes(cls, task):
-        """Bytes of a block, a power of two."""
-        return 8 << ((len(cls.widths(task)) + 1) * task.warps - 1).bit_length()
-
-    @classmethod
-    def _set_bytes(cls, task):
-        """Bytes of a set of lists."""
-        return cls._ENTRY * len(cls.widths(task)) * task.warps * task.config.threads
+    def _set_bytes(cls, task, count):
+        """Bytes of a set of lists, likewise."""
+        return cls._ENTRY * count * task.warps * task.config.threads
 
     @classmethod
     def reserve(cls, task):
         """Reserve local memory. Raises UserError, with sizes, if there is too little."""
-        if cls.widths(task) and cls._ENDS not in task.local:        # there may be two directions
-            task.local.reserve(cls._ENDS, cls._BLOCKS * cls._block_bytes(task) // 4)
-            task.local.reserve(cls._ENTRIES, cls._SETS * cls._set_bytes(task) // 4)
+        count = len(cls.widths(task))
+        if count and cls._ENDS not in task.local:       # there may be two directions
+            task.local.reserve(cls._ENDS, cls._BLOCKS * cls._block_bytes(task, count) // 4)
+            task.local.reserve(cls._ENTRIES, cls._SETS * cls._set_bytes(task, count) // 4)
 
     def _ready(self):
         """Go on to the next block and the next set, and empty its lists."""
-        k, a, size = self._k, self._k.a, self._block_bytes(self._k.task)
+        k, a, size = self._k, self._k.a, self._block_size
         end, first = a.regs("end", "first")
         a.addi(self._block, self._block, size)
         a.andi(self._block, self._block, self._BLOCKS * size - 1)
-        a.sub(self._set, k.constant(self._set_bytes(k.task), "set_bytes"), self._set)
+        a.sub(self._set, k.constant(self._set_size, "set_bytes"), self._set)
         a.add(end, self._own_end, self._block)
         a.add(first, self._own_first, self._set)
         a.sw(first, end)
@@ -156,7 +164,7 @@ class TileLists:
         form : str or None
             The array of the bases.
         """
-        k, a, size = self._k, self._k.a, self._block_bytes(self._k.task)
+        k, a, size = self._k, self._k.a, self._block_size
         block = a.reg("past_block")             # the block is that of the next round by now
         a.addi(block, self._block, (self._BLOCKS - 1) * size)
         a.andi(block, block, self._BLOCKS * size - 1)

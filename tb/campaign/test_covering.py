@@ -166,7 +166,7 @@ def test_what_is_refused():
                     or ("warps of at least 4 lanes" in reason and config.threads < 4)
                     # These keep rows, queues or many registers of each lane in local memory.
                     or ("local memory is full" in reason and config.local_bytes <= 8192
-                        and schedule in ("wm", "cm", "twce", "etwc"))
+                        and schedule in ("wm", "cm", "twce", "etwc", "tile"))
                     or ("vertex_ids" in reason and config.gather_reads)
                     or ("imem_bytes is 1024" in reason and config.imem_bytes == 1024)
                     # Eight elements of a lane make a byte of the kept bits.
@@ -182,5 +182,6 @@ def test_what_is_refused():
                   and config.imem_bytes > 1024 and config.threads > 1]
     assert len(everything) >= 12
     for config in everything:
-        assert refused.get(config, set()) <= {"wm", "cm", "twc", "twce", "etwc"}, config.name
+        assert refused.get(config, set()) <= {"wm", "cm", "twc", "twce", "etwc", "tile"}, \
+            config.name
     assert len([config for config in everything if not refused.get(config)]) >= 5

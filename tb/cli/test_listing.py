@@ -207,7 +207,7 @@ def test_errors(capsys, tmp_path):
                                "--only", "schedule=vm"], "nothing can be run"),
                              (["combinations", "--run", "--functional", "--only", "format=csr",
                                "--only", "algorithm=pagerank", "--sample", "99"],
-                              "only 42 combinations work here"),
+                              "only 46 combinations work here"),
                              (["combinations", "--run", "--results", "none/r.jsonl"],
                               "there is no folder none")):
         assert main(["list", *arguments]) == 2

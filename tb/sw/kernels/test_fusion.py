@@ -42,7 +42,7 @@ GRAPHS = {
 }
 ALGORITHMS = {"bfs": {"source": 0}, "sssp": {"source": 0}, "cc": {},
               "pagerank": {"iterations": 3}}
-SCHEDULES = ("vm", "vwc", "em", "wm", "cm", "twc", "twce", "etwc", "strict", "weaver")
+SCHEDULES = ("vm", "vwc", "em", "wm", "cm", "twc", "twce", "etwc", "strict", "tile", "weaver")
 
 #: Algorithms whose supersteps do not depend on the order of the lanes.
 ORDERLY = ("bfs", "pagerank")

@@ -28,8 +28,8 @@ def never():
 @pytest.mark.parametrize("arguments, message", [
     (dict(algorithm="sort"), "no algorithm 'sort'; there are bc, bfs, cc, gcn, kcore"),
     (dict(schedule="fair"), "no schedule 'fair'; there are cm, compact, em, etwc, "
-                            "graphpeg, scu, scu-enhanced, scu-stream, strict, twc, twce, vm, vwc, "
-                            "weaver, wm"),
+                            "graphpeg, scu, scu-enhanced, scu-stream, strict, tile, twc, twce, vm, "
+                            "vwc, weaver, wm"),
     (dict(format="bsr"), "no format 'bsr'; there are coo, cr2, csr, dia, ell, g-shards, tigr"),
     (dict(direction="up"), "algorithm 'pagerank' has no direction 'up'; it has pull, push"),
     (dict(split="fair"), "split is 'fair', must be static or counter"),

@@ -6,7 +6,8 @@ feature                tests
 results                ``test_results``, ``test_several_cores``
 formats, hybrids       ``test_formats``, ``test_directions_that_change``
 every edge once        ``test_every_edge.py``
-who takes a row        ``test_each_edge_has_the_widest_tile``
+who takes a row        ``test_each_edge_has_the_widest_tile``,
+                       ``test_wide_tiles_that_local_memory_has_room_for``
 warps that take part   ``test_tiles_of_the_warps_that_take_part``
 tiles in lists         ``test_rows_become_tiles``, ``test_tiles_serve_all_supersteps``,
                        ``test_a_long_row_is_stolen``
@@ -203,11 +204,14 @@ def test_refused(schedule, options, message):
         Device.functional(config(2, 4)).plan("bfs", GRAPHS["random"], schedule=schedule, **options)
 
 
-def test_too_little_local_memory():
-    with pytest.raises(UserError, match="local memory is full: .* bytes needed .*leaders .*"
-                                        "local_bytes is 4096"):
-        Device.functional(config(8, 16, local_bytes=1 << 12)).plan(
-            "bfs", GRAPHS["random"], schedule="tile")
+@pytest.mark.parametrize("local, widths", [
+    (1 << 14, [8, 4, 2]), (1 << 13, [8]), (1 << 12, []), (1 << 9, [])])
+def test_wide_tiles_that_local_memory_has_room_for(local, widths):
+    """A width takes 3,072 bytes for two sets of 128 entries."""
+    hardware = config(8, 16, local_bytes=local)
+    task = Device.functional(hardware).plan("bfs", GRAPHS["random"], schedule="tile")
+    assert tiles.TileLists.widths(task) == widths
+    check(hardware, "bfs", GRAPHS["random"], "tile", "push", source=0)
 
 
 def fails(schedule, **options):

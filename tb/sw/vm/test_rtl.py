@@ -41,7 +41,7 @@ from tb.sw.vm.random_programs import program_texts
 FORMATS = {"block-coo": "block-coo:block=16", "cr2": "cr2:cluster_bits=4:warp_bits=3",
            "ell": "ell:width=2", "g-shards": "g-shards:shard=16", "tigr": "tigr:k=3"}
 
-SCHEDULES = ["vm", "vwc", "em", "wm", "cm", "twc", "etwc", "strict", "weaver"]
+SCHEDULES = ["vm", "vwc", "em", "wm", "cm", "twc", "etwc", "strict", "tile", "weaver"]
 
 #: Programs by the names that a plan has for them.
 NAMES = {name: name if name in ("bc", "kcore", "label_propagation", "mis")
@@ -93,7 +93,8 @@ def test_programs(name, schedule):
 @pytest.mark.parametrize("unit", VARIANTS)
 def test_units(unit):
     for name, direction in itertools.product(NAMES.values(), ("push", "pull")):
-        run(name, "weaver", direction=direction, changes={"gather": unit})
+        run(name, "graphpeg" if unit == "graphpeg" else "weaver", direction=direction,
+            changes={"gather": unit})
 
 
 @pytest.mark.parametrize("schedule", ["twc", "etwc", "twce"])
