@@ -19,7 +19,7 @@ from hw.isa import MemoryMap
 from sw.errors import UserError
 from sw.graph.compress import in_blocks
 from sw.graph.npz import shown
-from sw.graph.order import ORDERS, new_ids
+from sw.graph.order import ORDERS, ROUNDS, new_ids
 
 from sw.kernels import options as _options
 
@@ -65,8 +65,8 @@ class Image:
     :attr:`arrays`, and its :meth:`rows` lists the edges from the arrays. Every module of
     ``sw.formats`` that has such a class is found, without an import elsewhere.
 
-    Two options are of all formats. With ``reorder``, the arrays hold new numbers of the vertices
-    (:mod:`sw.graph.order`), and ``host["new_ids"]`` has the new number of each of the graph's
+    Some options are of all formats. With ``reorder``, the arrays hold new numbers of the vertices
+    (:mod:`sw.graph.order`; ``rounds`` and ``sample`` are of one of the orderings), and ``host["new_ids"]`` has the new number of each of the graph's
     vertices. With ``block``, edges are grouped by the range of their neighbours. So a kernel works
     on a range whose values stay in the cache (GraphIt's EdgeBlocking: UGF, 5.2.3; GRAssembler,
     2.4.2 and 2.5). When pushing, ranges are of destinations, as in GraphIt. A vertex has a row in
@@ -107,7 +107,12 @@ class Image:
     VERSION = 1
     OPTIONS: dict[str, _options.Option] = {
         "reorder": _options.Choice(tuple(ORDERS), "none", "how vertices are numbered: as the graph "
-                                   "has them, by community, or for a small bandwidth"),
+                                   "has them, by community, for a small bandwidth, by common "
+                                   "in-neighbours, or by what tiles read together"),
+        "rounds": _options.Integer(1, 100, None, "rounds of reorder=sage; left out, "
+                                   f"{ROUNDS}", worth=()),
+        "sample": _options.Integer(1, 100, None, "percentage of the vertices whose tiles a sweep "
+                                   "of reorder=sage samples; left out, 100", worth=()),
         "block": _options.Integer(1, (1 << 31) - 1, None, "vertices of a block of neighbours; left "
                                   "out, there are no blocks", worth=(64, 512, 4096)),
     }
@@ -168,7 +173,8 @@ class Image:
                     num_edges=graph.num_edges, weighted=graph.weights is not None, options=values)
         try:
             bases, neighbors = graph.src, graph.dst
-            ids = new_ids(values["reorder"], bases, neighbors, graph.num_vertices)
+            ids = new_ids(values["reorder"], bases, neighbors, graph.num_vertices,
+                          values["rounds"], values["sample"])
             if ids is not None:
                 image.host["new_ids"] = ids
                 bases, neighbors = ids[bases], ids[neighbors]

@@ -1,7 +1,7 @@
 """Orderings: new numbers for a graph's vertices, so that neighbours have numbers close together.
 
-An ordering depends on the pattern of the edges alone. The direction of edges and the storage format
-do not matter. The same edges always give the same ordering.
+An ordering depends on the edges alone, and not on their weights or the storage format. The same
+edges always give the same ordering.
 
 ``louvain``
     By community (CR2, 3.3.2). scikit-network's Louvain finds the communities. A community of more
@@ -10,6 +10,13 @@ do not matter. The same edges always give the same ordering.
 ``rcm``
     Reverse Cuthill-McKee (scipy): breadth first from a vertex of few edges, neighbours by degree,
     and then backwards. It makes the bandwidth of the adjacency matrix small.
+``gorder``
+    By common in-neighbours in a window (:mod:`sw.graph.gorder`).
+``sage``
+    By rounds that move vertices towards the vertices that tiles read with them
+    (:mod:`sw.graph.sage`).
+
+The last two go by the direction of the edges.
 """
 
 from __future__ import annotations
@@ -20,6 +27,8 @@ import numpy as np
 from scipy import sparse     # pyright: ignore[reportMissingTypeStubs]
 
 from sw.errors import UserError
+from sw.graph.gorder import gorder
+from sw.graph.sage import ROUNDS, sage
 from sw.installation import advice
 
 if TYPE_CHECKING:
@@ -29,7 +38,7 @@ if TYPE_CHECKING:
     from .compress import Words
 
 
-__all__ = ["GRAIN", "ORDERS", "new_ids"]
+__all__ = ["GRAIN", "ORDERS", "ROUNDS", "new_ids"]
 
 
 #: Vertices of the largest community that is not divided: 1 KiB of values.
@@ -78,11 +87,12 @@ def _rcm(sources: Any, destinations: Any, num_vertices: int) -> Any:
 
 #: The orderings by name, each with the function that gives the vertices in the new order. Without a
 #: function the graph's own numbers stay.
-ORDERS: dict[str, Callable[[Any, Any, int], Any] | None] = {
-    "none": None, "louvain": _louvain, "rcm": _rcm}
+ORDERS: dict[str, Callable[..., Any] | None] = {
+    "none": None, "louvain": _louvain, "rcm": _rcm, "gorder": gorder, "sage": sage}
 
 
-def new_ids(name: str, sources: Words, destinations: Words, num_vertices: int) -> Words | None:
+def new_ids(name: str, sources: Words, destinations: Words, num_vertices: int,
+            rounds: int | None = None, sample: int | None = None) -> Words | None:
     """The new number of each vertex.
 
     Parameters
@@ -92,6 +102,9 @@ def new_ids(name: str, sources: Words, destinations: Words, num_vertices: int) -
     sources, destinations : uint32[n]
         The edges; self-loops and parallel edges may be among them.
     num_vertices : int
+    rounds, sample : int, optional
+        For ``sage``: the number of rounds, and the percentage of the vertices whose tiles a sweep
+        samples; as :func:`sw.graph.sage.sage` chooses if not given.
 
     Returns
     -------
@@ -101,12 +114,17 @@ def new_ids(name: str, sources: Words, destinations: Words, num_vertices: int) -
     Raises
     ------
     UserError
-        If ``louvain`` is asked for and scikit-network is not installed, for example on a Python for
+        If ``rounds`` or ``sample`` is given for another ordering. If ``louvain`` is asked for and scikit-network is not installed, for example on a Python for
         which it has no wheels.
     """
     order = ORDERS[name]
+    options = {option: value for option, value in (("rounds", rounds), ("percent", sample))
+               if value is not None}
+    if options and order is not sage:
+        raise UserError(f"reorder={name} takes no rounds and no sample; reorder=sage does")
     if order is None:
         return None
     ids = np.empty(num_vertices, dtype=np.uint32)
-    ids[order(sources, destinations, num_vertices)] = np.arange(num_vertices, dtype=np.uint32)
+    ids[order(sources, destinations, num_vertices, **options)] = np.arange(num_vertices,
+                                                                           dtype=np.uint32)
     return ids

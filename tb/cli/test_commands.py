@@ -69,7 +69,8 @@ def test_graph_formats(capsys, tmp_path):
     assert (found["vertices"], found["arcs"]) == (34, 156)
     csr, tigr, cr2 = found["formats"]
     assert csr["nbytes"] == 4 * (35 + 156) and csr["intra_share"] is None
-    assert tigr["options"] == {"k": 2, "block": None, "reorder": "none"}
+    assert tigr["options"] == {"k": 2, "block": None, "reorder": "none", "rounds": None,
+                               "sample": None}
     assert sum(row["edges"] for row in cr2["subgraphs"]) == 156
     inside = sum(row["edges"] for row in cr2["subgraphs"] if row["part"] == "intra")
     assert cr2["intra_share"] == inside / 156

@@ -220,7 +220,7 @@ def test_dia_takes_the_diagonals():
 
 @pytest.mark.parametrize("text, words", [
     ("zip", ["zip", "csr", "cr2"]),
-    ("csr:k=3", ["csr", "no option 'k'", "reorder, block"]),
+    ("csr:k=3", ["csr", "no option 'k'", "reorder, rounds, sample, block"]),
     ("tigr:j=3", ["tigr", "j", "k"]),
     ("tigr:k=0", ["tigr", "k is '0'", "1 to 65536"]),
     ("tigr:k=many", ["k is 'many'", "1 to 65536"]),
@@ -239,12 +239,16 @@ def test_dia_takes_the_diagonals():
     ("g-shards:block=8", ["g-shards has no option 'block'", "shard=N sets"]),
     ("cr2:block=8", ["cr2 has no option 'block'", "cluster_bits sets"]),
     ("csr:reorder=sort", ["csr: reorder is 'sort'", "none or louvain or rcm"]),
-    ("block-coo:virtual=no", ["coo has no option 'virtual'", "offsets, reorder, block"]),
+    ("block-coo:virtual=no", ["coo has no option 'virtual'", "offsets, reorder, rounds"]),
     ("cr2:cluster_bits=17", ["cluster_bits", "17", "1 to 16"]),
     ("cr2:cluster_bits=0", ["cluster_bits", "1 to 16"]),
     ("cr2:warp_bits=6", ["warp_bits", "0 to 5"]),
     ("cr2:bases=wide", ["bases", "local or global"]),
-    ("cr2:reorder=sort", ["reorder", "none or louvain or rcm"]),
+    ("cr2:reorder=sort", ["reorder", "none or louvain or rcm or gorder or sage"]),
+    ("csr:reorder=sage:rounds=0", ["rounds is '0'", "an integer from 1 to 100"]),
+    ("csr:reorder=sage:sample=101", ["sample is '101'", "an integer from 1 to 100"]),
+    ("csr:rounds=2", ["reorder=none takes no rounds", "reorder=sage does"]),
+    ("ell:reorder=rcm:sample=50", ["reorder=rcm takes no rounds and no sample"]),
 ])
 def test_options_refused(text, words):
     with pytest.raises(UserError) as error:
@@ -258,7 +262,7 @@ def test_no_blocks_unless_a_format_says_so():
         """A format that knows nothing of blocks."""
         format = "plain"
 
-    assert list(Plain.OPTIONS) == ["reorder"]
+    assert list(Plain.OPTIONS) == ["reorder", "rounds", "sample"]
     with pytest.raises(UserError, match="plain has no option 'block': its rows are not divided"):
         Plain.settle({"block": 3})
 

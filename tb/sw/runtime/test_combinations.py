@@ -244,7 +244,8 @@ def test_some_in_one_launch(seed):
         assert case.REFUSED in record or record["orders"] == 1
     assert not failed, f"repeat with GRAPHLOOM_SEED={seed}:\n" + "\n".join(failed)
     fused = {each.choice["schedule"] for each in found if each.reason is None}
-    assert fused == {"vm", "vwc", "em", "wm", "cm", "twc", "strict", "compact", "weaver"}
+    assert fused == {"vm", "vwc", "em", "wm", "cm", "twc", "strict", "compact", "tile",
+                     "weaver"}
 
 
 def test_a_run_names_its_hardware():
