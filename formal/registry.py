@@ -418,7 +418,7 @@ PROPERTIES = (
         "the input is empty and the table idle only when every entry was taken",
         "a vertex comes up once; memory gives the vertex its offsets; addresses below 256",
         _VERTEX_PROOFS, covers=("a list ends", "a range ends"), covered="2 warps x 2 lanes",
-        reach=10),
+        reach=8),
     Property(
         "graphpeg", "edges",
         "every edge of an entry is handed out once, with its neighbour and its weight; a row that "
@@ -427,7 +427,7 @@ PROPERTIES = (
         _EDGE_PROOFS,
         covers=("all edges of a vertex without weights", "all edges of a vertex with weights",
                 "a row has edges of the vertex and others"),
-        covered="2 warps x 2 lanes", reach=10),
+        covered="2 warps x 2 lanes", reach=9),
     Property(
         "graphpeg", "places",
         "each place of the edge buffer is free, chosen for the next row, awaits data, is complete, "
