@@ -66,11 +66,12 @@ class Image:
     ``sw.formats`` that has such a class is found, without an import elsewhere.
 
     Some options are of all formats. With ``reorder``, the arrays hold new numbers of the vertices
-    (:mod:`sw.graph.order`; ``rounds`` and ``sample`` are of one of the orderings), and ``host["new_ids"]`` has the new number of each of the graph's
-    vertices. With ``block``, edges are grouped by the range of their neighbours. So a kernel works
-    on a range whose values stay in the cache (GraphIt's EdgeBlocking: UGF, 5.2.3; GRAssembler,
-    2.4.2 and 2.5). When pushing, ranges are of destinations, as in GraphIt. A vertex has a row in
-    every block in which it has edges, its virtual vertex there.
+    (:mod:`sw.graph.order`; ``rounds`` and ``sample`` are of one of the orderings), and
+    ``host["new_ids"]`` has the new number of each of the graph's vertices. With ``block``, edges
+    are grouped by the range of their neighbours. So a kernel works on a range whose values stay in
+    the cache (GraphIt's EdgeBlocking: UGF, 5.2.3; GRAssembler, 2.4.2 and 2.5). When pushing, ranges
+    are of destinations, as in GraphIt. A vertex has a row in every block in which it has edges, its
+    virtual vertex there.
 
     Attributes
     ----------

@@ -114,8 +114,8 @@ def new_ids(name: str, sources: Words, destinations: Words, num_vertices: int,
     Raises
     ------
     UserError
-        If ``rounds`` or ``sample`` is given for another ordering. If ``louvain`` is asked for and scikit-network is not installed, for example on a Python for
-        which it has no wheels.
+        If ``rounds`` or ``sample`` is given for another ordering. If ``louvain`` is asked for and
+        scikit-network is not installed, for example on a Python for which it has no wheels.
     """
     order = ORDERS[name]
     options = {option: value for option, value in (("rounds", rounds), ("percent", sample))

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-__all__ = ["LANES", "ROUNDS", "SECTOR", "count", "one_round", "sage", "sampled", "windows"]
+__all__ = ["LANES", "ROUNDS", "SECTOR", "SWEEP", "VERTEX", "count", "one_round", "sage", "sampled",
+           "windows"]
 
 
 #: Lanes of the widest tile, and vertices of a sector, of formats' orderings: those of preset
@@ -41,7 +42,7 @@ LANES = SECTOR = 16
 ROUNDS = 5
 
 #: Factors of the hash that samples vertices; those of xxHash.
-_VERTEX, _SWEEP = 2_654_435_761, 2_246_822_519
+VERTEX, SWEEP = 2_654_435_761, 2_246_822_519
 
 
 def windows(bases: Any, neighbors: Any, num_vertices: int, lanes: int) -> list[Any]:
@@ -81,8 +82,8 @@ def sampled(vertices: Any, sweep: int, percent: int) -> Any:
     """Whether the tiles of a base vertex are sampled in a sweep: an array of bool."""
     if percent == 100:
         return np.ones(len(vertices), dtype=bool)
-    mixed = vertices.astype(np.uint32) * np.uint32(_VERTEX) + np.uint32(
-        sweep * _SWEEP & 0xFFFF_FFFF)
+    mixed = vertices.astype(np.uint32) * np.uint32(VERTEX) + np.uint32(
+        sweep * SWEEP & 0xFFFF_FFFF)
     return (mixed >> np.uint32(25)) * 100 < percent * 128
 
 

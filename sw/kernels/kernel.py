@@ -117,6 +117,9 @@ class Kernel:
         The frontier that the superstep adds to, after :meth:`open_frontier`.
     input : sw.kernels.frontiers.frontier.Input or None
         The input that the superstep reads, after :meth:`open_frontier`.
+    tile : int or None
+        While the work on edges of a tile is emitted: the lanes of a warp, a power of two and side
+        by side, that have edges of the same base. All of them are active, or none.
     """
 
     def __init__(self, assembler: VirtualAssembler, task, name, variant, layout=None,
@@ -126,7 +129,7 @@ class Kernel:
         self.layout, self.first = layout, first
         self.leads, self.gathers = leads, gathers
         self._constants = {}
-        self.frontier = self.input = None
+        self.frontier = self.input = self.tile = None
         if first and assembler.argument is not None:
             self.a.section(name)
         elif first:

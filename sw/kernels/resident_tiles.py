@@ -185,7 +185,7 @@ class ResidentTiles:
         k : Kernel
             At the prologue of the kernel.
         width : int
-            Of :meth:`lists`.
+            One of :meth:`lists`.
         find : str
             As of :class:`~sw.kernels.distribution.Share`.
         keeps : bool

@@ -3,7 +3,7 @@
 The lanes of a core take a row each. A tile of *n* lanes works on whole turns of a row: *n* edges a
 turn, an edge a lane. A row's number of edges tells in advance how many turns it has at each width.
 The widest tiles take as many whole turns as the row has. A tile of half the width then finds one
-turn left or none, and so on. What is left behind the narrowest tile is a *fragment*.
+turn left or none, and so on. The edges that are left behind the narrowest tile are a *fragment*.
 
 The lane whose row a tile works on is the tile's leader. Within a warp (:class:`WarpTiles`) a ballot
 tells the lanes that stand for election, and the lowest bit of it is elected. Its row comes to the
@@ -169,8 +169,10 @@ class TileLists:
         a.addi(block, self._block, (self._BLOCKS - 1) * size)
         a.andi(block, block, self._BLOCKS * size - 1)
         a.add(block, block, k.constant(k.task.local.address(self._ENDS), "ends"))
+        k.tile = k.task.config.threads
         for number, warps in enumerate(self._widths):
             self._list(number, warps, block, form)
+        k.tile = None
 
     def _list(self, number, warps, block, form):
         k, a = self._k, self._k.a
@@ -296,7 +298,9 @@ class WarpTiles:
         """Work on the whole turns of the lanes' rows. ``begin`` and ``size`` then tell what is
         left. All lanes are active, here and afterwards."""
         for width in self._widths:
+            self._k.tile = width
             self._level(width, begin, size, base)
+        self._k.tile = None
 
     def _level(self, width, begin, size, base):
         k, a = self._k, self._k.a

@@ -14,6 +14,7 @@ from sw.errors import LimitError, RunError, UserError
 from sw.link import TIME_LIMIT, SerialMachine
 from sw.runtime.lookup import HashTable
 from sw.runtime.plan import as_plan
+from sw.runtime.reordering import Reordering
 from sw.runtime.result import Result
 from sw.runtime.task import Task
 
@@ -133,6 +134,12 @@ class _Session:
         """A copy of a buffer's first words, as the device has left them."""
         self._machine.flush()
         return self.task.buffers.read(self._machine, name, count, dtype)
+
+    def write(self, name, values):
+        """Give a buffer's first words new values between two launches."""
+        self._machine.flush(invalidate=True)
+        self._machine.write_memory(self.task.buffers.address(name),
+                                   np.ascontiguousarray(values, dtype=np.uint32))
 
     def read_vertices(self, name, dtype=np.uint32):
         """A copy of a vertex array, in the graph's order; a row for each vertex if the array has
@@ -370,6 +377,23 @@ class Device:
             Keys, values or buckets that are not legal, or that do not fit in the device's memory.
         """
         return HashTable(self, keys, values, buckets)
+
+    def reordering(self, graph: Graph, sample: int = 100) -> Reordering:
+        """Rounds of sampling-based reordering, which kernels of this device count (SAGE, section
+        6).
+
+        Parameters
+        ----------
+        graph : Graph
+        sample : int
+            Percentage of the vertices whose tiles a sweep samples, 1 to 100.
+
+        Raises
+        ------
+        UserError
+            ``sample`` is out of its range.
+        """
+        return Reordering(self, graph, sample)
 
     def plan(self, plan: str | Plan | Hybrid | ProgramText, graph: Graph,
              **choices: Any) -> Task:

@@ -12,6 +12,8 @@ sage                    test_windows, test_a_count, test_a_round_of_the_paper,
 ======================  ========================================================
 """
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -209,7 +211,7 @@ def test_rounds_bring_vertices_together():
     lines = [distinct(graph, np.arange(2000))]
     for rounds in (1, 2, 5, 10):
         lines.append(distinct(graph, new_ids("sage", graph.src, graph.dst, 2000, rounds=rounds)))
-    assert all(after < before for before, after in zip(lines, lines[1:]))
+    assert all(after < before for before, after in itertools.pairwise(lines))
     assert lines[-1] < 0.75 * lines[0]
     best = distinct(graph, new_ids("gorder", graph.src, graph.dst, 2000))
     assert best < lines[-1]

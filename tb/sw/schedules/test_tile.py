@@ -136,7 +136,7 @@ def test_each_edge_has_the_widest_tile(size, turns, monkeypatch):
 
 
 def entries(device, task, lists):
-    """What the lists of tiles have, by list: base vertices and numbers of edges, sorted."""
+    """The entries of each list of tiles: base vertices and numbers of edges, sorted."""
     layout, = task.layouts
     queues = DeviceBins(layout, (layout.edges // 16, *[0] * (lists - 1)))
     base = task.buffers.address(task.algorithm.base_array(task))
