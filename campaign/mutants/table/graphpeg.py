@@ -66,7 +66,7 @@ MUTANTS = (
            "sw/schedules/graphpeg.py", "GraphpegSchedule.check",
            'task.split != "static"', "False", _REFUSED),
     Mutant("graphpeg-accepts-blocks",
-           "sw/schedules/graphpeg.py", "GraphpegSchedule.check",
+           "sw/schedules/schedule.py", "Schedule.check_plain",
            "not all(layout.plain for layout in self.layouts(task))", "False", _FORMATS),
     Mutant("graphpeg-accepts-lists-in-a-fused-loop",
            "sw/schedules/graphpeg.py", "GraphpegSchedule.reserve",

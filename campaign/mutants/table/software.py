@@ -289,9 +289,9 @@ MUTANTS = (
            "self.new_ids is not None", "False", (f"{_IMAGES}test_orderings[csr]",)),
     Mutant("orderings-are-inverted",
            "sw/graph/order.py", "new_ids",
-           "ids[order(sources, destinations, num_vertices)] = "
+           "ids[order(sources, destinations, num_vertices, **options)] = "
            "np.arange(num_vertices, dtype=np.uint32)",
-           "ids[:] = order(sources, destinations, num_vertices)",
+           "ids[:] = order(sources, destinations, num_vertices, **options)",
            (f"{_ORDER}test_rcm_makes_the_bandwidth_small",)),
     Mutant("orderings-louvain-divides-nothing",
            "sw/graph/order.py", "_louvain",

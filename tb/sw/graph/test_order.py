@@ -6,9 +6,10 @@ every ordering          test_a_permutation (hypothesis), test_without_edges,
 rcm                     test_rcm_makes_the_bandwidth_small, test_rcm_by_hand
 louvain                 test_louvain_brings_communities_together,
                         test_louvain_divides_large_communities
-gorder                  test_gorder_takes_the_best_vertex, test_gorder_by_hand
+gorder                  test_gorder_takes_the_best_vertex,
+                        test_gorder_on_larger_graphs, test_gorder_by_hand
 sage                    test_windows, test_a_count, test_a_round_of_the_paper,
-                        test_rounds_bring_vertices_together, test_samples
+                        test_equal_halves, test_rounds_bring_vertices_together, test_samples
 ======================  ========================================================
 """
 
@@ -130,10 +131,9 @@ def scores(graph):
     return found, [len(sources) for sources in into]
 
 
-@given(graph=graphs())
-def test_gorder_takes_the_best_vertex(graph):
-    """Each vertex of the order has the largest score with the window, and then the lowest number.
-    """
+def greedy(graph):
+    """Whether each vertex of the order has the largest score with the window, and then the lowest
+    number."""
     score, degrees = scores(graph)
     order = gorder(graph.src, graph.dst, graph.num_vertices).tolist()
     assert sorted(order) == list(range(graph.num_vertices))
@@ -142,6 +142,16 @@ def test_gorder_takes_the_best_vertex(graph):
         left = sorted(order[place:])
         sums = [score[order[max(0, place - WINDOW):place], vertex].sum() for vertex in left]
         assert order[place] == left[int(np.argmax(sums))]
+
+
+@given(graph=graphs())
+def test_gorder_takes_the_best_vertex(graph):
+    greedy(graph)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_gorder_on_larger_graphs(seed):
+    greedy(random_graph(40, 130, seed))
 
 
 def test_gorder_by_hand():
@@ -196,6 +206,13 @@ def test_a_round_of_the_paper():
     assert counted(2, np.zeros(16, dtype=int))[8] == 6
     order = sage.one_round(counted, 16, 4).tolist()
     assert order.index(8) == 4 and order[:4] == [0, 1, 2, 3]
+
+
+def test_equal_halves():
+    """Vertex 5 is read with 1 and with 13: the search goes to the lower half."""
+    tiles = [(np.array([0, 0]), np.array([[1, 5], [5, 13]]))]
+    order = sage.one_round(lambda shift, wanted: sage.count(tiles, shift, wanted, 0, 100), 16, 4)
+    assert order.tolist()[:4] == [0, 2, 3, 5]
 
 
 def distinct(graph, ids):

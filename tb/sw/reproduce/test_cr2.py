@@ -232,9 +232,10 @@ def test_graphs_are_symmetric_where_they_say_so():
 
 
 def test_papers_are_found():
-    assert reproduce.names() == ["cr2", "graphpeg", "grassembler", "scu", "sparseweaver", "ugf"]
+    assert reproduce.names() == ["cr2", "graphpeg", "grassembler", "sage", "scu", "sparseweaver",
+                                 "ugf"]
     with pytest.raises(UserError, match="no paper 'cr3'; there are cr2, graphpeg, grassembler, "
-                                        "scu, sparseweaver, ugf"):
+                                        "sage, scu, sparseweaver, ugf"):
         reproduce.find("cr3")
     names = [figure.name for figure in CR2.figures]
     assert len(set(names)) == len(names) == 8

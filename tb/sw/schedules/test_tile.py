@@ -6,9 +6,9 @@ feature                tests
 results                ``test_results``, ``test_several_cores``
 formats, hybrids       ``test_formats``, ``test_directions_that_change``
 every edge once        ``test_every_edge.py``
-who takes a row        ``test_each_edge_has_the_widest_tile``,
+who takes a row        ``test_each_edge_has_the_widest_tile``, ``test_an_election``,
                        ``test_wide_tiles_that_local_memory_has_room_for``
-warps that take part   ``test_tiles_of_the_warps_that_take_part``
+rounds                 ``test_rounds_that_overlap``, ``test_a_very_long_row``
 tiles in lists         ``test_rows_become_tiles``, ``test_tiles_serve_all_supersteps``,
                        ``test_a_long_row_is_stolen``
 refused                ``test_refused``
@@ -172,6 +172,28 @@ def test_tiles_serve_all_supersteps():
         expand, = (count for name, count in launches.items() if "expand" in name)
         tiles, = (count for name, count in launches.items() if "fragments" in name)
         assert tiles > 1 and expand == (1 if once else tiles)
+
+
+def test_an_election():
+    """Every lane of a warp of 32 is a leader."""
+    graph = rows_of(*[40 + lane for lane in range(64)])
+    assert check(config(1, 32), "pagerank", graph, "tile", "push", iterations=1).verified
+
+
+@pytest.mark.parametrize("schedule", ["tile", "tile:min_tile=1"])
+def test_rounds_that_overlap(schedule):
+    """Rows for tiles of every width in all warps. A warp may be a round ahead of the others, so
+    both sets of lists are in use."""
+    graph = rows_of(*[17, 12, 3, 28, 0, 6] * 16)
+    for seed in range(12):
+        check(config(4, 4), "pagerank", graph, schedule, "push", seed=seed, iterations=2)
+
+
+@pytest.mark.parametrize("schedule, split", [("tile", "static"), ("tile:resident=yes", "counter")])
+def test_a_very_long_row(schedule, split):
+    """Tiles of one row are more than rows, and than the lanes of a warp make together."""
+    graph = Graph(5, np.zeros(2003, int), np.arange(2003) % 5, name="long")
+    check(config(2, 4), "pagerank", graph, schedule, "push", split=split, iterations=2)
 
 
 def test_a_long_row_is_stolen():

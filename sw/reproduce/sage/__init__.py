@@ -1,0 +1,26 @@
+"""SAGE: tiles that partition themselves, stay resident and are stolen, and reordering by samples.
+
+====================  =============================================================================
+:mod:`.published`     the numbers of the paper's text and tables
+:mod:`.runs`          the runs that the figures share
+:mod:`.orders`        orderings under resident tiles, round by round, and their time
+:mod:`.speed`         SAGE against other systems, its parts one by one, and the share of tiling
+====================  =============================================================================
+"""
+
+from ..paper import Paper
+from .orders import Orders, ReorderingTime, Rounds
+from .speed import Parts, Systems, TilingShare
+
+
+__all__ = ["SagePaper"]
+
+
+class SagePaper(Paper):
+    """The paper on SAGE, but for its runs out of core and on two GPUs."""
+    paper = "sage"
+    title = "Self-adaptive Graph Traversal on GPUs"
+    source = ("M. Sha, Y. Li, K.-L. Tan: Self-adaptive Graph Traversal on GPUs. SIGMOD 2021, "
+              "doi 10.1145/3448016.3457279")
+    large = "default"
+    figures = (Orders(), Rounds(), Systems(), Parts(), ReorderingTime(), TilingShare())

@@ -1,0 +1,59 @@
+"""The runs that the figures share."""
+
+from typing import Any
+
+from sw.benchmarks.schedules import plan
+from sw.benchmarks.system import System
+from sw.benchmarks.units import PhasedRun, UnitRun, schedule_of
+
+
+__all__ = ["ALGORITHMS", "CORE", "RESIDENT", "TILE", "run"]
+
+
+#: The paper's applications.
+ALGORITHMS = ("bfs", "bc", "pagerank")
+
+#: Tiled Partitioning, and with resident tiles, by the choices of a plan.
+TILE: dict[str, Any] = {"schedule": "tile"}
+RESIDENT: dict[str, Any] = {"schedule": "tile:resident=yes", "split": "counter"}
+
+#: Bytes of instruction memory: three kernels of a program with three operators are long.
+_IMEM = 1 << 16
+
+#: A sentence on the core.
+CORE = ("All run on the same core, with up to four banks of L1 and of L2, atomics of a whole line "
+        f"in an access, and {_IMEM >> 10} KiB of instruction memory. All push.")
+
+
+def run(setting, choice, algorithm, *, cores=None, unit=None, phased=False, **fields):
+    """A run that pushes from the vertex with the most arcs.
+
+    Parameters
+    ----------
+    setting : Setting
+    choice : GraphChoice
+    algorithm : str
+    cores : int, optional
+        Cores, if not those of the setting.
+    unit : str, optional
+        A unit that hands out edges, whose schedule runs.
+    phased : bool
+        Whether the kernels mark all phases.
+    **fields
+        Choices of the plan.
+    """
+    config = setting.config
+    for banks in ("l1_banks", "l2_banks"):
+        config = config.replace(**{banks: max(n for n in config.legal(banks) if n <= 4)})
+    name = setting.config.name
+    if cores is not None:
+        config, name = config.replace(cores=cores), f"{name} cores={cores}"
+    if unit is not None:
+        config, name = config.replace(gather=unit), f"{name} {unit}"
+        fields = {"schedule": schedule_of(unit)} | fields
+    config = config.replace(atomic_words="line", imem_bytes=_IMEM, name=name)
+    kind = PhasedRun if phased else UnitRun
+    return kind(choice.graph, choice.undirected,
+                plan(algorithm, 1, direction="push", **fields,
+                     **{"phases": True} if phased else {}),
+                system=System(config, setting.dram))

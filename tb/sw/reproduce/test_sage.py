@@ -1,0 +1,121 @@
+"""The figures of SAGE: what is compared with what, and figures from known records."""
+
+import pytest
+
+from hw.config import preset
+from hw.isa import PHASES
+from sim.dram import DramConfig
+from sw import reproduce
+from sw.reproduce.paper import CaseRecords
+from sw.reproduce.plot import draw
+from sw.reproduce.sage import published
+from sw.reproduce.sage.runs import RESIDENT, TILE, run
+from sw.reproduce.setting import GraphChoice, Setting
+
+
+_GRAPHS = (GraphChoice("one", "karate", undirected=False),
+           GraphChoice("two", "uniform:vertices=9,edges=20"))
+SETTING = Setting(preset("default"), DramConfig(), simulated=(), wide=_GRAPHS, stored=(),
+                  brief=_GRAPHS)
+PAPER = reproduce.find("sage")
+
+
+def _outcome(name, record):
+    figure = PAPER.find(name)
+    return figure.outcome(SETTING, CaseRecords({case: record(case)
+                                                for case in figure.cases(SETTING)}))
+
+
+def _compared(outcome):
+    return {each.what: (each.paper, each.ours) for each in outcome.comparisons}
+
+
+@pytest.mark.parametrize("figure", PAPER.figures, ids=lambda figure: figure.name)
+def test_every_figure_stands_a_failure_of_all(figure):
+    assert figure.title and figure.source and figure.method
+    outcome = _outcome(figure.name, lambda case: {"error": "told to fail"})
+    assert outcome.tables and outcome.comparisons
+    assert all("failed" in each.ours for each in outcome.comparisons)
+    if outcome.plots:
+        assert b">failed<" in draw(outcome.plots, figure.title)[".svg"]
+
+
+def test_the_papers_numbers():
+    """Section 7.2 and tables 2 and 3: shares as the paper has them, 11 % and 19 % for BFS."""
+    tiling, whole = published.TILING["ljournal"]["bfs"]
+    assert round(100 * tiling / whole) == 19
+    assert round(published.REORDERING["twitter"]["gorder"]
+                 / published.REORDERING["twitter"]["sage"]) == 9784
+    assert published.GAIN == {"bfs": 0.361, "bc": 0.805, "pagerank": 1.093}
+
+
+def test_runs():
+    case = run(SETTING, _GRAPHS[0], "bfs", cores=2, **RESIDENT)
+    assert (case.plan.direction, case.plan.split) == ("push", "counter")
+    assert "resident=yes" in case.plan.schedule and case.system.config.cores == 2
+    phased = run(SETTING, _GRAPHS[0], "pagerank", phased=True, **TILE)
+    assert phased.plan.phases and dict(phased.plan.parameters) == {"iterations": 1}
+    unit = run(SETTING, _GRAPHS[1], "bfs", unit="graphpeg", format="csr:reorder=gorder")
+    assert (unit.plan.schedule, unit.system.config.gather) == ("graphpeg", "graphpeg")
+    assert unit.plan.format == "csr:reorder=gorder"
+
+
+def test_orders():
+    """An order in half of the cycles gains 100 %."""
+    def record(case):
+        cycles = {"csr": 1000, "csr:reorder=gorder": 500}.get(case.plan.format, 800)
+        return {"cycles": cycles}
+    outcome = _outcome("fig6", record)
+    assert _compared(outcome)["bfs: largest gain of an ordering"] == ("36.1 %", "100.0 %")
+    assert outcome.data["bc"]["one"]["SAGE, 20"] == 800
+
+
+def test_rounds():
+    def record(case):
+        text = case.plan.format
+        rounds = int(text.rsplit("=", 1)[1]) if "rounds" in text else 0
+        return {"cycles": 500 if "gorder" in text else 1000 - 50 * rounds}
+    outcome = _outcome("rounds", record)
+    compared = _compared(outcome)["bfs, resident tiles: speed after 5 rounds, of Gorder's"]
+    assert compared == ("95.6 %", "66.7 %")
+    assert outcome.data["pagerank: graphpeg"]["two"] == [1000, 950, 900, 850, 800, 750, 500]
+
+
+def test_systems():
+    def record(case):
+        return {"cycles": {"twc": 1500, "vm": 3000}.get(case.plan.schedule, 1000)}
+    compared = _compared(_outcome("fig7", record))
+    assert compared["bfs: SAGE over B40C, mean"] == ("above 1", "1.50x")
+    assert compared["pagerank: SAGE over Tigr, mean"] == ("above 1", "3.00x")
+
+
+def test_parts():
+    """Each part is compared with the one before it."""
+    def record(case):
+        if case.plan.schedule == "vm":
+            return {"cycles": 4000}
+        if case.plan.schedule == "tile":
+            return {"cycles": 2000}
+        return {"cycles": 1000 if case.plan.format == "csr" else 800}
+    compared = _compared(_outcome("fig10", record))
+    assert compared["bc, 6 cores: tile over vm, mean"][1] == "2.00x"
+    assert compared["bc, 6 cores: resident over tile, mean"][1] == "2.00x"
+    assert compared["bc, 1 cores: reordered over resident, mean"][1] == "1.25x"
+
+
+def test_the_share_of_tiling():
+    cycles = dict.fromkeys(PHASES, 10) | {"registration": 20, "work ID": 5}
+    outcome = _outcome("table3", lambda case: {"cycles": 9, "phases": [*cycles.values(), 65]})
+    assert _compared(outcome)["bfs: least and largest share"] == (
+        "6.8 % to 18.6 %", "38.5 % to 38.5 %")
+
+
+def test_times_of_orderings():
+    """Times are those beyond the plain build; a round is a fifth of five."""
+    def record(case):
+        return {"seconds": {text: [9.0, seconds] for text, seconds in zip(
+            case.formats, (1.0, 1.5, 2.0, 5.0, 2.0))}}
+    outcome = _outcome("table2", record)
+    assert outcome.data["one"] == {"rcm": 0.5, "llp": 1.0, "gorder": 4.0, "sage": 0.2}
+    assert _compared(outcome)["Gorder over a round of SAGE: least and largest"] == (
+        "173 to 10,168", "20.00x on average")
