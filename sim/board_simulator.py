@@ -52,7 +52,7 @@ class BoardSimulator:
         Whether it has an SDRAM with its controller, like the board with an FPGA, or a memory port
         with the DRAM model behind it.
     dram : DramConfig or None
-        The DRAM model; None for the default.
+        The DRAM model; None for the default. A board has no slow region.
     corrupt, lose, repeat, seed
         Faults of both directions of the line; see :class:`sim.noise.Noise`.
     report : callable or None
@@ -70,7 +70,7 @@ class BoardSimulator:
     sim.errors.BuildError
         If the simulator cannot be built.
     ConfigError
-        If `divisor` or the noise is not legal.
+        If `divisor` or the noise is not legal, or if `dram` has a slow region.
     """
 
     def __init__(self, config: HardwareConfig, *, divisor=4, sdram=True,
@@ -82,6 +82,9 @@ class BoardSimulator:
             check_divisor(divisor)
         except ValueError as error:
             raise ConfigError(f"the board's line: {error}") from None
+        if dram is not None and dram.has_slow:
+            raise ConfigError(f"DramConfig: slow_bytes_per_cycle = {dram.slow_bytes_per_cycle}: a "
+                              "board has no slow region; must be 0")
         verilog = build.board_verilog(config, divisor, CLOCK_HZ, sdram=sdram)
         self._library = _load(build.board_library(verilog, config, divisor, sdram=sdram,
                                                   report=report))

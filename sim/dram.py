@@ -16,6 +16,23 @@ core cycles, so a faster core sees a DRAM that is slower in every respect:
 
 By Little's law the queue bounds the bandwidth: at most `queue` lines in every
 ``1 + latency * ratio`` cycles.
+
+**Slow region.** With `slow_bytes_per_cycle` above 0 the memory has two regions, like a GPU that
+reads the memory of its host. All lines from the first slow line on are slow, the lines before are
+fast. The host sets the first slow line (:meth:`sim.native.NativeMachine.place_slow`); until then
+no line is slow. Each region has a queue, a bus and a latency of its own. The rules above hold for
+each region by itself: those of the slow region with `slow_queue`, `slow_bytes_per_cycle` and
+`slow_latency`, counted in the same DRAM cycles. The regions share the port in these ways:
+
+* ``mem_req_ready`` is low while either queue is full, because the port accepts a request before
+  its line is known. So at most one request is accepted in a cycle, and requests of both regions
+  are accepted in the order of the port.
+* Responses of one region come in the order of acceptance. Responses of different regions may come
+  in any order; their tags tell them apart.
+* At most one response is taken per cycle. A response on offer stays until it is taken. If no
+  response is on offer and both regions have one that is ready, the memory offers the response that
+  has been ready longer, and of two that became ready in the same cycle the fast one.
+* A read sees every write accepted before it and none accepted after it, in both regions.
 """
 
 import dataclasses
@@ -34,7 +51,13 @@ _RANGES = {
     "bytes_per_cycle": (1, 1024),
     "ratio": (1, 16),
     "queue": (1, 1024),
+    "slow_bytes_per_cycle": (0, 1024),
+    "slow_latency": (1, 10_000),
+    "slow_queue": (1, 1024),
 }
+
+#: The fields that say nothing without a slow region.
+_OF_REGION = ("slow_latency", "slow_queue")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -51,16 +74,27 @@ class DramConfig:
         Core cycles in a DRAM cycle, 1 to 16: how many times faster the core's clock is.
     queue : int
         Number of requests that the memory holds.
+    slow_bytes_per_cycle : int
+        Bytes that the bus of the slow region carries in a DRAM cycle; 0 for no slow region. With a
+        slow region, the edges of a graph lie there.
+    slow_latency : int
+        As `latency`, of the slow region.
+    slow_queue : int
+        As `queue`, of the slow region.
 
     Raises
     ------
     ConfigError
-        If a value is not legal; the error names the field, its value and the legal range.
+        If a value is not legal; the error names the field, its value and the legal range. Also if
+        `slow_latency` or `slow_queue` is changed without a slow region.
     """
     latency: int = 100
     bytes_per_cycle: int = 32
     ratio: int = 1
     queue: int = 64
+    slow_bytes_per_cycle: int = 0
+    slow_latency: int = 600
+    slow_queue: int = 64
 
     def __post_init__(self) -> None:
         for name, (low, high) in _RANGES.items():
@@ -68,6 +102,16 @@ class DramConfig:
             if type(value) is not int or not low <= value <= high:
                 raise ConfigError(f"DramConfig: {name} = {value!r}: must be an integer from "
                                   f"{low} to {high}")
+        for field in dataclasses.fields(self):
+            if field.name in _OF_REGION and getattr(self, field.name) != field.default:
+                self._check_region(field.name)
+
+    def _check_region(self, name: str) -> None:
+        """Refuse a field of the slow region where there is none."""
+        if not self.has_slow:
+            raise ConfigError(f"DramConfig: {name} = {getattr(self, name)}: there is no slow "
+                              "region; set slow_bytes_per_cycle from 1 to "
+                              f"{_RANGES['slow_bytes_per_cycle'][1]} as well")
 
     @classmethod
     def parse(cls, assignments: Iterable[str] = ()) -> "DramConfig":
@@ -89,13 +133,31 @@ class DramConfig:
                 raise ConfigError(f"DramConfig: {name} = {value!r}: must be an integer from "
                                   f"{low} to {high}")
             changes[name] = number
-        return cls(**changes)
+        config = cls(**changes)
+        for name in _OF_REGION:
+            if name in changes:         # even with the default's value
+                config._check_region(name)
+        return config
+
+    @property
+    def has_slow(self) -> bool:
+        """Whether there is a slow region."""
+        return self.slow_bytes_per_cycle > 0
 
     def occupancy(self, line_bytes: int) -> int:
         """Core cycles one line occupies the data bus, rounded up."""
         return -(-line_bytes * self.ratio // self.bytes_per_cycle)
 
+    def slow_occupancy(self, line_bytes: int) -> int:
+        """Core cycles one line occupies the bus of the slow region, rounded up."""
+        return -(-line_bytes * self.ratio // self.slow_bytes_per_cycle)
+
     @property
     def latency_cycles(self) -> int:
         """Core cycles from the start of a read to its data."""
         return self.latency * self.ratio
+
+    @property
+    def slow_latency_cycles(self) -> int:
+        """Core cycles from the start of a read of the slow region to its data."""
+        return self.slow_latency * self.ratio

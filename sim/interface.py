@@ -5,7 +5,7 @@ import enum
 import os
 
 
-__all__ = ["Report", "SimulatorStatus", "load"]
+__all__ = ["DramTiming", "Report", "SimulatorStatus", "load"]
 
 
 class SimulatorStatus(enum.IntEnum):
@@ -20,16 +20,22 @@ class SimulatorStatus(enum.IntEnum):
 class Report(ctypes.Structure):
     """The structure that ``gl_report`` fills in, with values since power on."""
     _fields_ = [(name, ctypes.c_uint64) for name in
-                ("cycles", "lines_read", "lines_written", "fault_address", "fault_write")]
+                ("cycles", "lines_read", "lines_written", "fault_address", "fault_write",
+                 "slow_lines_read", "slow_lines_written")]
+
+
+class DramTiming(ctypes.Structure):
+    """How fast a region of the DRAM is, in core cycles, and how many requests it holds."""
+    _fields_ = [(name, ctypes.c_uint32) for name in ("occupancy", "latency", "queue")]
 
 
 def load(path: str | os.PathLike[str]) -> ctypes.CDLL:
     """The C functions of a built library, with their types."""
     library = ctypes.CDLL(str(path))
     machine, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
-    words = ctypes.POINTER(u32)
+    words, timing = ctypes.POINTER(u32), ctypes.POINTER(DramTiming)
     for name, result, *arguments in (
-            ("gl_create", machine, ctypes.c_void_p, u64, u64, u32, u32, u32, u32),
+            ("gl_create", machine, ctypes.c_void_p, u64, u64, timing, timing, u32),
             ("gl_destroy", None, machine),
             ("gl_power_on", ctypes.c_int, machine),
             ("gl_write", ctypes.c_int, machine, u32, words, u32),
@@ -38,6 +44,7 @@ def load(path: str | os.PathLike[str]) -> ctypes.CDLL:
             ("gl_error", ctypes.c_int, machine),
             ("gl_report", None, machine, ctypes.POINTER(Report)),
             ("gl_clear_lines", None, machine),
+            ("gl_place_slow", None, machine, u64),
             ("gl_message", ctypes.c_char_p, machine),
             ("gl_wave_open", ctypes.c_int, machine, ctypes.c_int),
             ("gl_wave_flush", None, machine),

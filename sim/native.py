@@ -22,7 +22,7 @@ from hw.isa import MemoryMap
 from . import build
 from .dram import DramConfig
 from .errors import SimulationError
-from .interface import Report, SimulatorStatus, load
+from .interface import DramTiming, Report, SimulatorStatus, load
 from .machine import RegisterMachine
 from .memory import ArrayMemory
 
@@ -51,6 +51,15 @@ def _threads(config):
     except AttributeError:    # not on this platform
         processors = os.cpu_count() or 1
     return min(config.cores, processors)
+
+
+def _timings(dram, line_bytes):
+    """How fast the two regions of a DRAM are; None for a slow region that there is not."""
+    fast = DramTiming(dram.occupancy(line_bytes), dram.latency_cycles, dram.queue)
+    if not dram.has_slow:
+        return fast, None
+    return fast, DramTiming(dram.slow_occupancy(line_bytes), dram.slow_latency_cycles,
+                            dram.slow_queue)
 
 
 def wave_format(path) -> str:
@@ -123,6 +132,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
         self._notify = report
         self.threads = _threads(config) if threads is None else min(threads, config.cores)
         self._slice = 20_000
+        self._slow_address: int | None = None
         self._library: Any = None       # the functions of the C interface, once it is loaded
         self._handle = None
         self._waves = self._wave = None
@@ -141,20 +151,50 @@ class NativeMachine(ArrayMemory, RegisterMachine):
     def counters(self) -> dict:
         """The counters of the hardware, and ``dram_bytes_read`` and ``dram_bytes_written``.
 
-        A masked write counts as a whole line, because it takes a whole line's time on the bus.
-        After a failed assertion there are only these two byte counters. After a launch that was
+        With a slow region also ``slow_bytes_read`` and ``slow_bytes_written``, the parts of slow
+        lines. A masked write counts as a whole line, because it takes a whole line's time on the
+        bus.
+        After a failed assertion there are only these byte counters. After a launch that was
         stopped half-way the counters still run while they are read, for some 50 cycles.
         """
         values = {} if self._dead else super().counters()
         report = self._report()
         values["dram_bytes_read"] = report.lines_read * self.config.line_bytes
         values["dram_bytes_written"] = report.lines_written * self.config.line_bytes
+        if self.dram.has_slow:
+            values["slow_bytes_read"] = report.slow_lines_read * self.config.line_bytes
+            values["slow_bytes_written"] = report.slow_lines_written * self.config.line_bytes
         return values
 
     def clear_counters(self) -> None:
         """Sets the counters to 0."""
         super().clear_counters()
         self._library.gl_clear_lines(self._handle)
+
+    def place_slow(self, address: int | None) -> None:
+        """All lines from `address` on are slow from now on; with None, no line is slow.
+
+        Raises
+        ------
+        ConfigError
+            If the DRAM has no slow region.
+        ValueError
+            If no line begins at `address`.
+        """
+        if not self.dram.has_slow:
+            raise ConfigError("DramConfig: slow_bytes_per_cycle = 0: there is no slow region to "
+                              "place; must be from 1 to 1024")
+        if address is not None and address % self.config.line_bytes:
+            raise ValueError(f"the slow region cannot begin at 0x{address:08x}: a line has "
+                             f"{self.config.line_bytes} bytes")
+        self._slow_address = address
+        self._apply_slow()
+
+    def _apply_slow(self):
+        """Tell the library where the slow region begins."""
+        behind = int(MemoryMap.GLOBAL) + self.memory.nbytes
+        self._library.gl_place_slow(
+            self._handle, behind if self._slow_address is None else self._slow_address)
 
     def close(self) -> None:
         """Ends the simulation and finishes the wave file. :attr:`memory` stays."""
@@ -257,14 +297,13 @@ class NativeMachine(ArrayMemory, RegisterMachine):
         if self._verilog is None:
             self._verilog = build.gpu_verilog(self.config)
         if not self._handle:
-            line_bytes = self.config.line_bytes
             self._library = load(build.library(
                 self._verilog, self.config, waves=self._waves, assertions=self._assertions,
                 report=self._notify))
             self._handle = self._library.gl_create(
                 self.memory.ctypes.data, self.memory.nbytes, int(MemoryMap.GLOBAL),
-                self.dram.occupancy(line_bytes), self.dram.latency_cycles, self.dram.queue,
-                self.threads)
+                *_timings(self.dram, self.config.line_bytes), self.threads)
+            self._apply_slow()
         self._new()
         if self._tracer is not None:
             self._tracer.start(self._library, self._handle, self.config)

@@ -60,7 +60,7 @@ public:
 
     BoardMemory(std::uint8_t* memory, std::uint64_t bytes, const MemoryParameters& parameters)
         : m_dram{memory, bytes, static_cast<std::uint32_t>(parameters.base / LINE_BYTES),
-                 parameters.occupancy, parameters.latency, parameters.queue} {}
+                 DramTiming{parameters.occupancy, parameters.latency, parameters.queue}} {}
 
     void power_on() {
         m_dram.clear();

@@ -1,5 +1,5 @@
-// The DRAM model: a bus with a latency and a queue in front. sim/dram.py has the rules; times are
-// core cycles. Nothing is allocated after construction.
+// The DRAM model: a bus with a latency and a queue in front, and a second one for the slow region.
+// sim/dram.py has the rules; times are core cycles. Nothing is allocated after construction.
 
 #pragma once
 
@@ -47,43 +47,129 @@ private:
 /// Largest number of tags at the memory port: 64 MSHRs in each of 8 banks; one bit more on a board.
 constexpr std::size_t TAGS = 1024;
 
+/// How fast a region is. sim/interface.py has the same structure.
+struct DramTiming {
+    std::uint32_t occupancy;  ///< cycles that a line takes on the bus
+    std::uint32_t latency;    ///< cycles from the start of a read to its data
+    std::uint32_t queue;      ///< requests that the region holds
+};
+
+/// A region without a line, whose queue is never full.
+constexpr DramTiming NO_REGION{1, 1, 1};
+
 template <std::size_t LINE_BYTES>
-class Dram {
+struct DramRead {
+    std::uint64_t time;  ///< first cycle in which the response is ready
+    std::uint32_t tag;
+    alignas(16) std::uint8_t data[LINE_BYTES];
+};
+
+/// The requests of a region.
+template <std::size_t LINE_BYTES>
+class DramRegion {
 public:
-    struct Read {
-        std::uint64_t time;  ///< first cycle in which the response is ready
-        std::uint32_t tag;
-        alignas(16) std::uint8_t data[LINE_BYTES];
-    };
+    explicit DramRegion(const DramTiming& timing)
+        : m_occupancy{timing.occupancy}
+        , m_latency{std::max(timing.latency, timing.occupancy)}
+        , m_queue{timing.queue}
+        , m_reads{timing.queue}
+        , m_writes{timing.queue} {}
 
-    Dram(std::uint8_t* memory, std::uint64_t bytes, std::uint32_t first_line,
-         std::uint32_t occupancy, std::uint32_t latency, std::uint32_t queue)
-        : m_memory{memory}
-        , m_lines{bytes / LINE_BYTES}
-        , m_first_line{first_line}
-        , m_occupancy{occupancy}
-        , m_latency{std::max(latency, occupancy)}
-        , m_queue{queue}
-        , m_reads{queue}
-        , m_writes{queue} {}
-
-    /// Forgets every request and the counts. Memory stays.
     void clear() {
         lines_read = lines_written = 0;
         m_reads.clear();
         m_writes.clear();
         m_held = 0;
         m_bus_free = 0;
-        m_tags.reset();
     }
 
-    /// Whether a request offered in this cycle is accepted. Call once a cycle, with rising times.
+    /// Whether the queue has room in this cycle. Call with rising times.
     bool ready(std::uint64_t now) {
         while (!m_writes.empty() && m_writes.front() <= now) {
             m_writes.pop();
             --m_held;
         }
         return m_held < m_queue;
+    }
+
+    /// A new read, whose data the caller fills in.
+    DramRead<LINE_BYTES>& read(std::uint64_t now) {
+        DramRead<LINE_BYTES>& entry = m_reads.push();
+        entry.time = start(now) + m_latency;
+        ++lines_read;
+        return entry;
+    }
+    void write(std::uint64_t now) {
+        m_writes.push() = start(now) + m_occupancy;
+        ++lines_written;
+    }
+
+    /// The response that is ready in this cycle, or null.
+    const DramRead<LINE_BYTES>* response(std::uint64_t now) {
+        if (m_reads.empty() || m_reads.front().time > now) return nullptr;
+        return &m_reads.front();
+    }
+    /// The response was taken.
+    void taken() {
+        m_reads.pop();
+        --m_held;
+    }
+
+    std::uint64_t lines_read = 0;
+    std::uint64_t lines_written = 0;
+
+private:
+    std::uint64_t start(std::uint64_t now) {
+        const std::uint64_t time = std::max(now + 1, m_bus_free);
+        m_bus_free = time + m_occupancy;
+        ++m_held;
+        return time;
+    }
+
+    const std::uint32_t m_occupancy;
+    const std::uint32_t m_latency;
+    const std::uint32_t m_queue;
+    Ring<DramRead<LINE_BYTES>> m_reads;
+    Ring<std::uint64_t> m_writes;  // when each transfer is over
+    std::uint32_t m_held = 0;
+    std::uint64_t m_bus_free = 0;
+};
+
+template <std::size_t LINE_BYTES>
+class Dram {
+public:
+    using Region = DramRegion<LINE_BYTES>;
+    using Read = DramRead<LINE_BYTES>;
+
+    Dram(std::uint8_t* memory, std::uint64_t bytes, std::uint32_t first_line,
+         const DramTiming& timing, const DramTiming& slow = NO_REGION)
+        : m_memory{memory}
+        , m_lines{bytes / LINE_BYTES}
+        , m_first_line{first_line}
+        , m_slow_place{m_lines}
+        , m_fast{timing}
+        , m_slow{slow} {}
+
+    /// The first slow line, if it is inside; else no line is slow.
+    void place_slow(std::uint64_t line) {
+        m_slow_place = line < m_first_line ? m_lines : line - m_first_line;
+    }
+
+    /// Forgets every request and the counts. Memory and the place of the slow region stay.
+    void clear() {
+        m_fast.clear();
+        m_slow.clear();
+        m_tags.reset();
+    }
+    void clear_lines() {
+        for (Region* region : {&m_fast, &m_slow}) region->lines_read = region->lines_written = 0;
+    }
+
+    /// Whether a request offered in this cycle is accepted. Call once a cycle, with rising times.
+    bool ready(std::uint64_t now) {
+        const bool fast = m_fast.ready(now);
+        const bool slow = m_slow.ready(now);
+        return fast && slow;
     }
 
     bool inside(std::uint32_t line) const {
@@ -93,17 +179,15 @@ public:
     bool waiting(std::uint32_t tag) const { return m_tags[tag]; }
 
     void read(std::uint64_t now, std::uint32_t line, std::uint32_t tag) {
-        Read& entry = m_reads.push();
-        entry.time = start(now) + m_latency;
+        Read& entry = of(line).read(now);
         entry.tag = tag;
         std::memcpy(entry.data, at(line), LINE_BYTES);
         m_tags.set(tag);
-        ++lines_read;
     }
 
     void write(std::uint64_t now, std::uint32_t line, const void* data,
                const Mask<LINE_BYTES>& mask) {
-        m_writes.push() = start(now) + m_occupancy;
+        of(line).write(now);
         std::uint8_t* to = at(line);
         const auto* from = static_cast<const std::uint8_t*>(data);
         for (std::size_t word = 0; word < LINE_BYTES / 4; ++word) {
@@ -115,44 +199,41 @@ public:
                     if (enables >> byte & 1) to[4 * word + byte] = from[4 * word + byte];
             }
         }
-        ++lines_written;
     }
 
-    /// The response that is ready in this cycle, or null.
+    /// The response to be offered from this cycle on, or null. Call only while none is on offer.
     const Read* response(std::uint64_t now) {
-        if (m_reads.empty() || m_reads.front().time > now) return nullptr;
-        return &m_reads.front();
+        const Read* fast = m_fast.response(now);
+        const Read* slow = m_slow.response(now);
+        const bool first = slow && (!fast || slow->time < fast->time);
+        m_offering = first ? &m_slow : &m_fast;
+        m_offered = first ? slow : fast;
+        return m_offered;
     }
-    /// The response was taken.
+    /// The response on offer was taken.
     void taken() {
-        m_tags.reset(m_reads.front().tag);
-        m_reads.pop();
-        --m_held;
+        m_tags.reset(m_offered->tag);
+        m_offering->taken();
     }
 
-    std::uint64_t lines_read = 0;
-    std::uint64_t lines_written = 0;
+    const Region& fast() const { return m_fast; }
+    const Region& slow() const { return m_slow; }
 
 private:
+    Region& of(std::uint32_t line) {
+        return std::uint64_t{line - m_first_line} < m_slow_place ? m_fast : m_slow;
+    }
     std::uint8_t* at(std::uint32_t line) {
         return m_memory + std::uint64_t{line - m_first_line} * LINE_BYTES;
-    }
-    std::uint64_t start(std::uint64_t now) {
-        const std::uint64_t time = std::max(now + 1, m_bus_free);
-        m_bus_free = time + m_occupancy;
-        ++m_held;
-        return time;
     }
 
     std::uint8_t* const m_memory;
     const std::uint64_t m_lines;
     const std::uint32_t m_first_line;
-    const std::uint32_t m_occupancy;
-    const std::uint32_t m_latency;
-    const std::uint32_t m_queue;
-    Ring<Read> m_reads;
-    Ring<std::uint64_t> m_writes;  // when each transfer is over
-    std::uint32_t m_held = 0;
-    std::uint64_t m_bus_free = 0;
+    std::uint64_t m_slow_place;  // of the first slow line, counted from the first line
+    Region m_fast;
+    Region m_slow;
+    Region* m_offering = nullptr;  // region of the response on offer
+    const Read* m_offered = nullptr;
     std::bitset<TAGS> m_tags;  // tags of unanswered reads
 };

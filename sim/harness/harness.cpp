@@ -42,16 +42,16 @@ struct Report {
     std::uint64_t lines_written;
     std::uint64_t fault_address;  ///< of the request outside the memory
     std::uint64_t fault_write;
+    std::uint64_t slow_lines_read;
+    std::uint64_t slow_lines_written;
 };
 
 class Machine {
 public:
     Machine(std::uint8_t* memory, std::uint64_t bytes, std::uint64_t base,
-            std::uint32_t occupancy, std::uint32_t latency, std::uint32_t queue,
-            std::uint32_t threads)
+            const DramTiming& fast, const DramTiming& slow, std::uint32_t threads)
         : models{threads},
-          m_dram{memory, bytes, static_cast<std::uint32_t>(base / LINE_BYTES), occupancy, latency,
-                 queue} {}
+          m_dram{memory, bytes, static_cast<std::uint32_t>(base / LINE_BYTES), fast, slow} {}
 
     /// A new GPU, as after power on, out of reset and idle.
     void power_on() {
@@ -110,11 +110,16 @@ public:
 
     /// Brings the line counts up to date.
     const Report& numbers() {
-        report.lines_read = m_dram.lines_read;
-        report.lines_written = m_dram.lines_written;
+        const auto& fast = m_dram.fast();
+        const auto& slow = m_dram.slow();
+        report.lines_read = fast.lines_read + slow.lines_read;
+        report.lines_written = fast.lines_written + slow.lines_written;
+        report.slow_lines_read = slow.lines_read;
+        report.slow_lines_written = slow.lines_written;
         return report;
     }
-    void clear_lines() { m_dram.lines_read = m_dram.lines_written = 0; }
+    void clear_lines() { m_dram.clear_lines(); }
+    void place_slow(std::uint64_t address) { m_dram.place_slow(address / LINE_BYTES); }
 
     Models models;
 #if defined(GPU_TRACE_CORES)
@@ -219,10 +224,11 @@ int guarded(Machine* machine, F function) {
 
 extern "C" {
 
+/// `slow` is null if there is no slow region.
 EXPORT Machine* gl_create(std::uint8_t* memory, std::uint64_t bytes, std::uint64_t base,
-                          std::uint32_t occupancy, std::uint32_t latency,
-                          std::uint32_t queue, std::uint32_t threads) {
-    return new Machine{memory, bytes, base, occupancy, latency, queue, threads};
+                          const DramTiming* fast, const DramTiming* slow,
+                          std::uint32_t threads) {
+    return new Machine{memory, bytes, base, *fast, slow ? *slow : NO_REGION, threads};
 }
 
 EXPORT void gl_destroy(Machine* machine) { delete machine; }
@@ -259,6 +265,11 @@ EXPORT int gl_error(Machine* machine) { return machine->error(); }
 EXPORT void gl_report(Machine* machine, Report* report) { *report = machine->numbers(); }
 
 EXPORT void gl_clear_lines(Machine* machine) { machine->clear_lines(); }
+
+/// All lines from an address on become slow, or none if it is behind the memory.
+EXPORT void gl_place_slow(Machine* machine, std::uint64_t address) {
+    machine->place_slow(address);
+}
 
 EXPORT const char* gl_message(Machine* machine) { return machine->message.c_str(); }
 

@@ -58,11 +58,13 @@ def limits(counters, config, dram) -> dict:
     Returns
     -------
     dict
-        Shares from 0 to 1, by the names of :data:`LIMITS`.
+        Shares from 0 to 1, by the names of :data:`LIMITS`. Lines of a slow region do not load the
+        bus of the DRAM.
     """
     cycles = counters["cycles"]
     of_cores, of_banks = cycles * config.cores, cycles * config.l2_banks
-    lines = counters["dram_reads"] + counters["dram_writes"]
+    slow = counters.get("slow_bytes_read", 0) + counters.get("slow_bytes_written", 0)
+    lines = counters["dram_reads"] + counters["dram_writes"] - slow // config.line_bytes
     return {
         "issue": counters["instructions"] / of_cores,
         "L1": counters["l1_accesses"] / of_cores / config.l1_banks,

@@ -26,7 +26,7 @@ def _core(
         dram: options.Dram = None,
         json: options.Json = None):
     """Run microbenchmarks of one core: instructions, lines, bytes and atomics a cycle."""
-    config, memory = options.hardware(preset, set_), options.memory(dram)
+    config, memory = options.hardware(preset, set_), options.memory(dram, "a microbenchmark")
 
     from rich import box
     from rich.table import Table

@@ -152,7 +152,8 @@ class Job:
         tasks = {}
 
         def settle(plan):
-            tasks[plan] = Device.simulate(self._configs[plan]).plan(plan, self.graph)
+            device = Device.simulate(self._configs[plan], dram=self.dram)
+            tasks[plan] = device.plan(plan, self.graph)
             _ = tasks[plan].program         # it may not fit
 
         self.plans = self._accepted(self.plans, settle, skip)

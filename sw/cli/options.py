@@ -293,10 +293,15 @@ def place(device, preset, assignments, plans, *, time_limit=None, **simulated):
         return where, board.config
 
 
-def memory(assignments):
-    """The DramConfig of ``--dram``."""
+def memory(assignments, graphless=None):
+    """The DramConfig of ``--dram``. Raises UserError for a slow region where no edges can lie in
+    it: ``graphless`` names what runs."""
     from sim.dram import DramConfig
-    return DramConfig.parse(assignments or ())
+    found = DramConfig.parse(assignments or ())
+    if graphless is not None and found.has_slow:
+        raise UserError(f"--dram slow_bytes_per_cycle={found.slow_bytes_per_cycle}: only edges of "
+                        f"a graph lie in a slow region, and {graphless} has no graph")
+    return found
 
 
 def once(items, where) -> list:

@@ -81,7 +81,7 @@ def _exec(
 
     Text that the program writes comes to standard output (docs/programs.md).
     """
-    config, memory = options.hardware(preset, set_), options.memory(dram)
+    config, memory = options.hardware(preset, set_), options.memory(dram, "a bare-metal program")
     value = _number(argument)
 
     from sim.native import wave_format

@@ -54,6 +54,8 @@ def _rows(result, first, units):
     yield "L1 hit rate", _ratio(of("l1_load_hits"), of("l1_loads"), "{:.1f} %", 100)
     yield "lines per access", _ratio(of("l1_accesses"), of("memory_instructions"), "{:.2f}")
     yield "DRAM bytes", f"{of('dram_bytes_read') + of('dram_bytes_written'):,}"
+    if "slow_bytes_read" in result.counters:
+        yield "  slow memory", f"{of('slow_bytes_read') + of('slow_bytes_written'):,}"
 
 
 def _areas(lanes) -> dict:

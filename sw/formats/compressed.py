@@ -96,7 +96,7 @@ class CompressedRows(AddressedEdges):
             if self.virtual:
                 buffers.reserve(self.array("row_bases"), rows)
         else:
-            buffers.reserve(self.array("bases"), self.places)
+            buffers.reserve(self.array("bases"), self.places, edges=True)
         self.reserve_edges()
 
     def build(self):

@@ -132,10 +132,10 @@ class _Diagonals(FixedRows):
         places = self.places
         if schedule.needs == "rows":
             places = self.width * (self.rows + task.rows_over)
-        buffers.reserve(self.array("neighbors"), places, 1)
+        buffers.reserve(self.array("neighbors"), places, 1, edges=True)
         buffers.reserve(self.array("distances"), self.width)
         if task.algorithm.weighted:
-            buffers.reserve(self.array("values"), places)
+            buffers.reserve(self.array("values"), places, edges=True)
 
     def build(self):
         buffers, arrays = self.task.buffers, self.image.arrays

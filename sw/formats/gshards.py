@@ -70,7 +70,7 @@ class _Shards(CompressedRows):
     def reserve(self):
         super().reserve()
         self.task.buffers.reserve(self.array("src_values"),
-                                  self.task.buffers.words(self.array("neighbors")))
+                                  self.task.buffers.words(self.array("neighbors")), edges=True)
 
     def topology_gather(self, k, location, values):
         self.load_beside(k, "src_values", location, values)

@@ -160,9 +160,9 @@ class Layout:
     def reserve_edges(self):
         """Reserve the neighbours, and the weights if there are any."""
         buffers = self.task.buffers
-        buffers.reserve(self.array("neighbors"), self.places, self.edge_bytes)
+        buffers.reserve(self.array("neighbors"), self.places, self.edge_bytes, edges=True)
         if self.task.algorithm.weighted:
-            buffers.reserve(self.array("weights"), self.places)
+            buffers.reserve(self.array("weights"), self.places, edges=True)
 
     def reserve(self):
         """Reserve buffers, without their contents."""

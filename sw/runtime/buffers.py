@@ -14,7 +14,7 @@ __all__ = ["Buffers"]
 
 @dataclasses.dataclass
 class _Buffer:
-    address: int
+    address: int | None
     words: int
     width: int
     values: np.ndarray | None = None
@@ -34,18 +34,26 @@ class Buffers:
         Gives the length of a line and the size of the memory.
     warps : int, optional
         Warps of a core that take part; all if left out.
+    slow_edges : bool
+        Whether arrays with an item for each edge lie behind all others, in slow memory
+        (:mod:`sim.dram`). Such arrays have addresses only after :meth:`place_edges`.
 
     Attributes
     ----------
     local : LocalAllocator
         The places in local memory.
+    slow_address : int or None
+        First address of the arrays of edges after :meth:`place_edges`, where a line begins; all
+        addresses from there on are theirs. None if there are none, or if they lie among the others.
     """
 
-    def __init__(self, config, warps=None):
+    def __init__(self, config, warps=None, slow_edges=False):
         self._line = config.line_bytes
         self._limit = config.memory_bytes
         self._next = 0
         self._buffers = {}
+        self._slow_edges, self._waiting = slow_edges, []
+        self.slow_address: int | None = None
         self.local = LocalAllocator(config, warps or config.warps)
 
     @property
@@ -53,15 +61,34 @@ class Buffers:
         """Bytes reserved so far."""
         return self._next
 
-    def reserve(self, name, items, width=4):
+    def reserve(self, name, items, width=4, edges=False):
         """Make room for an array of 32-bit words, or of items of ``width`` bytes each, a power of
-        two. Items of several words do not lie across lines if a line has room for one."""
+        two. Items of several words do not lie across lines if a line has room for one. ``edges``
+        says that the array has an item for each edge."""
         words = -(-int(items) * width // 4)
         if name in self._buffers:
             raise ValueError(f"two buffers are named {name!r}")
-        self._next += -self._next % width
-        self._buffers[name] = _Buffer(MemoryMap.GLOBAL + self._next, words, width)
-        self._next += -(-4 * words // self._line) * self._line
+        if self.slow_address is not None:
+            raise ValueError(f"buffer {name!r} would lie behind the edges, in slow memory")
+        buffer = self._buffers[name] = _Buffer(None, words, width)
+        if edges and self._slow_edges:
+            self._waiting.append(buffer)
+        else:
+            self._place(buffer)
+
+    def _place(self, buffer):
+        self._next += -self._next % buffer.width
+        buffer.address = MemoryMap.GLOBAL + self._next
+        self._next += -(-4 * buffer.words // self._line) * self._line
+
+    def place_edges(self):
+        """Place the arrays of edges behind all others, if they are to lie in slow memory. Nothing
+        can be reserved afterwards."""
+        waiting, self._waiting = self._waiting, []
+        for buffer in waiting:
+            self._place(buffer)
+        if waiting:
+            self.slow_address = waiting[0].address
 
     def check(self, what):
         """Raise UserError if the reserved arrays do not fit in the device's memory."""
@@ -74,7 +101,10 @@ class Buffers:
 
     def address(self, name) -> int:
         """Address of the array's first word."""
-        return self._buffers[name].address
+        address = self._buffers[name].address
+        if address is None:
+            raise ValueError(f"buffer {name!r} has no place yet")
+        return address
 
     def words(self, name) -> int:
         """Length of an array."""

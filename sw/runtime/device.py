@@ -174,12 +174,15 @@ class Device:
     launch_cycles : int, optional
         Cycles of the host for each launch and each operation of the SCU, which results tell beside
         their own cycles. Left out, those of the host port (:func:`hw.control.launch_cycles`).
+    slow_edges : bool
+        Whether the memory has a slow region (:mod:`sim.dram`), for the edges of graphs.
     """
 
     def __init__(self, config: HardwareConfig, make_machine: Callable[[], Any], *,
                  progress: Progress | None = None, max_cycles: int | None = None,
-                 recorder: Any = None, launch_cycles: int | None = None) -> None:
-        self.config, self._recorder = config, recorder
+                 recorder: Any = None, launch_cycles: int | None = None,
+                 slow_edges: bool = False) -> None:
+        self.config, self._recorder, self._slow_edges = config, recorder, slow_edges
         self.launch_cycles = port_cycles(config) if launch_cycles is None else launch_cycles
         if self.launch_cycles < 0:
             raise UserError(f"launch_cycles is {launch_cycles}, must be at least 0")
@@ -198,7 +201,7 @@ class Device:
         ----------
         config : HardwareConfig
         dram : sim.dram.DramConfig, optional
-            The memory behind it.
+            The memory behind it. If it has a slow region, the edges of graphs lie there.
         progress, max_cycles, launch_cycles
             As of the class.
         wave : path, optional
@@ -219,7 +222,7 @@ class Device:
             return NativeMachine(built, dram, wave=file, report=report,
                                  trace=None if recorder is None else recorder.tracer())
         return cls(config, make, progress=progress, max_cycles=max_cycles, recorder=recorder,
-                   launch_cycles=launch_cycles)
+                   launch_cycles=launch_cycles, slow_edges=dram is not None and dram.has_slow)
 
     @classmethod
     def serial(cls, port: str, config: HardwareConfig | None = None, *, baud: int = BAUD,
@@ -323,7 +326,8 @@ class Device:
         Parameters
         ----------
         task : Task
-            From :meth:`plan`, of a device with the same configuration.
+            From :meth:`plan`, of a device with the same configuration. If this device has a slow
+            region and the other has none, no array is slow.
         max_cycles, verify
             As of :meth:`run`.
 
@@ -342,6 +346,8 @@ class Device:
         _ = task.program        # it may be refused, before there is a machine
         session = _Session(self.machine, task, max_cycles, self._progress, self._recorder)
         session.start()
+        if self._slow_edges:
+            self.machine.place_slow(task.buffers.slow_address)
         supersteps = task.algorithm.drive(session)
         machine = self.machine
         counters = machine.counters()
@@ -401,7 +407,7 @@ class Device:
 
         Parameters and errors are those of :meth:`run`.
         """
-        return Task.make(self.config, as_plan(plan, **choices), graph)
+        return Task.make(self.config, as_plan(plan, **choices), graph, self._slow_edges)
 
 
 def _verify(outputs, algorithm, counters):

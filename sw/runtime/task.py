@@ -113,8 +113,9 @@ class Task:
     input: Input | None = None
 
     @classmethod
-    def make(cls, config, plan, graph):
-        """Settle the task of a plan on a graph.
+    def make(cls, config, plan, graph, slow_edges=False):
+        """Settle the task of a plan on a graph. With ``slow_edges``, edges lie in slow memory
+        (:class:`~sw.runtime.buffers.Buffers`).
 
         Raises
         ------
@@ -126,7 +127,8 @@ class Task:
         plans = plan.sides
         one = next(iter(plans.values()))
         algorithm = one.kind(graph, **dict(one.parameters))
-        buffers = Buffers(config, max(one.warps or config.warps for one in plans.values()))
+        buffers = Buffers(config, max(one.warps or config.warps for one in plans.values()),
+                          slow_edges)
         sides = {name: cls._side(config, operator, one, buffers)
                  for name, operator in algorithm.operators().items()} or \
             {name: cls._side(config, algorithm, each, buffers, len(plans) > 1)
@@ -158,6 +160,7 @@ class Task:
         if task.fused:
             fusion.check(task)
             fusion.reserve(task)
+        task.buffers.place_edges()
         task.buffers.check(algorithm.subject)
         return task
 

@@ -34,6 +34,13 @@ def test_limits_are_shares_of_what_there_is():
     # If each line takes one more cycle, the bus is busier in proportion.
     narrow = limits(counters, config, DramConfig(bytes_per_cycle=8))
     assert narrow["DRAM"] == pytest.approx(2 * shares["DRAM"])
+    # Slow lines take another bus.
+    slow = counters | {f"slow_bytes_{way}": counters[f"dram_bytes_{way}"]
+                       for way in ("read", "written")}
+    assert limits(slow | {"slow_bytes_written": 0}, config, DramConfig())["DRAM"] == pytest.approx(
+        shares["DRAM"] * counters["dram_writes"]
+        / (counters["dram_reads"] + counters["dram_writes"]))
+    assert limits(slow, config, DramConfig())["DRAM"] == 0
 
 
 def _with(command, option, value):

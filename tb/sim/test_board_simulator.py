@@ -177,6 +177,8 @@ def test_wrong_parameters():
 @pytest.mark.parametrize("arguments, message", [
     (["--memory", "flash"], "--memory flash: must be sdram or dram"),
     (["--dram", "latency=5"], "--dram applies to the DRAM model only"),
+    (["--memory", "dram", "--dram", "slow_bytes_per_cycle=4"],
+     "slow_bytes_per_cycle = 4: a board has no slow region; must be 0"),
     (["--preset", "default"], "memory_bytes = 268435456: the SDRAM holds at most 33554432"),
     (["--divisor", "3"], "divisor is 3, must be an integer from 4 to 65535"),
     (["--corrupt", "1.5"], "--corrupt 1.5: must be a number from 0.0 to 1.0"),

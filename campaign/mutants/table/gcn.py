@@ -111,7 +111,7 @@ MUTANTS = (
            "sw/kernels/kernel.py", "Kernel.way", "start >> -places", "start",
            (f"{_GCN}test_ways_between_arrays",)),
     Mutant("buffers-wide-items-begin-anywhere",
-           "sw/runtime/buffers.py", "Buffers.reserve", "-self._next % width", "0",
+           "sw/runtime/buffers.py", "Buffers._place", "-self._next % buffer.width", "0",
            (f"{_GCN}test_ways_between_arrays",)),
     Mutant("walk-merges-all-words-into-the-first",
            "sw/kernels/walk.py", "Walk._merge", "algorithm.merge(k, other, number)",

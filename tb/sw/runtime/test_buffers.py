@@ -1,13 +1,18 @@
-"""Kernels touch no word of global memory outside the arrays that were reserved for them."""
+"""Kernels touch no word of global memory outside the arrays that were reserved for them; and arrays
+of edges lie behind all others where they are to lie in slow memory."""
 
 import itertools
 
+import numpy as np
 import pytest
 
 from hw.config import HardwareConfig
+from sim.memory import ArrayMemory
 from sw.golden import lane_memory
-from sw.runtime import Device
+from sw.errors import UserError
+from sw.runtime import Device, as_plan
 from sw.runtime.buffers import Buffers
+from sw.runtime.task import Task
 from tb.sw.graphs import random_graph
 
 
@@ -21,10 +26,10 @@ ALGORITHMS = {"pagerank": {"iterations": 1}, "bfs": {"source": 0}, "sssp": {"sou
 def touched(monkeypatch):
     """Gaps lie behind all arrays. Returns the set of words that kernels touch."""
     words = set()
-    reserve, global_indices = Buffers.reserve, lane_memory._Addressing.global_indices
+    place, global_indices = Buffers._place, lane_memory._Addressing.global_indices
 
-    def with_gap(self, *args):
-        reserve(self, *args)
+    def with_gap(self, buffer):
+        place(self, buffer)
         self._next += GAP
 
     def watched(self):
@@ -32,7 +37,7 @@ def touched(monkeypatch):
         words.update((found << self.size >> 2).tolist())
         return found
 
-    monkeypatch.setattr(Buffers, "reserve", with_gap)
+    monkeypatch.setattr(Buffers, "_place", with_gap)
     monkeypatch.setattr(lane_memory._Addressing, "global_indices", watched)
     return words
 
@@ -74,3 +79,85 @@ def test_lookups_touch_their_arrays_only(touched, schedule, buckets):
             inside = reserved(table.plan(range(50), schedule=schedule, count=count).buffers)
             outside = [hex(0x8000_0000 + 4 * word) for word in sorted(touched - inside)]
             assert touched and not outside, f"{schedule} touches {outside}"
+
+
+CONFIG = HardwareConfig(warps=2, threads=4, memory_bytes=1 << 20, l1_bytes=1 << 12)
+
+
+def test_edges_come_last():
+    for slow, order in ((False, "abcd"), (True, "acbd")):
+        buffers = Buffers(CONFIG, slow_edges=slow)
+        buffers.reserve("a", 3)
+        buffers.reserve("b", 9, edges=True)
+        buffers.reserve("c", 5)
+        buffers.reserve("d", 2, 128, edges=True)
+        buffers.place_edges()
+        assert "".join(sorted("abcd", key=buffers.address)) == order
+        assert buffers.slow_address == (buffers.address("b") if slow else None)
+        assert buffers.address("b") % CONFIG.line_bytes == 0 and buffers.address("d") % 128 == 0
+        assert buffers.size == buffers.address("d") + 256 - 0x8000_0000
+        buffers.fill("b", [7], rest=8)
+        memory = ArrayMemory()
+        memory.memory = np.zeros(1 << 12, np.uint8)
+        buffers.upload(memory)
+        assert buffers.read(memory, "b").tolist() == [7] + 8 * [8]
+
+
+def test_edges_have_no_place_too_early():
+    buffers = Buffers(CONFIG, slow_edges=True)
+    buffers.reserve("edges", 4, edges=True)
+    with pytest.raises(ValueError, match="buffer 'edges' has no place yet"):
+        buffers.address("edges")
+    buffers.place_edges()
+    with pytest.raises(ValueError, match="buffer 'late' would lie behind the edges"):
+        buffers.reserve("late", 1)
+    without = Buffers(CONFIG, slow_edges=True)
+    without.reserve("vertices", 4)
+    without.place_edges()
+    assert without.slow_address is None
+    large = Buffers(CONFIG, slow_edges=True)
+    large.reserve("edges", 1 << 18, edges=True)
+    large.reserve("vertices", 1)
+    large.place_edges()
+    with pytest.raises(UserError, match="does not fit in device memory: 1048592 bytes needed"):
+        large.check("the graph")
+
+
+#: Schedule, format, and the arrays with an item for each edge; "*" stands for any layout.
+SLOW = [
+    ("vm", "csr", {"neighbors", "weights"}), ("em", "csr", {"bases", "neighbors", "weights"}),
+    ("em", "coo", {"bases", "neighbors", "weights"}), ("weaver", "csr", {"neighbors", "weights"}),
+    ("twc", "csr", {"neighbors", "weights"}), ("compact", "csr", {"neighbors", "weights"}),
+    ("vm", "tigr:k=2", {"neighbors", "weights"}),
+    ("vm", "ell:width=3:rest=csr", {"neighbors", "weights", "neighbors_1", "weights_1"}),
+    ("em", "g-shards", {"bases", "neighbors", "weights", "src_values"}),
+    ("vm", "dia:diagonals=2",
+     {"neighbors", "values", "neighbors_1", "weights_1"}),
+]
+
+
+@pytest.mark.parametrize("schedule, format, slow", SLOW)
+def test_arrays_of_edges(schedule, format, slow):
+    graph = random_graph(70, 400, 1).weighted(40, 7)
+    plan = as_plan("sssp", source=0, schedule=schedule, format=format, direction="push")
+    task = Task.make(CONFIG, plan, graph, slow_edges=True)
+    buffers = task.buffers
+    assert {name for name in buffers._buffers
+            if buffers.address(name) >= buffers.slow_address} == slow
+    with Device.functional(CONFIG, max_cycles=5_000_000) as device:
+        assert device.run_task(task).verified
+
+
+@pytest.mark.parametrize("schedule", ["vm", "weaver"])
+def test_arrays_of_records(schedule):
+    """CR2 has arrays of edges in every layout."""
+    graph = random_graph(70, 400, 1).weighted(40, 7)
+    for direction in ("pull", "push"):
+        plan = as_plan("sssp", source=0, schedule=schedule, format="cr2:cluster_bits=4",
+                       direction=direction)
+        task = Task.make(CONFIG, plan, graph, slow_edges=True)
+        slow = {name.rpartition("_")[0] or name for name in task.buffers._buffers
+                if task.buffers.address(name) >= task.buffers.slow_address}
+        assert slow == {"neighbors", "weights"}
+        with Device.functional(CONFIG, max_cycles=5_000_000) as device:
+            assert device.run_task(task).verified
