@@ -247,8 +247,7 @@ class Check:
         self._report(what)
         machine = self._machine(len(self.record["runs"]))
         device = Device(self.config, lambda: machine, max_cycles=LIMIT)
-        dram = " ".join(f"--dram {name}={value}"
-                        for name, value in dataclasses.asdict(machine.dram).items())
+        dram = " ".join(f"--dram {text}" for text in machine.dram.assignments)
         command = " ".join([
             f"{PROGRAM} run {spec} --plan {shlex.quote(plan.text)} --weights {WEIGHTS}", dram,
             "--preset tiny", *_assignments(self.config, preset("tiny"))])

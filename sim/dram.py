@@ -140,6 +140,12 @@ class DramConfig:
         return config
 
     @property
+    def assignments(self) -> list[str]:
+        """All fields as ``FIELD=VALUE``, which :meth:`parse` accepts."""
+        return [f"{name}={value}" for name, value in dataclasses.asdict(self).items()
+                if self.has_slow or name not in _OF_REGION]
+
+    @property
     def has_slow(self) -> bool:
         """Whether there is a slow region."""
         return self.slow_bytes_per_cycle > 0

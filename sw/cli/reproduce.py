@@ -33,7 +33,8 @@ def register(app):
 
 def _reproduce(
         paper: Annotated[str, typer.Argument(
-            metavar="PAPER", help="Paper: cr2, graphpeg, grassembler, sage, scu, sparseweaver or ugf.",
+            metavar="PAPER", help="Paper: cr2, graphpeg, grassembler, sage, scu, sparseweaver or "
+                                  "ugf.",
             show_default=False)],
         figures: Annotated[list[str] | None, typer.Argument(
             metavar="[FIGURE]...", help="Figures and tables of the paper; all if left out.",

@@ -20,6 +20,9 @@ from sw.kernels.kernel import ANY_LANE, Vertex, log2
 __all__ = ["Election", "TileLists", "WarpTiles", "turns", "whole_turns"]
 
 
+#: Bytes of local memory, besides a quarter of it, that lists of leaders leave to others.
+_OTHERS = 256
+
 #: A de Bruijn sequence: the upper five bits of its product with a power of two below 2^32 tell
 #: which power it is.
 _DE_BRUIJN = 0x077CB531
@@ -83,7 +86,8 @@ class TileLists:
     def widths(cls, task) -> list:
         """The warps of tiles of several warps, the widest tiles first: halves, as long as there is
         room for their lists."""
-        warps, room = task.warps & -task.warps, task.config.local_bytes * 3 // 4
+        warps = task.warps & -task.warps
+        room = task.config.local_bytes * 3 // 4 - _OTHERS
         count = min(log2(warps), task.config.threads)
         while count and (cls._BLOCKS * cls._block_bytes(task, count)
                          + cls._SETS * cls._set_bytes(task, count)) > room:

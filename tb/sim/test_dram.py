@@ -173,6 +173,8 @@ def test_wrong_parameter(field, value, legal):
 def test_parse():
     assert DramConfig.parse() == DramConfig()
     assert DramConfig.parse(["latency=0x10", " queue = 3"]) == DramConfig(latency=16, queue=3)
+    for config in (DramConfig(ratio=3), DramConfig(slow_bytes_per_cycle=2, slow_queue=5)):
+        assert DramConfig.parse(config.assignments) == config
     with pytest.raises(ConfigError, match="'latency' is not FIELD=VALUE"):
         DramConfig.parse(["latency"])
     with pytest.raises(ConfigError, match="no field 'speed'; it has latency, bytes_per_cycle"):

@@ -39,7 +39,7 @@ MUTANTS = (
     Mutant("tile-lists-of-all-widths-overlap",
            _TILES, "TileLists.__init__", "k.times(own, own, task.warps)", "pass", _RESULTS),
     Mutant("tile-wide-tiles-take-more-room-than-there-is",
-           _TILES, "TileLists.widths", "task.config.local_bytes * 3 // 4",
+           _TILES, "TileLists.widths", "task.config.local_bytes * 3 // 4 - _OTHERS",
            "task.config.local_bytes * 3",
            (f"{_TILE}test_wide_tiles_that_local_memory_has_room_for",)),
     Mutant("tile-row-ends-after-a-turn",
