@@ -182,7 +182,7 @@ class Device:
                  progress: Progress | None = None, max_cycles: int | None = None,
                  recorder: Any = None, launch_cycles: int | None = None,
                  slow_edges: bool = False) -> None:
-        self.config, self._recorder, self._slow_edges = config, recorder, slow_edges
+        self.config, self._recorder, self.slow_edges = config, recorder, slow_edges
         self.launch_cycles = port_cycles(config) if launch_cycles is None else launch_cycles
         if self.launch_cycles < 0:
             raise UserError(f"launch_cycles is {launch_cycles}, must be at least 0")
@@ -346,7 +346,7 @@ class Device:
         _ = task.program        # it may be refused, before there is a machine
         session = _Session(self.machine, task, max_cycles, self._progress, self._recorder)
         session.start()
-        if self._slow_edges:
+        if self.slow_edges:
             self.machine.place_slow(task.buffers.slow_address)
         supersteps = task.algorithm.drive(session)
         machine = self.machine
@@ -407,7 +407,7 @@ class Device:
 
         Parameters and errors are those of :meth:`run`.
         """
-        return Task.make(self.config, as_plan(plan, **choices), graph, self._slow_edges)
+        return Task.make(self.config, as_plan(plan, **choices), graph, self.slow_edges)
 
 
 def _verify(outputs, algorithm, counters):

@@ -161,7 +161,7 @@ class TileSampling(Algorithm):
         return {"order": order.astype(np.uint32), "counts": np.array(found, dtype=np.uint32).T}
 
     def parameters(self):
-        return {"sample": self._sample, "sector": self._sector}
+        return {"sample": self._sample, "sector": self._sector, "lanes": self._lanes}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -240,8 +240,10 @@ class Reordering:
         UserError, RunError
             As of :meth:`sw.runtime.device.Device.run`. The order stays.
         """
-        result = self._device.run_task(Task.make(self._device.config, self._plan, self.graph),
-                                       verify=verify, max_cycles=max_cycles)
+        device = self._device
+        result = device.run_task(
+            Task.make(device.config, self._plan, self.graph, device.slow_edges),
+            verify=verify, max_cycles=max_cycles)
         self.order = self.order[result.outputs["order"]]
         given = self._given
         self.graph = Graph(given.num_vertices, self.ids[given.src], self.ids[given.dst],

@@ -5,7 +5,7 @@ feature                tests
 =====================  ===========================================================================
 counts of the kernel   ``test_counts``
 several rounds         ``test_rounds_are_those_of_the_ordering``
-the RTL                ``test_on_the_rtl``
+the RTL                ``test_on_the_rtl``, ``test_edges_in_slow_memory``
 results in order       ``test_results_come_back_in_order``
 refused                ``test_refused``, ``test_warps_of_one_lane_have_no_tiles``
 planted faults         ``test_a_lane_that_is_left_out_is_seen``, ``test_other_samples_are_seen``
@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from hw.config import preset
+from sim.dram import DramConfig
 from sw.errors import RunError, UserError
 from sw.graph import generate, sage
 from sw.kernels.kernel import Kernel
@@ -60,6 +61,19 @@ def test_on_the_rtl():
         result = device.reordering(graph, 60).round()
     assert result.verified and result.cycles > 1000
     assert result.launches == result.outputs["counts"].shape[1] > 3
+
+
+def test_edges_in_slow_memory():
+    """Sweeps read the edges from the slow region, and count the same."""
+    graph, orders, cycles = generate("rmat:scale=5,degree=4,seed=1"), [], []
+    for dram in (DramConfig(), DramConfig(slow_bytes_per_cycle=1)):
+        with Device.simulate(preset("tiny"), dram=dram) as device:
+            reordering = device.reordering(graph)
+            result = reordering.round()
+        orders.append(reordering.order.tolist())
+        cycles.append(result.cycles)
+    assert orders[0] == orders[1] and cycles[0] < cycles[1]
+    assert result.counters["slow_bytes_read"] > 0
 
 
 def test_results_come_back_in_order():
