@@ -194,57 +194,60 @@ class ResidentTiles:
         a, number = k.a, self._lists.index(width)
         ends = self._bins.read(k, keeps, turns=number == 0)
         rows = BinRows(k, self._bins, number, ends, width or 1)
-        done, lane = a.label("tiles_done"), a.reg("tile_lane")
-        if width:
-            work, share = EdgeWork(k), None
-            a.csrr(lane, Csr.THREAD_ID)
-            a.andi(lane, lane, width - 1)
-            k.shifted(lane, lane, log2(self._layout.step))
-        else:
-            work, share = Scan(k), Share(k, find, 1)
+        turn = self._tiles(k, rows, width) if width else self._fragments(k, rows, find)
+        done = a.label("tiles_done")
         rows.start(done)
         top = a.place("tiles")
         k.phase(3)
-        if share:
-            self._fragments(k, rows, work, share)
-        else:
-            self._tiles(k, rows, work, lane, width)
+        vertex, begin = k.task.algorithm.token(k, rows.vertex), a.reg("row_begin")
+        base = Vertex(a.reg("base"), vertex.array)
+        a.mv(base.reg, vertex.reg)
+        a.mv(begin, rows.begin)
+        turn(base, begin)
         a.branch(rows.more(), top)
         a.place(done)
 
-    def _tiles(self, k, rows, work, lane, width):
-        """Each group of as many lanes as a tile has takes a tile."""
-        a = k.a
-        location, base = a.regs("location", "base")
-        token = k.task.algorithm.token(k, rows.vertex)
-        a.mv(base, token.reg)
-        a.add(location, rows.begin, lane)
-        own = Vertex(base, token.array)
-        if width == k.task.config.threads:
-            behind, next_turn = a.regs("turns_end", "next_turn")
-            a.mv(behind, rows.end)
-            a.mv(next_turn, location)
-            rows.advance()
-            turns(k, work, location, own, next_turn, behind, width * self._layout.step)
-            return
-        has, bottom = a.reg("has_tile"), a.label("tiles_next")
-        rows.test(has)
-        rows.advance()
-        k.narrow(has, bottom)
-        work.turn(location, own)
-        k.widen()
-        a.place(bottom)
+    def _tiles(self, k, rows, width):
+        """In the prologue. Gives ``turn(base, begin)``, in which each group of as many lanes as a
+        tile has works on its tile, and ``rows`` advance."""
+        a, whole, step = k.a, width == k.task.config.threads, self._layout.step
+        work, lane = EdgeWork(k), a.reg("tile_lane")
+        a.csrr(lane, Csr.THREAD_ID)
+        a.andi(lane, lane, width - 1)
+        k.shifted(lane, lane, log2(step))
 
-    def _fragments(self, k, rows, scan, share):
-        """Each lane takes a fragment, and the lanes of the warp share their edges."""
+        def turn(base, begin):
+            state = a.reg("tile_state")     # the end of the turns, or whether there is a tile
+            a.add(begin, begin, lane)
+            if whole:
+                a.mv(state, rows.end)
+            else:
+                rows.test(state)
+            rows.advance()
+            k.tile = width
+            if whole:
+                location = a.reg("location")
+                turns(k, work, location, base, begin, state, width * step)
+            else:
+                with k.only(state, "tiles_next"):
+                    work.turn(begin, base)
+            k.tile = None
+
+        return turn
+
+    def _fragments(self, k, rows, find):
+        """In the prologue. Gives ``turn(base, begin)``, in which the lanes of the warp share the
+        edges of their fragments, and ``rows`` advance."""
         a = k.a
-        size, begin, base, has = a.regs("size", "row_begin", "base", "has_fragment")
-        token = k.task.algorithm.token(k, rows.vertex)
-        a.mv(base, token.reg)
-        a.mv(begin, rows.begin)
-        a.sub(size, rows.end, rows.begin)
-        rows.test(has)
-        k.masked(size, has)
-        lasts, starts, total = sums_of_rows(k, scan, begin, size)
-        rows.advance()
-        share.slice(lasts, starts, Vertex(base, token.array), a.zero, total)
+        scan, share = Scan(k), Share(k, find, 1)
+
+        def turn(base, begin):
+            size, has = a.regs("size", "has_fragment")
+            a.sub(size, rows.end, rows.begin)
+            rows.test(has)
+            k.masked(size, has)
+            lasts, starts, total = sums_of_rows(k, scan, begin, size)
+            rows.advance()
+            share.slice(lasts, starts, base, a.zero, total)
+
+        return turn

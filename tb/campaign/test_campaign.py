@@ -61,8 +61,8 @@ def test_configurations(capsys, tmp_path):
     assert [record["number"] for record in found["configurations"]] == list(POINTS)
     for record in found["configurations"]:
         assert not record["failures"]
-        # Two lanes; 2048 bytes for the program, which GCN has eight times no room in; 4096 bytes for
-        # the program and three walks of owned rows. Neither has GraphPEG.
+        # Two lanes; 2048 bytes for the program, which GCN does not fit in under eight plans; 4096
+        # bytes for the program and three walks of owned rows. Neither has GraphPEG.
         words = {2: ("needs a Stream Compaction Unit", "needs warps of at least 4 lanes",
                      "has no room for weights", "imem_bytes is 2048", "needs GraphPEG"),
                  14: ("imem_bytes is 4096", "has no room for weights",
