@@ -34,7 +34,7 @@ MUTANTS = (
            (f"{_BUFFERS}test_arrays_of_edges",)),
     Mutant("tasks-of-a-slow-device-are-planned-without-the-region",
            "sw/runtime/device.py", "Device.plan",
-           "self._slow_edges", "False", (f"{_PROGRAMS}test_programs",)),
+           "self.slow_edges", "False", (f"{_PROGRAMS}test_programs",)),
     Mutant("the-place-of-the-last-tasks-edges-stays",
            "sw/runtime/device.py", "Device.run_task",
            "self._slow_edges", "self._slow_edges and task.buffers.slow_address is not None",
