@@ -37,6 +37,6 @@ MUTANTS = (
            "self.slow_edges", "False", (f"{_PROGRAMS}test_programs",)),
     Mutant("the-place-of-the-last-tasks-edges-stays",
            "sw/runtime/device.py", "Device.run_task",
-           "self._slow_edges", "self._slow_edges and task.buffers.slow_address is not None",
+           "self.slow_edges", "self.slow_edges and task.buffers.slow_address is not None",
            (f"{_PROGRAMS}test_tables_are_fast",)),
 )

@@ -14,6 +14,7 @@ from sw.reproduce.cr2.runs import ALGORITHMS, directed
 from sw.reproduce.paper import CaseRecords
 from sw.reproduce.plot import draw
 from sw.reproduce.setting import GraphChoice, Setting, choices, mean
+from tb.sw.reproduce.figures import comparisons_of
 
 
 _GRAPHS = (GraphChoice("karate", "karate", undirected=False),
@@ -31,10 +32,6 @@ def _measured(figure, cycles=lambda case: 100):
                         else {"error": "told to fail"} if case.simulates
                         else case.run(SETTING.config, SETTING.dram)
                         for case in figure.cases(SETTING)})
-
-
-def _compared(outcome):
-    return {each.what: (each.paper, each.ours) for each in outcome.comparisons}
 
 
 @pytest.mark.parametrize("over, algorithm, stated", [
@@ -77,7 +74,7 @@ def test_memory():
     assert outcome.data["of_csr"] == expected
     mean = (expected["cr2"]["karate"] * expected["cr2"]["one way"]) ** 0.5
     assert outcome.data["means"]["cr2"] == pytest.approx(mean)
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     assert compared["CR2, of CSR's bytes"] == ("0.88x", f"{mean:.2f}x")
     # Karate has 4.6 arcs a vertex, and the other graph has 8.
     assert compared["CR2, of CSR's bytes, 16 arcs a vertex or more"] == ("0.88x", "-")
@@ -118,7 +115,7 @@ def test_build_times():
     outcome = figure.outcome(SETTING, CaseRecords(zip(cases, (record, few))))
     assert outcome.data["means"] == {"csr": 1.0, "tigr": pytest.approx(2.0),
                                      "cr2": pytest.approx(3.0)}       # medians; `few` is left out
-    assert _compared(outcome) == {"CR2, of CSR's time": ("3.00x", "3.00x"),
+    assert comparisons_of(outcome) == {"CR2, of CSR's time": ("3.00x", "3.00x"),
                                   "CR2, of Tigr's time": ("1.05x", "1.50x")}
     measured = cases[0].run(None, None)
     assert {text: len(seconds) for text, seconds in measured["seconds"].items()} == {
@@ -154,7 +151,7 @@ def test_frameworks():
 
     figure = CR2.find("table3.5")
     outcome = figure.outcome(SETTING, _measured(figure, cycles))
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     assert compared["BFS: CR2 over VWC-CSR"] == ("13.29x", "6.00x")
     assert compared["all four: CR2 over VWC-CSR"] == ("6.47x, its table 5.92x", "6.00x")
     assert compared["all four: CR2 over Tigr"] == ("1.55x, its table 1.53x", "3.00x")
@@ -178,7 +175,7 @@ def test_the_expand_list():
         {"em": 500, "vm": 300}.get(case.plan.schedule, 90)
         * (3 if "expand=no" in case.plan.format else 1)
         + (case.plan.direction == "pull"))))
-    assert _compared(outcome) == {"speedup by the expand list": ("1.72x", "3.00x")}
+    assert comparisons_of(outcome) == {"speedup by the expand list": ("1.72x", "3.00x")}
     assert outcome.tables[0].rows[0][1:4] == ("900 (push, vm)", "300 (push, vm)", "3.00x")
 
 
@@ -189,7 +186,7 @@ def test_directions():
         figure, lambda case: 50 if case.plan.direction == "push" else 200))
     assert [row[0] for row in outcome.tables[0].rows] == ["karate"]
     assert outcome.data["em"] == {"karate": {"push_of_pull": 0.25, "intra_share": 1.0}}
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     assert compared["push of pull under em, 70 % or more of the edges inside clusters"][1] \
         == "25.0 %"
     assert compared["push of pull under em, less of the edges inside clusters"][1] == "-"
@@ -200,7 +197,7 @@ def test_blocking():
     outcome = figure.outcome(SETTING, _measured(figure, lambda case: {
         "coo": 400, "coo:block=1024": 200, "coo:block=4096": 100,
         "g-shards:shard=1024": 800}.get(case.plan.format)))
-    assert _compared(outcome) == {
+    assert comparisons_of(outcome) == {
         "the largest speedup of Block-COO over COO": ("4.53x", "4.00x")}
     assert outcome.tables[0].rows[0] == ("karate", "400", "100 (4096)", "800 (1024)", "4.00x",
                                          "0.50x")

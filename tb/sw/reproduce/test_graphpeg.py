@@ -9,10 +9,9 @@ from sw import reproduce
 from sw.reproduce.graphpeg import published
 from sw.reproduce.graphpeg.runs import (GUNROCK, SEP_GRAPH, STAND_INS, UNITS_SHOWN, run, stand_ins,
                                         units)
-from sw.reproduce.paper import CaseRecords
-from sw.reproduce.plot import draw
 from sw.reproduce.setting import GraphChoice, Setting
 from sw.runtime.plan import Hybrid
+from tb.sw.reproduce.figures import comparisons_of, from_records, stands_a_failure_of_all
 
 
 _GRAPHS = (GraphChoice("one", "karate", undirected=False),
@@ -22,22 +21,12 @@ PAPER = reproduce.find("graphpeg")
 
 
 def _outcome(name, record):
-    figure = PAPER.find(name)
-    return figure.outcome(SETTING, CaseRecords({case: record(case)
-                                                for case in figure.cases(SETTING)}))
-
-
-def _compared(outcome):
-    return {each.what: (each.paper, each.ours) for each in outcome.comparisons}
+    return from_records(PAPER.find(name), SETTING, record)
 
 
 @pytest.mark.parametrize("figure", PAPER.figures, ids=lambda figure: figure.name)
 def test_every_figure_stands_a_failure_of_all(figure):
-    assert figure.title and figure.source and figure.method
-    outcome = _outcome(figure.name, lambda case: {"error": "told to fail"})
-    assert outcome.tables and outcome.comparisons
-    assert all("failed" in each.ours for each in outcome.comparisons)
-    assert b">failed<" in draw(outcome.plots, figure.title)[".svg"]
+    stands_a_failure_of_all(figure, SETTING)
 
 
 def test_the_papers_numbers():
@@ -88,7 +77,7 @@ def test_throughput():
             "instructions": 7, "memory_instructions": 5, "l1_accesses": 3, "weaver_waits": 2}}
 
     outcome = _outcome("speed", record)
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     assert compared["over Gunrock: mean"] == ("2.80x", "4.00x")
     assert compared["over SEP-Graph: at most"] == ("7.00x", "2.00x")
     assert compared["over eghw: mean"] == ("-", "1.50x")
@@ -104,7 +93,8 @@ def test_balance():
         return {"phases": [shares.get(phase, 0) for phase in PHASES]}
 
     outcome = _outcome("balance", record)
-    assert _compared(outcome)["cm: least to largest mean degree"] == ("falls", "30.0 % to 0.0 %")
+    assert comparisons_of(outcome)["cm: least to largest mean degree"] == (
+        "falls", "30.0 % to 0.0 %")
     assert outcome.tables[0].rows[0] == ("mean degree 2", *["30.0 %"] * 5)
 
 
@@ -121,7 +111,7 @@ def test_exchange():
             "exchange_edges": 99}}
 
     outcome = _outcome("exchange", record)
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     assert compared["bfs, 6 cores: exchange (own lists, 64/128) over own lists"][1] == "4.00x"
     assert compared["sssp, 4 cores: exchange (own lists, 64/128) over software"][1] == "2.00x"
     assert outcome.tables[-1].rows[0][1:] == ("123.4", "10", "4", "99")
@@ -130,13 +120,13 @@ def test_exchange():
 def test_threshold():
     best = _outcome("threshold", lambda case: {
         "cycles": 500 if case.system.config.exchange_threshold == 256 else 700})
-    assert _compared(best)["best threshold with an interval of 256"] == ("512", "256")
+    assert comparisons_of(best)["best threshold with an interval of 256"] == ("512", "256")
 
 
 def test_sizes():
     outcome = _outcome("sizes", lambda case: {
         "cycles": 6400 // case.system.config.alwt_entries})
-    assert _compared(outcome)["bfs: cycles with alwt_entries = 4 over 64"] == ("-", "16.00x")
+    assert comparisons_of(outcome)["bfs: cycles with alwt_entries = 4 over 64"] == ("-", "16.00x")
     assert len(outcome.tables[0].columns) == 1 + len(LEGAL["alwt_entries"].values)
 
 
@@ -146,6 +136,6 @@ def test_area():
         lut4 = 1000 + (fields.gather != "none") * 100 + fields.exchanges * 50
         return {"lut4": lut4, "ff": 10, "block_ram": 1, "dsp": 1}
 
-    compared = _compared(_outcome("area", record))
+    compared = comparisons_of(_outcome("area", record))
     assert compared["graphpeg, 64 entries: LUT4 added"] == ("-", "10.0 %")
     assert compared["graphpeg, 64 entries, exchange: LUT4 added"] == ("-", "15.0 %")

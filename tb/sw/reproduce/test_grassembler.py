@@ -18,6 +18,7 @@ from sw.reproduce.plot import draw
 from sw.reproduce.setting import GraphChoice, Setting
 from sw.reproduce.space import candidates, distinct, tried, within
 from sw.runtime import Device
+from tb.sw.reproduce.figures import comparisons_of
 
 
 KARATE = GraphChoice("one", "karate", undirected=False)
@@ -37,10 +38,6 @@ def _results(figure, record):
     """Results of a figure: ``record(case)`` is a record, or None if the run failed."""
     return CaseRecords({case: record(case) or {"error": "told to fail"}
                         for case in figure.cases(SETTING)})
-
-
-def _compared(outcome):
-    return {each.what: (each.paper, each.ours) for each in outcome.comparisons}
 
 
 def test_the_papers_numbers_agree():
@@ -141,7 +138,7 @@ def _record(case):
 
 def test_overall():
     outcome = PAPER.find("fig2.8").outcome(SETTING, _results(PAPER.find("fig2.8"), _record))
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     # vm, and em, take 1,020 cycles; wm and cm do too.
     assert compared["PR: over the space of GSwitch"] == ("2.33x", "2.04x")
     assert compared["all four: over the space of GraphIt"] == ("1.30x", "2.04x")
@@ -157,7 +154,7 @@ def test_best_plans():
     outcome = figure.outcome(SETTING, _results(figure, _record))
     assert outcome.tables[0].rows[0][:4] == ("PR", "one", "coo, blocks", "em")
     assert outcome.tables[0].rows[0][6:] == (str(CONFIG.warps), "500")
-    assert _compared(outcome)["PR: schedules of the best plans"] == ("em, twc, twce, vm", "em")
+    assert comparisons_of(outcome)["PR: schedules of the best plans"] == ("em, twc, twce, vm", "em")
     assert len(outcome.tables[1].rows) == len(published.BEST)
 
 
@@ -177,7 +174,7 @@ def test_tuning():
     assert entry["one"]["distinct"] == entry["one"]["candidates"]
     assert outcome.data["cc"]["one"]["distinct"] == 2
     assert entry["two"]["stopped"] < entry["two"]["cycles"]
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     assert compared["worst, of the best: range"][0] == "1.36x to 450.33x"
     assert compared["worst, of the best: range"][1].endswith(" to 36.67x")
     assert compared["second bests with another format"][0] == "52.8 %"
@@ -195,13 +192,13 @@ def test_formats():
     outcome = figure.outcome(SETTING, _results(figure, record))
     rows = {row[0]: row[1:] for row in outcome.tables[0].rows}
     assert rows["vm"][4] == "-" and rows["em"][4].startswith("200")
-    assert _compared(outcome)["one: best schedule and format"] == ("-", "cm, coo")
+    assert comparisons_of(outcome)["one: best schedule and format"] == ("-", "cm, coo")
 
 
 def test_blocks():
     figure = PAPER.find("fig2.10")
     outcome = figure.outcome(SETTING, _results(figure, _record))
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     assert compared["the best option"] == ("Block-COO, em, push", "Block-COO, em, pull")
     assert compared["worst of the best option"] == ("4.70x", "10.00x")
     assert compared["worst of the best option, both with blocks"] == ("4.70x", "4.00x")
@@ -212,7 +209,7 @@ def test_shards():
     figure = PAPER.find("fig2.9b")
     outcome = figure.outcome(SETTING, _results(figure, lambda case: {
         "cycles": 50 if "4096" in case.plan.format else 100}))
-    assert _compared(outcome)["CC: G-Shards over COO"] == ("equal to CuSha or faster", "2.00x")
+    assert comparisons_of(outcome)["CC: G-Shards over COO"] == ("equal to CuSha or faster", "2.00x")
 
 
 def test_operations_are_counted():

@@ -6,11 +6,10 @@ from hw.config import preset
 from hw.isa import PHASES
 from sim.dram import DramConfig
 from sw import reproduce
-from sw.reproduce.paper import CaseRecords
-from sw.reproduce.plot import draw
 from sw.reproduce.sage import published
 from sw.reproduce.sage.runs import RESIDENT, TILE, run
 from sw.reproduce.setting import GraphChoice, Setting
+from tb.sw.reproduce.figures import comparisons_of, from_records, stands_a_failure_of_all
 
 
 _GRAPHS = (GraphChoice("one", "karate", undirected=False),
@@ -21,23 +20,12 @@ PAPER = reproduce.find("sage")
 
 
 def _outcome(name, record):
-    figure = PAPER.find(name)
-    return figure.outcome(SETTING, CaseRecords({case: record(case)
-                                                for case in figure.cases(SETTING)}))
-
-
-def _compared(outcome):
-    return {each.what: (each.paper, each.ours) for each in outcome.comparisons}
+    return from_records(PAPER.find(name), SETTING, record)
 
 
 @pytest.mark.parametrize("figure", PAPER.figures, ids=lambda figure: figure.name)
 def test_every_figure_stands_a_failure_of_all(figure):
-    assert figure.title and figure.source and figure.method
-    outcome = _outcome(figure.name, lambda case: {"error": "told to fail"})
-    assert outcome.tables and outcome.comparisons
-    assert all("failed" in each.ours for each in outcome.comparisons)
-    if outcome.plots:
-        assert b">failed<" in draw(outcome.plots, figure.title)[".svg"]
+    stands_a_failure_of_all(figure, SETTING)
 
 
 def test_the_papers_numbers():
@@ -66,7 +54,7 @@ def test_orders():
         cycles = {"csr": 1000, "csr:reorder=gorder": 500}.get(case.plan.format, 800)
         return {"cycles": cycles}
     outcome = _outcome("fig6", record)
-    assert _compared(outcome)["bfs: largest gain of an ordering"] == ("36.1 %", "100.0 %")
+    assert comparisons_of(outcome)["bfs: largest gain of an ordering"] == ("36.1 %", "100.0 %")
     assert outcome.data["bc"]["one"]["SAGE, 20"] == 800
 
 
@@ -76,7 +64,7 @@ def test_rounds():
         rounds = int(text.rsplit("=", 1)[1]) if "rounds" in text else 0
         return {"cycles": 500 if "gorder" in text else 1000 - 50 * rounds}
     outcome = _outcome("rounds", record)
-    compared = _compared(outcome)["bfs, resident tiles: speed after 5 rounds, of Gorder's"]
+    compared = comparisons_of(outcome)["bfs, resident tiles: speed after 5 rounds, of Gorder's"]
     assert compared == ("95.6 %", "66.7 %")
     assert outcome.data["pagerank: graphpeg"]["two"] == [1000, 950, 900, 850, 800, 750, 500]
 
@@ -84,7 +72,7 @@ def test_rounds():
 def test_systems():
     def record(case):
         return {"cycles": {"twc": 1500, "vm": 3000}.get(case.plan.schedule, 1000)}
-    compared = _compared(_outcome("fig7", record))
+    compared = comparisons_of(_outcome("fig7", record))
     assert compared["bfs: SAGE over B40C, mean"] == ("above 1", "1.50x")
     assert compared["pagerank: SAGE over Tigr, mean"] == ("above 1", "3.00x")
 
@@ -97,7 +85,7 @@ def test_parts():
         if case.plan.schedule == "tile":
             return {"cycles": 2000}
         return {"cycles": 1000 if case.plan.format == "csr" else 800}
-    compared = _compared(_outcome("fig10", record))
+    compared = comparisons_of(_outcome("fig10", record))
     assert compared["bc, 6 cores: tile over vm, mean"][1] == "2.00x"
     assert compared["bc, 6 cores: resident over tile, mean"][1] == "2.00x"
     assert compared["bc, 1 cores: reordered over resident, mean"][1] == "1.25x"
@@ -106,7 +94,7 @@ def test_parts():
 def test_the_share_of_tiling():
     cycles = dict.fromkeys(PHASES, 10) | {"registration": 20, "work ID": 5}
     outcome = _outcome("table3", lambda case: {"cycles": 9, "phases": [*cycles.values(), 65]})
-    assert _compared(outcome)["bfs: least and largest share"] == (
+    assert comparisons_of(outcome)["bfs: least and largest share"] == (
         "6.8 % to 18.6 %", "38.5 % to 38.5 %")
 
 
@@ -117,5 +105,5 @@ def test_times_of_orderings():
             case.formats, (1.0, 1.5, 2.0, 5.0, 2.0))}}
     outcome = _outcome("table2", record)
     assert outcome.data["one"] == {"rcm": 0.5, "llp": 1.0, "gorder": 4.0, "sage": 0.2}
-    assert _compared(outcome)["Gorder over a round of SAGE: least and largest"] == (
+    assert comparisons_of(outcome)["Gorder over a round of SAGE: least and largest"] == (
         "173 to 10,168", "20.00x on average")

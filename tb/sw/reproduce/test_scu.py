@@ -13,6 +13,7 @@ from sw.reproduce.plot import draw
 from sw.reproduce.scu import published
 from sw.reproduce.scu.runs import ALGORITHMS, average, run, systems, where
 from sw.reproduce.setting import GraphChoice, Setting
+from tb.sw.reproduce.figures import comparisons_of
 
 
 _GRAPHS = (GraphChoice("one", "karate", undirected=False),
@@ -38,10 +39,6 @@ def _results(figure, record):
     """Results of a figure: ``record(case)`` is a record, or None if the run failed."""
     return CaseRecords({case: record(case) or {"error": "told to fail"}
                         for case in figure.cases(SETTING)})
-
-
-def _compared(outcome):
-    return {each.what: (each.paper, each.ours) for each in outcome.comparisons}
 
 
 def test_the_papers_means_agree_with_its_numbers():
@@ -117,7 +114,7 @@ def test_the_share_of_compaction():
         return found | {"steps": steps}
 
     outcome = figure.outcome(SETTING, _results(figure, spelled))
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     assert compared["large, BFS: compaction"] == ("25.0 % to 55.0 %", "37.5 %")
     assert compared["small, PR: compaction"] == ("25.0 % to 55.0 %", "20.0 %")
     assert outcome.data["small"]["sssp"] == {"one": 0.45, "two": 0.3, "mean": 0.375}
@@ -142,7 +139,7 @@ def test_time():
         return _record(contract=slow, expand_edges={"scu_cycles": 300})
 
     outcome = figure.outcome(SETTING, _results(figure, record))
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     assert compared["small, BFS: speedup over the cores alone"] == ("3.83x", "2.00x")
     assert compared["small, PR: speedup over the cores alone"] == ("1.05x", "0.89x")
     assert compared["large, PR: speedup over the cores alone"] == ("slightly below 1x", "0.89x")
@@ -171,7 +168,7 @@ def test_basic_and_enhanced():
                        expand_edges={"scu_cycles": 70, "scu_elements": 10})
 
     outcome = figure.outcome(SETTING, _results(figure, record))
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     assert compared["small, SSSP: basic"] == ("about 1.50x", "1.50x")
     assert compared["small, SSSP: enhanced"] == ("3.24x", "2.00x")
     assert compared["large, BFS: enhanced"] == ("1.41x", "2.00x")
@@ -219,7 +216,7 @@ def test_coalescing():
             "atomic_lanes": 25 if grouped else 20}, group_edges={"scu_cycles": 7})
 
     outcome = figure.outcome(SETTING, _results(figure, record))
-    assert _compared(outcome) == {"small, SSSP: improvement by grouping": ("27.0 %", "25.0 %")}
+    assert comparisons_of(outcome) == {"small, SSSP: improvement by grouping": ("27.0 %", "25.0 %")}
     assert outcome.tables[0].rows[0] == ("one", "5.00", "4.00", "25.0 %", "2.00", "2.50", "90",
                                          "60", "7")
     assert {case.system.name for case in figure.cases(SETTING)} == {"small"}
@@ -233,7 +230,7 @@ def test_bandwidth():
         expand={"cycles": 60, "dram_reads": 10},
         contract={"cycles": 40, "dram_reads": 5,
                   "dram_writes": 5 if "scu" in case.plan.schedule else 0})))
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     assert compared["large, BFS: cores alone, and with the SCU"] == (
         "lower with the SCU", "15.0 %, 20.0 %")
     assert compared["small, SSSP: cores alone, and with the SCU"][1] == "30.0 %, 40.0 %"
@@ -256,7 +253,7 @@ def test_reductions():
             compact_frontier={"scu_elements": 10})
 
     outcome = figure.outcome(SETTING, _results(figure, record))
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     assert compared["small, BFS: edges and vertices left"] == ("14.0 %", "18.2 %")    # 20 of 110
     assert compared["small, SSSP: instructions removed, of the basic SCU's"] == ("76.0 %",
                                                                                   "75.0 %")
@@ -285,7 +282,7 @@ def test_schedules():
         return _record(all={"cycles": value, "l2_accesses": 3 * value, "dram_reads": value})
 
     outcome = figure.outcome(SETTING, _results(figure, record))
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     assert compared["BFS: weaver over compact"] == ("-", "8.00x")
     assert compared["SSSP: weaver over compact"] == ("-", "16.00x")
     assert compared["PR: scu-enhanced over compact"] == ("-", "2.00x")

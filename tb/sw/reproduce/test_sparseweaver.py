@@ -20,6 +20,7 @@ from sw.reproduce.plot import draw
 from sw.reproduce.setting import GraphChoice, Setting, choices
 from sw.reproduce.sparseweaver import published
 from sw.reproduce.sparseweaver.runs import PLAIN, SOFTWARE, run
+from tb.sw.reproduce.figures import comparisons_of
 
 
 _GRAPHS = (GraphChoice("one", "karate", undirected=False),
@@ -42,10 +43,6 @@ def _contender(case):
 def _outcome(name, record):
     figure = PAPER.find(name)
     return figure.outcome(SETTING, _results(figure, record))
-
-
-def _compared(outcome):
-    return {each.what: (each.paper, each.ours) for each in outcome.comparisons}
 
 
 @pytest.mark.parametrize("figure", PAPER.figures, ids=lambda figure: figure.name)
@@ -103,7 +100,7 @@ def test_iterations():
     turns = {"karate": {"em": 10, "vm": 40, "wm": 12},
              _GRAPHS[1].graph: {"em": 3, "vm": 9, "wm": 9}}
     outcome = _outcome("fig4.2a", lambda case: {"iterations": turns[case.graph]})
-    assert _compared(outcome) == {
+    assert comparisons_of(outcome) == {
         "vm over em: least and most of the graphs": ("4.00x and 11.00x", "3.00x and 4.00x")}
     assert outcome.tables[0].rows[0] == ("one", "40", "12", "10", "3.33x", "4.00x")
 
@@ -116,7 +113,7 @@ def test_the_best_software():
         cycles = {PLAIN: 900, "vm": 600, "em": 300}.get(case.plan.schedule, 800)
         return {"cycles": cycles * (2 if case.plan.direction == "push" else 1)}
 
-    compared = _compared(_outcome("fig4.3", record))
+    compared = comparisons_of(_outcome("fig4.3", record))
     assert compared["the best schedule in software over vm, at most"] == ("2.80x", "2.00x")
     assert compared[f"the best schedule in software over {PLAIN}, at most"] == ("2.80x", "3.00x")
 
@@ -142,14 +139,14 @@ def test_speedups():
         return {"cycles": cycles[_contender(case)]}
 
     outcome = _outcome("fig4.10", record)
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     assert compared[f"BFS: weaver (fsm) over {PLAIN}"] == ("2.73x", "4.00x")
     assert compared["BFS: weaver (fsm) over vm"] == ("2.73x", "3.00x")
     assert compared["all four: weaver (stream) over em"] == ("2.63x", "4.00x")
     assert compared["all four: weaver (stream) over best"] == ("-", "4.00x")
     assert outcome.data["cc"]["one"]["best"] == 400
     outcome = _outcome("table4.5", record)
-    assert _compared(outcome)[f"weaver (stream) over {PLAIN}: least and most"] == (
+    assert comparisons_of(outcome)[f"weaver (stream) over {PLAIN}: least and most"] == (
         "1.83x and 5.32x", "8.00x and 8.00x")
     assert outcome.tables[0].rows[0][:4] == ("one", "800", "400", "2.00x")
 
@@ -161,7 +158,7 @@ def test_skewness():
         many = case.undirected
         return {"cycles": {PLAIN: 100, "em": 50 if many else 100}.get(_contender(case), 80)}
 
-    compared = _compared(_outcome("fig4.11", record))
+    compared = comparisons_of(_outcome("fig4.11", record))
     assert compared["turns of vm over em, fewest to most vertices"] == ("rises", "2.00x to 6.00x")
     assert compared[f"em over {PLAIN}, fewest to most vertices"] == ("rises", "1.00x to 2.00x")
     found = choices(True)["skewed"]
@@ -179,7 +176,7 @@ def test_frequencies():
         return {"cycles": 100 * case.system.dram.ratio // share}
 
     outcome = _outcome("fig4.12", record)
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     assert compared["em: cycles at ratio 6, of those at 1"] == ("rises", "6.00x")
     assert compared[f"weaver (stream) over {PLAIN}, at ratio 1 and 6"][1] == "2.00x to 2.00x"
     assert outcome.plots[0].series["em"] == pytest.approx((1, 1/2, 1/3, 1/4, 1/5, 1/6))
@@ -190,7 +187,7 @@ def test_caches():
         size = case.system.config.l2_bytes
         return {"cycles": 400 if size == 0 else 100 if size == 1 << 17 else 80}
 
-    compared = _compared(_outcome("fig4.13", record))
+    compared = comparisons_of(_outcome("fig4.13", record))
     assert compared["em: an L2, over none"] == ("significant", "4.00x")
     assert compared["em: four times the L2, over the L2"][1] == "1.25x"
     figure = PAPER.find("fig4.14")
@@ -201,7 +198,7 @@ def test_caches():
     # The base comes first: speedups are over it.
     outcome = _outcome("fig4.14", record)
     assert outcome.plots[0].groups[0] == "16, 128 KiB" and outcome.plots[0].series["vm"][0] == 1
-    assert _compared(outcome)["vm: the best caches over the worst"] == ("minimal", "1.25x")
+    assert comparisons_of(outcome)["vm: the best caches over the worst"] == ("minimal", "1.25x")
     large = dataclasses.replace(SETTING, config=preset("paper"))
     assert all(case.system.config.l2_bytes <= 1 << 23 for case in figure.cases(large))
 
@@ -221,7 +218,7 @@ def test_late_tables():
     assert {case.system.config.table_latency for case in cases
             if case.plan.schedule != "weaver"} == {0}
     outcome = _outcome("fig4.15", record)
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     assert compared["weaver (fsm): cycles at a latency of 160, of those at 0"] == ("stable",
                                                                                    "2.60x")
     assert compared["weaver (scan): cycles at a latency of 40, of those at 0"][1] == "1.10x"
@@ -236,8 +233,8 @@ def test_the_area():
         return {"lut4": 100 + more, "ff": 1000, "block_ram": 4, "dsp": 8}
 
     outcome = _outcome("table4.4", record)
-    assert _compared(outcome)["weaver (fsm): LUT4 added"] == ("3.0 %", "3.0 %")
-    assert _compared(outcome)["weaver (stream): block RAM added"] == ("0.0 %", "0.0 %")
+    assert comparisons_of(outcome)["weaver (fsm): LUT4 added"] == ("3.0 %", "3.0 %")
+    assert comparisons_of(outcome)["weaver (stream): block RAM added"] == ("0.0 %", "0.0 %")
     [none, *_] = PAPER.find("table4.4").cases(SETTING)
     assert none.key(None, None) == none.key(preset("tiny"), DramConfig())
 
@@ -250,7 +247,7 @@ def test_phases():
         return {"phases": [*cycles.values(), sum(cycles.values())]}
 
     outcome = _outcome("fig4.17", record)
-    assert _compared(outcome)["weaver (fsm): registration, push against pull, at most"] == (
+    assert comparisons_of(outcome)["weaver (fsm): registration, push against pull, at most"] == (
         "below 1.0 %", "20.0 %")
     rows = {row[0]: row[1:] for row in outcome.tables[0].rows}
     assert rows["two, weaver (stream), pull"] == ("50", *["20.0 %"] * 5)
@@ -265,7 +262,7 @@ def test_edge_generation():
         return {"phases": [10, 10, 10 + more, 10, 10, 1000, 1050 + more]}
 
     outcome = _outcome("fig4.18", record)
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     assert compared["eghw, 1 load: cycles over those of weaver (fsm)"] == ("3.64x", "4.20x")
     assert compared["eghw, 16 loads: cycles over those of weaver (fsm)"] == ("", "1.20x")
     rows = {row[0]: row[1:] for row in outcome.tables[0].rows}
@@ -298,7 +295,7 @@ def test_convolution():
             name: counters | {"cycles": cycles // 4} for name in names}}
 
     outcome = _outcome("fig4.19", record)
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     rival = "vm:parallel=weights"
     assert compared[f"computed: weaver (fsm) over {rival}, all"] == ("6.15x", "4.00x")
     assert compared[f"stored: weaver (fsm) over {rival}, all"] == ("-", "2.00x")

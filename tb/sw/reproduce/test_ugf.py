@@ -33,6 +33,7 @@ from sw.reproduce.ugf.runs import ProgramTimes
 from sw.runtime import Device
 from sw.runtime.plan import as_plan
 from sw.graph.load import load
+from tb.sw.reproduce.figures import comparisons_of
 
 
 KARATE = GraphChoice("one", "karate", undirected=False)
@@ -57,10 +58,6 @@ def _outcome(name, record):
     results = CaseRecords({case: record(case) or {"error": "told to fail"}
                            for case in figure.cases(SETTING)})
     return figure.outcome(SETTING, results)
-
-
-def _compared(outcome):
-    return {each.what: (each.paper, each.ours) for each in outcome.comparisons}
 
 
 def _table(outcome, title):
@@ -190,7 +187,7 @@ def test_frameworks():
     assert rows["BC road"]["UGF"] == "-" and rows["BC road"]["over UGF's"] == "-"
     assert rows["CC one"]["UGF"] == f"{500 + PORT}"
     assert rows["CC one"]["SEP-Graph"].startswith(f"{500 + PORT} (cm")     # its cm may be fused
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     what = "experiments in which UGF is faster than all others"
     assert compared[what][0].startswith("36 of 45 (35 of 43") and compared[what][1] == "0 of 9"
     assert compared["UGF over the next fastest, at most"] == ("5.1x (by the table 4.61x)", "1.00x")
@@ -199,7 +196,7 @@ def test_frameworks():
         found = record(case)
         return found | {"cycles": 250} if case.plan.schedule == "strict" and \
             case.plan.algorithm == "cc" and not case.plan.fusion else found
-    compared = _compared(_outcome("table6.2", faster))
+    compared = comparisons_of(_outcome("table6.2", faster))
     assert compared[what][1] == "0 of 9"        # GSwitch has strict too
 
 
@@ -208,7 +205,7 @@ def test_a_schedule_that_only_ugf_has():
         fast = not hasattr(case.plan, "schedule") or case.plan.schedule == "etwc"
         return {"cycles": 1000 - PORT if fast else 2000 - PORT, "orders": 1}
 
-    compared = _compared(_outcome("table6.2", record))
+    compared = comparisons_of(_outcome("table6.2", record))
     assert compared["experiments in which UGF is faster than all others"][1] == "10 of 10"
     assert compared["UGF over the next fastest, at most"][1] == "2.00x"
 
@@ -241,7 +238,7 @@ def test_fusion(absence):
     gain = f"{(1000 + 101 * PORT) / (1000 + PORT):.2f}x"
     assert row[f"gain, {PORT} cycles a launch"] == gain
     assert row["1,000 cycles"] == f"{(1000 + 101_000) / 2000:.2f}x"
-    assert _compared(outcome)["SSSP on roads: without fusion, of the time with fusion"] == (
+    assert comparisons_of(outcome)["SSSP on roads: without fusion, of the time with fusion"] == (
         "GSwitch up to 2.05x, Gunrock up to 89.0x", gain)
     if absence is None:
         assert _table(outcome, "cuda")["BFS one"]["gain"] == "3.00x"
@@ -266,7 +263,7 @@ def test_machines(absence):
     assert rows["PR one"]["clock of equal time, MHz"] == "40.0"      # ten iterations on the CPU
     assert rows["PR one"]["million arcs a second"] == "10.0"
     assert rows["BC road"]["CPU, ms"] == "-"
-    theirs, ours = _compared(outcome)[
+    theirs, ours = comparisons_of(outcome)[
         "SSSP: the device's time over the CPU's, roads over power laws"]
     assert ours == "0.50x"
     assert float(theirs[:-1]) == pytest.approx(math.sqrt(
@@ -285,10 +282,10 @@ def test_balance(absence):
     for name in ("table6.5", "table6.6"):
         outcome = _outcome(name, record)
         assert _table(outcome, "Cycles")["road"]["cm over etwc"] == "3.00x"
-        assert _compared(outcome)["power laws: twc over etwc, mean"][1] == "1.50x"
+        assert comparisons_of(outcome)["power laws: twc over etwc, mean"][1] == "1.50x"
         if absence is None:
             assert _table(outcome, "cuda")["one"]["cm over etwc"] == "3.00x"
-    theirs = _compared(_outcome("table6.5", record))["roads: twc over etwc, mean"][0]
+    theirs = comparisons_of(_outcome("table6.5", record))["roads: twc over etwc, mean"][0]
     mean = (255.89 / 136.64 * 162.54 / 91.20 * 25.77 / 13.10) ** (1 / 3)
     assert theirs == f"{mean:.2f}x"
 
@@ -304,7 +301,7 @@ def test_blocking(absence):
     outcome = _outcome("table6.7", record)
     row = _table(outcome, "device")["one"]
     assert row["speedup"] == "2.00x" and row["DRAM reads without, of those with"] == "3.00x"
-    compared = _compared(outcome)
+    compared = comparisons_of(outcome)
     assert compared["the device: speedup, at most"] == ("2.94x", "2.00x")
     assert compared["the GraphVM cpu: speedup, at most"] == ("2.94x", "4.00x")
     if absence is None:
