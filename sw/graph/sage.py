@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-__all__ = ["LANES", "ROUNDS", "SECTOR", "SWEEP", "VERTEX", "count", "one_round", "sage", "sampled",
-           "windows"]
+__all__ = ["LANES", "ROUNDS", "SECTOR", "SWEEP", "VERTEX", "count", "lines", "one_round", "sage",
+           "sampled", "windows"]
 
 
 #: Lanes of the widest tile, and vertices of a sector, of formats' orderings: those of preset
@@ -185,3 +185,15 @@ def sage(sources: Any, destinations: Any, num_vertices: int, *, rounds: int = RO
         tiles = windows(ids[sources], ids[destinations], num_vertices, lanes)
         order = order[one_round(counted, num_vertices, sector)]
     return order
+
+
+def lines(bases: Any, neighbors: Any, num_vertices: int, *, lanes: int = LANES,
+          sector: int = SECTOR) -> float:
+    """The distinct sectors that a tile reads, added up over all tiles and divided by their edges;
+    NaN if there is no tile. Parameters are those of :func:`windows` and :func:`sage`."""
+    read = edges = 0
+    for _, tiles in windows(bases, neighbors, num_vertices, lanes):
+        sectors = np.sort(tiles // sector, axis=1)
+        read += len(tiles) + int((np.diff(sectors, axis=1) != 0).sum())
+        edges += tiles.size
+    return read / edges if edges else float("nan")

@@ -3,13 +3,14 @@
 ====================  =============================================================================
 :mod:`.published`     the numbers of the paper's text and tables
 :mod:`.runs`          the runs that the figures share
+:mod:`.compared`      cycles by graph and way, as tables and plots
 :mod:`.orders`        orderings under resident tiles, round by round, and their time
 :mod:`.speed`         SAGE against other systems, its parts one by one, and the share of tiling
 ====================  =============================================================================
 """
 
 from ..paper import Paper
-from .orders import Orders, ReorderingTime, Rounds
+from .orders import Lines, Orders, ReorderingTime, Rounds
 from .speed import Parts, Systems, TilingShare
 
 
@@ -23,4 +24,4 @@ class SagePaper(Paper):
     source = ("M. Sha, Y. Li, K.-L. Tan: Self-adaptive Graph Traversal on GPUs. SIGMOD 2021, "
               "doi 10.1145/3448016.3457279")
     large = "default"
-    figures = (Orders(), Rounds(), Systems(), Parts(), ReorderingTime(), TilingShare())
+    figures = (Lines(), Orders(), Rounds(), Systems(), Parts(), ReorderingTime(), TilingShare())

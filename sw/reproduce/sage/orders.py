@@ -1,30 +1,58 @@
 """Orderings under Tiled Partitioning: figure 6, section 7.2, and table 2."""
 
-from ..measure import BuildTime
+import dataclasses
+
+import numpy as np
+
+from sw.graph import sage
+from sw.graph.order import new_ids
+
+from ..measure import BuildTime, OnHost
 from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio, times
 from ..paper import Figure
-from ..setting import mean, where, with_mean
+from ..setting import mean, where
 from . import published
+from .compared import Compared, OfRuns
 from .runs import ALGORITHMS, CORE, RESIDENT, run
 
 
-__all__ = ["Orders", "ReorderingTime", "Rounds"]
+__all__ = ["Lines", "Orders", "ReorderingTime", "Rounds", "TileLines"]
 
 
 #: Orderings by their names in tables.
 _ORDERS = {"SAGE, 1": "csr", "RCM": "csr:reorder=rcm", "Louvain": "csr:reorder=louvain",
            "Gorder": "csr:reorder=gorder", "SAGE, 20": "csr:reorder=sage:rounds=19"}
 
-#: Rounds of reordering.
-_ROUNDS = (0, 1, 2, 3, 4, 5)
+#: The graph's order, five rounds one after another, and Gorder.
+_STEPS = {"0 rounds": "csr", **{f"{rounds} rounds": f"csr:reorder=sage:rounds={rounds}"
+                                for rounds in range(1, 6)}, "Gorder": "csr:reorder=gorder"}
 
 
-def _sage(rounds):
-    """The format after some rounds."""
-    return f"csr:reorder=sage:rounds={rounds}" if rounds else "csr"
+@dataclasses.dataclass(frozen=True)
+class TileLines(OnHost):
+    """The distinct lines that tiles read, by ordering.
+
+    The record has ``lines``: their number, divided by the edges of the tiles, for each ordering.
+
+    Parameters
+    ----------
+    orders : tuple of str or int
+        Names of orderings; a number is the rounds of ``sage``.
+    """
+    orders: tuple
+
+    def measure(self, graph):
+        lines = []
+        for order in self.orders:
+            name, rounds = ("sage", order) if isinstance(order, int) else (order, None)
+            ids = new_ids(name, graph.src, graph.dst, graph.num_vertices, rounds=rounds)
+            if ids is None:
+                ids = np.arange(graph.num_vertices)
+            lines.append(sage.lines(ids[graph.src], ids[graph.dst], graph.num_vertices))
+        return {"lines": lines}
 
 
-class Orders(Figure):
+class Orders(OfRuns):
     """Figure 6."""
     name = "fig6"
     title = "orderings under resident tiles"
@@ -34,42 +62,28 @@ class Orders(Figure):
               "paper). Louvain stands in for layered label propagation. The time of an ordering is "
               "not in the cycles.")
 
-    def _runs(self, setting):
+    def runs(self, setting):
         return {(algorithm, choice, name): run(setting, choice, algorithm, format=text, **RESIDENT)
                 for algorithm in ALGORITHMS for choice in setting.wide
                 for name, text in _ORDERS.items()}
 
-    def cases(self, setting):
-        return list(self._runs(setting).values())
-
     def outcome(self, setting, results):
-        runs, shown = self._runs(setting), setting.wide
-        tables, plots, comparisons, data = [], [], [], {}
+        runs, found, comparisons = self.runs(setting), [], []
         for algorithm in ALGORITHMS:
-            cycles = {(choice, name): results.cycles(runs[algorithm, choice, name])
-                      for choice in shown for name in _ORDERS}
-            gains = {name: [ratio(cycles[choice, "SAGE, 1"], cycles[choice, name])
-                            for choice in shown] for name in _ORDERS}
-            rows = [(choice.label, *(number(cycles[choice, name]) for name in _ORDERS))
-                    for choice in shown]
-            rows.append(("mean speed over the first", *(times(mean(shown, values))
-                                                        for values in gains.values())))
-            tables.append(Table(f"{algorithm}: cycles", ("graph", *_ORDERS), tuple(rows)))
-            plots.append(Plot(algorithm, "speed over the graph's order", with_mean(shown), {
-                name: (*values, mean(shown, values)) for name, values in gains.items()},
-                reference=1.0))
-            most = max((value for values in gains.values() for value in values
+            found.append(Compared(algorithm, setting.wide, {
+                (choice, name): results.cycles(runs[algorithm, choice, name])
+                for choice in setting.wide for name in _ORDERS}, "SAGE, 1"))
+            most = max((value for values in found[-1].speeds.values() for value in values
                         if value is not None), default=None)
             comparisons.append(Comparison(
                 f"{algorithm}: largest gain of an ordering", percent(published.GAIN[algorithm]),
                 percent(None if most is None else most - 1)))
-            data[algorithm] = {choice.label: {name: cycles[choice, name] for name in _ORDERS}
-                               for choice in shown}
-        return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data,
+        return Outcome(tuple(each.table() for each in found), tuple(each.plot() for each in found),
+                       tuple(comparisons), {each.title: each.data() for each in found},
                        (where(setting), CORE))
 
 
-class Rounds(Figure):
+class Rounds(OfRuns):
     """Section 7.2, and what no paper shows: the rounds under units."""
     name = "rounds"
     title = "rounds of reordering, under resident tiles and under units"
@@ -79,42 +93,73 @@ class Rounds(Figure):
     _systems = {"resident tiles": None, "weaver (stream)": "stream", "graphpeg": "graphpeg"}
     _algorithms = ("bfs", "pagerank")
 
-    def _runs(self, setting):
-        texts = {f"{rounds} rounds": _sage(rounds) for rounds in _ROUNDS} | {
-            "Gorder": "csr:reorder=gorder"}
+    def runs(self, setting):
         return {(algorithm, system, choice, order): run(
             setting, choice, algorithm, unit=unit, format=text, **RESIDENT if unit is None else {})
             for algorithm in self._algorithms for system, unit in self._systems.items()
-            for choice in setting.wide for order, text in texts.items()}
-
-    def cases(self, setting):
-        return list(self._runs(setting).values())
+            for choice in setting.wide for order, text in _STEPS.items()}
 
     def outcome(self, setting, results):
-        runs, shown = self._runs(setting), setting.wide
-        orders = list(dict.fromkeys(order for *_, order in runs))
+        runs = self.runs(setting)
         tables, plots, comparisons, data = [], [], [], {}
         for algorithm in self._algorithms:
-            rows, lines = [], {}
+            means = {}
             for system in self._systems:
-                cycles = {key: results.cycles(runs[algorithm, system, *key])
-                          for key in ((choice, order) for choice in shown for order in orders)}
-                speeds = [mean(shown, [ratio(cycles[choice, orders[0]], cycles[choice, order])
-                                       for choice in shown]) for order in orders]
-                rows.append((system, *map(times, speeds)))
-                lines[system] = tuple(speeds)
-                data[f"{algorithm}: {system}"] = {
-                    choice.label: [cycles[choice, order] for order in orders] for choice in shown}
+                found = Compared(f"{algorithm}, {system}", setting.wide, {
+                    (choice, order): results.cycles(runs[algorithm, system, choice, order])
+                    for choice in setting.wide for order in _STEPS}, "0 rounds")
+                means[system], data[found.title] = found.means, found.data()
                 comparisons.append(Comparison(
-                    f"{algorithm}, {system}: speed after 5 rounds, of Gorder's",
+                    f"{found.title}: speed after 5 rounds, of Gorder's",
                     percent(published.OF_GORDER) if (algorithm, system) == (
-                        "bfs", "resident tiles") else "-", percent(ratio(speeds[5], speeds[6]))))
+                        "bfs", "resident tiles") else "-",
+                    percent(ratio(means[system]["5 rounds"], means[system]["Gorder"]))))
             tables.append(Table(f"{algorithm}: speed over the graph's order, mean",
-                                ("", *orders), tuple(rows)))
-            plots.append(Plot(algorithm, "speed over the graph's order", tuple(orders), lines,
-                              reference=1.0))
+                                ("", *_STEPS), tuple((system, *map(times, its.values()))
+                                                     for system, its in means.items())))
+            plots.append(Plot(algorithm, "speed over the graph's order", tuple(_STEPS), {
+                system: tuple(its.values()) for system, its in means.items()}, reference=1.0))
         return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data,
                        (where(setting), CORE))
+
+
+class Lines(Figure):
+    """The aim of the reordering (section 6)."""
+    name = "lines"
+    title = "distinct lines that tiles read, by ordering"
+    source = "section 6"
+    method = ("Counted on the host: the distinct lines of 16 vertices in which the neighbours of "
+              "a tile lie, over all tiles of a sweep that pushes, divided by the edges of the "
+              "tiles. 1 is a line for each edge, and 1/16 is best.")
+    _orders = {"none": "none", "RCM": "rcm", "Louvain": "louvain", "Gorder": "gorder",
+               **{f"{rounds} rounds": rounds for rounds in (1, 2, 5, 20)}}
+
+    def _case(self, choice):
+        return TileLines(choice.graph, choice.undirected, tuple(self._orders.values()))
+
+    def cases(self, setting):
+        return [self._case(choice) for choice in setting.wide]
+
+    def outcome(self, setting, results):
+        shown, rows, gained = setting.wide, [], []
+        found = {choice: results.value(self._case(choice), "lines") or [None] * len(self._orders)
+                 for choice in shown}
+        for choice, lines in found.items():
+            rows.append((choice.label, *("failed" if value is None else f"{value:.3f}"
+                                         for value in lines)))
+            its = dict(zip(self._orders, lines))
+            gained.append(None if its["none"] is None else ratio(
+                its["none"] - its["5 rounds"], its["none"] - its["Gorder"]))
+        plot = Plot("lines of a tile", "distinct lines an edge",
+                    tuple(choice.label for choice in shown),
+                    {name: tuple(lines[number] for lines in found.values())
+                     for number, name in enumerate(self._orders)})
+        known = [value for value in gained if value is not None]
+        ours = f"{percent(min(known))} to {percent(max(known))}" if known else percent(None)
+        return Outcome((Table("Distinct lines an edge", ("graph", *self._orders), tuple(rows)),),
+                       (plot,), (Comparison("5 rounds: share of Gorder's gain", "-", ours),),
+                       {choice.label: dict(zip(self._orders, lines))
+                        for choice, lines in found.items()})
 
 
 class ReorderingTime(Figure):

@@ -1,13 +1,14 @@
 """SAGE against other systems, and its parts one by one: figures 7 and 10, table 3."""
 
+import itertools
 from typing import Any
 
 from hw.isa import PHASES
 
-from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio, times
-from ..paper import Figure
-from ..setting import mean, where, with_mean
+from ..outcome import Comparison, Outcome, Plot, Table, percent, ratio, times
+from ..setting import where
 from . import published
+from .compared import Compared, OfRuns
 from .runs import ALGORITHMS, CORE, RESIDENT, TILE, run
 
 
@@ -18,7 +19,7 @@ _GORDER = {"format": "csr:reorder=gorder"}
 _ROUNDS = {"format": "csr:reorder=sage:rounds=19"}
 
 
-class Systems(Figure):
+class Systems(OfRuns):
     """Figure 7."""
     name = "fig7"
     title = "SAGE over B40C, Tigr and our best schedules"
@@ -35,40 +36,25 @@ class Systems(Figure):
         "em": {"schedule": "em"}, "weaver (stream)": {"unit": "stream"},
         "graphpeg": {"unit": "graphpeg"}, "tile": TILE, "SAGE": RESIDENT | _ROUNDS}
 
-    def _runs(self, setting):
+    def runs(self, setting):
         return {(algorithm, choice, name): run(setting, choice, algorithm, **way)
                 for algorithm in ALGORITHMS for choice in setting.brief
                 for name, way in self._ways.items()}
 
-    def cases(self, setting):
-        return list(self._runs(setting).values())
-
     def outcome(self, setting, results):
-        runs, shown = self._runs(setting), setting.brief
-        tables, plots, comparisons, data = [], [], [], {}
-        for algorithm in ALGORITHMS:
-            cycles = {(choice, name): results.cycles(runs[algorithm, choice, name])
-                      for choice in shown for name in self._ways}
-            gains = {name: [ratio(cycles[choice, name], cycles[choice, "SAGE"])
-                            for choice in shown] for name in self._ways}
-            rows = [(choice.label, *(number(cycles[choice, name]) for name in self._ways))
-                    for choice in shown]
-            rows.append(("mean of SAGE over it", *(times(mean(shown, values))
-                                                   for values in gains.values())))
-            tables.append(Table(f"{algorithm}: cycles", ("graph", *self._ways), tuple(rows)))
-            plots.append(Plot(algorithm, "speed of SAGE over it", with_mean(shown), {
-                name: (*values, mean(shown, values)) for name, values in gains.items()
-                if name != "SAGE"}, reference=1.0))
-            comparisons += [Comparison(f"{algorithm}: SAGE over {name}, mean", "above 1",
-                                       times(mean(shown, gains[name])))
-                            for name in ("B40C", "Tigr")]
-            data[algorithm] = {choice.label: {name: cycles[choice, name] for name in self._ways}
-                               for choice in shown}
-        return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data,
-                       (where(setting), CORE))
+        runs, shown = self.runs(setting), setting.brief
+        found = [Compared(algorithm, shown, {
+            (choice, name): results.cycles(runs[algorithm, choice, name])
+            for choice in shown for name in self._ways}, "SAGE", inverse=True)
+            for algorithm in ALGORITHMS]
+        return Outcome(tuple(each.table() for each in found), tuple(each.plot() for each in found),
+                       tuple(Comparison(f"{each.title}: SAGE over {name}, mean", "above 1",
+                                        times(each.means[name]))
+                             for each in found for name in ("B40C", "Tigr")),
+                       {each.title: each.data() for each in found}, (where(setting), CORE))
 
 
-class Parts(Figure):
+class Parts(OfRuns):
     """Figure 10."""
     name = "fig10"
     title = "the parts of SAGE, one after another"
@@ -80,46 +66,36 @@ class Parts(Figure):
         "vm": {"schedule": "vm"}, "tile": TILE, "resident": RESIDENT,
         "reordered": RESIDENT | _ROUNDS}
 
-    def _runs(self, setting):
+    def runs(self, setting):
         return {(cores, algorithm, choice, name): run(setting, choice, algorithm, cores=cores,
                                                       **way)
                 for cores in self._cores for algorithm in ALGORITHMS for choice in setting.brief
                 for name, way in self._ways.items()}
 
-    def cases(self, setting):
-        return list(self._runs(setting).values())
-
     def outcome(self, setting, results):
-        runs, shown = self._runs(setting), setting.brief
+        runs, shown = self.runs(setting), setting.brief
         tables, plots, comparisons, data = [], [], [], {}
         for cores in self._cores:
             rows = []
             for algorithm in ALGORITHMS:
-                cycles = {(choice, name): results.cycles(runs[cores, algorithm, choice, name])
-                          for choice in shown for name in self._ways}
-                gains = {name: [ratio(cycles[choice, "vm"], cycles[choice, name])
-                                for choice in shown] for name in self._ways}
-                means = {name: mean(shown, values) for name, values in gains.items()}
+                found = Compared(f"{algorithm}, {cores} cores", shown, {
+                    (choice, name): results.cycles(runs[cores, algorithm, choice, name])
+                    for choice in shown for name in self._ways}, "vm")
+                means = found.means
                 rows.append((algorithm, *map(times, means.values())))
-                plots.append(Plot(f"{algorithm}, {cores} cores", "speed over vm", with_mean(shown),
-                                  {name: (*values, means[name])
-                                   for name, values in gains.items()}, reference=1.0))
-                data[f"{algorithm}, {cores} cores"] = {
-                    choice.label: {name: cycles[choice, name] for name in self._ways}
-                    for choice in shown}
-                before = "vm"
-                for name in list(self._ways)[1:]:
-                    comparisons.append(Comparison(
-                        f"{algorithm}, {cores} cores: {name} over {before}, mean", "above 1",
-                        times(ratio(means[name], means[before]))))
-                    before = name
+                plots.append(found.plot())
+                data[found.title] = found.data()
+                comparisons += [
+                    Comparison(f"{found.title}: {name} over {before}, mean", "above 1",
+                               times(ratio(means[name], means[before])))
+                    for before, name in itertools.pairwise(self._ways)]
             tables.append(Table(f"Speed over vm, mean, {cores} cores", ("", *self._ways),
                                 tuple(rows)))
         return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data,
                        (where(setting), CORE))
 
 
-class TilingShare(Figure):
+class TilingShare(OfRuns):
     """Table 3."""
     name = "table3"
     title = "the share of tiling"
@@ -129,15 +105,12 @@ class TilingShare(Figure):
               "warps.")
     _tiling = ("registration", "work ID")
 
-    def _runs(self, setting):
+    def runs(self, setting):
         return {(algorithm, choice): run(setting, choice, algorithm, phased=True, **TILE)
                 for algorithm in ALGORITHMS for choice in setting.brief}
 
-    def cases(self, setting):
-        return list(self._runs(setting).values())
-
     def outcome(self, setting, results):
-        runs, shown, rows, shares = self._runs(setting), setting.brief, [], {}
+        runs, shown, rows, shares = self.runs(setting), setting.brief, [], {}
         for choice in shown:
             for algorithm in ALGORITHMS:
                 phases = results.value(runs[algorithm, choice], "phases")

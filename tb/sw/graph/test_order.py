@@ -219,7 +219,9 @@ def distinct(graph, ids):
     """Sectors that a tile reads, on average over its edges."""
     tiles = sage.windows(ids[graph.src], ids[graph.dst], graph.num_vertices, sage.LANES)
     lines = sum(len(set(row)) for _, rows in tiles for row in (rows // sage.SECTOR).tolist())
-    return lines / sum(rows.size for _, rows in tiles)
+    share = lines / sum(rows.size for _, rows in tiles)
+    assert share == sage.lines(ids[graph.src], ids[graph.dst], graph.num_vertices)
+    return share
 
 
 def test_rounds_bring_vertices_together():

@@ -66,7 +66,20 @@ def test_rounds():
     outcome = _outcome("rounds", record)
     compared = comparisons_of(outcome)["bfs, resident tiles: speed after 5 rounds, of Gorder's"]
     assert compared == ("95.6 %", "66.7 %")
-    assert outcome.data["pagerank: graphpeg"]["two"] == [1000, 950, 900, 850, 800, 750, 500]
+    assert list(outcome.data["pagerank, graphpeg"]["two"].values()) == [
+        1000, 950, 900, 850, 800, 750, 500]
+
+
+def test_lines():
+    """Five rounds that gain a half of what Gorder gains; and a real graph."""
+    values = (0.8, 0.75, 0.7, 0.4, 0.78, 0.7, 0.6, 0.5)
+    outcome = _outcome("lines", lambda case: {"lines": list(values)})
+    assert comparisons_of(outcome)["5 rounds: share of Gorder's gain"] == (
+        "-", "50.0 % to 50.0 %")
+    case = PAPER.find("lines").cases(SETTING)[0]
+    found = case.run(SETTING.config, SETTING.dram)["lines"]
+    assert len(found) == 8 and all(1 / 16 <= value <= 1 for value in found)
+    assert len(set(found)) > 3
 
 
 def test_systems():
