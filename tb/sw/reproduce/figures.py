@@ -1,4 +1,4 @@
-"""What tests of figures have in common: a figure from known records, and its comparisons."""
+"""The common parts of the tests of figures: a figure from known records, and its comparisons."""
 
 from sw.reproduce.paper import CaseRecords
 from sw.reproduce.plot import draw
