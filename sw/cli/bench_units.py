@@ -39,11 +39,11 @@ def _units(
         largest: options.Largest = 110_000,
         units: Annotated[str, typer.Option(
             "--units", metavar="A,B,...", help="Units to measure: fsm, scan and stream, the "
-            "Weavers with rounds and without, and scu. The SCU runs on the large and the small "
-            "system of its paper.", rich_help_panel="Hardware")] = "fsm,stream",
+            "Weavers with rounds and without; eghw; graphpeg; and scu. The SCU runs on the large "
+            "and the small system of its paper.", rich_help_panel="Hardware")] = "fsm,stream",
         algorithms: options.Algorithms = _ALGORITHMS,
         schedules: Annotated[str, typer.Option(
-            "--schedules", metavar="A,B,...", help="Rivals of the Weavers.",
+            "--schedules", metavar="A,B,...", help="Rivals of the units that hand out edges.",
             rich_help_panel="Algorithm")] = _SOFTWARE,
         iterations: options.Sweeps = 1,
         weights: options.Weights = 255,

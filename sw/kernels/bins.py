@@ -207,9 +207,9 @@ class DeviceBins:
     """The queues of a layout's rows, or of parts of them, in global memory, one for each bin.
 
     The buffer ``bin_control`` has two blocks of ends, a word for each bin, and two words that say
-    which block is in use. The kernel that appends reads the word APPEND and writes the word READ.
-    The first kernel that reads goes by READ; it empties the other block and writes APPEND. So no
-    kernel changes a word that it reads, and the host writes none.
+    which block is in use. The kernel that appends reads the append word and writes the read word.
+    The first kernel that reads goes by the read word; it empties the other block and writes the
+    append word. So no kernel changes a word that it reads, and the host writes none.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ class DeviceBins:
         self._layout, self._task = layout, layout.task
         self._more = more or (0,) * len(BINS)
         self._block = 4 << (len(self._more) - 1).bit_length()         # bytes of a block
-        self._append, self._read = (self._block // 2 + word for word in range(2))
+        self._append_word, self._read_word = (self._block // 2 + word for word in range(2))
 
     @property
     def _entries(self):
@@ -240,7 +240,7 @@ class DeviceBins:
         buffers, array = self._task.buffers, self._layout.array
         for name in self._ARRAYS:
             buffers.reserve(array(name), self._entries)
-        buffers.reserve(array("bin_control"), self._read + 1)
+        buffers.reserve(array("bin_control"), self._read_word + 1)
 
     def build(self):
         """Fill the buffers: empty queues, and the padding vertex in unused entries. The locations
@@ -280,8 +280,8 @@ class DeviceBins:
         if not keeps:
             control = a.reg("bin_control")
             a.li(control, self.control)
-            a.lw(block, control, 4 * self._append)
-            a.sw(block, control, 4 * self._read)        # of all warps the same
+            a.lw(block, control, 4 * self._append_word)
+            a.sw(block, control, 4 * self._read_word)   # of all warps the same
             a.add(into, into, block)
 
     def read(self, k, keeps, turns):
@@ -293,11 +293,11 @@ class DeviceBins:
         if keeps:
             return ends
         block = a.reg("block_in_use")
-        a.lw(block, ends, 4 * self._read)
+        a.lw(block, ends, 4 * self._read_word)
         if turns:
             other, word = a.regs("other_block", "word")
             a.xori(other, block, self._block)
-            a.sw(other, ends, 4 * self._append)         # of all warps the same, as all of these
+            a.sw(other, ends, 4 * self._append_word)    # of all warps the same, as all of these
             a.add(other, other, ends)
             for which in range(len(self._more)):
                 a.li(word, self.start(which))

@@ -10,7 +10,7 @@
 """
 
 from ..paper import Paper
-from .orders import Lines, Orders, ReorderingTime, Rounds
+from .orders import LinesByOrdering, Orders, ReorderingTime, Rounds
 from .speed import Parts, Systems, TilingShare
 
 
@@ -24,4 +24,5 @@ class SagePaper(Paper):
     source = ("M. Sha, Y. Li, K.-L. Tan: Self-adaptive Graph Traversal on GPUs. SIGMOD 2021, "
               "doi 10.1145/3448016.3457279")
     large = "default"
-    figures = (Lines(), Orders(), Rounds(), Systems(), Parts(), ReorderingTime(), TilingShare())
+    figures = (LinesByOrdering(), Orders(), Rounds(), Systems(), Parts(), ReorderingTime(),
+               TilingShare())

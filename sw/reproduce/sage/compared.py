@@ -7,7 +7,7 @@ from ..paper import Figure
 from ..setting import mean, with_mean
 
 
-__all__ = ["Compared", "OfRuns"]
+__all__ = ["CyclesByWay", "OfRuns"]
 
 
 class OfRuns(Figure):
@@ -22,7 +22,7 @@ class OfRuns(Figure):
 
 
 @dataclasses.dataclass(frozen=True)
-class Compared:
+class CyclesByWay:
     """The cycles of some ways on some graphs.
 
     Parameters

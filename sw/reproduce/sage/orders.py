@@ -12,11 +12,11 @@ from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio, 
 from ..paper import Figure
 from ..setting import mean, where
 from . import published
-from .compared import Compared, OfRuns
+from .compared import CyclesByWay, OfRuns
 from .runs import ALGORITHMS, CORE, RESIDENT, run
 
 
-__all__ = ["Lines", "Orders", "ReorderingTime", "Rounds", "TileLines"]
+__all__ = ["LinesByOrdering", "Orders", "ReorderingTime", "Rounds", "TileLines"]
 
 
 #: Orderings by their names in tables.
@@ -71,7 +71,7 @@ class Orders(OfRuns):
     def outcome(self, setting, results):
         runs, found, comparisons = self.runs(setting), [], []
         for algorithm in ALGORITHMS:
-            found.append(Compared(algorithm, setting.wide, {
+            found.append(CyclesByWay(algorithm, setting.wide, {
                 (choice, name): results.cycles(runs[algorithm, choice, name])
                 for choice in setting.wide for name in _ORDERS}, "SAGE, 1"))
             most = max((value for values in found[-1].speeds.values() for value in values
@@ -106,7 +106,7 @@ class Rounds(OfRuns):
         for algorithm in self._algorithms:
             means = {}
             for system in self._systems:
-                found = Compared(f"{algorithm}, {system}", setting.wide, {
+                found = CyclesByWay(f"{algorithm}, {system}", setting.wide, {
                     (choice, order): results.cycles(runs[algorithm, system, choice, order])
                     for choice in setting.wide for order in _STEPS}, "0 rounds")
                 means[system], data[found.title] = found.means, found.data()
@@ -124,7 +124,7 @@ class Rounds(OfRuns):
                        (where(setting), CORE))
 
 
-class Lines(Figure):
+class LinesByOrdering(Figure):
     """The aim of the reordering (section 6)."""
     name = "lines"
     title = "distinct lines that tiles read, by ordering"

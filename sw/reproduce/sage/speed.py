@@ -8,7 +8,7 @@ from hw.isa import PHASES
 from ..outcome import Comparison, Outcome, Plot, Table, percent, ratio, times
 from ..setting import where
 from . import published
-from .compared import Compared, OfRuns
+from .compared import CyclesByWay, OfRuns
 from .runs import ALGORITHMS, CORE, RESIDENT, TILE, run
 
 
@@ -43,7 +43,7 @@ class Systems(OfRuns):
 
     def outcome(self, setting, results):
         runs, shown = self.runs(setting), setting.brief
-        found = [Compared(algorithm, shown, {
+        found = [CyclesByWay(algorithm, shown, {
             (choice, name): results.cycles(runs[algorithm, choice, name])
             for choice in shown for name in self._ways}, "SAGE", inverse=True)
             for algorithm in ALGORITHMS]
@@ -78,7 +78,7 @@ class Parts(OfRuns):
         for cores in self._cores:
             rows = []
             for algorithm in ALGORITHMS:
-                found = Compared(f"{algorithm}, {cores} cores", shown, {
+                found = CyclesByWay(f"{algorithm}, {cores} cores", shown, {
                     (choice, name): results.cycles(runs[cores, algorithm, choice, name])
                     for choice in shown for name in self._ways}, "vm")
                 means = found.means

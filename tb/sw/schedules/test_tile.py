@@ -17,9 +17,6 @@ planted faults         ``test_a_missing_barrier_is_seen``, ``test_a_lost_turn_is
 =====================  ===========================================================================
 """
 
-import random
-import zlib
-
 import numpy as np
 import pytest
 
@@ -32,6 +29,8 @@ from sw.kernels.split import SPLITS
 from sw.runtime import Device
 from sw.schedules import tile
 from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, check, config
+from tb.sw.schedules import drawn
+from tb.sw.schedules.drawn import draw
 
 
 #: Each with the splits that it takes.
@@ -44,20 +43,11 @@ FORMATS = ("tigr:k=3", "ell:width=2:rest=csr", "cr2:cluster_bits=3", "dia", "blo
 each = pytest.mark.parametrize("schedule", SCHEDULES)
 
 
-def draw(*values):
-    return random.Random(zlib.crc32(repr(values).encode()))
-
-
-def run(rng, algorithm, name, schedule, direction, shapes=((2, 4), (4, 8), (1, 32), (8, 4)),
-        **options):
-    """Run on a shape that is drawn, warps in random order."""
-    warps, threads = rng.choice(shapes)
-    part = {"warps": 6} if warps == 8 else {}       # tiles of two warps
-    hardware = config(warps, threads, cores=options.pop("cores", rng.choice([1, 2])),
-                      imem_bytes=1 << 17)
-    return check(hardware, algorithm, GRAPHS[name], schedule, direction,
-                 seed=rng.randrange(1 << 20), split=rng.choice(SCHEDULES[schedule]),
-                 **part, **options, **ALGORITHMS[algorithm])
+def run(rng, algorithm, name, schedule, direction, **options):
+    """Run on a shape that is drawn; of eight warps six take part, in tiles of two warps."""
+    return drawn.run(rng, algorithm, name, schedule, direction,
+                     shapes=((2, 4), (4, 8), (1, 32), (8, 4)), splits=SCHEDULES[schedule],
+                     imem_bytes=1 << 17, part=lambda warps: 6 if warps == 8 else None, **options)
 
 
 @each
@@ -91,7 +81,7 @@ def test_directions_that_change(schedule):
 def test_several_cores(schedule, cores):
     rng = draw(schedule, cores)
     for algorithm in ("bfs", "sssp", "cc", "pagerank"):
-        run(rng, algorithm, "dense", schedule, "push", cores=cores)
+        run(rng, algorithm, "dense", schedule, "push", cores=[cores])
 
 
 def rows_of(*sizes):

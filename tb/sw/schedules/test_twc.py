@@ -15,19 +15,16 @@ planted fault          ``test_a_missing_barrier_is_seen``
 =====================  ===========================================================================
 """
 
-import random
-import zlib
-
 import numpy as np
 import pytest
 
 from sw.errors import RunError, UserError
 from sw.graph import Graph
 from sw.kernels import bins
-from sw.kernels.split import SPLITS
 from sw.runtime import Device
 from sw.schedules import twce
 from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, check, config
+from tb.sw.schedules.drawn import draw, run
 
 
 SCHEDULES = ("twc", "twc:warp=3:core=9", "twc:core=9:kernels=three:warp=3",
@@ -37,19 +34,6 @@ SCHEDULES = ("twc", "twc:warp=3:core=9", "twc:core=9:kernels=three:warp=3",
 FORMATS = ("tigr:k=3", "ell:width=2:rest=csr", "cr2:cluster_bits=3", "dia", "block-coo:block=16")
 
 each = pytest.mark.parametrize("schedule", SCHEDULES)
-
-
-def draw(*values):
-    return random.Random(zlib.crc32(repr(values).encode()))
-
-
-def run(rng, algorithm, name, schedule, direction, **options):
-    """Run on a shape that is drawn, warps in random order."""
-    hardware = config(*rng.choice([(2, 4), (4, 8), (1, 32)]), cores=rng.choice([1, 2]),
-                      imem_bytes=1 << 15)
-    return check(hardware, algorithm, GRAPHS[name], schedule, direction,
-                 seed=rng.randrange(1 << 20), split=rng.choice(SPLITS), **options,
-                 **ALGORITHMS[algorithm])
 
 
 @each

@@ -16,19 +16,17 @@ planted faults         ``test_a_part_that_ends_too_early_is_seen``,
 =====================  ===========================================================================
 """
 
-import random
-import zlib
-
 import pytest
 
 from campaign.machines import CONFIGS
 from sw.errors import RunError, UserError
 from sw.graph.load import load
 from sw.kernels.local_sums import LocalSums
-from sw.kernels.split import SPLITS
 from sw.runtime import Device
 from sw.schedules.weaver import WeaverSchedule
 from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, check, config
+from tb.sw.schedules import drawn
+from tb.sw.schedules.drawn import draw
 
 
 SCHEDULES = ("weaver", "weaver:works=2", "weaver:registrars=1:works=4",
@@ -45,20 +43,13 @@ def streaming(warps, threads, **changes):
     return config(warps, threads, gather="stream", imem_bytes=1 << 15, **changes)
 
 
-def draw(*values):
-    return random.Random(zlib.crc32(repr(values).encode()))
-
-
 def run(rng, algorithm, name, schedule, direction, **options):
-    """Run on a shape that is drawn, warps in random order."""
-    shape = rng.choice([(2, 4), (4, 8), (4, 1), (8, 2), (1, 32)])
+    """Run on a shape and a unit that are drawn, with all warps or one."""
     without_rounds = "registrars" in schedule or "rows" in schedule
-    units = ["stream"] if without_rounds else ["stream", "scan", "fsm"]
-    hardware = config(*shape, cores=rng.choice([1, 2]), imem_bytes=1 << 15,
-                      gather=rng.choice(units))
-    return check(hardware, algorithm, GRAPHS[name], schedule, direction,
-                 seed=rng.randrange(1 << 20), split=rng.choice(SPLITS),
-                 warps=rng.choice([None, 1]), **options, **ALGORITHMS[algorithm])
+    return drawn.run(rng, algorithm, name, schedule, direction,
+                     shapes=((2, 4), (4, 8), (4, 1), (8, 2), (1, 32)),
+                     unit=["stream"] if without_rounds else ["stream", "scan", "fsm"],
+                     part=lambda warps: rng.choice([None, 1]), **options)
 
 
 @each
