@@ -1,7 +1,7 @@
 """The units against software: the Weaver against every schedule, the SCU against compaction.
 
-A *place* is a graph and an algorithm. Each schedule has the better of its directions at each place,
-the units' schedules too.
+A *place* is a graph and an algorithm. Each schedule has the best of its directions and splits at
+each place, the units' schedules too.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ ALGORITHMS = ("pagerank", "bfs", "sssp", "cc")
 _OF_SCU = ("pagerank", "bfs", "sssp")
 
 #: The rivals of the Weaver: the schedules in software.
-SOFTWARE = ("vm", "vwc", "em", "wm", "cm", "strict", "twc", "twce", "etwc")
+SOFTWARE = ("vm", "vwc", "em", "wm", "cm", "strict", "twc", "twce", "etwc", "tile")
 
 #: The units by name. Units that hand out edges are values of ``HardwareConfig.gather``.
 SCU, EGHW, GRAPHPEG = "scu", "eghw", "graphpeg"
@@ -45,7 +45,8 @@ _SKEWED = 0.5
 
 
 class UnitRun(SystemRun):
-    """A run of the comparison. A direction that a schedule does not have is no failure."""
+    """A run of the comparison. A direction or a split that a schedule does not have is no
+    failure."""
     REFUSED = "refused"
 
     @property
@@ -83,7 +84,8 @@ def skewed(graph) -> bool:
     return gini(graph.out_degrees + graph.in_degrees) >= _SKEWED
 
 
-def cases(graphs, algorithms, schedules, units, config, dram, iterations, weights) -> dict:
+def cases(graphs, algorithms, schedules, units, config, dram, iterations, weights,
+          splits=("static",)) -> dict:
     """The runs of the comparisons.
 
     Parameters
@@ -99,6 +101,8 @@ def cases(graphs, algorithms, schedules, units, config, dram, iterations, weight
         Sweeps of PageRank.
     weights : int
         Largest random weight for graphs without weights.
+    splits : sequence of str
+        The splits of work that rivals and units try (:mod:`sw.kernels.split`), not the SCU.
 
     Returns
     -------
@@ -124,7 +128,9 @@ def cases(graphs, algorithms, schedules, units, config, dram, iterations, weight
         for system, schedule in entries:
             known_schedules.make(schedule).check_config(system.config)
         found[""] = [run for algorithm in algorithms for system, schedule in entries
-                     for run in runs(system, algorithm, schedule, DIRECTIONS[algorithm])]
+                     for split in splits
+                     for run in runs(system, algorithm, schedule, DIRECTIONS[algorithm],
+                                     split=split)]
     if SCU in units:
         for name, system in scu_systems(config, dram).items():
             found[name] = [
@@ -138,12 +144,12 @@ def cases(graphs, algorithms, schedules, units, config, dram, iterations, weight
 
 @dataclasses.dataclass(frozen=True)
 class Fewest:
-    """The better direction of a schedule at a place.
+    """The best direction and split of a schedule at a place.
 
     Parameters
     ----------
     case : UnitRun or None
-        The run; None if no direction ran.
+        The run; None if none ran.
     record : dict
         Its record.
     failed : bool
@@ -160,7 +166,7 @@ class Fewest:
 
 
 def fewest(runs, records) -> dict:
-    """The better direction of each schedule.
+    """The best direction and split of each schedule.
 
     Parameters
     ----------
@@ -172,7 +178,7 @@ def fewest(runs, records) -> dict:
     Returns
     -------
     dict of tuple to dict of str to Fewest
-        For each place, the better direction by column.
+        For each place, the best run by column.
     """
     found = {}
     for case in runs:

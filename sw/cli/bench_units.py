@@ -8,6 +8,7 @@ import typer
 
 from sw.benchmarks.units import ALGORITHMS, SOFTWARE, UNITS
 from sw.errors import UserError
+from sw.kernels.split import SPLITS
 
 from . import options
 
@@ -45,6 +46,9 @@ def _units(
         schedules: Annotated[str, typer.Option(
             "--schedules", metavar="A,B,...", help="Rivals of the units that hand out edges.",
             rich_help_panel="Algorithm")] = _SOFTWARE,
+        splits: Annotated[str, typer.Option(
+            "--splits", metavar="A,B", help="How warps and cores share the work: static, counter, "
+            "or the better of both.", rich_help_panel="Algorithm")] = "static",
         iterations: options.Sweeps = 1,
         weights: options.Weights = 255,
         preset: options.Preset = "default",
@@ -57,8 +61,9 @@ def _units(
             show_default=False)] = None):
     """Run the units and all software schedules, check each result, and print who is faster.
 
-    All have the same hardware, but for the unit. Each schedule has the better of its directions on
-    each graph. Searches start at the vertex with the most out-arcs. The means are geometric.
+    All have the same hardware, but for the unit. Each schedule has the best of its directions and
+    splits on each graph. Searches start at the vertex with the most out-arcs. The means are
+    geometric.
     """
     from sw import algorithms as known_algorithms
     from sw.benchmarks import units as comparison
@@ -84,7 +89,8 @@ def _units(
     files.check(json, (".json",))
     pairs = options.graphs(graphs, folder, largest) or [
         (graph, False) for graph in comparison.GRAPHS]
-    runs = comparison.cases(pairs, chosen, rivals, named, config, memory, iterations, weights)
+    runs = comparison.cases(pairs, chosen, rivals, named, config, memory, iterations, weights,
+                            options.names(splits, "--splits", SPLITS))
     if not any(runs.values()):
         raise UserError(f"--units {units}: the SCU's comparison has no {algorithms}")
     kinds = {(graph, undirected): comparison.skewed(load(graph, undirected=undirected))
@@ -107,7 +113,8 @@ def _units(
 
 def _describe(case):
     plan, where = case.plan, case.system.name
-    return (f"{plan.algorithm} {plan.direction} {plan.schedule} on "
+    split = f" {plan.split}" * (plan.split != "static")
+    return (f"{plan.algorithm} {plan.direction} {plan.schedule}{split} on "
             f"{_name(case.graph, case.undirected)} ({where})")
 
 
@@ -131,7 +138,8 @@ def _figures(batch, runs, units, rivals, algorithms, kinds):
         "cycles": {system: [
             {"graph": graph, "undirected": undirected, "algorithm": algorithm, "schedules": {
                 column: {"failed": best.failed, "cycles": best.cycles,
-                         "direction": best.case and best.case.plan.direction}
+                         "direction": best.case and best.case.plan.direction,
+                         "split": best.case and best.case.plan.split}
                 for column, best in columns.items()}}
             for ((graph, undirected), algorithm), columns in some.items()]
             for system, some in places.items()},
@@ -147,22 +155,23 @@ def _figures(batch, runs, units, rivals, algorithms, kinds):
 
 
 def _print(out, figures):
+    from sw.benchmarks import units as comparison
+    from sw.benchmarks.cores import LIMITS
     out.width = max(out.width, _WIDTH)
     for system, rows in figures["cycles"].items():
         out.print(f"\nCycles{f', {system} system' * bool(system)}:")
         out.print(_cycles(rows))
     titles = [*figures["algorithms"], "all"]
     for unit, over in figures["weaver"].items():
-        out.print(f"\nSpeedup of the Weaver ({unit}):")
+        out.print(f"\nSpeedup of {comparison.weaver(unit)}:")
         out.print(_summaries("over", titles, (
             ("best software" if rival == "best" else rival, group, over[rival][group])
             for rival in over for group in _GROUPS)))
         rows = figures["resources"][unit]
         if rows:
-            out.print(f"\nPageRank by the Weaver ({unit}), shares of all cycles:")
+            out.print(f"\nPageRank by {comparison.weaver(unit)}, shares of all cycles:")
             out.print(_resources(rows))
     if figures["weaver"]:
-        from sw.benchmarks.cores import LIMITS
         for name, text in LIMITS.items():
             out.print(f"  {name:8} {text}")
     for system, over in sorted(figures["compaction"].items()):

@@ -5,7 +5,8 @@ runs                    test_the_runs, test_units_and_their_hardware
 figures                 test_the_better_direction, test_ratios, test_summary,
                         test_groups, test_the_busiest_part, test_compaction
 the command             test_tables, test_failures, test_resumes, test_the_graphs,
-                        test_bad_input, test_a_run_of_the_simulator
+                        test_the_better_split, test_bad_input,
+                        test_a_run_of_the_simulator
 ======================  ========================================================
 """
 
@@ -43,11 +44,12 @@ def _counters(config, cycles, **changes):
 
 def _record(case):
     """Cycles that are known: by the schedule and the direction, and twice as many on the road."""
-    cycles = {"vm": 400, "em": 300, "weaver (fsm)": 200, "weaver (stream)": 100, "compact": 500,
-              "scu": 400, "scu-enhanced": 250, "scu-stream": 625}[case.column]
+    cycles = {"vm": 400, "em": 300, "weaver (fsm)": 200, "weaver (stream)": 100, "graphpeg": 150,
+              "compact": 500, "scu": 400, "scu-enhanced": 250, "scu-stream": 625}[case.column]
     if case.plan.algorithm == "bfs" and case.column == "em":
         cycles = 50
-    cycles = (cycles + 7 * (case.plan.direction == "pull")) * (1 + ("road" in case.graph))
+    cycles += 7 * (case.plan.direction == "pull") - 10 * (case.plan.split == "counter")
+    cycles *= 1 + ("road" in case.graph)
     config = case.system.config
     return {"cycles": cycles, "orders": 1, "counters": _counters(
         config, cycles, instructions=cycles // 2, l1_accesses=3 * cycles // 4,
@@ -68,6 +70,9 @@ def test_the_runs():
     assert {case.column for case in runs[""]} == {"vm", "em", "weaver (fsm)", "weaver (stream)"}
     assert all(dict(case.plan.parameters) in ({"iterations": 1}, {"source": "hub"})
                for case in runs[""])
+    both = units.cases(SMALL, ("bfs",), ("vm",), ("fsm",), TINY, DRAM, 1, 255,
+                       ("static", "counter"))
+    assert sorted(case.plan.split for case in both[""]) == ["counter"] * 8 + ["static"] * 8
     scu = _cases(["scu"], algorithms=("cc", "sssp", "pagerank"))
     assert list(scu) == ["large", "small"]
     for name, some in scu.items():
@@ -233,7 +238,7 @@ def test_tables(known, capsys, tmp_path):
     assert figures["compaction"]["large"]["scu"]["bfs"]["mean"] == pytest.approx(1.25)
     assert figures["resources"]["fsm"][0]["binding"] == "L1"
     assert figures["cycles"][""][0]["schedules"]["vm"] == {
-        "failed": False, "cycles": 400, "direction": "push"}
+        "failed": False, "cycles": 400, "direction": "push", "split": "static"}
 
 
 def test_failures(known, capsys):
@@ -285,7 +290,20 @@ def test_the_graphs(known, capsys, tmp_path):
     assert "few.el (u)" in capsys.readouterr().out
 
 
+def test_the_better_split(known, capsys, tmp_path):
+    """A schedule has the better of its splits; a split that it does not have is no failure."""
+    report = tmp_path / "figures.json"
+    assert main(["bench", "units", "karate", "--preset", "tiny", "--set", "cores=2", "--units",
+                 "graphpeg", "--schedules", "vm", "--algorithms", "bfs", "--splits",
+                 "static,counter", "--json", str(report)]) == 0
+    row, = json.loads(report.read_text())["cycles"][""]
+    assert row["schedules"]["vm"] == {"failed": False, "cycles": 390, "direction": "push",
+                                      "split": "counter"}
+    assert "Speedup of graphpeg:" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("words, message", [
+    (["--splits", "fair"], "there is no 'fair'; there are static, counter"),
     (["--units", "gpu"], "there is no 'gpu'; there are fsm, scan, stream, eghw, "
      "graphpeg, scu"),
     (["--units", ""], "--units is empty"),
