@@ -45,6 +45,7 @@ class _Session:
         self.launches = 0       # of kernels
         self.orders = 0         # launches, and operations of the SCU
         self.steps = {}         # by name, what kernels and operations have taken (see Result)
+        self.set_cycles = []    # of each launch of a set (see Result)
         self.first = True       # whether no set of kernels of the task's side has been launched
         self._launched = set()  # the sides that have been launched, None for a task without
         self._machine, self._limit, self._progress = machine, max_cycles, progress
@@ -68,6 +69,7 @@ class _Session:
         side = kernel if kernel in self.task.sides else None
         self.first = side not in self._launched
         self._launched.add(side)
+        before = self.cycles()
         for step in self.task.kernel_sets[kernel]:
             if step.once and not self.first:
                 continue
@@ -75,6 +77,7 @@ class _Session:
                 step.operate(self, argument)
             elif step.in_turn:
                 self.launch_kernel(step.name, argument)
+        self.set_cycles.append((kernel, self.cycles() - before))
 
     def launch_kernel(self, kernel, argument):
         """Run a kernel to its end."""
@@ -361,6 +364,7 @@ class Device:
             parameters=task.algorithm.parameters(), supersteps=supersteps,
             launches=session.launches, orders=session.orders, cycles=cycles_of(counters),
             launch_cycles=self.launch_cycles * session.orders, steps=session.steps,
+            set_cycles=session.set_cycles,
             counters=counters, core_counters=machine.core_counters(), phases=machine.phase_cycles(),
             frontier=task.frontier and (task.frontier.name if task.sides else task.plan.frontier),
             deduplicated=task.frontier and task.frontier.deduplicate, outputs=outputs,

@@ -68,6 +68,10 @@ class Result:
     steps : dict of str to dict
         Totals over all launches of a kernel or an SCU operation, by its name: ``unit``, which is
         ``"cores"`` or ``"scu"``; ``launches``; and the counters.
+    set_cycles : list of (str, int)
+        The sets of kernels that the host launched, in their order: the name of a set, and its
+        cycles with those of the SCU's operations in it. A search launches a set in each superstep.
+        Empty if one launch ran all supersteps.
     counters : dict of str to int
         The performance counters of all launches together, of all cores.
     core_counters : list of dict
@@ -101,6 +105,7 @@ class Result:
     cycles: int
     launch_cycles: int
     steps: dict[str, dict[str, Any]]
+    set_cycles: list[tuple[str, int]]
     counters: dict[str, int]
     core_counters: list[dict[str, int]]
     phases: NDArray[np.uint64]

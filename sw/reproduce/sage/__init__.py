@@ -6,10 +6,12 @@
 :mod:`.compared`      cycles by graph and way, as tables and plots
 :mod:`.orders`        orderings under resident tiles, round by round, and their time
 :mod:`.speed`         SAGE against other systems, its parts one by one, and the share of tiling
+:mod:`.beyond`        edges in slow memory, and two devices
 ====================  =============================================================================
 """
 
 from ..paper import Paper
+from .beyond import OutOfCore, TwoDevices
 from .orders import LinesByOrdering, Orders, ReorderingTime, Rounds
 from .speed import Parts, Systems, TilingShare
 
@@ -18,11 +20,11 @@ __all__ = ["SagePaper"]
 
 
 class SagePaper(Paper):
-    """The paper on SAGE, but for its runs out of core and on two GPUs."""
+    """The paper on SAGE."""
     paper = "sage"
     title = "Self-adaptive Graph Traversal on GPUs"
     source = ("M. Sha, Y. Li, K.-L. Tan: Self-adaptive Graph Traversal on GPUs. SIGMOD 2021, "
               "doi 10.1145/3448016.3457279")
     large = "default"
-    figures = (LinesByOrdering(), Orders(), Rounds(), Systems(), Parts(), ReorderingTime(),
-               TilingShare())
+    figures = (LinesByOrdering(), Orders(), Rounds(), Systems(), OutOfCore(), TwoDevices(), Parts(),
+               ReorderingTime(), TilingShare())

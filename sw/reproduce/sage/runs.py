@@ -7,7 +7,7 @@ from sw.benchmarks.system import System
 from sw.benchmarks.units import PhasedRun, UnitRun, schedule_of
 
 
-__all__ = ["ALGORITHMS", "CORE", "RESIDENT", "TILE", "run"]
+__all__ = ["ALGORITHMS", "CORE", "RESIDENT", "TILE", "SearchRun", "run"]
 
 
 #: The paper's applications.
@@ -25,7 +25,16 @@ CORE = ("All run on the same core, with up to four banks of L1 and of L2, atomic
         f"in an access, and {_IMEM >> 10} KiB of instruction memory. All push.")
 
 
-def run(setting, choice, algorithm, *, cores=None, unit=None, phased=False, **fields):
+class SearchRun(UnitRun):
+    """A run whose record has ``set_cycles`` (:class:`sw.runtime.result.Result`): the cycles of each
+    superstep of a search."""
+
+    def measured(self, result):
+        return super().measured(result) | {"set_cycles": result.set_cycles}
+
+
+def run(setting, choice, algorithm, *, cores=None, unit=None, dram=None, run_class=UnitRun,
+        phased=False, **fields):
     """A run that pushes from the vertex with the most arcs.
 
     Parameters
@@ -37,6 +46,9 @@ def run(setting, choice, algorithm, *, cores=None, unit=None, phased=False, **fi
         Cores, if not those of the setting.
     unit : str, optional
         A unit that hands out edges, whose schedule runs.
+    dram : DramConfig, optional
+        The memory, if not that of the setting.
+    run_class : type of UnitRun
     phased : bool
         Whether the kernels mark all phases.
     **fields
@@ -52,8 +64,8 @@ def run(setting, choice, algorithm, *, cores=None, unit=None, phased=False, **fi
         config, name = config.replace(gather=unit), f"{name} {unit}"
         fields = {"schedule": schedule_of(unit)} | fields
     config = config.replace(atomic_words="line", imem_bytes=_IMEM, name=name)
-    kind = PhasedRun if phased else UnitRun
+    kind = PhasedRun if phased else run_class
     return kind(choice.graph, choice.undirected,
                 plan(algorithm, 1, direction="push", **fields,
                      **{"phases": True} if phased else {}),
-                system=System(config, setting.dram))
+                system=System(config, dram or setting.dram))

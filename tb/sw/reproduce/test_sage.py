@@ -6,9 +6,13 @@ from hw.config import preset
 from hw.isa import PHASES
 from sim.dram import DramConfig
 from sw import reproduce
+from sw.graph import Graph
+from sw.graph.load import load
 from sw.reproduce.sage import published
+from sw.reproduce.sage.beyond import Frontiers
 from sw.reproduce.sage.runs import RESIDENT, TILE, run
 from sw.reproduce.setting import GraphChoice, Setting
+from sw.runtime import Device
 from tb.sw.reproduce.figures import comparisons_of, from_records, stands_a_failure_of_all
 
 
@@ -88,6 +92,62 @@ def test_systems():
     compared = comparisons_of(_outcome("fig7", record))
     assert compared["bfs: SAGE over B40C, mean"] == ("above 1", "1.50x")
     assert compared["pagerank: SAGE over Tigr, mean"] == ("above 1", "3.00x")
+
+
+def _search(case):
+    """Known cycles of a search's four supersteps, and of its frontiers."""
+    if isinstance(case, Frontiers):
+        ways = ("by turns", "by communities")
+        return {"arcs": [100, 1000, 5000, 10],
+                "share": dict(zip(ways, ([1.0, 0.75, 0.5, 1.0], [1.0, 0.6, 0.6, 1.0]))),
+                "sent": dict(zip(ways, ([50, 100, 200, 0], [5, 10, 20, 0])))}
+    cycles = {"twc": [500, 900, 2900, 400], "compact": [2000, 2000, 9000, 1000]}.get(
+        case.plan.schedule, [500, 1000, 3000, 500])
+    slow = 1 + (case.system.dram.slow_bytes_per_cycle > 0)
+    return {"cycles": slow * sum(cycles), "set_cycles": [["gather", slow * its] for its in cycles]}
+
+
+def test_out_of_core():
+    """The model of Subway takes the longer of transfer and work in each superstep, by hand: 700,
+    1,600, 5,600 and 610 cycles."""
+    outcome = _outcome("fig8", _search)
+    assert outcome.data["one"]["Subway: modelled"] == 700 + 1600 + 5600 + 610
+    compared = comparisons_of(outcome)
+    assert compared["SAGE over Subway: compact, mean"] == ("above 1", "2.80x")
+    assert compared["SAGE over Subway: modelled, mean"] == ("above 1", "0.85x")
+    slow = [case.system.dram.slow_bytes_per_cycle > 0 for case in PAPER.find("fig8").cases(SETTING)
+            if not isinstance(case, Frontiers)]
+    assert slow.count(False) == 2 * 2 and slow.count(True) == 7 * 2
+
+
+def test_two_devices():
+    """By hand for tiles by turns: 500, 875, 1,750 and 500 cycles, 600 each for the link, and two
+    for each vertex."""
+    outcome = _outcome("fig9", _search)
+    cycles = outcome.data["one"]
+    assert cycles["SAGE, by turns"] == 500 + 875 + 1750 + 500 + 4 * 600 + 2 * 350
+    assert cycles["SAGE, by communities"] == 500 + 800 + 2000 + 500 + 4 * 600 + 2 * 35
+    assert comparisons_of(outcome)["twc on two devices, by communities, over one: mean"][1] == (
+        f"{4700 / (400 + 100 + 400 + 300 + 400 + 1500 + 400 + 2400 + 70):.2f}x")
+
+
+def test_frontiers():
+    """A tree and a lone vertex by hand, and a graph against the run of a search."""
+    found = Frontiers("tree", False).measure(Graph(7, [0, 0, 0, 1, 4], [1, 2, 3, 4, 5]))
+    assert found["arcs"] == [3, 1, 1, 0]
+    assert found["share"]["by turns"] == [1.0, 1.0, 1.0, 1.0]
+    # Vertex 0 tells 1 and 3, 1 tells 4, 4 tells 5: all cross.
+    assert found["sent"]["by turns"] == [2, 1, 1, 0]
+    graph = load("rmat:scale=7,degree=6,seed=1", undirected=True)
+    found = Frontiers("rmat:scale=7,degree=6,seed=1", True).measure(graph)
+    with Device.functional(preset("default")) as device:
+        result = device.run("bfs", graph, source="hub", schedule="vm")
+    depths = result.outputs["depth"]
+    arcs = [int(graph.out_degrees[depths == depth].sum()) for depth in range(depths.max() + 1)]
+    assert found["arcs"] == arcs and len(result.set_cycles) == len(arcs)
+    for way in ("by turns", "by communities"):
+        assert all(0.5 <= share <= 1 for share in found["share"][way])
+        assert sum(found["sent"][way]) <= graph.num_vertices
 
 
 def test_parts():

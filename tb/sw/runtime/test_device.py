@@ -163,6 +163,18 @@ def test_result_is_the_same_twice_and_json():
     assert "outputs" not in record
 
 
+def test_cycles_of_each_set():
+    """A search launches a set in each superstep, and PageRank two; together they are all cycles."""
+    with Device.functional(CONFIG) as device:
+        for algorithm in ("bfs", "pagerank", "sssp"):
+            graph = GRAPH if algorithm != "sssp" else GRAPH.weighted(9)
+            result = device.run(algorithm, graph)
+            names = [name for name, _ in result.set_cycles]
+            assert sum(its for _, its in result.set_cycles) == result.counters["instructions"]
+            assert len(names) == result.supersteps * (1 + (algorithm == "pagerank"))
+        assert device.run("bfs", GRAPH, fusion=True).set_cycles == []
+
+
 def test_buffers():
     buffers = Buffers(CONFIG)
     buffers.reserve("a", 3)

@@ -1,0 +1,201 @@
+"""Searches beyond the memory of one device: figure 8 (out of core) and figure 9 (two devices).
+
+The slow region of the DRAM model is measured. Two things have no hardware here, so a model says
+them, and the figures say so: Subway's transfers, and the link between two devices.
+"""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import dijkstra
+
+from sw.graph.order import new_ids
+
+from ..measure import OnHost
+from ..outcome import Comparison, Outcome, ratio, times
+from ..setting import where
+from .compared import CyclesByWay, OfRuns
+from .runs import CORE, RESIDENT, TILE, SearchRun, run
+
+
+__all__ = ["Frontiers", "OutOfCore", "TwoDevices"]
+
+
+#: The slow memory and the link: bytes in a cycle, and the latency in cycles.
+_SLOW_BYTES, _SLOW_LATENCY = 4, 600
+
+#: Bytes of an edge that goes over the slow bus, and of a vertex with its parent.
+_EDGE, _VERTEX = 4, 8
+
+#: How vertices belong to two devices: by turns, or by halves of the arcs in an order that keeps
+#: communities together.
+_BY_TURNS, _BY_COMMUNITIES = "by turns", "by communities"
+
+#: SAGE, and the fastest schedule without tiles, on one device with all edges in its memory.
+_IN_CORE: dict[str, dict[str, Any]] = {"twc": {"schedule": "twc"}, "SAGE": RESIDENT}
+
+
+@dataclasses.dataclass(frozen=True)
+class Frontiers(OnHost):
+    """The frontiers of a search from the vertex with the most arcs, counted on the host.
+
+    The record has, by superstep, ``arcs`` of the frontier's vertices; and by the way in which the
+    vertices belong to two devices ``share``, the part of these arcs on the device that has more of
+    them, and ``sent``, vertices that a device tells the other: the larger number of the two. A
+    device tells a vertex only once.
+    """
+
+    def measure(self, graph):
+        offsets, ends, _ = graph.csr()
+        count = graph.num_vertices
+        matrix = csr_matrix((np.ones(len(ends), np.int8), ends, offsets), shape=(count, count))
+        depths = dijkstra(matrix, indices=graph.hub, unweighted=True)
+        found = np.isfinite(depths)
+        supersteps = int(depths[found].max()) + 1
+        degrees = np.diff(offsets)
+
+        def by_superstep(vertices, weights):
+            return np.bincount(depths[vertices].astype(int), weights[vertices], supersteps)
+
+        arcs = by_superstep(found, degrees)
+        record = {"arcs": arcs.astype(int).tolist(), "share": {}, "sent": {}}
+        starts = np.repeat(np.arange(count), degrees)
+        for name, device in self._devices(graph, degrees).items():
+            largest = np.maximum(*(by_superstep(found & (device == which), degrees)
+                                   for which in range(2)))
+            record["share"][name] = np.divide(largest, arcs, out=np.ones(supersteps),
+                                              where=arcs > 0).tolist()
+            crossing = found[starts] & (device[starts] != device[ends])
+            told = np.full(count, np.inf)
+            np.minimum.at(told, ends[crossing], depths[starts[crossing]])
+            sent = [np.bincount(told[np.isfinite(told) & (device == which)].astype(int),
+                                minlength=supersteps) for which in range(2)]
+            record["sent"][name] = np.maximum(*sent).tolist()
+        return record
+
+    @staticmethod
+    def _devices(graph, degrees):
+        """The device of each vertex, 0 or 1, by way."""
+        places = new_ids("louvain", graph.src, graph.dst, graph.num_vertices)
+        if places is None:
+            places = np.arange(graph.num_vertices)
+        ends = np.cumsum(degrees[np.argsort(places)])[places]     # arcs up to a vertex's last
+        return {_BY_TURNS: np.arange(graph.num_vertices) % 2,
+                _BY_COMMUNITIES: (2 * ends > degrees.sum()).astype(int)}
+
+
+class _Searches(OfRuns):
+    """Base: runs of BFS, and what a model makes of their supersteps."""
+
+    def _search(self, setting, choice, **way):
+        return run(setting, choice, "bfs", run_class=SearchRun, **way)
+
+    @staticmethod
+    def _frontiers(choice):
+        return Frontiers(choice.graph, choice.undirected)
+
+    def cases(self, setting):
+        return super().cases(setting) + [self._frontiers(choice) for choice in setting.brief]
+
+    def _supersteps(self, results, case, choice, *names):
+        """The cycles of each superstep of a run, with the values of these names of the frontiers'
+        record, or of one way to own vertices: a list of tuples; None if one of them failed."""
+        cycles, found = results.value(case, "set_cycles"), results[self._frontiers(choice)]
+        if cycles is None or "arcs" not in found:
+            return None
+        values = (found[name] if way is None else found[name][way] for name, way in names)
+        return list(zip((its for _, its in cycles), *values, strict=True))
+
+
+class OutOfCore(_Searches):
+    """Figure 8."""
+    name = "fig8"
+    title = "edges in slow memory"
+    source = "figure 8"
+    method = (f"BFS with the edges behind a bus of {_SLOW_BYTES} bytes a cycle and a latency of "
+              f"{_SLOW_LATENCY} cycles, measured; SAGE has resident tiles. Subway stands twice for "
+              "what it is: `compact` copies the edges of each frontier to fast memory by the "
+              "cores, measured; and a model, in which a copy engine moves exactly these edges at "
+              "the full speed of the bus while the fastest in-core run works on them, so that a "
+              "superstep takes the longer of both.")
+    _copied, _modelled = "Subway: compact", "Subway: modelled"
+    _slow: dict[str, dict[str, Any]] = {
+        "SAGE": RESIDENT, "tile": TILE, "twc": {"schedule": "twc"}, "wm": {"schedule": "wm"},
+        _copied: {"schedule": "compact"}, "weaver (stream)": {"unit": "stream"},
+        "graphpeg": {"unit": "graphpeg"}}
+
+    def runs(self, setting):
+        slow = dataclasses.replace(setting.dram, slow_bytes_per_cycle=_SLOW_BYTES,
+                                   slow_latency=_SLOW_LATENCY)
+        found = {}
+        for choice in setting.brief:
+            for name, way in _IN_CORE.items():
+                found[choice, f"{name}, in core"] = self._search(setting, choice, **way)
+            for name, way in self._slow.items():
+                found[choice, name] = self._search(setting, choice, dram=slow, **way)
+        return found
+
+    def _subway(self, results, runs, choice):
+        """The cycles of the modelled Subway."""
+        best, _ = results.best({name: runs[choice, f"{name}, in core"] for name in _IN_CORE})
+        if best is None:
+            return None
+        supersteps = self._supersteps(results, runs[choice, f"{best}, in core"], choice,
+                                      ("arcs", None))
+        return None if supersteps is None else sum(
+            max(cycles, _SLOW_LATENCY + _EDGE * arcs // _SLOW_BYTES) for cycles, arcs in supersteps)
+
+    def outcome(self, setting, results):
+        runs, shown = self.runs(setting), setting.brief
+        cycles = {key: results.cycles(case) for key, case in runs.items()}
+        cycles |= {(choice, self._modelled): self._subway(results, runs, choice)
+                   for choice in shown}
+        found = CyclesByWay("BFS, edges in slow memory", shown, cycles, "SAGE", inverse=True)
+        comparisons = tuple(
+            Comparison(f"SAGE over {name}, mean", "above 1" if name.startswith("Subway") else "-",
+                       times(found.means[name])) for name in found.ways if name != "SAGE")
+        return Outcome((found.table(),), (found.plot(),), comparisons, found.data(),
+                       (where(setting), CORE))
+
+
+class TwoDevices(_Searches):
+    """Figure 9."""
+    name = "fig9"
+    title = "two devices, modelled"
+    source = "figure 9"
+    method = ("Modelled from measured supersteps of one device. A superstep of BFS takes what the "
+              "shortest one takes, and of the rest the share of the device with more arcs; then "
+              f"{_VERTEX} bytes for each vertex that a device tells the other, over a link of "
+              f"{_SLOW_BYTES} bytes a cycle and {_SLOW_LATENCY} cycles. Vertices belong to the "
+              "devices by turns, or by Louvain's communities, which stand in for metis. `twc` "
+              "stands in for Gunrock; Groute is asynchronous and missing.")
+
+    def runs(self, setting):
+        return {(choice, name): self._search(setting, choice, **way)
+                for choice in setting.brief for name, way in _IN_CORE.items()}
+
+    def _modelled(self, results, case, choice, way):
+        """The cycles on two devices that own vertices in this way."""
+        supersteps = self._supersteps(results, case, choice, ("share", way), ("sent", way))
+        if supersteps is None:
+            return None
+        least = min(cycles for cycles, *_ in supersteps)
+        return round(sum(least + (cycles - least) * share + _SLOW_LATENCY
+                         + _VERTEX * sent / _SLOW_BYTES for cycles, share, sent in supersteps))
+
+    def outcome(self, setting, results):
+        runs, shown, found, comparisons = self.runs(setting), setting.brief, {}, []
+        for (choice, name), case in runs.items():
+            found[choice, f"{name}, one"] = results.cycles(case)
+            for way in (_BY_TURNS, _BY_COMMUNITIES):
+                found[choice, f"{name}, {way}"] = self._modelled(results, case, choice, way)
+        compared = CyclesByWay("BFS on two devices, modelled", shown, found, "SAGE, one")
+        for name in _IN_CORE:
+            comparisons += [Comparison(
+                f"{name} on two devices, {way}, over one: mean", "up to 2",
+                times(ratio(compared.means[f"{name}, {way}"], compared.means[f"{name}, one"])))
+                for way in (_BY_TURNS, _BY_COMMUNITIES)]
+        return Outcome((compared.table(),), (compared.plot(),), tuple(comparisons),
+                       compared.data(), (where(setting), CORE))
