@@ -33,15 +33,18 @@ def cases(graphs, algorithms, schedules, splits, iterations, weights=None):
 
     Parameters
     ----------
-    graphs, algorithms, schedules, splits : list of str
+    graphs : list of (str, bool)
+        A graph, and whether the reverse of its arcs is added.
+    algorithms, schedules, splits : list of str
     iterations : int
         Sweeps of PageRank.
     weights : int, optional
         Largest random weight for graphs without weights.
     """
-    return [Case(graph, False, plan(algorithm, iterations, direction=DIRECTIONS[algorithm][0],
-                                    schedule=schedule, split=split), weights)
-            for graph in graphs for algorithm in algorithms for schedule in schedules
+    return [Case(graph, undirected, plan(
+                algorithm, iterations, direction=DIRECTIONS[algorithm][0], schedule=schedule,
+                split=split), weights)
+            for graph, undirected in graphs for algorithm in algorithms for schedule in schedules
             for split in splits]
 
 

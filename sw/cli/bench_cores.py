@@ -24,6 +24,8 @@ def _cores(
         graphs: Annotated[list[str] | None, typer.Argument(
             metavar="[GRAPH]...", help="Graphs to run on; an R-MAT, a uniform and a road graph if "
             "left out.", show_default=False)] = None,
+        folder: options.Folder = None,
+        largest: options.Largest = 110_000,
         cores: Annotated[str, typer.Option(
             "--cores", metavar="A,B,...", help="Numbers of cores; speedups are over the first.",
             rich_help_panel="Hardware")] = "1,2,4,6",
@@ -51,7 +53,6 @@ def _cores(
     from sw import schedules as known_schedules
     from sw.benchmarks import cores as comparison
     from sw.benchmarks.batch import Batch
-    from sw.graph.load import load
     from sw.kernels.split import SPLITS
 
     from . import files
@@ -67,10 +68,8 @@ def _cores(
         known_schedules.make(name).check_config(config)
     configs = [config.replace(cores=number, name=config.name)
                for number in options.numbers(cores, "--cores")]
-    for graph in graphs or ():
-        load(graph)                    # a slip is told before anything runs
     cases = comparison.cases(
-        graphs or comparison.GRAPHS,
+        options.graphs(graphs, folder, largest) or [(graph, False) for graph in comparison.GRAPHS],
         options.names(algorithms, "--algorithms", known_algorithms.names()), names,
         options.names(splits, "--splits", SPLITS), iterations, weights)
     out, err = console(), console(stderr=True)

@@ -16,7 +16,8 @@ from tb.sw.graphs import random_graph
 
 
 def test_cases():
-    found = cases(["karate"], ["pagerank", "bfs"], ["vm", "weaver"], ["static", "counter"], 3)
+    found = cases([("karate", False)], ["pagerank", "bfs"], ["vm", "weaver"],
+                  ["static", "counter"], 3)
     assert len(set(found)) == len(found) == 8
     assert {(case.plan.algorithm, case.plan.direction) for case in found} == {
         ("pagerank", "pull"), ("bfs", "push")}
@@ -71,3 +72,20 @@ def test_command(tmp_path, capsys):
         assert message in capsys.readouterr().err
     assert main(_with(command, "--cores", "9")) == 2
     assert "cores = 9: must be 1 to 8" in capsys.readouterr().err
+
+
+def test_folder(tmp_path, capsys):
+    """A folder's graphs up to ``--largest`` edges; one listed as undirected has both arcs."""
+    for name, arcs in (("few", "0 1\n1 2\n"), ("many", "0 1\n1 2\n2 3\n")):
+        (tmp_path / f"{name}.el").write_text(arcs)
+    (tmp_path / "MANIFEST.tsv").write_text(
+        "file\tdirected\tweighted\tedges\nfew.el\tno\tno\t2\nmany.el\tyes\tno\t3\n")
+    path = tmp_path / "figures.jsonl"
+    command = ["bench", "cores", "--folder", str(tmp_path), "--largest", "2", "--preset", "tiny",
+               "--cores", "1", "--schedules", "vm", "--splits", "static", "--algorithms", "bfs",
+               "--jobs", "1", "--results", str(path)]
+    assert main(command) == 0
+    record, = map(json.loads, path.read_text().splitlines())
+    assert (record["case"]["undirected"], record["arcs"], record["verified"]) == (True, 4, True)
+    assert main(_with(command, "--folder", str(tmp_path / "nowhere"))) == 2
+    assert "MANIFEST.tsv" in capsys.readouterr().err
