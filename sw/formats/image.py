@@ -174,7 +174,8 @@ class Image:
                     num_edges=graph.num_edges, weighted=graph.weights is not None, options=values)
         try:
             bases, neighbors = graph.src, graph.dst
-            ids = new_ids(values["reorder"], bases, neighbors, graph.num_vertices,
+            ordered = graph.ordered_as or graph
+            ids = new_ids(values["reorder"], ordered.src, ordered.dst, graph.num_vertices,
                           values["rounds"], values["sample"])
             if ids is not None:
                 image.host["new_ids"] = ids

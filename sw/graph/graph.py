@@ -112,6 +112,9 @@ class Graph:
         Weight of each arc, 0 to 2**32 - 1. Kept as uint32. ``None``: the graph has no weights.
     name : str
         Its name in tables and errors.
+    ordered_as : Graph, optional
+        A graph of the same vertices, whose orderings (:mod:`sw.graph.order`) these vertices get,
+        too. ``None``: its own.
 
     Raises
     ------
@@ -125,10 +128,12 @@ class Graph:
     dst: Words
     weights: Words | None = None
     name: str = "graph"
+    ordered_as: Graph | None = None
 
     if TYPE_CHECKING:
         def __init__(self, num_vertices: int, src: ArrayLike, dst: ArrayLike,
-                     weights: ArrayLike | None = None, name: str = "graph") -> None: ...
+                     weights: ArrayLike | None = None, name: str = "graph",
+                     ordered_as: Graph | None = None) -> None: ...
 
     def __post_init__(self) -> None:
         num_vertices = int(self.num_vertices)

@@ -193,7 +193,9 @@ class Task:
 
     def _check_operators(self):
         """Refuse what the operators of an algorithm cannot share."""
-        if any(side.new_ids is not None for side in self.sides.values()):
+        graphs = [side.algorithm.graph for side in self.sides.values()]
+        if self.new_ids is not None and len({id(graph.ordered_as or graph)
+                                             for graph in graphs}) > 1:
             raise UserError(f"format {self.plan.format} orders the vertices of each graph in its "
                             f"own way, and {self.algorithm.name} has {len(self.sides)} graphs with "
                             "the same vertices")

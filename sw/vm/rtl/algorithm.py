@@ -27,6 +27,7 @@ import contextlib
 
 import numpy as np
 
+from sw.errors import UserError
 from sw.lang import graph_ir as ir
 from sw.vm.host import Machine, perform, value_of
 from sw.vm.rtl.kernels import OTHER, OUTPUT, SLOTS, VertexKernels
@@ -120,7 +121,21 @@ class ProgramAlgorithm(ProgramRun):
         return (self._buffers.address(f"set{number}") + 4
                 - self._buffers.address(self.anchor)) % (1 << 32)
 
+    def _check_order(self, task):
+        """Refuse an ordering if a function takes a vertex from a word: words of the device are the
+        graph's numbers of vertices, and places in its arrays are the ordering's."""
+        if task.new_ids is None:
+            return
+        for function in self.program.functions:
+            for node in ir.walk(*function.body):
+                index = getattr(node, "vertex" if isinstance(node, ir.Degree) else "index", None)
+                if index is not None and not (isinstance(index, ir.Local)
+                                              and index.name in function.parameters):
+                    raise UserError(f"format {task.plan.format} orders the vertices anew, and "
+                                    f"{function.name} of {self.name} takes a vertex from a word")
+
     def reserve(self, task):
+        self._check_order(task)
         words = max(side.vertex_words for side in task.sides.values() or [task])
         self._buffers = task.buffers
         for vector in self.program.vectors:
@@ -142,15 +157,16 @@ class ProgramAlgorithm(ProgramRun):
         with contextlib.suppress(Begun):
             self._perform(machine)
         for vector in self.program.vectors:
-            task.buffers.fill(self.array(vector.name), machine.arrays[vector.name])
+            task.buffers.fill(self.array(vector.name),
+                              task.to_device(machine.arrays[vector.name]))
         for name in self.used_degrees:
-            task.buffers.fill(name, getattr(self.graph, name).astype(np.uint32))
+            task.buffers.fill(name, task.to_device(getattr(self.graph, name).astype(np.uint32)))
         task.buffers.fill("set0", np.append(np.uint32(count), np.ones(count, np.uint32)))
         for number, vertices in machine.sets.items():
-            words = np.zeros(count + 1, np.uint32)
-            words[0] = len(vertices)
-            words[1:][vertices] = 1
-            task.buffers.fill(f"set{number}", words)
+            members = np.zeros(count, np.uint32)
+            members[vertices] = 1
+            task.buffers.fill(f"set{number}", np.append(np.uint32(len(vertices)),
+                                                        task.to_device(members)))
 
     # Kernels
 

@@ -77,7 +77,7 @@ class RtlMachine(Machine):
         self._set(WORD, 0)
         self._launch("fill")
         for vertex in vertices:
-            self._set(VERTEX, vertex)
+            self._set_vertex(vertex)
             self._launch("include")
         return vset
 
@@ -104,6 +104,10 @@ class RtlMachine(Machine):
         if self._slots.get(slot) != word:
             self._launch(f"slot{slot}", word)
             self._slots[slot] = word
+
+    def _set_vertex(self, vertex):
+        """Give the slot of a vertex the device's number of one."""
+        self._set(VERTEX, self._device().task.vertex(vertex))
 
     def _distance(self, vset):
         return self._parent.distance(vset.number)
@@ -195,7 +199,7 @@ class RtlMachine(Machine):
         if not self._begun:
             self.arrays[vector][vertex] = word
             return
-        self._set(VERTEX, vertex)
+        self._set_vertex(vertex)
         self._set(WORD, word)
         self._launch(f"store_{vector}")
 

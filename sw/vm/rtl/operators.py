@@ -22,9 +22,10 @@ __all__ = ["EdgeOperator", "turned"]
 
 @functools.lru_cache(maxsize=8)
 def turned(graph):
-    """The graph with the ends of every arc exchanged."""
+    """The graph with the ends of every arc exchanged. Its vertices are ordered as in the graph, so
+    that both can use the same vertex arrays."""
     return Graph(graph.num_vertices, graph.dst, graph.src, graph.weights,
-                 f"{graph.name}, transposed")
+                 f"{graph.name}, transposed", ordered_as=graph)
 
 
 class EdgeOperator(Algorithm):

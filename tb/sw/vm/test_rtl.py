@@ -5,7 +5,8 @@ every program                test_programs: schedules, directions and formats; t
                              test_filtered_queues, test_gathered_words; all on the
                              instruction-set simulator; test_on_the_rtl
 cores, splits                test_cores
-random programs              test_random_programs: against the interpreter
+orderings                    test_orderings, also of a graph and its transpose
+random programs              test_random_programs: against the interpreter, also in an ordering
 operations                   test_operations: every operation and type, against the interpreter;
                              test_reciprocals: words at the edges; test_variables
 sums                         test_long_sums
@@ -30,6 +31,7 @@ from hw.gather.variants import VARIANTS
 from sw import formats
 from sw.errors import UserError
 from sw.graph import Graph, load
+from sw.graph.order import ORDERS
 from sw.lang import programs
 from sw.lang.reader import read_text
 from sw.runtime import Device
@@ -121,18 +123,57 @@ def test_cores():
         run(name, "em", split=split, changes={"cores": 3})
 
 
+FOLLOWS = """
+@program
+def follows(edges: edgeset):
+    x = vector(uint, 0)
+    y = vector(uint, 0)
+
+    def add(src, dst):
+        x[dst] += 1
+
+    def half(v):
+        y[v] = x[vertex(uint(v) >> 1)]
+
+    edges.apply(add)
+    vertices.apply(half)
+    return y
+"""
+
+
+@pytest.mark.parametrize("order", [order for order in ORDERS if order != "none"])
+def test_orderings(order, tmp_path):
+    """Programs whose operators go through a graph and through its transpose use the same order.
+    Sets that the host makes, elements that it stores, and the graph's numbers of vertices are those
+    of the graph."""
+    turns = itertools.cycle(itertools.product(("vm", "tile", "weaver"), ("push", "pull"), (1, 2)))
+    on = load("powerlaw:vertices=90,edges=400,exponent=2.1,seed=2,weights=9")
+    for name in NAMES.values():
+        for each, (schedule, direction, cores) in zip((graph(), on), turns):
+            if name in ("kcore", "mis") and each is on:
+                continue                # of undirected graphs
+            run(name, schedule, on=each, direction=direction, format=f"csr:reorder={order}",
+                changes={"imem_bytes": 1 << 16, "cores": cores})
+    run_text(SETS, tmp_path, on=on, format=f"csr:reorder={order}")
+    with pytest.raises(UserError, match="orders the vertices anew, and .* takes a vertex from a "):
+        run_text(FOLLOWS, tmp_path, format=f"csr:reorder={order}")
+
+
 @settings(max_examples=25)
 @given(program_texts(), graphs(weighted=True), st.sampled_from(["vm", "em", "weaver"]),
-       st.sampled_from(["push", "pull"]))
-def test_random_programs(tmp_path_factory, text, on, schedule, direction):
+       st.sampled_from(["push", "pull"]), st.sampled_from(["none", "gorder"]))
+def test_random_programs(tmp_path_factory, text, on, schedule, direction, order):
     try:
         reference.run(read_text(text), on)
     except UserError:
         return              # the device is not asked to find the same faults
     path = tmp_path_factory.mktemp("drawn") / "drawn.py"
     path.write_text(text)
-    run(str(path), schedule, on=on, direction=direction,
-        changes={"imem_bytes": 1 << 16, "local_bytes": 4096})
+    try:
+        run(str(path), schedule, on=on, direction=direction, format=f"csr:reorder={order}",
+            changes={"imem_bytes": 1 << 16, "local_bytes": 4096})
+    except UserError as error:
+        assert order != "none" and "orders the vertices anew" in str(error)
 
 
 OPERATIONS = """
@@ -237,9 +278,7 @@ def reciprocals(edges: edgeset):
     assert found["h"][:len(words)].tolist() == [min(3 * part, last) for part in parts]
 
 
-def test_sets(tmp_path):
-    """Sets that begin while the program runs, move to other names, are emptied, and grow."""
-    found = run_text("""
+SETS = """
 @program
 def sets(edges: edgeset):
     turn = vector(uint, 0)
@@ -277,7 +316,12 @@ def sets(edges: edgeset):
         if found:
             hit[0] = 999
     return turn, hit
-""", tmp_path)
+"""
+
+
+def test_sets(tmp_path):
+    """Sets that begin while the program runs, move to other names, are emptied, and grow."""
+    found = run_text(SETS, tmp_path)
     assert found["turn"].any() and found["hit"].max() == 4
 
 
