@@ -201,7 +201,7 @@ _ENTRY_PROOFS, _RECORD_PROOFS = (
                          ("2 warps x 2 lanes", {}, 8)))))
 
 #: GraphPEG, in two halves, with the smallest table and buffer.
-_PEG = {"gather": "graphpeg", "alwt_entries": 4, "edge_buffer_rows": 4}
+_PEG = {"gather": "graphpeg", "alwt_entries": 4, "gather_requests": 16, "edge_buffer_rows": 4}
 _VERTEX_PROOFS, _EDGE_PROOFS = (
     tuple(Proof(shape, lambda promise=promise, fields=fields: promise(_config(**_PEG, **fields)),
                 "bounded", depth)

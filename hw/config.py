@@ -76,8 +76,8 @@ LEGAL = {
     "gather": _one_of("none", "fsm", "scan", "stream", "eghw", "graphpeg"),
     "eghw_requests": _powers(1, 16),
     "alwt_entries": _powers(4, 64),
-    "gather_requests": _powers(1, 16),
-    "edge_buffer_rows": _powers(4, 16),
+    "gather_requests": _powers(1, 32),
+    "edge_buffer_rows": _powers(4, 32),
     "exchange_interval": _or_zero(_powers(64, 4096)),
     "exchange_threshold": _powers(128, 2048),
     "table_latency": Legal((0, 10, 20, 40, 80, 160), "0, 10, 20, 40, 80 or 160"),
@@ -219,8 +219,8 @@ class HardwareConfig:
     weaver_entries: int = 0
     eghw_requests: int = 16
     alwt_entries: int = 64
-    gather_requests: int = 16
-    edge_buffer_rows: int = 16
+    gather_requests: int = 32
+    edge_buffer_rows: int = 32
     exchange_interval: int = 0
     exchange_threshold: int = 512
     table_latency: int = 0
