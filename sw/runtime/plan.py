@@ -48,7 +48,6 @@ CLOSED = {
     "direction": Choice(("pull", "push"), None, "way along the edges"),
     "frontier": frontiers.OPTION,
     "deduplicate": Switch(None, "whether the frontier has a vertex once"),
-    "reorder": Choice(("none",), "none", "ordering of the vertices"),
     "split": Choice(SPLITS, "static", "how warps and cores share the work"),
     "warps": Integer(1, LEGAL["warps"].values[-1], None, "warps of a core that take part"),
     "phases": Switch(False, "whether kernels mark all phases"),
@@ -81,8 +80,6 @@ class Plan:
     deduplicate : bool or None
         Whether a vertex that is added to the frontier several times is in the frontier, and
         counted, only once; None for the frontier's own choice.
-    reorder : str
-        Ordering of the vertices; ``"none"`` is the graph's.
     split : str
         How the work is split between warps and cores (:mod:`sw.kernels.split`).
     warps : int or None
@@ -106,7 +103,6 @@ class Plan:
     direction: str | None = None
     frontier: str | None = None
     deduplicate: bool | None = None
-    reorder: str = "none"
     split: str = "static"
     warps: int | None = None
     phases: bool = False
@@ -224,7 +220,7 @@ class Hybrid:
     def __post_init__(self):
         if not isinstance(self.first, Plan) or not isinstance(self.second, Plan):
             raise UserError("a hybrid has two plans, and none of them is a hybrid")
-        for name in ("algorithm", "parameters", "deduplicate", "reorder", "warps", "phases"):
+        for name in ("algorithm", "parameters", "deduplicate", "warps", "phases"):
             one, other = (getattr(plan, name) for plan in (self.first, self.second))
             if one != other:
                 raise UserError(f"the plans of a hybrid must agree on {name}, which is {one!r} and "

@@ -149,7 +149,7 @@ def test_keywords():
     ("bfs frontier=queue/counter", 5, "'queue/counter': a counter does not tell which"),
     ("bfs frontier=bitmap/rqueue", 5, "'bitmap/rqueue': nothing is added to an rqueue"),
     ("bfs deduplicate=1", 5, "deduplicate is '1', must be yes or no"),
-    ("bfs reorder=louvain", 5, "reorder is 'louvain', must be none"),
+    ("bfs reorder=louvain", 5, "a plan has no field 'reorder'"),
     ("bfs split=fair", 5, "split is 'fair', must be static or counter"),
     ("bfs | bfs", 6, "must end with a rule, as in when frontier>=0.05"),
     ("bfs | bfs | bfs when frontier>=1", 11, "a hybrid has two plans"),
