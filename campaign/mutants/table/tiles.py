@@ -9,6 +9,8 @@ __all__ = ["MUTANTS"]
 _TILE = "tb/sw/schedules/test_tile.py::"
 _ORDER = "tb/sw/graph/test_order.py::"
 _ROUNDS = "tb/sw/runtime/test_reordering.py::"
+_PROGRAMS = "tb/sw/vm/test_rtl.py::"
+_FIGURES = "tb/sw/reproduce/test_sage.py::"
 _TILES = "sw/kernels/tiles.py"
 _RESIDENT = "sw/kernels/resident_tiles.py"
 _SAGE = "sw/graph/sage.py"
@@ -131,4 +133,32 @@ MUTANTS = (
            "sw/runtime/reordering.py", "TileSampling.drive",
            'session.write("counts", np.zeros(count, np.uint32))', "pass",
            (f"{_ROUNDS}test_rounds_are_those_of_the_ordering",)),
+    # Orderings of programs
+    Mutant("ordering-of-a-transposed-graph-is-its-own",
+           "sw/formats/image.py", "Image.build", "graph.ordered_as or graph", "graph",
+           (f"{_PROGRAMS}test_orderings[gorder]",)),
+    Mutant("ordering-of-a-program-s-arrays-is-the-graph-s",
+           "sw/vm/rtl/algorithm.py", "ProgramAlgorithm.init_vertex_value",
+           "task.to_device(machine.arrays[vector.name])", "machine.arrays[vector.name]",
+           (f"{_PROGRAMS}test_orderings[rcm]",)),
+    Mutant("ordering-of-a-program-s-sets-is-the-graph-s",
+           "sw/vm/rtl/algorithm.py", "ProgramAlgorithm.init_vertex_value",
+           "task.to_device(members)", "members", (f"{_PROGRAMS}test_orderings[rcm]",)),
+    Mutant("ordering-of-a-program-s-elements-is-the-graph-s",
+           "sw/vm/rtl/machine.py", "RtlMachine._set_vertex",
+           "self._device().task.vertex(vertex)", "vertex",
+           (f"{_PROGRAMS}test_orderings[rcm]",)),
+    Mutant("ordering-is-taken-by-a-program-that-indexes-by-words",
+           "sw/vm/rtl/algorithm.py", "ProgramAlgorithm._check_order",
+           "task.new_ids is None", "True", (f"{_PROGRAMS}test_orderings[sage]",)),
+    # Models
+    Mutant("sage-subway-does-not-wait-for-the-bus",
+           "sw/reproduce/sage/beyond.py", "OutOfCore._subway",
+           "max(cycles, _SLOW_LATENCY + _EDGE * arcs // _SLOW_BYTES)", "cycles",
+           (f"{_FIGURES}test_out_of_core",)),
+    Mutant("sage-a-device-tells-a-vertex-again",
+           "sw/reproduce/sage/beyond.py", "Frontiers.measure",
+           "np.minimum.at(told, ends[crossing], depths[starts[crossing]])",
+           "np.maximum.at(told, ends[crossing], depths[starts[crossing]])",
+           (f"{_FIGURES}test_frontiers",)),
 )
