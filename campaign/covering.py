@@ -41,7 +41,7 @@ _ORDER = {
     "pipeline": ("short", "long"),
     "trace": (True, True, True, True, True, True, False),
     "gather": ("fsm", "scan", "stream", "eghw", "graphpeg", "none"),
-    "table_latency": (0, 0, 10, 0, 160, 20, 0, 40, 80),
+    "table_latency": (0, 0, 10, 0, 160, 20, 40, 80),
     "weaver_entries": ("0", "all warps", "one warp", "all but one"),
 }
 
@@ -52,7 +52,7 @@ _TURNS = {
     "warps": (4, 8, 2, 1),
     "memory_bytes": (1 << 20, 1 << 22, 1 << 18),
     "scu": (0, 0, 4, 0, 1),
-    "gather": ("graphpeg", "eghw", "fsm", "scan"),
+    "gather": ("graphpeg", "fsm", "eghw", "graphpeg", "scan", "eghw"),
 }
 
 #: Whether a field's value has an effect, for fields where it may have none.
