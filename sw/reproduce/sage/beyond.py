@@ -33,8 +33,10 @@ _EDGE, _VERTEX = 4, 8
 #: communities together.
 _BY_TURNS, _BY_COMMUNITIES = "by turns", "by communities"
 
-#: SAGE, and the fastest schedule without tiles, on one device with all edges in its memory.
-_IN_CORE: dict[str, dict[str, Any]] = {"twc": {"schedule": "twc"}, "SAGE": RESIDENT}
+#: SAGE, and the fastest schedules without tiles, on one device with all edges in its memory: `twc`
+#: on uneven rows, and `vwc` on a road.
+_IN_CORE: dict[str, dict[str, Any]] = {
+    "twc": {"schedule": "twc"}, "vwc": {"schedule": "vwc"}, "SAGE": RESIDENT}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,14 +101,13 @@ class _Searches(OfRuns):
     def cases(self, setting):
         return super().cases(setting) + [self._frontiers(choice) for choice in setting.brief]
 
-    def _supersteps(self, results, case, choice, *names):
-        """The cycles of each superstep of a run, with the values of these names of the frontiers'
-        record, or of one way to own vertices: a list of tuples; None if one of them failed."""
-        cycles, found = results.value(case, "set_cycles"), results[self._frontiers(choice)]
-        if cycles is None or "arcs" not in found:
+    def _supersteps(self, results, case, choice):
+        """The cycles of each superstep of a run, and the record of its frontiers; None if one of
+        them failed."""
+        sets, found = results.value(case, "set_cycles"), results[self._frontiers(choice)]
+        if sets is None or "arcs" not in found:
             return None
-        values = (found[name] if way is None else found[name][way] for name, way in names)
-        return list(zip((its for _, its in cycles), *values, strict=True))
+        return [cycles for _, cycles in sets], found
 
 
 class OutOfCore(_Searches):
@@ -118,13 +119,13 @@ class OutOfCore(_Searches):
               f"{_SLOW_LATENCY} cycles, measured; SAGE has resident tiles. Subway stands twice for "
               "what it is: `compact` copies the edges of each frontier to fast memory by the "
               "cores, measured; and a model, in which a copy engine moves exactly these edges at "
-              "the full speed of the bus while the fastest in-core run works on them, so that a "
-              "superstep takes the longer of both.")
+              "the full speed of the bus while the fastest in-core run of three works on them, so "
+              "that a superstep takes the longer of both.")
     _copied, _modelled = "Subway: compact", "Subway: modelled"
     _slow: dict[str, dict[str, Any]] = {
-        "SAGE": RESIDENT, "tile": TILE, "twc": {"schedule": "twc"}, "wm": {"schedule": "wm"},
-        _copied: {"schedule": "compact"}, "weaver (stream)": {"unit": "stream"},
-        "graphpeg": {"unit": "graphpeg"}}
+        "SAGE": RESIDENT, "tile": TILE, "twc": {"schedule": "twc"}, "vwc": {"schedule": "vwc"},
+        "wm": {"schedule": "wm"}, _copied: {"schedule": "compact"},
+        "weaver (stream)": {"unit": "stream"}, "graphpeg": {"unit": "graphpeg"}}
 
     def runs(self, setting):
         slow = dataclasses.replace(setting.dram, slow_bytes_per_cycle=_SLOW_BYTES,
@@ -142,10 +143,12 @@ class OutOfCore(_Searches):
         best, _ = results.best({name: runs[choice, f"{name}, in core"] for name in _IN_CORE})
         if best is None:
             return None
-        supersteps = self._supersteps(results, runs[choice, f"{best}, in core"], choice,
-                                      ("arcs", None))
-        return None if supersteps is None else sum(
-            max(cycles, _SLOW_LATENCY + _EDGE * arcs // _SLOW_BYTES) for cycles, arcs in supersteps)
+        measured = self._supersteps(results, runs[choice, f"{best}, in core"], choice)
+        if measured is None:
+            return None
+        supersteps, frontiers = measured
+        return sum(max(cycles, _SLOW_LATENCY + _EDGE * arcs // _SLOW_BYTES)
+                   for cycles, arcs in zip(supersteps, frontiers["arcs"], strict=True))
 
     def outcome(self, setting, results):
         runs, shown = self.runs(setting), setting.brief
@@ -170,7 +173,7 @@ class TwoDevices(_Searches):
               f"{_VERTEX} bytes for each vertex that a device tells the other, over a link of "
               f"{_SLOW_BYTES} bytes a cycle and {_SLOW_LATENCY} cycles. Vertices belong to the "
               "devices by turns, or by Louvain's communities, which stand in for metis. `twc` "
-              "stands in for Gunrock; Groute is asynchronous and missing.")
+              "and `vwc` stand in for Gunrock; Groute is asynchronous and missing.")
 
     def runs(self, setting):
         return {(choice, name): self._search(setting, choice, **way)
@@ -178,12 +181,15 @@ class TwoDevices(_Searches):
 
     def _modelled(self, results, case, choice, way):
         """The cycles on two devices that own vertices in this way."""
-        supersteps = self._supersteps(results, case, choice, ("share", way), ("sent", way))
-        if supersteps is None:
+        measured = self._supersteps(results, case, choice)
+        if measured is None:
             return None
-        least = min(cycles for cycles, *_ in supersteps)
-        return round(sum(least + (cycles - least) * share + _SLOW_LATENCY
-                         + _VERTEX * sent / _SLOW_BYTES for cycles, share, sent in supersteps))
+        supersteps, frontiers = measured
+        least = min(supersteps)
+        return round(sum(
+            least + (cycles - least) * share + _SLOW_LATENCY + _VERTEX * sent / _SLOW_BYTES
+            for cycles, share, sent in zip(supersteps, frontiers["share"][way],
+                                           frontiers["sent"][way], strict=True)))
 
     def outcome(self, setting, results):
         runs, shown, found, comparisons = self.runs(setting), setting.brief, {}, []

@@ -4,7 +4,7 @@ from typing import Any
 
 from sw.benchmarks.schedules import plan
 from sw.benchmarks.system import System
-from sw.benchmarks.units import PhasedRun, UnitRun, schedule_of
+from sw.benchmarks.units import UnitRun, schedule_of
 
 
 __all__ = ["ALGORITHMS", "CORE", "RESIDENT", "TILE", "SearchRun", "run"]
@@ -34,7 +34,7 @@ class SearchRun(UnitRun):
 
 
 def run(setting, choice, algorithm, *, cores=None, unit=None, dram=None, run_class=UnitRun,
-        phased=False, **fields):
+        **fields):
     """A run that pushes from the vertex with the most arcs.
 
     Parameters
@@ -49,8 +49,6 @@ def run(setting, choice, algorithm, *, cores=None, unit=None, dram=None, run_cla
     dram : DramConfig, optional
         The memory, if not that of the setting.
     run_class : type of UnitRun
-    phased : bool
-        Whether the kernels mark all phases.
     **fields
         Choices of the plan.
     """
@@ -64,8 +62,6 @@ def run(setting, choice, algorithm, *, cores=None, unit=None, dram=None, run_cla
         config, name = config.replace(gather=unit), f"{name} {unit}"
         fields = {"schedule": schedule_of(unit)} | fields
     config = config.replace(atomic_words="line", imem_bytes=_IMEM, name=name)
-    kind = PhasedRun if phased else run_class
-    return kind(choice.graph, choice.undirected,
-                plan(algorithm, 1, direction="push", **fields,
-                     **{"phases": True} if phased else {}),
-                system=System(config, dram or setting.dram))
+    return run_class(choice.graph, choice.undirected,
+                     plan(algorithm, 1, direction="push", **fields),
+                     system=System(config, dram or setting.dram))

@@ -4,6 +4,7 @@ import itertools
 from typing import Any
 
 from hw.isa import PHASES
+from sw.benchmarks.units import PhasedRun
 
 from ..outcome import Comparison, Outcome, Plot, Table, percent, ratio, times
 from ..setting import where
@@ -106,7 +107,8 @@ class TilingShare(OfRuns):
     _tiling = ("registration", "work ID")
 
     def runs(self, setting):
-        return {(algorithm, choice): run(setting, choice, algorithm, phased=True, **TILE)
+        return {(algorithm, choice): run(setting, choice, algorithm, run_class=PhasedRun,
+                                         phases=True, **TILE)
                 for algorithm in ALGORITHMS for choice in setting.brief}
 
     def outcome(self, setting, results):

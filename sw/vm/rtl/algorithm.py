@@ -156,11 +156,7 @@ class ProgramAlgorithm(ProgramRun):
         machine, count = RtlMachine(self), self.graph.num_vertices
         with contextlib.suppress(Begun):
             self._perform(machine)
-        for vector in self.program.vectors:
-            task.buffers.fill(self.array(vector.name),
-                              task.to_device(machine.arrays[vector.name]))
-        for name in self.used_degrees:
-            task.buffers.fill(name, task.to_device(getattr(self.graph, name).astype(np.uint32)))
+        self.fill_arrays(task, machine.arrays)
         task.buffers.fill("set0", np.append(np.uint32(count), np.ones(count, np.uint32)))
         for number, vertices in machine.sets.items():
             members = np.zeros(count, np.uint32)

@@ -45,7 +45,7 @@ def test_runs():
     case = run(SETTING, _GRAPHS[0], "bfs", cores=2, **RESIDENT)
     assert (case.plan.direction, case.plan.split) == ("push", "counter")
     assert "resident=yes" in case.plan.schedule and case.system.config.cores == 2
-    phased = run(SETTING, _GRAPHS[0], "pagerank", phased=True, **TILE)
+    phased = run(SETTING, _GRAPHS[0], "pagerank", phases=True, **TILE)
     assert phased.plan.phases and dict(phased.plan.parameters) == {"iterations": 1}
     unit = run(SETTING, _GRAPHS[1], "bfs", unit="graphpeg", format="csr:reorder=gorder")
     assert (unit.plan.schedule, unit.system.config.gather) == ("graphpeg", "graphpeg")
@@ -117,7 +117,7 @@ def test_out_of_core():
     assert compared["SAGE over Subway: modelled, mean"] == ("above 1", "0.85x")
     slow = [case.system.dram.slow_bytes_per_cycle > 0 for case in PAPER.find("fig8").cases(SETTING)
             if not isinstance(case, Frontiers)]
-    assert slow.count(False) == 2 * 2 and slow.count(True) == 7 * 2
+    assert slow.count(False) == 3 * 2 and slow.count(True) == 8 * 2
 
 
 def test_two_devices():
