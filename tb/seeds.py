@@ -5,10 +5,11 @@ and each random program then gets a seed that follows from N and from its own fi
 """
 
 import os
+import random
 import zlib
 
 
-__all__ = ["VARIABLE", "seed"]
+__all__ = ["VARIABLE", "draw", "seed"]
 
 
 #: Name of the environment variable.
@@ -30,3 +31,8 @@ def seed(number: int) -> int:
     """
     fresh = os.environ.get(VARIABLE)
     return zlib.crc32(f"{fresh} {number}".encode()) >> 1 if fresh else number
+
+
+def draw(*values: object) -> random.Random:
+    """A source of random numbers for the test that has these values."""
+    return random.Random(seed(zlib.crc32(repr(values).encode()) >> 1))

@@ -14,8 +14,6 @@ refused             test_refused, test_refused_on_this_hardware, test_wrong_word
 """
 
 import json
-import random
-import zlib
 
 import numpy as np
 import pytest
@@ -30,7 +28,7 @@ from sw.golden.hashing import lookup as golden
 from sw.hashing import lookup as work
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
-from tb.seeds import seed
+from tb.seeds import draw
 from tb.sw.kernels.test_programs import config
 
 
@@ -55,11 +53,6 @@ def hardware(shape, **changes):
 def functional(shape, seed=None, **changes):
     """A device without RTL, which gives up after far more instructions than a test takes."""
     return Device.functional(hardware(shape, **changes), seed=seed, max_cycles=3_000_000)
-
-
-def draw(*values):
-    """A source of random numbers for a test."""
-    return random.Random(seed(zlib.crc32(repr(values).encode()) >> 1))
 
 
 def numbers(rng, below, count):

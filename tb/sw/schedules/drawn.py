@@ -1,18 +1,10 @@
 """Runs whose shape, cores, split and order of warps are drawn, by what a test runs."""
 
-import random
-import zlib
-
 from sw.kernels.split import SPLITS
 from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, check, config
 
 
-__all__ = ["draw", "run"]
-
-
-def draw(*values):
-    """A source of random numbers that belongs to these values."""
-    return random.Random(zlib.crc32(repr(values).encode()))
+__all__ = ["run"]
 
 
 def run(rng, algorithm, name, schedule, direction, *, shapes=((2, 4), (4, 8), (1, 32)),

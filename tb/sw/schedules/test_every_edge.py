@@ -18,8 +18,6 @@ planted faults         ``test_a_row_that_ends_elsewhere_is_seen``,
 =====================  ===========================================================================
 """
 
-import random
-
 import numpy as np
 import pytest
 
@@ -36,7 +34,7 @@ from sw.kernels.split import SPLITS
 from sw.runtime import Device
 from sw.runtime.plan import Plan
 from sw.runtime.task import Task
-from tb import seeds
+from tb.seeds import draw
 
 
 #: Warps and lanes.
@@ -276,10 +274,6 @@ def count(rng, schedule, shape, frontier=None, direction=None, cores=1,
 SCHEDULES = schedules.names()
 each = pytest.mark.parametrize("schedule", SCHEDULES)
 shapes = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "{}x{}".format(*shape))
-
-
-def draw(*values):
-    return random.Random(f"{seeds.seed(1)} {values}")
 
 
 @each

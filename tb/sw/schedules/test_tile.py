@@ -28,9 +28,9 @@ from sw.kernels.distribution import EdgeWork
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
 from sw.schedules import tile
+from tb.seeds import draw
 from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, check, config
 from tb.sw.schedules import drawn
-from tb.sw.schedules.drawn import draw
 
 
 #: Each with the splits that it takes.

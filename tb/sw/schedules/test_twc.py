@@ -23,8 +23,9 @@ from sw.graph import Graph
 from sw.kernels import bins
 from sw.runtime import Device
 from sw.schedules import twce
+from tb.seeds import draw
 from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, check, config
-from tb.sw.schedules.drawn import draw, run
+from tb.sw.schedules.drawn import run
 
 
 SCHEDULES = ("twc", "twc:warp=3:core=9", "twc:core=9:kernels=three:warp=3",

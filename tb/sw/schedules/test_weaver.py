@@ -24,9 +24,9 @@ from sw.graph.load import load
 from sw.kernels.local_sums import LocalSums
 from sw.runtime import Device
 from sw.schedules.weaver import WeaverSchedule
+from tb.seeds import draw
 from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, check, config
 from tb.sw.schedules import drawn
-from tb.sw.schedules.drawn import draw
 
 
 SCHEDULES = ("weaver", "weaver:works=2", "weaver:registrars=1:works=4",
