@@ -89,7 +89,7 @@ def test_all_lanes_share_a_row():
     def lanes(result):
         return result.counters["lanes"] / result.counters["instructions"]
     assert lanes(own) > 3.5 > 2 > lanes(other)
-    assert own.cycles < other.cycles / 2
+    assert own.cycles < 0.8 * other.cycles
 
 
 @pytest.mark.parametrize("algorithm, direction, parameters", RUNS[:4])
