@@ -9,7 +9,7 @@ import unicodedata
 from sw.cli.tests import ROOT
 
 
-__all__ = ["Block", "anchors", "blocks", "command_lines", "links", "pages", "spans"]
+__all__ = ["Block", "anchors", "blocks", "command_lines", "links", "pages", "prose", "spans"]
 
 
 class Block(typing.NamedTuple):
@@ -39,8 +39,9 @@ _OPERATORS = re.compile(r"[|&;()<>]+")
 
 
 def pages() -> list[pathlib.Path]:
-    """README, the other texts beside it, and all pages below docs."""
-    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    """README, the other texts beside it, and all pages below docs and examples."""
+    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")),
+            *sorted((ROOT / "examples").rglob("*.md"))]
 
 
 def blocks(text) -> list[Block]:
@@ -77,7 +78,7 @@ def blocks(text) -> list[Block]:
     return found
 
 
-def _prose(text):
+def prose(text):
     """A page without its code blocks: headings, paragraphs, tables."""
     kept, fence = [], None
     for line in text.splitlines():
@@ -94,12 +95,12 @@ def _prose(text):
 
 def spans(text) -> list[str]:
     """Code within sentences and tables, each on one line."""
-    return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", _prose(text))]
+    return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose(text))]
 
 
 def links(text) -> list[str]:
     """Targets of a page's links and pictures."""
-    prose = re.sub(r"`[^`]*`", "", _prose(text))
+    prose = re.sub(r"`[^`]*`", "", prose(text))
     return _LINK.findall(prose) + re.findall(r"(?:src|srcset|href)=\"([^\"]+)\"", prose)
 
 
@@ -136,7 +137,7 @@ def command_lines(text) -> list[list[str]]:
 def anchors(text) -> set[str]:
     """Names of a page's headings that a link may point to, on GitHub and on the site alike."""
     names, sites = [], []
-    for line in _prose(text).splitlines():
+    for line in prose(text).splitlines():
         if title := _HEADING.match(line):
             plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title[1]).replace("`", "").lower()
             names.append(re.sub(r"[^\w\- ]", "", plain).replace(" ", "-"))
