@@ -1,7 +1,8 @@
 """How Graphloom is installed: as the source tree that the launcher starts, or as a package of pip.
 
 Tests, pages and planted faults are in the source tree alone. The *extras* of the package name the
-libraries and programs that only some commands need. The launcher installs all extras but those of :data:`APART`.
+libraries and programs that only some commands need. The launcher installs all extras but those of
+:data:`APART`.
 """
 
 import importlib.util

@@ -1,5 +1,6 @@
 """``graphloom course``: exercises for students, checked on the tree or with their solution."""
 
+import contextlib
 from typing import Annotated
 
 import typer
@@ -43,13 +44,10 @@ def _check(
     need_tree("graphloom course check")
     need("graphloom course check", "pytest")
     exercise = find(name)
-    print(f"Checking {name}{' with its solution' * solution}: hardware that changed is built "
-          "first, which takes up to a minute", flush=True)
-    if solution:
-        with solved(exercise, ROOT) as folder:
-            code = verdict(exercise, folder)
-    else:
-        code = verdict(exercise, ROOT)
+    with solved(exercise, ROOT) if solution else contextlib.nullcontext(ROOT) as folder:
+        print(f"Checking {name}{' with its solution' * solution}: hardware that changed is built "
+              "first, which takes up to a minute", flush=True)
+        code = verdict(exercise, folder)
     if code == 0:
         print(f"{name}: solved")
         return 0

@@ -9,7 +9,7 @@ import unicodedata
 from sw.cli.tests import ROOT
 
 
-__all__ = ["Block", "anchors", "blocks", "command_lines", "links", "pages", "prose", "spans"]
+__all__ = ["Block", "anchors", "blocks", "command_lines", "links", "pages", "spans"]
 
 
 class Block(typing.NamedTuple):
@@ -78,7 +78,7 @@ def blocks(text) -> list[Block]:
     return found
 
 
-def prose(text):
+def _prose(text):
     """A page without its code blocks: headings, paragraphs, tables."""
     kept, fence = [], None
     for line in text.splitlines():
@@ -95,12 +95,12 @@ def prose(text):
 
 def spans(text) -> list[str]:
     """Code within sentences and tables, each on one line."""
-    return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose(text))]
+    return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", _prose(text))]
 
 
 def links(text) -> list[str]:
     """Targets of a page's links and pictures."""
-    prose = re.sub(r"`[^`]*`", "", prose(text))
+    prose = re.sub(r"`[^`]*`", "", _prose(text))
     return _LINK.findall(prose) + re.findall(r"(?:src|srcset|href)=\"([^\"]+)\"", prose)
 
 
@@ -137,7 +137,7 @@ def command_lines(text) -> list[list[str]]:
 def anchors(text) -> set[str]:
     """Names of a page's headings that a link may point to, on GitHub and on the site alike."""
     names, sites = [], []
-    for line in prose(text).splitlines():
+    for line in _prose(text).splitlines():
         if title := _HEADING.match(line):
             plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title[1]).replace("`", "").lower()
             names.append(re.sub(r"[^\w\- ]", "", plain).replace(" ", "-"))

@@ -76,7 +76,8 @@ def test_cycles(printed, tmp_path, capsys, monkeypatch):
         assert main(["run", algorithm, graphs[graph], *parameters, "--schedule", schedule,
                      "--preset", "tiny", "--json", "run.json"]) == 0
         with open("run.json") as file:
-            assert json.load(file)["results"][0]["cycles"] == int(cycles), (algorithm, graph, schedule)
+            found = json.load(file)["results"][0]["cycles"]
+        assert found == int(cycles), (algorithm, graph, schedule)
     capsys.readouterr()
 
 

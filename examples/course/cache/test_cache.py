@@ -54,9 +54,9 @@ def test_least_recently_used(sets, ways, passing):
             invalid = [each for each in range(ways) if not valid >> each & 1]
             expected = invalid[0] if invalid else passed.get(number, order[number][0])
             victim = context.get(dut.victim)
-            assert victim == 1 << expected, \
-                f"cycle {turn}: victim {victim:#x}, must be way {expected}; set {number} was " \
-                f"used in the order {order[number]}, the latest last"
+            assert victim == 1 << expected, (
+                f"cycle {turn}: victim {victim:#x}, must be way {expected}; the ways of set "
+                f"{number} were used in the order {order[number]}")
             await context.tick()
             if way is not None and once:
                 passed[touched] = way

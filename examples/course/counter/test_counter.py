@@ -9,6 +9,7 @@ the trace              test_the_trace_agrees
 """
 
 import functools
+import itertools
 
 import pytest
 
@@ -131,7 +132,7 @@ def divergences(recorder):
     for launch, _, _ in recorder.launches():
         for warp in range(recorder.config.warps):
             own = issue[recorder.instructions(launch, 0, warp)]
-            for before, after in zip(own, own[1:]):
+            for before, after in itertools.pairwise(own):
                 lanes, left = int(before["mask"]), int(after["mask"])
                 count += (decode(recorder.word(int(before["pc"]))) in narrowing
                           and left != lanes and not left & ~lanes)

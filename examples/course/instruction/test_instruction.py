@@ -74,6 +74,8 @@ def program():
     a.tmc(value)                # lane 1 alone: the other lanes keep their registers
     a.clz(here, a.zero)
     a.clz(a.zero, here)
+    a.li(value, -1)
+    a.tmc(value)
     a.clz(lane, here)
     a.end_warp()
     return Launch(a.finish().words, memory=np.array(VALUES, np.uint32))

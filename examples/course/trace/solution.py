@@ -1,9 +1,8 @@
-"""Answers the questions of docs/course/trace.md from a trace in text form.
-
-    python solution.py warps.txt > answers.json
+"""Answers the questions of docs/course/trace.md: ``python solution.py warps.txt > answers.json``.
 """
 
 import dataclasses
+import itertools
 import json
 import re
 import sys
@@ -41,7 +40,7 @@ def answers(lines):
         return [line for line in lines if line.warp == warp]
     longest = max(lines, key=lambda line: line.waited)
     first = [line for line in of(0) if line.launch == 0]
-    pairs = list(zip(first, first[1:]))
+    pairs = list(itertools.pairwise(first))
     full = first[0].mask
     parts = next(line for line, after in pairs if after.mask != full)
     reunites = next(line for line, after in pairs if line.mask != full and after.mask == full)
