@@ -26,6 +26,7 @@ def _group():
 def _list():
     """List the exercises, each with its page."""
     from sw.course import EXERCISES
+    need_tree("graphloom course list")
     for exercise in EXERCISES:
         print(f"{exercise.name:12} {exercise.task}\n{'':12} {exercise.page}")
 

@@ -19,6 +19,7 @@ from sw.installation import ROOT
     ["mutants"], ["doctor"], ["docs"], ["graph"], ["graph", "info"], ["graph", "convert"],
     ["graph", "generate"], ["graph", "formats"], ["bench"], ["bench", "sim"],
     ["bench", "formats"], ["list"], ["lang"], ["lang", "list"], ["lang", "show"], ["reproduce"],
+    ["course"], ["course", "list"], ["course", "check"],
     ["synth"], ["synth", "weaver"], ["synth", "budgets"], ["synth", "overhead"]])
 def test_help(capsys, command):
     assert main([*command, "--help"]) == 0
