@@ -42,7 +42,7 @@ def _check(
     """Check your work on an exercise: the tree as you have changed it."""
     from sw.course import find
     from sw.course.checks import solved, verdict
-    need_tree("graphloom course check")
+    need_tree(f"graphloom course check {name}")
     need("graphloom course check", "pytest")
     exercise = find(name)
     with solved(exercise, ROOT) if solution else contextlib.nullcontext(ROOT) as folder:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from . import Exercise
 
 
-__all__ = ["solved", "verdict"]
+__all__ = ["environment", "solved", "verdict"]
 
 
 @contextlib.contextmanager
