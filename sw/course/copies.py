@@ -21,7 +21,7 @@ def _run(arguments, folder):
     """Run git in a folder as if no repository were around it. Raises UserError if there is no
     git."""
     environment = {name: value for name, value in os.environ.items()
-                   if not name.startswith("GIT_")}
+                   if not name.startswith("GIT_")} | {"LC_ALL": "C"}
     try:
         return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True,
                               check=False, env=environment, stdin=subprocess.DEVNULL)
