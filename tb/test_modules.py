@@ -83,6 +83,7 @@ LAYERS = {
     "sw.figures": ("hw", "sim", *BELOW, "sw.benchmarks", "sw.reproduce.outcome",
                    "sw.reproduce.plot"),
     "sw.site": BELOW,
+    "sw.course": ("sim.children", *BELOW),
     "campaign": ("hw", "sim", "sw", "formal", "synth"),
     "sw.cli": ("hw", "sim", "sw", "synth", "formal", "campaign"),
 }

@@ -236,7 +236,8 @@ def test_nothing_is_written(site, tmp_path):
 
 @pytest.mark.parametrize("words", [
     ["test"], ["docs"], ["lock"], ["mutants"], ["campaign", "--fuzz"],
-    ["synth", "budgets", "--update"], ["bench", "budgets", "--update"]])
+    ["synth", "budgets", "--update"], ["bench", "budgets", "--update"], ["course", "list"],
+    ["course", "check", "cache"]])
 def test_needs_the_tree(site, tmp_path, words):
     line = _refused(_graphloom(site, *words, cwd=tmp_path))
     assert f"graphloom {' '.join(words)} needs the source tree" in line

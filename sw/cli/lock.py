@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sw.errors import UserError
-from sw.installation import ROOT, need, need_tree
+from sw.installation import APART, EXTRAS, ROOT, need, need_tree
 
 
 __all__ = ["register"]
@@ -21,7 +21,8 @@ _HEADER = """\
 
 #: One version of each package for every Python and platform, with hashes and without addresses:
 #: the lock works with any index, and a changed file is refused.
-_OPTIONS = ("--universal", "--fork-strategy", "fewest", "--all-extras", "--group", "dev",
+_OPTIONS = ("--universal", "--fork-strategy", "fewest", "--group", "dev",
+            *(f"--extra={extra}" for extra in EXTRAS if extra not in APART),
             "--generate-hashes", "--no-emit-index-url", "--no-emit-find-links", "--no-annotate",
             "--no-header", "--quiet")
 

@@ -23,9 +23,9 @@ from sw.errors import UserError
 from sw.installation import advice, extra_of
 from sw.printable import one_line, printable
 
-from . import (bench, campaign, compare, docs, doctor, graph, lang, lint, listing, lock, lockstep,
-               mutants, process, program, prove, reproduce, run, simulated_board, synth, tests,
-               tune, verilog)
+from . import (bench, campaign, compare, course, docs, doctor, graph, lang, lint, listing, lock,
+               lockstep, mutants, process, program, prove, reproduce, run, simulated_board, synth,
+               tests, tune, verilog)
 from .commands import App
 
 
@@ -63,6 +63,7 @@ for module in (run, compare, tune, listing, reproduce, program, simulated_board,
 app.callback()(_options)
 app.add_typer(graph.app, name="graph")
 app.add_typer(lang.app, name="lang")
+app.add_typer(course.app, name="course")
 app.add_typer(bench.app, name="bench")
 app.add_typer(synth.app, name="synth")
 

@@ -39,8 +39,9 @@ _OPERATORS = re.compile(r"[|&;()<>]+")
 
 
 def pages() -> list[pathlib.Path]:
-    """README, the other texts beside it, and all pages below docs."""
-    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    """README, the other texts beside it, and all pages below docs and examples."""
+    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")),
+            *sorted((ROOT / "examples").rglob("*.md"))]
 
 
 def blocks(text) -> list[Block]:

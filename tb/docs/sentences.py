@@ -125,8 +125,9 @@ def sources():
 
 
 def pages():
-    """The pages in Markdown: those of the top folder and those of ``docs``."""
-    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    """The pages in Markdown: those of the top folder, of ``docs`` and of ``examples``."""
+    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")),
+            *sorted((ROOT / "examples").rglob("*.md"))]
 
 
 def all_hidden():

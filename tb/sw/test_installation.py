@@ -14,9 +14,11 @@ from sw.errors import UserError
 def test_extras_are_those_of_the_project():
     with open(installation.ROOT / "pyproject.toml", "rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
-    assert extras.keys() == installation.EXTRAS.keys()
+    assert extras.keys() == installation.EXTRAS.keys() >= set(installation.APART)
     providers = importlib.metadata.packages_distributions()
     for extra, modules in installation.EXTRAS.items():
+        if extra in installation.APART:         # not installed
+            continue
         names = {Requirement(text).name for text in extras[extra]}
         for module in modules:
             assert {name.lower() for name in providers[module]} <= names, module
@@ -49,3 +51,12 @@ def test_a_module_that_no_extra_brings_keeps_its_traceback(monkeypatch):
     monkeypatch.setitem(installation.sys.modules, "sw.graph.load", None)
     with pytest.raises(ModuleNotFoundError):
         main(["graph", "info", "karate"])
+
+
+def test_the_lock_leaves_large_extras_out():
+    """No package of an extra in APART is installed by the launcher, unless others need it."""
+    lock = (installation.ROOT / "requirements.lock").read_text()
+    for extra in installation.APART:
+        for module in installation.EXTRAS[extra]:
+            assert f"\n{module}==" not in lock
+    assert "\nipykernel==" in lock and "\nnbclient==" in lock

@@ -378,4 +378,12 @@ MUTANTS = (
            "sw/reproduce/ugf/runs.py", "total",
            "total_cycles(results[case], launch_cycles(config))", "results.cycles(case)",
            ("tb/sw/reproduce/test_ugf.py::test_fusion",)),
+
+    # The course
+    Mutant("course-copies-what-git-does-not-track",
+           "sw/course/copies.py", "files", "tracked is not None", "False",
+           ("tb/course/test_course.py::test_files",)),
+    Mutant("course-a-check-that-cannot-be-imported-stops-the-command",
+           "sw/cli/course.py", "_check", "code in (1, 2)", "code == 1",
+           ("tb/course/test_course.py::test_the_command",)),
 )
