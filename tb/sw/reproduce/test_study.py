@@ -7,6 +7,7 @@ import pytest
 from hw.config import preset
 from sim.dram import DramConfig
 from sw.benchmarks.batch import Case
+from sw.benchmarks.executors import Processes
 from sw.reproduce.measure import BuildTime, Stored
 from sw.reproduce.outcome import Comparison, Outcome, Plot, Table, number, ratio
 from sw.reproduce.paper import Figure, Paper
@@ -61,7 +62,7 @@ def _run(study, jobs=1, stop_after=None):
         if len(ended) == stop_after:
             raise KeyboardInterrupt
 
-    study.run(jobs, lambda case: None, end, lambda figure, *rest: written.append((figure, *rest)))
+    study.run(Processes(jobs), lambda case: None, end, lambda figure, *rest: written.append((figure, *rest)))
     return ended, written
 
 
