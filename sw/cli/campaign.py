@@ -123,7 +123,8 @@ def _check(points, executor, instructions, seed, results, json):
     failed = _print(work, seconds)
     if json is not None:
         files.write_json(json, {
-            "instructions": instructions, "seed": seed, "wall_seconds": round(seconds, 1) if executor.here else None,
+            "instructions": instructions, "seed": seed,
+            "wall_seconds": round(seconds, 1) if executor.here else None,
             "covered": {name: list(values) for name, values in _covered(work).items()},
             "configurations": [work.records[point.number] for point in points]})
     return 1 if failed else 0

@@ -24,8 +24,8 @@ from sw.installation import advice, extra_of
 from sw.printable import one_line, printable
 
 from . import (bench, campaign, cluster, compare, docs, doctor, graph, lang, lint, listing, lock,
-               lockstep, mutants, process, program, prove, reproduce, run, simulated_board, synth, tests,
-               tune, verilog)
+               lockstep, mutants, process, program, prove, reproduce, run, simulated_board, synth,
+               tests, tune, verilog)
 from .commands import App
 
 

@@ -154,7 +154,8 @@ def test_a_process_that_dies(tmp_path):
     path = tmp_path / "records.jsonl"
     campaign = work.Work([deadly, point], instructions=1, seed=1, path=path)
     reported = []
-    campaign.run(Processes(1), lambda point, record: reported.append(record), lambda point, text: None)
+    campaign.run(Processes(1), lambda point, record: reported.append(record),
+                 lambda point, text: None)
     assert [failure["message"] for failure in reported[0]["failures"]] == [
         "its process ended with exit code 3"]
     assert reported[1]["name"] == point.config.name and not reported[1]["failures"]

@@ -166,7 +166,7 @@ def test_runs_and_times(tmp_path):
         running.discard(case)
         order.append(case)
 
-    study.run(2, begun, ended, lambda figure, *rest: None)
+    study.run(Processes(2), begun, ended, lambda figure, *rest: None)
     assert order[-1] == _Cycles.time
     record = study.records[_Cycles.good]
     assert record["verified"] and record["cycles"] == record["counters"]["cycles"] > 0
