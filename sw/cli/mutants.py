@@ -75,14 +75,14 @@ def _mutants(
     need("graphloom mutants", "pytest")
     files.check(results)
     files.check(json, (".json",))
-    try:
-        for mutant in mutants:
-            mutant.patched()
-    except MutantError as error:
-        raise UserError(f"{error}: correct campaign/mutants/table") from None
     from campaign.mutants.run import MutantWork
     work = MutantWork(mutants, timeout=timeout, path=results)
     with options.executor("graphloom mutants", cluster, jobs) as executor:
+        try:
+            for mutant in mutants:
+                mutant.patched()
+        except MutantError as error:
+            raise UserError(f"{error}: correct campaign/mutants/table") from None
         _run(work, executor)
     failed = _print(work)
     if json is not None:

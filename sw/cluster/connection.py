@@ -22,7 +22,7 @@ __all__ = ["LOOPBACK", "address_of", "quiet", "reach", "until_signal"]
 #: Host on which nobody but this machine's users can reach a scheduler.
 LOOPBACK = "127.0.0.1"
 
-#: Seconds within which a scheduler must accept a connection.
+#: Seconds within which a scheduler must accept a connection, and answer.
 _REACH = 5
 
 _SETTINGS = {
@@ -53,12 +53,12 @@ def address_of(text) -> tuple[str, int]:
 
 
 def reach(text) -> str:
-    """The address of a scheduler as Dask writes it, if something accepts connections there.
+    """The address of a scheduler as Dask writes it, if it answers.
 
     Raises
     ------
     UserError
-        The text is no address, or nothing is there.
+        The text is no address, nothing is there, or another program is there.
     """
     host, port = address_of(text)
     try:
@@ -67,7 +67,25 @@ def reach(text) -> str:
         why = "no answer" if isinstance(error, TimeoutError) else error.strerror or str(error)
         raise UserError(f"there is no cluster at {text}: {why}; `graphloom cluster` starts one"
                         ) from None
-    return f"tcp://[{host}]:{port}" if ":" in host else f"tcp://{host}:{port}"
+    quiet()
+    reached = f"tcp://[{host}]:{port}" if ":" in host else f"tcp://{host}:{port}"
+    try:
+        # Dask itself waits for ever for a program that accepts a connection and says nothing.
+        kind = asyncio.run(asyncio.wait_for(_kind(reached), _REACH))
+    except Exception:           # whatever the other program's answer makes of Dask
+        kind = None
+    if kind != "Scheduler":
+        import distributed
+        raise UserError(f"the program at {text} is no cluster, or one of another Dask than "
+                        f"{distributed.__version__}; `graphloom cluster` starts one")
+    return reached
+
+
+async def _kind(address):
+    """The kind of a server of Dask."""
+    import distributed
+    async with distributed.rpc(address) as server:
+        return (await server.identity())["type"]
 
 
 def quiet():

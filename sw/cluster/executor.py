@@ -55,6 +55,11 @@ class Cluster(Executor):
         """Places on all workers that fit."""
         return _ClusterSlots(self._members, self._note, fresh)
 
+    @property
+    def workers(self) -> dict[str, int]:
+        """Pieces at a time of each worker that fits, by its address."""
+        return dict(self._members.threads)
+
     def __exit__(self, *error):
         self._members.close()
 

@@ -13,7 +13,7 @@ import distributed
 
 from sw.errors import UserError
 
-from .connection import quiet, reach
+from .connection import reach
 from .identity import differences, identity
 from .worker import KEY, check_files, digests
 
@@ -58,7 +58,6 @@ class Members:
 
     def __init__(self, address, read, note):
         reached = reach(address)
-        quiet()
         self._address, self._note = address, note
         self.identity, self._files = identity(), digests(read)
         self.folder = os.getcwd() if self._files else None
@@ -69,8 +68,7 @@ class Members:
                 self.client = distributed.Client(
                     reached, timeout=_ANSWER, set_as_default=False, name="graphloom")
         except (OSError, TimeoutError, ValueError):
-            raise UserError(f"what is at {address} is no cluster, or one of another Dask than "
-                            f"{distributed.__version__}") from None
+            raise UserError(f"cluster {address}: its scheduler does not answer") from None
         try:
             self._first()
         except BaseException:

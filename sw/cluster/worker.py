@@ -20,7 +20,7 @@ from distributed.core import Status
 from sw.benchmarks.workers import PieceProcess
 from sw.errors import UserError
 
-from .connection import LOOPBACK, address_of, quiet, reach, until_signal
+from .connection import LOOPBACK, address_of, reach, until_signal
 from .identity import differences, identity
 
 
@@ -171,9 +171,7 @@ def serve(address, jobs, said) -> int:
     UserError
         There is no cluster at the address.
     """
-    reached = reach(address)
-    quiet()
-    return asyncio.run(_serve(address, reached, jobs, said))
+    return asyncio.run(_serve(address, reach(address), jobs, said))
 
 
 async def _serve(address, reached, jobs, said):
@@ -186,8 +184,7 @@ async def _serve(address, reached, jobs, said):
                 dashboard_address=f"{LOOPBACK}:0", death_timeout=_JOIN,
                 startup_information={KEY: lambda worker: about})
         except (OSError, TimeoutError, ValueError):
-            raise UserError(f"what is at {address} is no cluster, or one of another Dask than "
-                            f"{distributed.__version__}") from None
+            raise UserError(f"cluster {address}: its scheduler does not answer") from None
         try:
             said(worker.address)
             return await until_signal(worker)

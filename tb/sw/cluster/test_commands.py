@@ -130,24 +130,20 @@ class Deadly(Point):
         return os._exit, (3,)
 
 
-class Broken(HardwareConfig):
-    """A configuration that cannot be checked."""
-
-    def __reduce__(self):
-        return Broken, ()
-
-
-def test_campaign(cluster):
+def test_campaign(cluster, monkeypatch):
     """A point that ends its process fails alone. Points have no wall time."""
-    points = [Deadly(1, HardwareConfig(name="deadly"), ()), Point(2, Broken(name="broken"), ())]
-    campaign, told = Work(points, instructions=1, seed=1), []
+    deadly = Deadly(1, HardwareConfig(name="deadly"), ())
+    campaign = Work([deadly], instructions=1, seed=1)
     with Cluster(cluster.address) as there:
-        campaign.run(there, lambda *_: None, lambda point, text: told.append((point, text)))
-    deadly, broken = (campaign.records[number] for number in (1, 2))
-    assert [failure["message"] for failure in deadly["failures"]] == [
+        campaign.run(there, lambda *_: None, lambda point, text: None)
+    assert [failure["message"] for failure in campaign.records[1]["failures"]] == [
         "its process ended with exit code 3"]
-    assert broken["seconds"] is None and broken["build_seconds"] is None
-    assert told == [(points[1], "building")]
+    monkeypatch.setattr("campaign.work._check", lambda *_: {
+        "failures": [], "seconds": 4.0, "build_seconds": 3.0})
+    for here, seconds in ((True, 4.0), (False, None)):
+        campaign = Work([deadly], instructions=1, seed=1)
+        campaign.run(InThisProcess(here), lambda *_: None, lambda point, text: None)
+        assert campaign.records[1]["seconds"] == seconds
 
 
 def _started(*words):
@@ -200,8 +196,8 @@ COMMANDS = (["tune", "bfs", "karate"], LIST, ["reproduce", "cr2", "fig2.9"], ["c
 def test_no_cluster(capsys, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     address, began = f"127.0.0.1:{free_port()}", time.monotonic()
-    assert f"there is no cluster at {address}: Connection refused; `graphloom cluster` starts " \
-        "one" in _error(capsys, *command, "--cluster", address)
+    assert (f"there is no cluster at {address}: Connection refused; `graphloom cluster` starts one"
+            in _error(capsys, *command, "--cluster", address))
     assert time.monotonic() - began < 30
     assert not list(tmp_path.rglob("*.jsonl"))
 
@@ -210,8 +206,8 @@ def test_no_cluster(capsys, tmp_path, monkeypatch, command):
                                      "http://127.0.0.1:80", "a b:80", ":80", "127.0.0.1:8786/"])
 def test_addresses(capsys, address):
     for command in (["mutants", "--cluster", address], ["worker", address]):
-        assert f"{address}: is no address of a cluster; must be HOST:PORT, as in " \
-            "tcp://127.0.0.1:8786" in _error(capsys, *command)
+        assert (f"{address}: is no address of a cluster; must be HOST:PORT, as in "
+                "tcp://127.0.0.1:8786") in _error(capsys, *command)
 
 
 def test_addresses_that_are_right():
@@ -219,12 +215,16 @@ def test_addresses_that_are_right():
     assert connection.address_of("[::1]:1") == ("::1", 1)
 
 
-def test_a_program_that_is_no_cluster(capsys, monkeypatch):
-    monkeypatch.setattr(members, "_ANSWER", 1)
+def test_a_program_that_is_no_cluster(cluster, capsys, monkeypatch):
+    """A program that says nothing, and a worker whose address is taken for the cluster's."""
+    monkeypatch.setattr(connection, "_REACH", 1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
-        assert f"what is at {address} is no cluster" in _error(capsys, "mutants", "--cluster",
-                                                               address)
+        for command in (["mutants", "--cluster"], ["worker"]):
+            assert f"the program at {address} is no cluster" in _error(capsys, *command, address)
+    with Cluster(cluster.address) as there:
+        [address, _] = there.workers
+    assert f"the program at {address} is no cluster" in _error(capsys, "worker", address)
 
 
 def test_no_worker(capsys, monkeypatch):
@@ -249,5 +249,5 @@ def test_options(capsys, arguments, message):
 def test_a_port_in_use(capsys):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        assert f"a cluster cannot be at 127.0.0.1:{port}: another program uses this port: give " \
-            "another with --port" in _error(capsys, "cluster", "--port", str(port))
+        assert (f"a cluster cannot be at 127.0.0.1:{port}: another program uses this port: give "
+                "another with --port") in _error(capsys, "cluster", "--port", str(port))
