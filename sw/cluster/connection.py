@@ -4,11 +4,13 @@ Dask keeps no data here, shows no pages, and prints nothing: commands say what u
 """
 
 import asyncio
+import importlib.metadata
 import logging
 import re
 import signal
 import socket
 import warnings
+from typing import Any
 
 import dask.config
 
@@ -75,9 +77,9 @@ def reach(text) -> str:
     except Exception:           # whatever the other program's answer makes of Dask
         kind = None
     if kind != "Scheduler":
-        import distributed
         raise UserError(f"the program at {text} is no cluster, or one of another Dask than "
-                        f"{distributed.__version__}; `graphloom cluster` starts one")
+                        f"{importlib.metadata.version('distributed')}; `graphloom cluster` starts "
+                        "one")
     return reached
 
 
@@ -85,7 +87,8 @@ async def _kind(address):
     """The kind of a server of Dask."""
     import distributed
     async with distributed.rpc(address) as server:
-        return (await server.identity())["type"]
+        found: Any = await server.identity()
+        return found["type"]
 
 
 def quiet():

@@ -8,6 +8,7 @@ import contextlib
 import os
 import time
 import warnings
+from typing import Any
 
 import distributed
 
@@ -127,7 +128,8 @@ class Members:
         if found or self.folder is None:
             return found or None
         try:
-            return self.client.run(check_files, self.folder, self._files, workers=[name])[name]
+            answers: Any = self.client.run(check_files, self.folder, self._files, workers=[name])
+            return answers[name]
         except (OSError, KeyError, TimeoutError) as error:
             return f"it does not answer: {error}"
 

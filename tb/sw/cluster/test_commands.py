@@ -91,9 +91,9 @@ def test_reproduce(cluster, capsys, tmp_path, monkeypatch):
         original(self, number, function, arguments)
 
     monkeypatch.setattr(begin, seen)
-    assert main(["reproduce", "cr2", "fig3.8", "fig3.10", "--repeat", "1", "--cluster",
+    assert main(["reproduce", "cr2", "fig3.8", "fig3.11", "--repeat", "1", "--cluster",
                  cluster.address, "--output", str(tmp_path)]) == 0
-    found = json.loads((tmp_path / "fig3.10.json").read_text())
+    found = json.loads((tmp_path / "fig3.11.json").read_text())
     assert any("seconds" in record for record in found["records"])
     assert sent and not any(case.timed for case in sent)
     assert (tmp_path / "fig3.8.json").exists()

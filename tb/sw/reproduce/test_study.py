@@ -62,7 +62,8 @@ def _run(study, jobs=1, stop_after=None):
         if len(ended) == stop_after:
             raise KeyboardInterrupt
 
-    study.run(Processes(jobs), lambda case: None, end, lambda figure, *rest: written.append((figure, *rest)))
+    study.run(Processes(jobs), lambda case: None, end,
+              lambda figure, *rest: written.append((figure, *rest)))
     return ended, written
 
 
