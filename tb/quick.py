@@ -1,27 +1,37 @@
 """The quick part of the tests: ``./graphloom test --quick``.
 
-Of each test function the first case counts, that is, the function with the first of its parameters.
-The functions of :data:`SLOW` are left out. They took more than a second of a processor with one
-case, with builds in the cache. A file all of whose functions are slow keeps the first of them only
-if the table says so, with ``keep``.
+Each file of tests gives at most :data:`MOST` of its test functions, spread evenly over the file,
+and of each function the first case, that is, the function with the first of its parameters. The
+functions of :data:`SLOW` are left out before.
 """
 
-__all__ = ["SLOW", "chosen"]
+__all__ = ["MOST", "SLOW", "chosen"]
+
+
+#: Test functions of a file.
+MOST = 3
 
 
 def chosen(tests) -> set[str]:
     """The tests of the quick part, among tests in their order (pytest's node ids)."""
-    found, seen = set(), set()
+    first = {}
     for test in tests:
-        function = test.partition("[")[0]
+        first.setdefault(test.partition("[")[0], test)
+    files = {}
+    for function, test in first.items():
         file, _, name = function.partition("::")
-        if function not in seen:
-            seen.add(function)
-            if name.rpartition("::")[2] not in SLOW.get(file, ()):
-                found.add(test)
-    return found
+        if name.rpartition("::")[2] not in SLOW.get(file, ()):
+            files.setdefault(file, []).append(test)
+    return {test for all_ in files.values() for test in _spread(all_)}
 
 
-#: {file: slow test functions}.
+def _spread(tests):
+    """At most :data:`MOST` of the tests, from the first to the last."""
+    count = min(MOST, len(tests))
+    return [tests[index * (len(tests) - 1) // max(1, count - 1)] for index in range(count)]
+
+
+#: {file: slow test functions}: with one case and builds in the cache, they took more than two
+#: seconds of a processor.
 SLOW: dict[str, tuple[str, ...]] = {
 }

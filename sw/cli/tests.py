@@ -86,6 +86,7 @@ def _test(context: typer.Context,
     if code == 5:
         print("No test was selected")
         return 2
-    print(("All tests passed" if code == 0 else "Tests FAILED (listed above)" if code == 1
+    passed = "All tests of the quick part passed" if quick else "All tests passed"
+    print((passed if code == 0 else "Tests FAILED (listed above)" if code == 1
            else f"pytest stopped with exit code {code}") + again)
     return 0 if code == 0 else 1 if code == 1 else 2

@@ -10,6 +10,7 @@ import sys
 import time
 
 from sim import cache
+from sim.children import tied
 from sw.benchmarks.workers import tell
 from sw.installation import ROOT
 
@@ -58,12 +59,12 @@ class LocalCluster:
         while len(self.workers) < self._count:
             self.add()
 
-    def kill_worker_of(self, file):
-        """Kill the worker that does a piece which left a file (:func:`first_waits`)."""
-        number = int(file.read_text())
-        [process] = [each for each in self.workers if each.pid == number]
-        process.kill()
-        process.wait()
+    def end_worker_of(self, file, number=signal.SIGKILL):
+        """Send a signal to the worker that does a piece which left a file (:func:`first_waits`),
+        and to its processes as far as Ctrl-C on a terminal reaches them."""
+        [process] = [each for each in self.workers if each.pid == int(file.read_text())]
+        os.killpg(process.pid, number)
+        process.wait(timeout=60)
 
     def add(self, code=None, jobs=1):
         """Start a worker. Returns its process and address."""
@@ -79,7 +80,8 @@ class LocalCluster:
         program = ["-m", "sw.cli"] if code is None else ["-c", code]
         process = subprocess.Popen(
             [sys.executable, *program, *words], cwd="/", stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+            preexec_fn=tied(),
             env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"})
         return process, process.stdout.readline()
 

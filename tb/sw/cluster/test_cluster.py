@@ -15,6 +15,7 @@ commands              test_commands.py
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -124,7 +125,8 @@ def _left(folder):
     return file
 
 
-def test_a_killed_worker(cluster, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_worker(cluster, tmp_path, number):
     """Its run begins again on the other worker, and no process of it is left."""
     pieces = {"waits": (machines.first_waits, (str(tmp_path),))}
     pieces |= {n: (machines.square, (n,)) for n in range(5)}
@@ -134,7 +136,7 @@ def test_a_killed_worker(cluster, tmp_path):
         records[piece] = record
         if not killed:
             killed.append(_left(tmp_path))
-            cluster.kill_worker_of(killed[0])
+            cluster.end_worker_of(killed[0], number)
 
     with Cluster(cluster.address, note=notes.append) as there:
         there.work(pieces.items(), ended)
@@ -169,7 +171,7 @@ def test_a_piece_that_loses_workers(cluster, tmp_path, monkeypatch):
 
     def begun(piece):
         if piece == 0:
-            cluster.kill_worker_of(_left(tmp_path))
+            cluster.end_worker_of(_left(tmp_path))
 
     with Cluster(cluster.address) as there:
         there.work([(0, (machines.first_waits, (str(tmp_path),))), (1, (machines.square, (1,)))],

@@ -24,6 +24,7 @@ from campaign.mutants.run import MutantWork
 from campaign.mutants.table import MUTANTS
 from campaign.work import Work
 from hw.config import HardwareConfig
+from sim.children import tied
 from sw.cli.main import main
 from sw.cluster import Cluster, connection, members
 from sw.errors import UserError
@@ -149,7 +150,7 @@ def test_campaign(cluster, monkeypatch):
 def _started(*words):
     return subprocess.Popen(
         [sys.executable, "-m", "sw.cli", *words], cwd=ROOT, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, start_new_session=True,
+        stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=tied(),
         env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"})
 
 
