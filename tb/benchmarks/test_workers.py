@@ -90,7 +90,7 @@ def test_a_process_of_its_own(fresh):
 
 
 def test_progress():
-    """What a piece tells comes before its record. Outside of a piece nobody listens."""
+    """Progress comes before the record. Outside of a piece nobody listens."""
     tell("nothing")
     heard = []
     Processes(1).work([("piece", (_report, ()))], lambda piece, record: heard.append(record),

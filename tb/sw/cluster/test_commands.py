@@ -175,7 +175,7 @@ def test_an_interruption_keeps_what_is_done(cluster, capsys, tmp_path):
     kept = _lines(records)
     assert all(json.loads(line)["verified"] for line in records.read_text().splitlines())
     assert 0 < kept < 120
-    # What is there is not run again.
+    # The workers do not finish the runs of the client that is gone.
     assert main([*LIST, "--cluster", cluster.address]) == 0
 
 
