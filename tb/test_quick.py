@@ -35,9 +35,10 @@ def _functions():
 
 def test_the_first_case_of_some_functions(monkeypatch):
     tests = [f"tb/a.py::test_{name}{case}" for name in "abcdefg" for case in ("[1]", "[2]")]
+    tests += [f"tb/hw/d.py::test_{name}" for name in "xyz"]
     tests += ["tb/b.py::test_only", "tb/c.py::Several::test_one", "tb/c.py::Several::test_two"]
     assert quick.chosen(tests) == {
-        "tb/a.py::test_a[1]", "tb/a.py::test_d[1]", "tb/a.py::test_g[1]", "tb/b.py::test_only",
+        "tb/hw/d.py::test_x", "tb/a.py::test_a[1]", "tb/a.py::test_d[1]", "tb/a.py::test_g[1]", "tb/b.py::test_only",
         "tb/c.py::Several::test_one", "tb/c.py::Several::test_two"}
 
 
