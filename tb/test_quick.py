@@ -38,8 +38,8 @@ def test_the_first_case_of_some_functions(monkeypatch):
     tests += [f"tb/hw/d.py::test_{name}" for name in "xyz"]
     tests += ["tb/b.py::test_only", "tb/c.py::Several::test_one", "tb/c.py::Several::test_two"]
     assert quick.chosen(tests) == {
-        "tb/hw/d.py::test_x", "tb/a.py::test_a[1]", "tb/a.py::test_d[1]", "tb/a.py::test_g[1]", "tb/b.py::test_only",
-        "tb/c.py::Several::test_one", "tb/c.py::Several::test_two"}
+        "tb/hw/d.py::test_x", "tb/a.py::test_a[1]", "tb/a.py::test_d[1]", "tb/a.py::test_g[1]",
+        "tb/b.py::test_only", "tb/c.py::Several::test_one", "tb/c.py::Several::test_two"}
 
 
 def test_slow_functions_are_left_out(monkeypatch):
