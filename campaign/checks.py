@@ -129,9 +129,9 @@ class Check:
     def _fail(self, what, message, reproduce):
         self.record["failures"].append({"what": what, "message": message, "reproduce": reproduce})
 
-    def died(self, code) -> dict:
-        """The record for a check process that ended with this exit code and without a record."""
-        self._fail("the process", f"ended with exit code {code}", self._again())
+    def died(self, why) -> dict:
+        """The record for a check whose process ended without a record, for this reason."""
+        self._fail("the process", why, self._again())
         self.record["seconds"] = None
         return self.record
 

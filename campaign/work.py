@@ -6,15 +6,11 @@ configuration remains for the next one.
 
 import contextlib
 import json
-import multiprocessing
-import multiprocessing.connection
-import os
 
 from campaign.checks import Check
-from sim.children import end_with_parent
 from sw.benchmarks.records import RecordsFile
 from sw.benchmarks.sources import digest
-from sw.benchmarks.workers import heed_signals
+from sw.benchmarks.workers import tell
 
 
 __all__ = ["Work"]
@@ -24,22 +20,14 @@ __all__ = ["Work"]
 _SOURCES = ("hw", "sim", "sw", "campaign")
 
 
-def _check(pipe, parent, point, instructions, seed):
-    """In the point's process: check, send lines of text, and last the record."""
-    heed_signals()
-    end_with_parent(parent)
-    try:
-        check = Check(point.number, point.config, instructions=instructions, seed=seed,
-                      report=pipe.send)
-        pipe.send(check.run())
-    except KeyboardInterrupt:
-        pass                       # the campaign was interrupted and reports this itself
-    finally:
-        pipe.close()
+def _check(point, instructions, seed):
+    """A piece of work: check a point. Returns its record."""
+    return Check(point.number, point.config, instructions=instructions, seed=seed,
+                 report=tell).run()
 
 
 class Work:
-    """Points to check, the file of their records, and the processes.
+    """Points to check, and the file of their records.
 
     Parameters
     ----------
@@ -82,57 +70,30 @@ class Work:
     def _key(self, point):
         return json.dumps([point.config.name, self._instructions, self._seed, self._sources])
 
-    def run(self, jobs, report, progress):
+    def run(self, executor, report, progress):
         """Check the points that have no record yet.
 
         Parameters
         ----------
-        jobs : int
-            Number of processes at a time.
+        executor : Executor
         report : callable
             Called with (point, record) at the end of each point.
         progress : callable
             Called with (point, text) when a process reports its progress.
         """
+        def ended(point, record):
+            if "error" in record:
+                record = self._died(point, record)
+            if not executor.here:
+                record |= {"build_seconds": None, "seconds": None}
+            self.records[point.number] = record = self._file.keep(self._key(point), record)
+            report(point, record)
+
         left = [point for point in self.points if point.number not in self.records]
-        context = multiprocessing.get_context("spawn")
-        running = {}
-        try:
-            while left or running:
-                while left and len(running) < jobs:
-                    self._start(context, left.pop(0), running)
-                for pipe in multiprocessing.connection.wait(list(running)):
-                    self._hear(pipe, running, report, progress)
-        finally:
-            for _, process in running.values():
-                process.terminate()
-                process.join()
+        executor.work(((point, (_check, (point, self._instructions, self._seed)))
+                       for point in left), ended, told=progress, fresh=True)
 
-    def _start(self, context, point, running):
-        mine, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=_check, args=(theirs, os.getpid(), point,
-                                                       self._instructions, self._seed))
-        process.start()
-        theirs.close()
-        running[mine] = point, process
-
-    def _hear(self, pipe, running, report, progress):
-        point, process = running[pipe]
-        try:
-            message = pipe.recv()
-        except EOFError:
-            process.join()
-            message = self._died(point, process.exitcode)
-        if isinstance(message, str):
-            progress(point, message)
-            return
-        del running[pipe]
-        process.join()
-        pipe.close()
-        self.records[point.number] = record = self._file.keep(self._key(point), message)
-        report(point, record)
-
-    def _died(self, point, code):
-        """The record for a process that ended without a record."""
+    def _died(self, point, record):
+        """The record for a process that ended without a record of its own."""
         return Check(point.number, point.config, instructions=self._instructions,
-                     seed=self._seed).died(code)
+                     seed=self._seed).died(record.get("traceback", record["error"]))

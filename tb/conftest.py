@@ -10,7 +10,7 @@ import hypothesis
 import pytest
 
 from sim.children import end_with_parent
-from tb import runner, seeds
+from tb import quick, runner, seeds
 
 
 # Designs and results are many objects with a long life. Frequent collections would take long.
@@ -29,6 +29,18 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 hypothesis.settings.register_profile("graphloom", deadline=None, database=None,
                                      derandomize=seeds.VARIABLE not in os.environ)
 hypothesis.settings.load_profile("graphloom")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="run the quick part of the tests "
+                     "(tb/quick.py)")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--quick"):
+        kept = quick.chosen([item.nodeid for item in items])
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in kept])
+        items[:] = [item for item in items if item.nodeid in kept]
 
 
 @pytest.fixture(params=["verilator", "icarus"])

@@ -66,6 +66,7 @@ LAYERS = {
     "sw.benchmarks.machines": (*BELOW, "sw.lang", "sw.vm"),
     "sw.benchmarks.libraries": ("sw.lang.types",),
     "sw.benchmarks.programs": ("sw.lang", "sw.vm", "sw.benchmarks"),
+    "sw.cluster": ("hw.numbers", *BELOW, "sw.benchmarks"),
     "sw.reproduce": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats",
                      "sw.schedules", "sw.algorithms", "sw.runtime", "sw.benchmarks"),
     "sw.reproduce.ugf": ("hw", "sim", *BELOW, "sw.graph", "sw.lang", "sw.vm", "sw.runtime",

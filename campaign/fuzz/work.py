@@ -12,7 +12,7 @@ import shlex
 import sys
 
 from hw import numbers
-from sw.benchmarks import workers
+from sw.benchmarks.executors import Processes
 from sw.errors import UserError
 
 from . import corpus, files, verdict
@@ -147,7 +147,7 @@ def _cases(seed):
 
 
 def _batch(seed, names):
-    """In a process of :mod:`sw.benchmarks.workers`: run cases, count ends, list faults."""
+    """A piece of work: run cases, count ends, list faults."""
     cases, counts, faults = _cases(seed), {}, []
     for name in names:
         case = cases.make(name)
@@ -186,4 +186,4 @@ def fuzz(seed, names, jobs, report):
 
     batches = [names[first:first + _BATCH] for first in range(0, len(names), _BATCH)]
     pieces = {f"{batch[0]} to {batch[-1]}": (_batch, (seed, batch)) for batch in batches}
-    workers.work(pieces.items(), jobs, ended)
+    Processes(jobs).work(pieces.items(), ended)

@@ -3,10 +3,12 @@
 Each run has a separate folder with a copy of the project's sources and a cache for the mutant's
 builds. Both are deleted with the folder. Earlier builds are read from the user's cache. Nothing is
 written into the project.
+
+An executor does the runs, here or on other machines. The records of runs on other machines have no
+wall time.
 """
 
 import collections
-import concurrent.futures
 import contextlib
 import json
 import os
@@ -16,13 +18,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from xml.etree import ElementTree
 
 from campaign.mutants.mutant import ROOT
 from sim import cache, toolchain
 from sim.children import tied
+from sim.errors import ToolError
 from sw.benchmarks.records import RecordsFile
 from sw.benchmarks.sources import digest
 from sw.errors import UserError
@@ -112,8 +114,60 @@ def fair(record) -> bool:
     return record["outcome"] in ("passed", "held")
 
 
+def _one(mutant, fault, timeout):
+    """A piece of work: run the tests or proof, with or without the fault. Returns the record."""
+    try:
+        place = cache.folder("mutants")
+    except ToolError as error:
+        return {"unable": str(error)}
+    folder = None
+    try:
+        folder = pathlib.Path(tempfile.mkdtemp(dir=place))
+        sources = folder / "sources"
+        sources.mkdir()
+        _copy_sources(sources)
+        if fault:
+            (sources / mutant.file).write_text(mutant.patched())
+        began = time.perf_counter()
+        outcome, detail = _wait(mutant, folder, sources, fault, timeout)
+        return {"name": mutant.name if fault else None, "outcome": outcome, "detail": detail,
+                "seconds": round(time.perf_counter() - began, 1)}
+    except OSError as error:
+        return {"unable": f"{place}: the sources cannot be copied here: "
+                          f"{error.strerror or error}"}
+    finally:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait(mutant, folder, sources, fault, timeout):
+    """Run the tests or proof in a folder. Returns the outcome and a line of detail."""
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith(("PYTEST_", "COCOTB_"))
+                   and name != "GRAPHLOOM_WAVES"}
+    environment |= {"PYTHONPATH": str(sources), "PYTHONSAFEPATH": "1"}
+    if fault:           # its builds are deleted with the run
+        environment |= {"GRAPHLOOM_CACHE": str(folder / "cache"),
+                        "GRAPHLOOM_CACHE_SHARED": str(cache.root())}
+    with open(folder / "output.txt", "w") as output:
+        process = subprocess.Popen(
+            _command(mutant, folder), cwd=sources, env=environment, stdout=output,
+            stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
+            preexec_fn=tied())
+        try:
+            code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return "timeout", f"no end after {timeout:g} s"
+        finally:
+            # Also end simulations that the tests have started.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return _judge(mutant, code, folder)
+
+
 class MutantWork:
-    """Mutants to run, the file of their records, and the processes.
+    """Mutants to run, and the file of their records.
 
     Parameters
     ----------
@@ -127,7 +181,7 @@ class MutantWork:
     ----------
     records : dict of str to dict
         By the name of a mutant: ``outcome``, one of :data:`KILLED` or ``"passed"`` or ``"held"``;
-        ``detail``, a line; ``seconds``.
+        ``detail``, a line; ``seconds``, or None if another machine ran it.
     unfair : dict of tuple to dict
         Records of the tests or proofs that did not pass on sources without a fault, by these tests
         or proofs.
@@ -143,8 +197,6 @@ class MutantWork:
         self._timeout, self._file = timeout, RecordsFile(path)
         self._sources = digest(*_SOURCES)
         self._kept = dict(self._file.read())
-        self._processes, self._stopping = set(), False
-        self._guard = threading.Lock()
         for mutant in self.mutants:
             record = self._kept.get(self._key(mutant))
             if record is not None:
@@ -155,7 +207,7 @@ class MutantWork:
         what = [mutant.name, mutant.file, mutant.place, mutant.old, mutant.new, mutant.occurrence]
         return json.dumps([what if fault else None, mutant.notices, self._sources])
 
-    def run(self, jobs, report, begun=lambda mutant: None):
+    def run(self, executor, report, begun=lambda mutant: None):
         """Run every mutant that has no record yet.
 
         Mutants can share their tests. Before the first of such mutants, their tests run without a
@@ -163,8 +215,7 @@ class MutantWork:
 
         Parameters
         ----------
-        jobs : int
-            Number of runs at a time.
+        executor : Executor
         report : callable
             Called with (mutant, record) at the end of each mutant.
         begun : callable
@@ -175,35 +226,51 @@ class MutantWork:
         UserError
             A folder for a run cannot be made.
         """
-        left = [mutant for mutant in self.mutants if mutant.name not in self.records]
         groups = {}
-        for mutant in left:
-            groups.setdefault(mutant.notices, []).append(mutant)
+        for mutant in self.mutants:
+            if mutant.name not in self.records:
+                groups.setdefault(mutant.notices, []).append(mutant)
         queue = collections.deque()         # pairs: a mutant, and whether its fault is planted
+        untried = len(groups)               # groups whose tests have not passed or failed yet
         for members in groups.values():
             kept = self._kept.get(self._key(members[0], fault=False))
-            queue.extend([(members[0], False)] if kept is None else self._allowed(members, kept))
-        running = {}
-        jobs = min(jobs, max(1, len(left)))     # a thread for each, and no more than there is work
-        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            try:
-                while queue or running:
-                    while queue and len(running) < jobs:
-                        mutant, fault = queue.popleft()
-                        running[pool.submit(self._one, mutant, fault, begun)] = mutant, fault
-                    done, _ = concurrent.futures.wait(
-                        running, return_when=concurrent.futures.FIRST_COMPLETED)
-                    for future in done:
-                        mutant, fault = running.pop(future)
-                        record = self._file.keep(self._key(mutant, fault=fault), future.result())
-                        if fault:
-                            self.records[mutant.name] = record
-                            report(mutant, record)
-                        else:
-                            queue.extendleft(reversed(
-                                self._allowed(groups[mutant.notices], record)))
-            finally:
-                self._stop()
+            if kept is None:
+                queue.append((members[0], False))
+            else:
+                untried -= 1
+                queue.extend(self._allowed(members, kept))
+
+        def pieces():
+            while queue or untried:
+                if queue:
+                    mutant, fault = queue.popleft()
+                    yield (mutant, fault), (_one, (mutant, fault, self._timeout))
+                else:
+                    yield None
+
+        def ended(piece, record):
+            nonlocal untried
+            mutant, fault = piece
+            record = self._judged(mutant, fault, record, executor.here)
+            if fault:
+                self.records[mutant.name] = record
+                report(mutant, record)
+            else:
+                untried -= 1
+                queue.extendleft(reversed(self._allowed(groups[mutant.notices], record)))
+
+        executor.work(pieces(), ended, lambda piece: begun(piece[0]))
+
+    def _judged(self, mutant, fault, record, here):
+        """The record of a run, kept in the file unless its process failed."""
+        if "unable" in record:
+            raise UserError(record["unable"])
+        if "error" in record:
+            return {"name": mutant.name if fault else None, "outcome": "error",
+                    "detail": record["error"], "seconds": None}
+        if not here:
+            record |= {"seconds": None}
+        return self._file.keep(self._key(mutant, fault=fault), record)
 
     def _allowed(self, mutants, record):
         """Mutants that may run with their faults, among mutants that share their tests.
@@ -214,64 +281,3 @@ class MutantWork:
             self.unfair[mutants[0].notices] = record
             return []
         return [(mutant, True) for mutant in mutants]
-
-    def _stop(self):
-        """End all runs under way, after an error or Ctrl-C."""
-        with self._guard:
-            self._stopping = True
-            for process in self._processes:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-
-    def _one(self, mutant, fault, begun):
-        """In a thread: run the tests or proof, with or without the fault. Returns the record."""
-        begun(mutant)
-        place = cache.folder("mutants")
-        folder = None
-        try:
-            folder = pathlib.Path(tempfile.mkdtemp(dir=place))
-            sources = folder / "sources"
-            sources.mkdir()
-            _copy_sources(sources)
-            if fault:
-                (sources / mutant.file).write_text(mutant.patched())
-            began = time.perf_counter()
-            outcome, detail = self._wait(mutant, folder, sources, fault)
-            return {"name": mutant.name if fault else None, "outcome": outcome, "detail": detail,
-                    "seconds": round(time.perf_counter() - began, 1)}
-        except OSError as error:
-            raise UserError(f"{place}: the sources cannot be copied here: "
-                            f"{error.strerror or error}") from None
-        finally:
-            if folder is not None:
-                shutil.rmtree(folder, ignore_errors=True)
-
-    def _wait(self, mutant, folder, sources, fault):
-        environment = {name: value for name, value in os.environ.items()
-                       if not name.startswith(("PYTEST_", "COCOTB_"))
-                       and name != "GRAPHLOOM_WAVES"}
-        environment |= {"PYTHONPATH": str(sources), "PYTHONSAFEPATH": "1"}
-        if fault:           # its builds are deleted with the run
-            environment |= {"GRAPHLOOM_CACHE": str(folder / "cache"),
-                            "GRAPHLOOM_CACHE_SHARED": str(cache.root())}
-        with open(folder / "output.txt", "w") as output:
-            with self._guard:
-                if self._stopping:
-                    return "error", "stopped"
-                process = subprocess.Popen(
-                    _command(mutant, folder), cwd=sources, env=environment, stdout=output,
-                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
-                    preexec_fn=tied())
-                self._processes.add(process)
-            try:
-                code = process.wait(self._timeout)
-            except subprocess.TimeoutExpired:
-                return "timeout", f"no end after {self._timeout:g} s"
-            finally:
-                # Also end simulations that the tests have started.
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-                with self._guard:
-                    self._processes.discard(process)
-        return _judge(mutant, code, folder)

@@ -10,10 +10,10 @@ import json
 from typing import TYPE_CHECKING
 
 from sw.benchmarks.records import RecordsFile
-from sw.benchmarks.workers import work
 from sw.errors import RunError, UserError
 
 if TYPE_CHECKING:
+    from sw.benchmarks.executors import Executor
     from sw.runtime.plan import Hybrid, Plan
 
 
@@ -113,7 +113,7 @@ def _run(case, config, dram):
 
 
 class Batch:
-    """A set of cases, the file of their figures, and the processes that run them.
+    """A set of cases, and the file of their figures.
 
     Parameters
     ----------
@@ -149,20 +149,20 @@ class Batch:
         key = case.key(self.config, self.dram)
         return f"{self._sources} {key}" if self._sources else key
 
-    def run(self, jobs, report, begun=lambda case: None):
+    def run(self, executor: Executor, report, begun=lambda case: None):
         """Run the cases that have no line yet.
 
         Parameters
         ----------
-        jobs : int
-            Processes.
+        executor : Executor
         report : callable
             Called with (case, record, done, total) at the end of each run.
         begun : callable
             Called with the case at the beginning of each.
         """
         left = [case for case in self.cases if case not in self.records]
-        for config in dict.fromkeys(case.hardware(self.config) for case in left if case.simulates):
+        simulated = [case for case in left if case.simulates] if executor.here else []
+        for config in dict.fromkeys(case.hardware(self.config) for case in simulated):
             # The Verilog is made once, before several processes need it.
             from sim.build import gpu_verilog
             gpu_verilog(config)
@@ -174,4 +174,5 @@ class Batch:
             done += 1
             report(case, record, done, len(self.cases))
 
-        work(((case, (_run, (case, self.config, self.dram))) for case in left), jobs, ended, begun)
+        executor.work(((case, (_run, (case, self.config, self.dram))) for case in left), ended,
+                      begun)

@@ -9,7 +9,8 @@ __all__ = ["digest"]
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-_SUFFIXES = (".py", ".cpp", ".h", ".v", ".sv")
+_SUFFIXES = (".py", ".S", ".c", ".cpp", ".cuh", ".el", ".gt", ".h", ".jinja", ".json", ".lark",
+             ".ld", ".sv", ".toml", ".v")
 
 
 def digest(*places) -> str:

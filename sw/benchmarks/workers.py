@@ -1,22 +1,26 @@
-"""Many independent pieces of work, on several processes that each take one piece after another.
+"""A process that does one piece of work after another.
 
-A piece that fails, or kills its process, loses no other.
+A piece is a function with its arguments. The function returns the piece's record, a dict. A piece
+that fails, or kills its process, has a record as well, which says so.
 """
 
 import contextlib
 import multiprocessing
-import multiprocessing.connection
 import os
 import signal
 import traceback
+from multiprocessing.reduction import ForkingPickler
 
 from sim.children import end_with_parent
 
 
-__all__ = ["heed_signals", "work"]
+__all__ = ["PieceProcess", "heed_signals", "in_folder", "packed", "tell"]
 
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
+
+#: In a process of pieces: the pipe to whoever started the process.
+_pipe = None
 
 
 def _let_pass():
@@ -38,12 +42,34 @@ def heed_signals():
             signal.signal(ending, _end)
 
 
-def _serve(pipe, parent):
+def tell(text):
+    """In a piece of work: report its progress with a line of text. In other code this does nothing.
+    """
+    if _pipe is not None:
+        _pipe.send(text)
+
+
+def packed(function, arguments) -> bytes:
+    """A piece of work as :meth:`PieceProcess.begin` takes it. The function must be importable."""
+    return bytes(ForkingPickler.dumps((function, arguments)))
+
+
+def in_folder(folder, function, *arguments):
+    """A piece of work that is done in a folder, whose files it reads."""
+    os.chdir(folder)
+    return function(*arguments)
+
+
+def _serve(pipe, parent, apart):
     """In the process: take pieces and answer each with its record. The parent may end the process
     at any time, also while the process ends by itself because there is no more work."""
+    global _pipe
+    _pipe = pipe
     with contextlib.suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
         try:
             heed_signals()
+            if apart:
+                os.setpgrp()
             end_with_parent(parent)
             while True:
                 function, arguments = pipe.recv()
@@ -68,75 +94,48 @@ def _death(code):
     return f"its process ended with exit code {code}"
 
 
-class _Worker:
-    def __init__(self, context):
+class PieceProcess:
+    """The process. It ends with the thread that started it.
+
+    Parameters
+    ----------
+    apart : bool
+        Whether Ctrl-C on the terminal is kept from the process, so that only :meth:`end` ends it.
+
+    Attributes
+    ----------
+    pipe : multiprocessing.connection.Connection
+        Has something to read when :meth:`hear` returns at once.
+    alive : bool
+        Whether it can do another piece.
+    """
+    def __init__(self, apart=False):
+        context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, os.getpid()),
+        self._process = context.Process(target=_serve, args=(theirs, os.getpid(), apart),
                                         daemon=True)
         self._process.start()
         theirs.close()
+        self.alive = True
 
-    def answer(self):
-        """The record of its current piece; None if the process has died."""
+    def begin(self, piece):
+        """Begin a piece (:func:`packed`)."""
+        with contextlib.suppress(BrokenPipeError):      # it has died, which `hear` tells
+            self.pipe.send_bytes(piece)
+
+    def hear(self):
+        """Wait for a message: a str is a line of progress, and a dict the record of the piece. If
+        the process died, the record has only ``"error"``."""
         try:
             return self.pipe.recv()
         except (EOFError, ConnectionResetError):
-            return None
+            self._process.join()
+            return {"error": _death(self.end())}
 
     def end(self):
         """End the process. Returns its exit code."""
+        self.alive = False
         self.pipe.close()
         self._process.terminate()
         self._process.join()
         return self._process.exitcode
-
-    def died(self):
-        self._process.join()
-        return _death(self.end())
-
-
-def work(pieces, jobs, ended, begun=lambda piece: None):
-    """Do all pieces of work.
-
-    Parameters
-    ----------
-    pieces : iterable of (piece, (function, arguments)) or None
-        The pieces in the order of their beginning. Each is asked for when a process is free. The
-        function must be importable. It runs in another process and returns a dict. None says that
-        the next piece depends on one that has not ended.
-    jobs : int
-        Number of processes.
-    ended : callable
-        Called with (piece, record) at the end of each piece. If the function raised, or its process
-        died, the record has only ``"error"``, a line, and the ``"traceback"`` if there is one.
-    begun : callable
-        Called with the piece at its beginning.
-    """
-    context = multiprocessing.get_context("spawn")
-    left, more = iter(pieces), True
-    idle, busy = [], {}
-    try:
-        while more or busy:
-            while more and len(busy) < jobs:
-                entry = next(left, ())
-                if entry is None and not busy:
-                    raise RuntimeError("the next piece of work waits for none that is being done")
-                more = entry != ()
-                if not entry:
-                    break
-                piece, order = entry
-                worker = idle.pop() if idle else _Worker(context)
-                worker.pipe.send(order)
-                busy[worker.pipe] = worker, piece
-                begun(piece)
-            for pipe in multiprocessing.connection.wait(list(busy)) if busy else ():
-                worker, piece = busy.pop(pipe)
-                record = worker.answer()
-                if record is None:
-                    record = {"error": worker.died()}
-                else:
-                    idle.append(worker)
-                ended(piece, record)
-    finally:
-        for worker in [*idle, *(worker for worker, _ in busy.values())]:
-            worker.end()

@@ -53,6 +53,7 @@ def _cores(
     from sw import schedules as known_schedules
     from sw.benchmarks import cores as comparison
     from sw.benchmarks.batch import Batch
+    from sw.benchmarks.executors import Processes
     from sw.kernels.split import SPLITS
 
     from . import files
@@ -83,7 +84,7 @@ def _cores(
             err.print(f"{done}/{total} on {each.cores} cores: {plan.algorithm} {plan.schedule} "
                       f"{plan.split} {pathlib.Path(case.graph).name}: {outcome}", markup=False)
 
-        batch.run(jobs, report)
+        batch.run(Processes(jobs), report)
         records[each] = batch.records
     cost = port_cycles(config) if launch_cycles is None else launch_cycles
     out.print(_table(cases, records, memory, cost))

@@ -54,6 +54,7 @@ def _schedules(
     from sw import schedules as known_schedules
     from sw.benchmarks import schedules as comparison
     from sw.benchmarks.batch import Batch
+    from sw.benchmarks.executors import Processes
 
     from . import files
     from .execute import console
@@ -84,7 +85,7 @@ def _schedules(
         err.print(f"{done}/{total} {plan.algorithm} {plan.direction} {plan.schedule} "
                   f"{pathlib.Path(case.graph).name}: {outcome}", markup=False)
 
-    batch.run(jobs, report)
+    batch.run(Processes(jobs), report)
     cost = port_cycles(config) if launch_cycles is None else launch_cycles
     _print_tables(out, batch.records, names, cost)
     _print_means(out, batch.records, names, cost)

@@ -120,6 +120,7 @@ def _table(file, algorithm, graph, place, only, tuned_options, jobs):
     """The table of an algorithm on a graph, and the number of trials that failed. ``place`` has the
     last parameters of a :class:`~sw.tune.runs.RunSetting`, from the configuration on."""
     from sw import algorithms
+    from sw.benchmarks.executors import Processes
     from sw.tune.candidates import Planner
     from sw.tune.comparison import CandidateTable
     from sw.tune.results import header_of
@@ -145,7 +146,7 @@ def _table(file, algorithm, graph, place, only, tuned_options, jobs):
         file.keep(study, trial.candidate.plan.text,
                   record | {"digest": trial.candidate.digest, "by": "exhaustive 1"})
 
-    run_trials(search, setting, jobs, keep, f"{algorithm} on {graph}: ")
+    run_trials(search, setting, Processes(jobs), keep, f"{algorithm} on {graph}: ")
     cycles = {digest: record["cycles"] for digest, (_, record) in search.outcomes.items()
               if record["status"] == "done"}
     if not cycles:

@@ -68,6 +68,7 @@ def _units(
     from sw import algorithms as known_algorithms
     from sw.benchmarks import units as comparison
     from sw.benchmarks.batch import Batch
+    from sw.benchmarks.executors import Processes
     from sw.graph.load import load
 
     from . import files
@@ -98,7 +99,7 @@ def _units(
     batch = Batch([case for some in runs.values() for case in some], config, memory, results)
     with progress(len(batch.cases), len(batch.records), _describe, _outcome) \
             as (begun, ended, _):
-        batch.run(jobs, lambda case, record, done, total: ended(case, record), begun)
+        batch.run(Processes(jobs), lambda case, record, done, total: ended(case, record), begun)
     figures = _figures(batch, runs, named, rivals, chosen, kinds)
     _print(console(), figures)
     if json is not None:

@@ -47,6 +47,7 @@ def _campaign(
             "time.",
             show_default="1, since a build uses all processors; with --fuzz all "
             "processors")] = None,
+        cluster: options.Cluster = None,
         results: Annotated[str | None, typer.Option(
             "--results", metavar="FILE", help="Keep the outcome of each configuration in this "
             "file, a line of JSON for each. A configuration that passed with the same sources and "
@@ -78,14 +79,14 @@ def _campaign(
     """
     if not fuzz and case is not None:
         raise UserError(f"--case {case} selects a case of the fuzzer: give --fuzz as well")
-    if fuzz and (only or list_ or results is not None):
-        raise UserError("--fuzz runs no configurations: leave out --only, --list and --results")
-    drawn = seed is None
+    if fuzz and (only or list_ or results is not None or cluster is not None):
+        raise UserError("--fuzz runs no configurations: leave out --only, --list, --results and "
+                        "--cluster")
     if fuzz:
         from . import fuzz as fuzzer
         files.check(json, (".json",))
-        return fuzzer.run(seed=_drawn() if drawn else seed, lines=lines, files_=files_, case=case,
-                          jobs=jobs or os.cpu_count() or 1, folder=keep, json=json)
+        return fuzzer.run(seed=_drawn() if seed is None else seed, lines=lines, files_=files_,
+                          case=case, jobs=jobs or os.cpu_count() or 1, folder=keep, json=json)
     from campaign.covering import covering
 
     points = {point.number: point for point in covering()}
@@ -99,24 +100,31 @@ def _campaign(
     files.distinct({"--results": results, "--json": json})
     files.check(results)
     files.check(json, (".json",))
+    with options.executor("graphloom campaign", cluster, jobs, default=1) as executor:
+        return _check(points, executor, instructions, seed, results, json)
 
+
+def _check(points, executor, instructions, seed, results, json):
+    """Check the points, and print and write the outcome. Returns the exit code."""
     from campaign.work import Work
-    from sim import toolchain
-    toolchain.verilator()              # told in one line if it is missing, before anything is done
-    toolchain.compiler()
+    if executor.here:
+        from sim import toolchain
+        toolchain.verilator()          # told in one line if it is missing, before anything is done
+        toolchain.compiler()
     began = time.perf_counter()
-    if drawn:
+    if seed is None:
         seed = Work.begun(instructions, results)
         if seed is None:
             seed = _drawn()
         print(f"seed {seed}; to repeat: --seed {seed}", flush=True)
     work = Work(points, instructions=instructions, seed=seed, path=results)
-    _run(work, jobs or 1)
+    _run(work, executor)
     seconds = time.perf_counter() - began
     failed = _print(work, seconds)
     if json is not None:
         files.write_json(json, {
-            "instructions": instructions, "seed": seed, "wall_seconds": round(seconds, 1),
+            "instructions": instructions, "seed": seed,
+            "wall_seconds": round(seconds, 1) if executor.here else None,
             "covered": {name: list(values) for name, values in _covered(work).items()},
             "configurations": [work.records[point.number] for point in points]})
     return 1 if failed else 0
@@ -155,7 +163,7 @@ def _shape(point):
     return f"{config.cores} x " * (config.cores > 1) + f"{config.warps} x {config.threads}"
 
 
-def _run(work, jobs):
+def _run(work, executor):
     """Check the points, and say what is going on."""
     from .execute import console, progress_display
     total, doing = len(work.points), {}
@@ -170,12 +178,12 @@ def _run(work, jobs):
             programs = record["lockstep_instructions"] + record["compared_instructions"]
             outcome = (f"{len(record['failures'])} FAILED" if record["failures"] else "passed")
             err.print(f"{len(work.records)} of {total}: {point.config.name}: {outcome}; "
-                      f"{programs:,} instructions, {len(record['runs'])} runs, "
-                      f"{record['seconds']} s")
+                      f"{programs:,} instructions, {len(record['runs'])} runs"
+                      + (f", {record['seconds']} s" if record["seconds"] is not None else ""))
 
         if work.records:
             err.print(f"{len(work.records)} of {total} passed before")
-        work.run(jobs, report, progress)
+        work.run(executor, report, progress)
 
 
 def _covered(work):

@@ -81,7 +81,7 @@ def to_json(config, combined) -> dict:
         "count": len(combined), "working": _working(combined)}
 
 
-def run(config, combined, *, functional, sample, seed, jobs, results, hardware):
+def run(config, combined, *, functional, sample, seed, executor, results, hardware):
     """Run combinations that work, and show the progress and the failures.
 
     Parameters
@@ -93,8 +93,7 @@ def run(config, combined, *, functional, sample, seed, jobs, results, hardware):
         Whether they run on the instruction-set simulator.
     sample, seed : int or None, int
         Number of combinations, drawn at random with this seed; None for all.
-    jobs : int
-        Number of processes.
+    executor : Executor
     results : str or None
         The file of records.
     hardware : list of str
@@ -118,7 +117,7 @@ def run(config, combined, *, functional, sample, seed, jobs, results, hardware):
                         "without --run the list gives their reasons")
     work = batch(cases, config, DramConfig(), results)
     done = len(work.records)
-    if not functional and done < len(cases):
+    if executor.here and not functional and done < len(cases):
         for needed in dict.fromkeys(case.hardware(config) for case in cases):
             _prepare(needed)
     began = time.perf_counter()
@@ -138,7 +137,7 @@ def run(config, combined, *, functional, sample, seed, jobs, results, hardware):
                     out.print(f"FAILED {case.describe()}: {record['error']}", soft_wrap=True)
                     out.print(f"  repeat: {case.command(hardware)}", soft_wrap=True)
 
-        work.run(jobs, report, begun)
+        work.run(executor, report, begun)
     _print_sum(out, config, work, functional, done, time.perf_counter() - began)
     return {"runs": [_run_json(case, work.records[case], hardware) for case in cases],
             "failed": _count(work, "error"), "refused": _count(work, "refused"),

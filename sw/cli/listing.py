@@ -1,6 +1,5 @@
 """``graphloom list``: algorithms, schedules, formats, frontiers, and every combination of them."""
 
-import os
 import sys
 from typing import Annotated, Any
 
@@ -65,6 +64,7 @@ def _list(
         jobs: Annotated[int | None, typer.Option(
             "--jobs", metavar="N", min=1, help="Processes.", rich_help_panel=_RUNNING,
             show_default="as many as there are processors")] = None,
+        cluster: options.Cluster = None,
         results: options.Results = None,
         json: Annotated[str | None, typer.Option(
             "--json", metavar="FILE", help="Write the whole list to a file as well.",
@@ -79,7 +79,8 @@ def _list(
     if what is not None and what not in legal:
         raise UserError(f"there is no list of {what!r}; there are {', '.join(legal)}")
     given = {"--functional": functional, "--sample": sample is not None, "--seed": seed is not None,
-             "--jobs": jobs is not None, "--results": results is not None}
+             "--jobs": jobs is not None, "--cluster": cluster is not None,
+             "--results": results is not None}
     if all_axes and what != _COMBINATIONS:
         raise UserError(f"--all-axes adds to combinations: give list {_COMBINATIONS} --all-axes")
     _check_given(what, only, run, given)
@@ -98,10 +99,11 @@ def _list(
         found |= combinations.to_json(config, combined)
         combinations.print_all(combined, what is not None and not run)
         if run:
-            ran = combinations.run(
-                config, combined, functional=functional, sample=sample,
-                seed=1 if seed is None else seed, jobs=jobs or os.cpu_count() or 1,
-                results=results, hardware=_hardware(preset, set_))
+            with options.executor("graphloom list combinations --run", cluster, jobs) as executor:
+                ran = combinations.run(
+                    config, combined, functional=functional, sample=sample,
+                    seed=1 if seed is None else seed, executor=executor, results=results,
+                    hardware=_hardware(preset, set_))
             failed, found = ran["failed"], found | ran
     if json is not None:
         files.write_json(json, found)

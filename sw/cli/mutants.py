@@ -1,7 +1,6 @@
 """``graphloom mutants``: planted faults, and whether the tests notice them."""
 
 import fnmatch
-import os
 import random
 from typing import Annotated
 
@@ -10,7 +9,7 @@ import typer
 from sw.errors import UserError
 from sw.installation import need, need_tree
 
-from . import files
+from . import files, options
 
 
 __all__ = ["register"]
@@ -42,6 +41,7 @@ def _mutants(
         jobs: Annotated[int | None, typer.Option(
             "--jobs", metavar="N", min=1, help="Mutants at a time.",
             show_default="as many as there are processors")] = None,
+        cluster: options.Cluster = None,
         timeout: Annotated[float, typer.Option(
             "--timeout", metavar="SECONDS", min=1, help="Time for the tests of one mutant. A "
             "mutant that takes longer counts as killed.")] = 900,
@@ -75,14 +75,15 @@ def _mutants(
     need("graphloom mutants", "pytest")
     files.check(results)
     files.check(json, (".json",))
-    try:
-        for mutant in mutants:
-            mutant.patched()
-    except MutantError as error:
-        raise UserError(f"{error}: correct campaign/mutants/table") from None
     from campaign.mutants.run import MutantWork
     work = MutantWork(mutants, timeout=timeout, path=results)
-    _run(work, jobs or os.cpu_count() or 1)
+    with options.executor("graphloom mutants", cluster, jobs) as executor:
+        try:
+            for mutant in mutants:
+                mutant.patched()
+        except MutantError as error:
+            raise UserError(f"{error}: correct campaign/mutants/table") from None
+        _run(work, executor)
     failed = _print(work)
     if json is not None:
         files.write_json(json, {"mutants": [
@@ -124,7 +125,7 @@ def _list(mutants):
     out.print(f"{len(mutants)} mutants")
 
 
-def _run(work, jobs):
+def _run(work, executor):
     """Run the mutants, and show the progress."""
     from .execute import console, progress_display
     total, doing = len(work.mutants), set()
@@ -138,9 +139,10 @@ def _run(work, jobs):
 
         def report(mutant, record):
             doing.discard(mutant.name)
-            err.print(f"{len(work.records)} of {total}: {mutant.name}: {record['outcome']}, "
-                      f"{record['seconds']} s", soft_wrap=True, markup=False)
-        work.run(jobs, report, begun)
+            seconds = "" if record["seconds"] is None else f", {record['seconds']} s"
+            err.print(f"{len(work.records)} of {total}: {mutant.name}: {record['outcome']}"
+                      f"{seconds}", soft_wrap=True, markup=False)
+        work.run(executor, report, begun)
 
 
 def _print(work):

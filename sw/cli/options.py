@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import inspect
+import os
 import sys
 from typing import Annotated
 
@@ -12,15 +13,16 @@ from hw import numbers as _numbers
 from hw.config import PRESETS
 from hw.link.frames import BAUD
 from sw.errors import UserError
+from sw.installation import need
 from sw.printable import one_line
 
 
-__all__ = ["Algorithm", "Algorithms", "BoardPreset", "Device", "Dram", "Folder", "Graph",
-           "GraphIfAny", "InputFormat", "Jobs", "Json", "Largest", "LaunchCycles", "MaxCycles",
-           "NoWeights", "Output", "Preset", "Results", "Seed", "Set", "Simplify", "Sweeps",
-           "TimeLimit", "Trace", "TraceCycles", "Undirected", "Wave", "WeightScale", "Weights",
-           "asked", "graphs", "hardware", "memory", "names", "note", "numbers", "once", "place",
-           "seeds", "with_parameters", "with_plan"]
+__all__ = ["Algorithm", "Algorithms", "BoardPreset", "Cluster", "Device", "Dram", "Folder",
+           "Graph", "GraphIfAny", "InputFormat", "Jobs", "JobsIfAny", "Json", "Largest",
+           "LaunchCycles", "MaxCycles", "NoWeights", "Output", "Preset", "Results", "Seed", "Set",
+           "Simplify", "Sweeps", "TimeLimit", "Trace", "TraceCycles", "Undirected", "Wave",
+           "WeightScale", "Weights", "asked", "executor", "graphs", "hardware", "memory", "names",
+           "note", "numbers", "once", "place", "seeds", "with_parameters", "with_plan"]
 
 
 _HARDWARE = "Hardware"
@@ -87,6 +89,12 @@ Algorithms = Annotated[str, typer.Option(
 Sweeps = Annotated[int, typer.Option(
     "--iterations", metavar="N", min=1, help="Sweeps of pagerank.", rich_help_panel=_WORK)]
 Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Processes.")]
+JobsIfAny = Annotated[int | None, typer.Option(
+    "--jobs", metavar="N", min=1, help="Processes.",
+    show_default="as many as there are processors")]
+Cluster = Annotated[str | None, typer.Option(
+    "--cluster", metavar="ADDRESS", help="Run on the workers of a cluster (`graphloom cluster`), "
+    "not in processes of this machine.", show_default=False)]
 Folder = Annotated[str | None, typer.Option(
     "--folder", metavar="DIR", help="Also run on the graphs that MANIFEST.tsv of this folder "
     "lists; a graph listed as undirected gets the reverse of each arc.", rich_help_panel=_GRAPH,
@@ -351,6 +359,38 @@ def numbers(text, option) -> list:
     if None in found:
         raise UserError(f"{option} {text}: must be numbers, as in 1,2,4")
     return once(found, f"{option} {text}")
+
+
+def executor(command, cluster, jobs, *, read=(), default=None):
+    """The executor of ``--cluster`` or ``--jobs``.
+
+    Parameters
+    ----------
+    command : str
+        The command, as users write it.
+    cluster : str or None
+        The address of a cluster.
+    jobs : int or None
+        Processes of this machine.
+    read : iterable of str
+        Names that the runs load. Those that are files must be the same on the cluster's machines.
+    default : int, optional
+        Processes if neither is given; by default as many as there are processors.
+
+    Raises
+    ------
+    UserError
+        Both are given, the extra is not installed, or no worker of the cluster can be used.
+    """
+    from sw.benchmarks.executors import Processes
+    if cluster is None:
+        return Processes(jobs or default or os.cpu_count() or 1)
+    if jobs is not None:
+        raise UserError("--jobs: the workers of a cluster say how many runs they take: give --jobs "
+                        "to graphloom worker")
+    need(f"{command} --cluster", "distributed")
+    from sw.cluster import Cluster as Machines
+    return Machines(cluster, read=[name for name in read if os.path.isfile(name)], note=note)
 
 
 def seeds(text) -> list:

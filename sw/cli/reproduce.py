@@ -61,7 +61,8 @@ def _reproduce(
             show_default="default; sparseweaver with --large: paper")] = None,
         set_: options.Set = None,
         dram: options.Dram = None,
-        jobs: options.Jobs = os.cpu_count() or 1,
+        jobs: options.JobsIfAny = None,
+        cluster: options.Cluster = None,
         output: Annotated[str | None, typer.Option(
             "--output", metavar="DIR", help="Folder for the .json, .md, .png and .svg of "
             "each figure.", rich_help_panel="Files", show_default="results/PAPER")] = None,
@@ -110,24 +111,31 @@ def _reproduce(
     study = Study(known, chosen, setting, output,
                   lambda figure: shlex.join([PROGRAM, "reproduce", known.paper, figure.name,
                                              *given]), results)
-    if study.simulates:
+    out = console()
+    out.width = max(out.width, _WIDTH)
+    with options.executor("graphloom reproduce", cluster, jobs,
+                          read=[case.graph for case in study.cases]) as executor:
+        failed = _run(study, executor, out)
+    out.print(f"\nThe files of the figures are in {output}: .json, .md, .png and .svg of each",
+              soft_wrap=True)
+    return 1 if failed else 0
+
+
+def _run(study, executor, out):
+    """Run the cases, and print each figure. Returns the reasons of failed runs."""
+    if study.simulates and executor.here:
         from sim import toolchain
         toolchain.verilator()          # told in one line if it is missing, before anything is done
         toolchain.compiler()
-    out = console()
-    out.width = max(out.width, _WIDTH)
     failed = []
-
     with _progress(study) as (begun, ended, aside):
         def written(figure, outcome, failures):
             failed.extend(failures)
             with aside():
                 _print(out, study, figure, outcome, failures)
 
-        study.run(jobs, begun, ended, written)
-    out.print(f"\nThe files of the figures are in {output}: .json, .md, .png and .svg of each",
-              soft_wrap=True)
-    return 1 if failed else 0
+        study.run(executor, begun, ended, written)
+    return failed
 
 
 def _folder(path):

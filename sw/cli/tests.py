@@ -1,4 +1,4 @@
-"""``graphloom test``: the whole test suite."""
+"""``graphloom test``: the whole test suite, or the quick part of it."""
 
 import os
 import secrets
@@ -25,7 +25,8 @@ def register(app):
     app.command("test", context_settings={"allow_extra_args": True,
                                           "ignore_unknown_options": True},
                 epilog="Examples: graphloom test; graphloom test tb/test_runner.py -x; "
-                       "graphloom test -k weaver; graphloom test --seed fresh")(_test)
+                       "graphloom test -k weaver; graphloom test --seed fresh; graphloom test "
+                       "--quick")(_test)
 
 
 #: The environment variable that ``tb/seeds.py`` reads.
@@ -47,7 +48,10 @@ def _test(context: typer.Context,
           seed: Annotated[str | None, typer.Option(
               metavar="N|fresh", help="Give the random tests other seeds than the usual ones: "
               "seeds that follow from N or, with fresh, from a number that is drawn and shown.",
-              show_default=False)] = None):
+              show_default=False)] = None,
+          quick: Annotated[bool, typer.Option(
+              "--quick", help="Run a part of the tests that takes about five minutes: of each test "
+              "function one case, without the functions that are known to be slow.")] = False):
     """Run the tests. Further arguments are pytest's; paths are those of the project's folder.
 
     Tests that need Icarus Verilog are skipped where it is not installed.
@@ -55,7 +59,7 @@ def _test(context: typer.Context,
     need_tree("graphloom test")
     need("graphloom test", "pytest")
     extra = list(context.args)
-    command = [sys.executable, "-m", "pytest", "--quiet", "-rs"]
+    command = [sys.executable, "-m", "pytest", "--quiet", "-rs", *["--quick"] * quick]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     again = ""
     if seed is not None:
@@ -82,6 +86,7 @@ def _test(context: typer.Context,
     if code == 5:
         print("No test was selected")
         return 2
-    print(("All tests passed" if code == 0 else "Tests FAILED (listed above)" if code == 1
+    passed = "All tests of the quick part passed" if quick else "All tests passed"
+    print((passed if code == 0 else "Tests FAILED (listed above)" if code == 1
            else f"pytest stopped with exit code {code}") + again)
     return 0 if code == 0 else 1 if code == 1 else 2

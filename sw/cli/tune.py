@@ -75,9 +75,11 @@ def _tune(
         search_seed: Annotated[int, typer.Option(
             "--search-seed", metavar="N", min=0, max=(1 << 32) - 1, help="Seed of the strategy.",
             rich_help_panel=_SEARCH)] = 1,
-        jobs: Annotated[int, typer.Option(
+        jobs: Annotated[int | None, typer.Option(
             "--jobs", metavar="N", min=1, help="Processes. With 1, the same command gives the "
-            "same trials.", rich_help_panel=_SEARCH)] = os.cpu_count() or 1,
+            "same trials.", rich_help_panel=_SEARCH,
+            show_default="as many as there are processors")] = None,
+        cluster: options.Cluster = None,
         functional: Annotated[bool, typer.Option(
             "--functional", help="Count instructions on the instruction-set simulator, not cycles "
             "of the RTL.", rich_help_panel=_SEARCH)] = False,
@@ -113,6 +115,9 @@ def _tune(
         from .tune_schedules import refuse, tune_schedules
         if vm != "cpu":
             raise UserError(f"--vm {vm}: must be rtl or cpu")
+        if cluster is not None:
+            raise UserError("--cluster: --vm cpu measures wall times, which mean nothing on other "
+                            "machines: leave out --cluster")
         refuse(set=set_, dram=dram, max_cycles=max_cycles, launch_cycles=launch_cycles,
                functional=functional, preset=preset != "default",
                results=results != DEFAULT, **{"from": from_})
@@ -147,46 +152,55 @@ def _tune(
     files.check(results, default=DEFAULT)
     files.check(json, (".json",))
     kind = algorithms.find(algorithm)
-    given = _plan_of(algorithm, choices).parameters
+    plan = _plan_of(algorithm, choices)
     setting = RunSetting(seeded_spec(graph, seed, weights), tuple(loading(
         kind, weights=weights, seed=seed, undirected=undirected, simplify=simplify,
         input_format=input_format, weight_scale=weight_scale, no_weights=no_weights).items()),
         config, memory, functional, launch_cycles)
-    loaded = setting.graph(note=options.note)
-    parameters = settled(kind, loaded, given)
-    header = header_of(algorithm, parameters, loaded, setting)
-    file = ResultsFile(results)
-    near = _plans_of_the_nearest(from_, header)
-    space = Space(algorithm, parameters, axis_values(only), options_of(tuned_options))
-    planner = Planner(config, loaded)
-    space.reduce(planner.ask)
-    starts = [*(point for plan in near if (point := space.point_of(plan)) is not None),
-              space.default]
-    files.make_folder(results, DEFAULT)
-    study = file.begin(header)
-    by = f"{strategy} {search_seed}"
-    # One process repeats its choices, and finds the trials of an interrupted search in the file.
-    # With several, the order of the ends is another each time: the strategy is told them first.
-    before = [point for plan in (study.by(by) if jobs > 1 else ())
-              if (point := space.point_of(plan)) is not None]
-    search = Tuner(space, planner.ask, strategies.make(strategy, space, search_seed),
-                    trials=trials or (None if strategy == "exhaustive" else _TRIALS),
-                    starts=[*before, *starts], known=dict(study.trials), limit=max_cycles,
-                    stop=stop)
+    with options.executor("graphloom tune", cluster, jobs,
+                          read=[_file_of(algorithm), *options.inputs(plan, graph)]) as executor:
+        loaded = setting.graph(note=options.note)
+        parameters = settled(kind, loaded, plan.parameters)
+        header = header_of(algorithm, parameters, loaded, setting)
+        file = ResultsFile(results)
+        near = _plans_of_the_nearest(from_, header)
+        space = Space(algorithm, parameters, axis_values(only), options_of(tuned_options))
+        planner = Planner(config, loaded)
+        space.reduce(planner.ask)
+        starts = [*(point for plan in near if (point := space.point_of(plan)) is not None),
+                  space.default]
+        files.make_folder(results, DEFAULT)
+        study = file.begin(header)
+        by = f"{strategy} {search_seed}"
+        # One process repeats its choices, and finds the trials of an interrupted search in the
+        # file. With several, the order of the ends is another each time: the strategy is told them
+        # first.
+        before = [point for plan in (() if executor.in_order else study.by(by))
+                  if (point := space.point_of(plan)) is not None]
+        search = Tuner(space, planner.ask, strategies.make(strategy, space, search_seed),
+                       trials=trials or (None if strategy == "exhaustive" else _TRIALS),
+                       starts=[*before, *starts], known=dict(study.trials), limit=max_cycles,
+                       stop=stop)
 
-    def keep(trial, record):
-        file.keep(study, trial.candidate.plan.text,
-                  record | {"digest": trial.candidate.digest, "by": by})
+        def keep(trial, record):
+            file.keep(study, trial.candidate.plan.text,
+                      record | {"digest": trial.candidate.digest, "by": by})
 
-    try:
-        run_trials(search, setting, jobs, keep)
-    except KeyboardInterrupt:
-        kept = ResultsFile(results).studies[identity(header)].trials
-        options.note(f"{len(kept)} trials are in {results}; the same command goes on")
-        raise
+        try:
+            run_trials(search, setting, executor, keep)
+        except KeyboardInterrupt:
+            kept = ResultsFile(results).studies[identity(header)].trials
+            options.note(f"{len(kept)} trials are in {results}; the same command goes on")
+            raise
     command = _run_command(graph, graph_options + _given(
         preset=preset, set=set_, dram=dram, launch_cycles=launch_cycles))
     return _show(search, setting, command, results, json, header)
+
+
+def _file_of(algorithm):
+    """The file of an algorithm that is in a file, of which a part may be named."""
+    file, colon, _ = algorithm.partition(".py:")
+    return f"{file}.py" if colon else algorithm
 
 
 def _plan_of(algorithm, choices):
@@ -225,27 +239,25 @@ def _plans_of_the_nearest(path, header):
     return [Plan.parse(text) for _, text in studies[0].best(_STARTS)]
 
 
-def run_trials(search, setting, jobs, keep, title=""):
-    """Run the trials in processes, and show the progress.
+def run_trials(search, setting, executor, keep, title=""):
+    """Run the trials, and show the progress.
 
     Parameters
     ----------
     search : Tuner
     setting : RunSetting
-    jobs : int
-        Processes.
+    executor : Executor
     keep : callable
         Called with (trial, record) at the end of each trial.
     title : str
         Beginning of the lines of progress.
     """
-    from sw.benchmarks.workers import work
     from sw.tune.runs import measure
     from sw.tune.search import whole
 
     from .execute import progress_display
     with progress_display() as (show, tell):
-        if not setting.functional:
+        if executor.here and not setting.functional:
             show("preparing the hardware")
             from sw.runtime import Device
             with Device.simulate(setting.config, report=tell) as device:
@@ -272,7 +284,7 @@ def run_trials(search, setting, jobs, keep, title=""):
         def begun(trial):
             progress(show, f"; running {trial.candidate.plan.text}")
 
-        work(orders(), jobs, ended, begun)
+        executor.work(orders(), ended, begun)
 
 
 def _given(**values):

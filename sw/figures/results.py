@@ -9,6 +9,7 @@ import subprocess
 
 from sw.benchmarks import schedules
 from sw.benchmarks.batch import Batch
+from sw.benchmarks.executors import Processes
 from sw.reproduce.outcome import Plot
 from sw.reproduce.plot import svg
 
@@ -83,7 +84,7 @@ def measure(root, jobs=1, chosen=None) -> str:
     from sim.dram import DramConfig
     config = preset("default")
     batch = Batch(cases() if chosen is None else chosen, config, DramConfig())
-    batch.run(jobs, lambda case, record, done, total: None)
+    batch.run(Processes(jobs), lambda case, record, done, total: None)
     rows = []
     for case in batch.cases:
         record = batch.records[case]

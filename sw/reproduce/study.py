@@ -1,4 +1,4 @@
-"""A study: runs the cases of its figures once, on all processors, and writes each figure's files.
+"""A study: runs the cases of its figures once, on an executor, and writes each figure's files.
 
 A figure ``NAME`` has in the study's folder
 
@@ -24,6 +24,7 @@ import platform
 from typing import Any
 
 from sw.benchmarks.batch import Batch
+from sw.benchmarks.executors import Processes
 from sw.benchmarks.sources import digest
 from sw.output import replacing
 
@@ -117,13 +118,14 @@ class Study:
         """Whether the remaining cases need the simulator."""
         return any(case.simulates for case in self.cases if case not in self.records)
 
-    def run(self, jobs, begun, ended, written):
+    def run(self, executor, begun, ended, written):
         """Run the cases without a record, and write each figure when all its cases have one.
 
         Parameters
         ----------
-        jobs : int
-            Number of processes; cases with a wall time are measured with one.
+        executor : Executor
+            Does the cases without a wall time. The others are measured on this machine, one after
+            another, while nothing else runs.
         begun, ended : callable
             Called with a case, and with a case and its record.
         written : callable
@@ -144,8 +146,8 @@ class Study:
             write()
 
         write()
-        for batch, processes in zip(self._batches, (jobs, 1)):
-            batch.run(processes, report, begun)
+        for batch, own in zip(self._batches, (executor, Processes(1))):
+            batch.run(own, report, begun)
 
     def _write(self, figure, records):
         records = {case: records[case] for case in self._cases[figure]}

@@ -7,6 +7,7 @@ import pytest
 from hw.config import preset
 from sim.dram import DramConfig
 from sw.benchmarks.batch import Batch
+from sw.benchmarks.executors import Processes
 from sw.benchmarks.schedules import cases, geometric_mean, speedups
 from sw.cli.main import main
 from sw.errors import UserError
@@ -21,7 +22,7 @@ def _cases(graphs=("karate",), schedules=("vm", "weaver")):
 
 def _run(batch):
     reported = []
-    batch.run(1, lambda case, record, done, total: reported.append((case, done, total)))
+    batch.run(Processes(1), lambda case, record, done, total: reported.append((case, done, total)))
     return reported
 
 

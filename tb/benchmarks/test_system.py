@@ -6,6 +6,7 @@ from campaign.machines import SCUS
 from hw.config import preset
 from sim.dram import DramConfig
 from sw.benchmarks.batch import Batch, Case
+from sw.benchmarks.executors import Processes
 from sw.benchmarks.system import System, SystemRun
 from sw.reproduce.study import describe
 from sw.runtime import Plan
@@ -43,7 +44,7 @@ def test_a_batch_runs_them_on_their_own(tmp_path):
     """The batch's hardware has no SCU, so the last schedule is refused."""
     cases = [_run(), _run(_SLOW), Case("karate", False, Plan("bfs", schedule="scu"))]
     batch = Batch(cases, _TINY, _DRAM, tmp_path / "runs.jsonl")
-    batch.run(1, lambda *_: None)
+    batch.run(Processes(1), lambda *_: None)
     fast, slow, refused = (batch.records[case] for case in cases)
     assert "needs a Stream Compaction Unit" in refused["error"]
     assert fast["verified"] and slow["cycles"] > fast["cycles"] > 0

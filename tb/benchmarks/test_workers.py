@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
+from sw.benchmarks.executors import Processes
 from sw.benchmarks.sources import digest
-from sw.benchmarks.workers import work
+from sw.benchmarks.workers import tell
 from sw.cli.tests import ROOT
 
 
@@ -28,9 +29,19 @@ def _end(number):
     os._exit(3)
 
 
+def _number():
+    return {"process": os.getpid()}
+
+
+def _report():
+    tell("half of it")
+    tell("all of it")
+    return {}
+
+
 def _all(pieces, jobs):
     records, begun = {}, []
-    work(pieces.items(), jobs, records.__setitem__, begun.append)
+    Processes(jobs).work(pieces.items(), records.__setitem__, begun.append)
     assert sorted(begun) == sorted(records) == sorted(pieces)
     return records
 
@@ -64,10 +75,27 @@ def test_a_piece_that_depends_on_another(jobs):
                 yield None
             yield number, (_square, (number,))
 
-    work(pieces(), jobs, records.__setitem__)
+    Processes(jobs).work(pieces(), records.__setitem__)
     assert list(records) == [0, 1, 2] and asked == ([] if jobs == 1 else [1, 2])
     with pytest.raises(RuntimeError, match="waits for none that is being done"):
-        work(iter([None]), jobs, records.__setitem__)
+        Processes(jobs).work(iter([None]), records.__setitem__)
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_process_of_its_own(fresh):
+    found = []
+    Processes(1).work([(n, (_number, ())) for n in range(3)],
+                      lambda piece, record: found.append(record["process"]), fresh=fresh)
+    assert len(set(found)) == (3 if fresh else 1)
+
+
+def test_progress():
+    """Progress comes before the record. Outside of a piece nobody listens."""
+    tell("nothing")
+    heard = []
+    Processes(1).work([("piece", (_report, ()))], lambda piece, record: heard.append(record),
+                      told=lambda piece, text: heard.append((piece, text)))
+    assert heard == [("piece", "half of it"), ("piece", "all of it"), {}]
 
 
 _LATE = """
@@ -75,7 +103,7 @@ import multiprocessing, os, signal
 from sw.benchmarks.workers import _serve
 pipe, parents = multiprocessing.Pipe()
 parents.close()
-_serve(pipe, os.getppid())
+_serve(pipe, os.getppid(), False)
 os.kill(os.getpid(), signal.{})
 print("ended")
 """
@@ -94,7 +122,7 @@ def test_an_interruption_ends_the_work():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        work([(n, (_square, (n,))) for n in range(3)], 1, stop)
+        Processes(1).work([(n, (_square, (n,))) for n in range(3)], stop)
 
 
 def test_sources_have_a_digest():

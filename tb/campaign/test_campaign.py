@@ -26,6 +26,7 @@ from campaign.machines import CONFIGS, machine
 from hw.config import HardwareConfig
 from sim.errors import BuildError
 from sw import algorithms, schedules
+from sw.benchmarks.executors import Processes
 from sw.cli.main import main
 from sw.kernels.split import SPLITS
 
@@ -153,9 +154,10 @@ def test_a_process_that_dies(tmp_path):
     path = tmp_path / "records.jsonl"
     campaign = work.Work([deadly, point], instructions=1, seed=1, path=path)
     reported = []
-    campaign.run(1, lambda point, record: reported.append(record), lambda point, text: None)
+    campaign.run(Processes(1), lambda point, record: reported.append(record),
+                 lambda point, text: None)
     assert [failure["message"] for failure in reported[0]["failures"]] == [
-        "ended with exit code 3"]
+        "its process ended with exit code 3"]
     assert reported[1]["name"] == point.config.name and not reported[1]["failures"]
     again = work.Work([deadly, point], instructions=1, seed=1, path=path)
     assert set(again.records) == {point.number}

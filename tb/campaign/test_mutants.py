@@ -25,6 +25,7 @@ from campaign.mutants.mutant import ROOT, Mutant, MutantError
 from campaign.mutants.table import MUTANTS
 from formal import registry
 from sw.cli.main import main
+from tb.executors import InThisProcess
 
 
 #: Quick mutants of several folders.
@@ -123,7 +124,7 @@ def test_sample(capsys, tmp_path, monkeypatch):
     assert main(command) == 0
     assert "3 of 3 mutants killed (100.0 %): 2 failed, 1 refuted" in capsys.readouterr().out
     assert len(results.read_text().splitlines()) == 6      # each with the fault and without
-    monkeypatch.setattr(run.MutantWork, "_one", None)
+    monkeypatch.setattr(run, "_one", None)
     file = tmp_path / "all.json"
     assert main([*command, "--json", str(file)]) == 0
     assert "3 of 3 were run before" in capsys.readouterr().err
@@ -179,7 +180,7 @@ def test_tests_without_an_end(monkeypatch, tmp_path):
     monkeypatch.setattr(run, "_command", lambda mutant, folder: next(commands))
     monkeypatch.setattr(run, "_reports", lambda folder: (1, 0, []))
     work = run.MutantWork([mutant], timeout=1)
-    work.run(1, lambda mutant, record: None)
+    work.run(InThisProcess(), lambda mutant, record: None)
     assert work.records[mutant.name]["outcome"] == "timeout"
     assert list((tmp_path / "mutants").iterdir()) == []
 

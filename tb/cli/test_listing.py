@@ -7,11 +7,13 @@ import pytest
 
 from hw.config import preset
 from sw import algorithms, formats, schedules
+from sw.cli import options
 from sw.cli.main import main
 from sw.errors import UserError
 from sw.graph.load import load
 from sw.kernels.frontiers import FRONTIERS, pairs
 from sw.runtime import Device, combinations
+from tb.executors import InThisProcess
 
 
 def test_everything(capsys):
@@ -151,14 +153,7 @@ def test_a_sample_on_the_rtl(capsys, tmp_path):
 @pytest.mark.parametrize("functional", (False, True))
 def test_a_failure_is_told_with_its_command(monkeypatch, capsys, tmp_path, functional):
     """With an impossible limit of cycles all runs fail, and no record counts as a success."""
-    from sw.benchmarks import batch
-
-    def at_once(pieces, jobs, ended, begun):
-        """Do the work in this process, which has the changed limit."""
-        for piece, (function, arguments) in pieces:
-            begun(piece)
-            ended(piece, function(*arguments))
-    monkeypatch.setattr(batch, "work", at_once)
+    monkeypatch.setattr(options, "executor", lambda *_: InThisProcess())
     monkeypatch.setattr("sw.benchmarks.combinations._LIMIT", 50)
     arguments = ["--preset", "tiny", "--only", "algorithm=bfs", "--only", "format=tigr", "--only",
                  "block=none", "--only", "schedule=weaver", "--only", "direction=push", "--only",

@@ -81,7 +81,7 @@ def test_signal_cleans_up(tmp_path, number):
 # Workers that each start a program, like a worker that builds a simulator.
 CHILDREN = """if True:
     import functools, subprocess
-    from sw.benchmarks.workers import work
+    from sw.benchmarks.executors import Processes
     from sw.cli import process
     process.begin()
     process.started()
@@ -90,7 +90,7 @@ CHILDREN = """if True:
     pieces = [(number, (run, (["sh", "-c", "read word; echo begun; exec sleep 60"],)))
               for number in range(2)]
     try:
-        work(pieces, 2, None)
+        Processes(2).work(pieces, None)
     except KeyboardInterrupt:
         process.end(process.interrupted())
 """

@@ -89,12 +89,13 @@ def sleep(file):
 
 
 WORKERS = {
-    "benchmarks": "from sw.benchmarks.workers import work\n"
-                  "work([(0, (sleep, (sys.argv[1],)))], 1, print)",
-    "campaign": "import multiprocessing\nfrom campaign.work import Work\n"
-                "work, running = Work([], instructions=1, seed=1), {}\n"
-                "work._start(multiprocessing.get_context('spawn'), Sleeper(sys.argv[1]), running)\n"
-                "multiprocessing.connection.wait(running)",
+    "benchmarks": "from sw.benchmarks.executors import Processes\n"
+                  "Processes(1).work([(0, (sleep, (sys.argv[1],)))], print)",
+    "campaign": "from campaign.work import Work\n"
+                "from sw.benchmarks.executors import Processes\n"
+                "work = Work([], instructions=1, seed=1)\n"
+                "work.points = [Sleeper(sys.argv[1])]\n"
+                "work.run(Processes(1), print, print)",
 }
 
 

@@ -2,6 +2,7 @@
 
 import re
 
+from sw.benchmarks.executors import Processes
 from sw.cli.tests import ROOT
 from sw.reproduce.paper import Paper
 from sw.reproduce.study import Study
@@ -21,7 +22,7 @@ def test_the_example(tmp_path):
 
     outcomes = []
     study = Study(Extra, Extra.figures, SETTING, tmp_path, lambda figure: "make it")
-    study.run(1, lambda case: None, lambda case, record: None,
+    study.run(Processes(1), lambda case: None, lambda case, record: None,
               lambda figure, outcome, failures: outcomes.append((outcome, failures)))
     (outcome, failures), = outcomes
     assert not failures

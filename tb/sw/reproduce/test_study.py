@@ -7,6 +7,7 @@ import pytest
 from hw.config import preset
 from sim.dram import DramConfig
 from sw.benchmarks.batch import Case
+from sw.benchmarks.executors import Processes
 from sw.reproduce.measure import BuildTime, Stored
 from sw.reproduce.outcome import Comparison, Outcome, Plot, Table, number, ratio
 from sw.reproduce.paper import Figure, Paper
@@ -61,7 +62,8 @@ def _run(study, jobs=1, stop_after=None):
         if len(ended) == stop_after:
             raise KeyboardInterrupt
 
-    study.run(jobs, lambda case: None, end, lambda figure, *rest: written.append((figure, *rest)))
+    study.run(Processes(jobs), lambda case: None, end,
+              lambda figure, *rest: written.append((figure, *rest)))
     return ended, written
 
 
@@ -165,7 +167,7 @@ def test_runs_and_times(tmp_path):
         running.discard(case)
         order.append(case)
 
-    study.run(2, begun, ended, lambda figure, *rest: None)
+    study.run(Processes(2), begun, ended, lambda figure, *rest: None)
     assert order[-1] == _Cycles.time
     record = study.records[_Cycles.good]
     assert record["verified"] and record["cycles"] == record["counters"]["cycles"] > 0

@@ -14,7 +14,7 @@ import pytest
 
 from hw.config import preset
 from sim.dram import DramConfig
-from sw.benchmarks.workers import work
+from sw.benchmarks.executors import Processes
 from sw.errors import RunError
 from sw.runtime import as_plan
 from sw.tune.candidates import Planner
@@ -182,7 +182,7 @@ def test_functional(setting, jobs):
     search = _real(setting, trials=12, starts=[])
     orders = (trial and (trial, (measure, (setting, trial.candidate.plan.text, trial.limit)))
               for trial in search.trials())
-    work(orders, jobs, search.ended)
+    Processes(jobs).work(orders, search.ended)
     assert len(search.outcomes) == 12 and {"done", "stopped"} == set(_statuses(search))
     done = [record for _, record in search.outcomes.values() if record["status"] == "done"]
     assert len({record["checksum"] for record in done}) == 1

@@ -1,0 +1,80 @@
+"""``graphloom cluster`` and ``graphloom worker``: machines that share other commands' runs."""
+
+import os
+from typing import Annotated
+
+import typer
+
+from sw.installation import PROGRAM, need
+
+from . import process
+
+
+__all__ = ["register"]
+
+
+def register(app):
+    """Add the commands."""
+    app.command("cluster", epilog="Example: graphloom cluster, in another terminal graphloom "
+                "worker tcp://127.0.0.1:8786, and in a third graphloom reproduce cr2 --cluster "
+                "tcp://127.0.0.1:8786")(_cluster)
+    app.command("worker", epilog="Exit code: 0 if the cluster has ended, 130 after Ctrl-C. "
+                "Examples: graphloom worker tcp://127.0.0.1:8786; graphloom worker node1:8786 "
+                "--jobs 8")(_worker)
+
+
+def _cluster(
+        port: Annotated[int, typer.Option(
+            "--port", metavar="N", min=1, max=(1 << 16) - 1, help="Port for workers and "
+            "commands.")] = 8786,
+        host: Annotated[str, typer.Option(
+            "--host", metavar="ADDRESS", help="Address of this machine at which workers and "
+            "commands reach the cluster; 0.0.0.0 for all addresses. Whoever reaches a cluster can "
+            "run any program on its workers.")] = "127.0.0.1"):
+    """Start a cluster: the scheduler between workers and the commands with --cluster.
+
+    The cluster runs until Ctrl-C. Workers join it with `graphloom worker`. docs/cluster.md says
+    more.
+    """
+    need("graphloom cluster", "distributed")
+    from sw.cluster.scheduler import schedule
+
+    def said(address):
+        print(f"{address}: a cluster; workers join it with {PROGRAM} worker {address}, commands "
+              f"use it with --cluster {address}, end it with Ctrl-C", flush=True)
+
+    return _ended(schedule(host, port, said))
+
+
+def _worker(
+        address: Annotated[str, typer.Argument(
+            metavar="ADDRESS", help="Address of the cluster, as `graphloom cluster` prints it.",
+            show_default=False)],
+        jobs: Annotated[int | None, typer.Option(
+            "--jobs", metavar="N", min=1, help="Runs at a time.",
+            show_default="as many as there are processors")] = None):
+    """Join a cluster, and do runs for the commands with --cluster.
+
+    The worker needs the same sources and versions as the commands. It works until Ctrl-C, or until
+    the cluster ends. Its runs then begin again on other workers.
+    """
+    need("graphloom worker", "distributed")
+    from sw.cluster.worker import serve
+    jobs = jobs or os.cpu_count() or 1
+
+    def said(own):
+        print(f"{own}: a worker of {address}, {jobs} runs at a time; end it with Ctrl-C",
+              flush=True)
+
+    number = serve(address, jobs, said)
+    if not number:
+        print(f"the cluster {address} has ended")
+    return _ended(number)
+
+
+def _ended(number):
+    """The exit code after a signal with this number, or after none."""
+    if number:
+        process.received = number
+        raise KeyboardInterrupt
+    return 0

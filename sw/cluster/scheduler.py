@@ -1,0 +1,51 @@
+"""The scheduler of a cluster: workers join it, and clients give them pieces through it."""
+
+import asyncio
+import errno
+
+import distributed
+
+from sw.errors import UserError
+
+from .connection import LOOPBACK, quiet, until_signal
+
+
+__all__ = ["schedule"]
+
+
+def schedule(host, port, said) -> int:
+    """Be the scheduler of a cluster until a signal asks for the end. Returns its number.
+
+    Parameters
+    ----------
+    host, port : str, int
+        Where it accepts connections.
+    said : callable
+        Called with its address when it does.
+
+    Raises
+    ------
+    UserError
+        It cannot accept connections there.
+    """
+    quiet()
+    return asyncio.run(_schedule(host, port, said))
+
+
+async def _schedule(host, port, said):
+    try:
+        scheduler = await distributed.Scheduler(
+            host=host, port=port, dashboard=False, dashboard_address=f"{LOOPBACK}:0")
+    except (OSError, RuntimeError) as error:
+        while error.__cause__ is not None:
+            error = error.__cause__
+        if not isinstance(error, OSError):
+            raise
+        why = ("another program uses this port: give another with --port"
+               if error.errno == errno.EADDRINUSE else error.strerror or str(error))
+        raise UserError(f"a cluster cannot be at {host}:{port}: {why}") from None
+    try:
+        said(scheduler.address)
+        return await until_signal(scheduler)
+    finally:
+        await scheduler.close()

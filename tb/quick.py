@@ -1,0 +1,58 @@
+"""The quick part of the tests: ``./graphloom test --quick``.
+
+Each file of tests gives at most :data:`MOST` of its test functions, spread evenly over the file,
+and of each function the first case, that is, the function with the first of its parameters. A file
+of ``tb/hw`` gives one, because each bench starts a simulator. The functions of :data:`SLOW` are
+left out before.
+"""
+
+__all__ = ["BENCHES", "MOST", "SLOW", "chosen"]
+
+
+#: Test functions of a file, and of a file with benches.
+MOST, BENCHES = 3, 1
+
+
+def chosen(tests) -> set[str]:
+    """The tests of the quick part, among tests in their order (pytest's node ids)."""
+    first = {}
+    for test in tests:
+        first.setdefault(test.partition("[")[0], test)
+    files = {}
+    for function, test in first.items():
+        file, _, name = function.partition("::")
+        if name.rpartition("::")[2] not in SLOW.get(file, ()):
+            files.setdefault(file, []).append(test)
+    return {test for file, all_ in files.items()
+            for test in _spread(all_, BENCHES if file.startswith("tb/hw/") else MOST)}
+
+
+def _spread(tests, most):
+    """At most so many of the tests, from the first to the last."""
+    count = min(most, len(tests))
+    return [tests[index * (len(tests) - 1) // max(1, count - 1)] for index in range(count)]
+
+
+#: {file: slow test functions}: with one case and builds in the cache, they took more than two
+#: seconds of a processor.
+SLOW: dict[str, tuple[str, ...]] = {
+    "tb/benchmarks/test_batch.py": ("test_a_line_cut_off_is_done_again",),
+    "tb/benchmarks/test_cores.py": ("test_command",),
+    "tb/campaign/test_campaign.py": (
+        "test_differences", "test_a_defect_of_the_host", "test_configurations",
+        "test_a_process_that_dies"),
+    "tb/cli/test_tune.py": ("test_bad_graphs", "test_all_strategies_find_the_best"),
+    "tb/docs/test_sentences.py": ("test_none",),
+    "tb/examples/test_hash_lookup.py": ("test_it_prints_a_table",),
+    "tb/examples/test_widest_path.py": ("test_it_runs",),
+    "tb/hw/gather/test_stream_random.py": ("test_seeds",),
+    "tb/sim/test_children.py": ("test_programs",),
+    "tb/sw/cluster/test_cluster.py": (
+        "test_a_killed_worker", "test_a_worker_that_joins_later",
+        "test_a_piece_that_loses_workers", "test_the_scheduler_ends", "test_another_version",
+        "test_a_plain_worker"),
+    "tb/sw/cluster/test_commands.py": (
+        "test_list", "test_tune", "test_reproduce", "test_mutants",
+        "test_an_interruption_keeps_what_is_done", "test_the_end_of_servers", "test_no_worker"),
+    "tb/test_modules.py": ("test_alone",),
+}

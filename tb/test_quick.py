@@ -1,0 +1,73 @@
+"""The quick part of the tests (tb/quick.py).
+
+====================  ============================================================================
+selection             test_the_first_case_of_some_functions, test_slow_functions_are_left_out
+the whole suite       test_every_room_and_every_file, test_slow_functions_are_there
+the command           test_the_command
+====================  ============================================================================
+"""
+
+import ast
+import functools
+import pathlib
+
+import pytest
+
+from sw.cli.main import main
+from sw.installation import ROOT
+from tb import quick
+
+
+@functools.cache
+def _functions():
+    """{file: its test functions, in their order}."""
+    found = {}
+    for path in sorted((ROOT / "tb").rglob("test_*.py")):
+        names = []
+        for node in ast.parse(path.read_text()).body:
+            inside = node.body if isinstance(node, ast.ClassDef) else [node]
+            names += [each.name for each in inside if isinstance(each, ast.FunctionDef)
+                      and each.name.startswith("test_")]
+        if names:
+            found[path.relative_to(ROOT).as_posix()] = names
+    return found
+
+
+def test_the_first_case_of_some_functions(monkeypatch):
+    tests = [f"tb/a.py::test_{name}{case}" for name in "abcdefg" for case in ("[1]", "[2]")]
+    tests += [f"tb/hw/d.py::test_{name}" for name in "xyz"]
+    tests += ["tb/b.py::test_only", "tb/c.py::Several::test_one", "tb/c.py::Several::test_two"]
+    assert quick.chosen(tests) == {
+        "tb/hw/d.py::test_x", "tb/a.py::test_a[1]", "tb/a.py::test_d[1]", "tb/a.py::test_g[1]",
+        "tb/b.py::test_only", "tb/c.py::Several::test_one", "tb/c.py::Several::test_two"}
+
+
+def test_slow_functions_are_left_out(monkeypatch):
+    monkeypatch.setattr(quick, "SLOW", {"tb/a.py": ("test_slow",), "tb/b.py": ("test_one",)})
+    assert quick.chosen(["tb/a.py::test_slow[1]", "tb/a.py::test_slow[2]", "tb/a.py::test_one",
+                         "tb/b.py::test_one"]) == {"tb/a.py::test_one"}
+
+
+def test_every_room_and_every_file():
+    """A file is missing only if all of its functions are slow, and no folder is."""
+    tests = [f"{file}::{name}" for file, names in _functions().items() for name in names]
+    chosen = {test.partition("::")[0] for test in quick.chosen(tests)}
+    slow = {file for file, names in _functions().items()
+            if set(names) == set(quick.SLOW.get(file, ()))}
+    assert chosen == _functions().keys() - slow
+    rooms = {pathlib.PurePath(file).parent for file in _functions()}
+    assert {pathlib.PurePath(file).parent for file in chosen} == rooms and len(rooms) >= 35
+
+
+@pytest.mark.parametrize("file", sorted(quick.SLOW))
+def test_slow_functions_are_there(file):
+    names = quick.SLOW[file]
+    assert set(names) <= set(_functions()[file]) and len(names) == len(set(names))
+
+
+def test_the_command(capfd):
+    """The command leaves cases out, and says how many."""
+    assert main(["test", "--quick", "tb/sw/test_printable.py", "-n", "0"]) == 0
+    printed = capfd.readouterr().out
+    assert " passed, " in printed and " deselected" in printed
+    assert printed.endswith("All tests of the quick part passed\n")
