@@ -112,7 +112,7 @@ def _run(
         result = job.run()
     finally:
         # A run that fails leaves what led to it.
-        tracing.write(trace, recorder)
+        tracing.write(trace, recorder, job.command(plan))
     job.write()
     if output is not None:
         files.write_arrays(output, result.outputs | result.derived)

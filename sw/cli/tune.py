@@ -154,7 +154,8 @@ def _tune(
         config, memory, functional, launch_cycles)
     loaded = setting.graph(note=options.note)
     parameters = settled(kind, loaded, given)
-    header = header_of(algorithm, parameters, loaded, setting)
+    header = header_of(algorithm, parameters, loaded, setting) | {
+        "arguments": [graph, *graph_options, *_given(launch_cycles=launch_cycles)]}
     file = ResultsFile(results)
     near = _plans_of_the_nearest(from_, header)
     space = Space(algorithm, parameters, axis_values(only), options_of(tuned_options))

@@ -1,0 +1,41 @@
+"""``graphloom report``: a folder of pages with plots, from files of results."""
+
+from typing import Annotated
+
+import typer
+
+from sw.installation import need
+
+
+__all__ = ["register"]
+
+
+def register(app):
+    """Add the command."""
+    app.command("report", epilog="Examples: graphloom compare bfs karate --json bfs.json; "
+                "graphloom report bfs.json -o report; graphloom report results/cr2 tuned.json "
+                "overhead.json -o report")(_report)
+
+
+def _report(
+        results: Annotated[list[str], typer.Argument(
+            metavar="RESULTS...", help="Files of results: of run and compare (--json), run "
+            "--trace FILE.json, tune (--json, --results), synth (--results) and reproduce; or "
+            "folders, whose .json and .jsonl files all count.", show_default=False)],
+        output: Annotated[str, typer.Option(
+            "-o", "--output", metavar="DIR", help="Folder to make: a new one, an empty one, or an "
+            "earlier report, which is replaced.", show_default=False)],
+        mixed: Annotated[bool, typer.Option(
+            "--mixed", help="Take results that were measured with different sources of Graphloom, "
+            "whose cycles do not compare.")] = False):
+    """Make pages with interactive plots: open index.html of the folder in a browser.
+
+    Each point of a plot shows the command that makes it. The pages ask no network for anything.
+    """
+    need("graphloom report", "plotly")
+    from sw.report.build import build
+    pages = build(results, output, mixed=mixed)
+    plots = sum(bool(block.variants) for _, page in pages for block in page.blocks)
+    for path, page in pages:
+        print(f"{path}: {page.title} ({page.kind})")
+    print(f"{output}/index.html: {len(pages)} pages with {plots} plots; open it in a browser")
