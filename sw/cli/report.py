@@ -1,114 +1,41 @@
-"""The table that ``run`` and ``compare`` print, from the counters of a run."""
+"""``graphloom report``: a folder of pages with plots, from files of results."""
 
-import json
+from typing import Annotated
 
-from rich import box
-from rich.table import Table
+import typer
 
-from hw.isa import PHASES
-from hw.registers import COUNTERS
-from hw.stalls import STALLS
+from sw.installation import need
 
 
-__all__ = ["counters_table", "phases_table", "runs_table"]
+__all__ = ["register"]
 
 
-_STALLS = {**{f"stall_{name}": stall.label for name, stall in STALLS.items()},
-           "stall_idle": "no warp left"}
+def register(app):
+    """Add the command."""
+    app.command("report", epilog="Examples: graphloom compare bfs karate --json bfs.json; "
+                "graphloom report bfs.json -o report; graphloom report results/cr2 tuned.json "
+                "overhead.json -o report")(_report)
 
 
-def _ratio(above, below, text="{:.1f}", scale=1):
-    return text.format(scale * above / below) if below else "-"
+def _report(
+        results: Annotated[list[str], typer.Argument(
+            metavar="RESULTS...", help="Files of results: of run and compare (--json), run "
+            "--trace FILE.json, tune (--json, --results), synth (--results) and reproduce; or "
+            "folders, whose .json and .jsonl files all count.", show_default=False)],
+        output: Annotated[str, typer.Option(
+            "-o", "--output", metavar="DIR", help="Folder to make: a new one, an empty one, or an "
+            "earlier report, which is replaced.", show_default=False)],
+        mixed: Annotated[bool, typer.Option(
+            "--mixed", help="Take results that were measured with different sources of Graphloom, "
+            "whose cycles do not compare.")] = False):
+    """Make pages with interactive plots: open index.html of the folder in a browser.
 
-
-def _rows(result, first, units):
-    """(name, value) for each row of a column; None begins a new section. ``units`` has the area of
-    each unit that hands out edges, if they differ."""
-    c = result.counters
-    cycles = result.cycles
-    threads = result.config.threads
-
-    def of(name):
-        return c.get(name, 0)
-
-    yield "cycles", f"{cycles:,}"
-    yield "launches", f"{result.orders:,}"
-    yield "cycles of launches", f"{result.launch_cycles:,}"
-    yield "total cycles", f"{result.total_cycles:,}"
-    yield f"speedup over {first.schedule}", _ratio(first.total_cycles, result.total_cycles,
-                                                   "{:.2f}x")
-    yield "at once", ", ".join(f"{name}={value}" for name, value in result.used.items()) or "-"
-    if units:
-        yield "unit that hands out edges", result.config.gather
-        yield "LUT4 of the unit", units.get(result.config.gather, "-")
-    yield None
-    yield "instructions", f"{of('instructions'):,}"
-    yield f"mean active lanes, of {threads}", _ratio(of("lanes"), of("instructions"))
-    yield "instructions per cycle", _ratio(of("instructions"), cycles, "{:.3f}")
-    slots = of("cycles") * result.config.cores
-    yield "stalls, of all cycles", _ratio(sum(of(name) for name in _STALLS), slots, "{:.1f} %",
-                                          100)
-    for name, text in _STALLS.items():
-        yield f"  {text}", _ratio(of(name), slots, "{:.1f} %", 100)
-    yield None
-    yield "L1 hit rate", _ratio(of("l1_load_hits"), of("l1_loads"), "{:.1f} %", 100)
-    yield "lines per access", _ratio(of("l1_accesses"), of("memory_instructions"), "{:.2f}")
-    yield "DRAM bytes", f"{of('dram_bytes_read') + of('dram_bytes_written'):,}"
-    if "slow_bytes_read" in result.counters:
-        yield "  slow memory", f"{of('slow_bytes_read') + of('slow_bytes_written'):,}"
-
-
-def _areas(lanes) -> dict:
-    """{unit that hands out edges: LUT4 that it adds to a core of so many lanes}, as text, by the
-    syntheses that are kept."""
-    from synth.overhead import UNIT_NAMES
-
-    from .pages import OVERHEAD
-    rows = json.loads(OVERHEAD.read_text())["rows"] if OVERHEAD.exists() else []
-    found = {row["unit"]: row["added"]["lut4"] for row in rows if row["lanes"] == lanes}
-    return {"none": "0"} | {unit: f"{found[name]:,}" for unit, name in UNIT_NAMES.items()
-                            if name in found}
-
-
-def runs_table(results) -> Table:
-    """A table with one column per result, and the speedups over the first result if there are
-    several. If their units that hand out edges differ, the table has them, and their area."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("", no_wrap=True)
-    for result in results:
-        table.add_column(result.schedule, justify="right", no_wrap=True)
-    units = {}
-    if len({result.config.gather for result in results}) > 1:
-        units = _areas(results[0].config.threads)
-    for cells in zip(*(list(_rows(result, results[0], units)) for result in results)):
-        if cells[0] is None:
-            table.add_section()
-        elif len(results) > 1 or not cells[0][0].startswith("speedup"):
-            table.add_row(cells[0][0], *(value for _, value in cells))
-    return table
-
-
-def phases_table(result) -> Table:
-    """Table of the warps' cycles by phase, in all and for each core."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("phase", no_wrap=True)
-    cores = result.phases.sum(axis=1)
-    columns = [cores.sum(axis=0), *(cores if len(cores) > 1 else ())]
-    for index in range(len(columns)):
-        table.add_column(f"core {index - 1}" if index else "of the warps' cycles", justify="right",
-                         no_wrap=True)
-    for phase, name in enumerate(PHASES):
-        table.add_row(name, *(_ratio(int(column[phase]), int(column[-1]), "{:.1f} %", 100)
-                              for column in columns))
-    return table
-
-
-def counters_table(counters) -> Table:
-    """Every counter with its meaning."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("counter", no_wrap=True)
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("meaning")
-    for name, value in counters.items():
-        table.add_row(name, f"{value:,}", COUNTERS.get(name, ""))
-    return table
+    Each point of a plot shows the command that makes it. The pages ask no network for anything.
+    """
+    need("graphloom report", "plotly")
+    from sw.report.build import build
+    pages = build(results, output, mixed=mixed)
+    plots = sum(bool(block.variants) for _, page in pages for block in page.blocks)
+    for path, page in pages:
+        print(f"{path}: {page.title} ({page.kind})")
+    print(f"{output}/index.html: {len(pages)} pages with {plots} plots; open it in a browser")

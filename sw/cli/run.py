@@ -98,7 +98,7 @@ def _run(
             plan = _applied(plan, apply)
         where, config = place([plan])
 
-    from . import files, report, tracing
+    from . import files, tables, tracing
     from .execute import Job, console
     files.distinct({"--output": output, "--json": json, "--wave": wave, "--trace": trace},
                    options.inputs(plan, graph))
@@ -112,17 +112,17 @@ def _run(
         result = job.run()
     finally:
         # A run that fails leaves what led to it.
-        tracing.write(trace, recorder)
+        tracing.write(trace, recorder, job.command(plan))
     job.write()
     if output is not None:
         files.write_arrays(output, result.outputs | result.derived)
     out = console()
     out.print(job.title())
-    out.print(report.runs_table([result]))
+    out.print(tables.runs_table([result]))
     if counters:
-        out.print(report.counters_table(result.counters))
+        out.print(tables.counters_table(result.counters))
     if (counters or phases) and result.phases.size:
-        out.print(report.phases_table(result))
+        out.print(tables.phases_table(result))
     out.print(f"{', '.join(result.outputs)}: bit-identical to the golden model (checksum "
               f"{result.checksum[:16]})")
 

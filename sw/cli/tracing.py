@@ -23,10 +23,11 @@ def recorder(path, cycles, config):
     return Recorder(config, None if cycles is None else window(cycles))
 
 
-def write(path, recorder):
-    """Write a trace in the format of the file's name; nothing if nothing was launched."""
+def write(path, recorder, command=""):
+    """Write a trace in the format of the file's name; nothing if nothing was launched. A timeline
+    has the command line of its run."""
     from sw.trace import text, timeline
     if recorder is None or not recorder.kernels:
         return
-    pieces = (text if path.lower().endswith(".txt") else timeline).pieces
-    files.write_pieces(path, pieces(recorder))
+    files.write_pieces(path, text.pieces(recorder) if path.lower().endswith(".txt")
+                       else timeline.pieces(recorder, command))

@@ -161,7 +161,8 @@ def _tune(
                           read=[_file_of(algorithm), *options.inputs(plan, graph)]) as executor:
         loaded = setting.graph(note=options.note)
         parameters = settled(kind, loaded, plan.parameters)
-        header = header_of(algorithm, parameters, loaded, setting)
+        header = header_of(algorithm, parameters, loaded, setting) | {
+            "arguments": [graph, *graph_options, *_given(launch_cycles=launch_cycles)]}
         file = ResultsFile(results)
         near = _plans_of_the_nearest(from_, header)
         space = Space(algorithm, parameters, axis_values(only), options_of(tuned_options))

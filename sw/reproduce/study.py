@@ -28,7 +28,7 @@ from sw.benchmarks.executors import Processes
 from sw.benchmarks.sources import digest
 from sw.output import replacing
 
-from .outcome import Table
+from .outcome import FAILED, Table
 from .paper import CaseRecords
 
 
@@ -73,6 +73,13 @@ def _plain(value):
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _plot(plot):
+    """A plot for JSON: a value that failed is the word for it, an undefined one null."""
+    return _plain(dataclasses.asdict(plot) | {"series": {
+        name: [FAILED if value is None else value for value in values]
+        for name, values in plot.series.items()}})
 
 
 class Study:
@@ -181,6 +188,7 @@ class Study:
             "data": _plain(outcome.data), "notes": list(outcome.notes),
             "comparisons": [dataclasses.asdict(each) for each in outcome.comparisons],
             "tables": [dataclasses.asdict(table) for table in outcome.tables],
+            "plots": [_plot(plot) for plot in outcome.plots],
             "failures": {reason: [dataclasses.asdict(case) for case in cases]
                          for reason, cases in failures.items()},
             "records": list(records.values()),

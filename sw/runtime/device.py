@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 __all__ = ["Device"]
 
 
+def _time(counters):
+    """The cycles that counters tell of; the instructions where the machine has no cycles."""
+    return cycles_of(counters) if "cycles" in counters else counters["instructions"]
+
+
 class _Session:
     """A task on a machine. An algorithm drives its supersteps through the session."""
 
@@ -46,6 +51,7 @@ class _Session:
         self.orders = 0         # launches, and operations of the SCU
         self.steps = {}         # by name, what kernels and operations have taken (see Result)
         self.set_cycles = []    # of each launch of a set (see Result)
+        self.set_counters = []
         self.first = True       # whether no set of kernels of the task's side has been launched
         self._launched = set()  # the sides that have been launched, None for a task without
         self._machine, self._limit, self._progress = machine, max_cycles, progress
@@ -60,8 +66,7 @@ class _Session:
 
     def cycles(self):
         """Cycles so far; instructions where the machine has no cycles."""
-        counters = self._machine.counters()
-        return cycles_of(counters) if "cycles" in counters else counters["instructions"]
+        return _time(self._machine.counters())
 
     def launch(self, kernel, argument=0):
         """Run one of the algorithm's kernels to its end: all the kernels of its set that the
@@ -69,7 +74,7 @@ class _Session:
         side = kernel if kernel in self.task.sides else None
         self.first = side not in self._launched
         self._launched.add(side)
-        before = self.cycles()
+        before = self._machine.counters()
         for step in self.task.kernel_sets[kernel]:
             if step.once and not self.first:
                 continue
@@ -77,7 +82,10 @@ class _Session:
                 step.operate(self, argument)
             elif step.in_turn:
                 self.launch_kernel(step.name, argument)
-        self.set_cycles.append((kernel, self.cycles() - before))
+        after = self._machine.counters()
+        self.set_cycles.append((kernel, _time(after) - _time(before)))
+        self.set_counters.append({counter: value - before[counter]
+                                  for counter, value in after.items() if value != before[counter]})
 
     def launch_kernel(self, kernel, argument):
         """Run a kernel to its end."""
@@ -364,7 +372,7 @@ class Device:
             parameters=task.algorithm.parameters(), supersteps=supersteps,
             launches=session.launches, orders=session.orders, cycles=cycles_of(counters),
             launch_cycles=self.launch_cycles * session.orders, steps=session.steps,
-            set_cycles=session.set_cycles,
+            set_cycles=session.set_cycles, set_counters=session.set_counters,
             counters=counters, core_counters=machine.core_counters(), phases=machine.phase_cycles(),
             frontier=task.frontier and (task.frontier.name if task.sides else task.plan.frontier),
             deduplicated=task.frontier and task.frontier.deduplicate, outputs=outputs,

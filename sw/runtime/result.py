@@ -72,6 +72,8 @@ class Result:
         The sets of kernels that the host launched, in their order: the name of a set, and its
         cycles with those of the SCU's operations in it. A search launches a set in each superstep.
         Empty if one launch ran all supersteps.
+    set_counters : list of dict
+        The performance counters of each launch in ``set_cycles``, without those that are 0.
     counters : dict of str to int
         The performance counters of all launches together, of all cores.
     core_counters : list of dict
@@ -106,6 +108,7 @@ class Result:
     launch_cycles: int
     steps: dict[str, dict[str, Any]]
     set_cycles: list[tuple[str, int]]
+    set_counters: list[dict[str, int]]
     counters: dict[str, int]
     core_counters: list[dict[str, int]]
     phases: NDArray[np.uint64]

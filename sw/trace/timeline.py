@@ -54,15 +54,18 @@ def _rows(config):
 
 
 def _phases(issues, indices, begin, end):
-    """(phase, first cycle, after the last): a phase lasts until an instruction has another."""
-    runs = []
+    """(phase, first cycle, after the last). A record has the phase before its instruction, so a
+    phase begins in the cycle after the last instruction of the phase before, which has set it.
+    """
+    runs, place = [], begin
     for index in indices:
-        phase, cycle = int(issues["phase"][index]), int(issues["cycle"][index])
+        phase = int(issues["phase"][index])
         if not runs or runs[-1][0] != phase:
-            runs.append((phase, cycle))
-    starts = [begin, *(cycle for _, cycle in runs[1:])]
-    return [(phase_name(phase), first, last)
-            for (phase, _), first, last in zip(runs, starts, [*starts[1:], end])]
+            runs.append((phase, place))
+        place = int(issues["cycle"][index]) + 1
+    starts = [first for _, first in runs]
+    return [(phase_name(phase), first, after)
+            for (phase, _), first, after in zip(runs, starts, [*starts[1:], end])]
 
 
 def _warp(recorder, launch, core, warp, end):
@@ -122,12 +125,13 @@ def events(recorder):
                 yield from _warp(recorder, launch, core, warp, end)
 
 
-def pieces(recorder):
-    """The text of the file, in pieces."""
+def pieces(recorder, command=""):
+    """The text of the file, in pieces; ``command`` is the command line of the run."""
     window = "{}:{}".format(*recorder.window)
     yield ('{"displayTimeUnit": "ns", "otherData": '
            + json.dumps({"configuration": recorder.config.name, "cycles": window,
-                         "unit": "1 us is one cycle"}) + ', "traceEvents": [\n')
+                         "unit": "1 us is one cycle",
+                         **({"command": command} if command else {})}) + ', "traceEvents": [\n')
     for number, event in enumerate(events(recorder)):
         yield ("" if number == 0 else ",\n") + json.dumps(event)
     yield "\n]}\n"

@@ -79,7 +79,8 @@ class TuningStudy:
     header : dict
         ``version``, ``sources``, ``algorithm``, ``parameters``, ``graph`` (digest of the graph),
         ``name`` (its name), ``features`` (its figures), ``config``, ``dram``, ``unit``,
-        ``launch_cycles`` (those of the host for a launch).
+        ``launch_cycles`` (those of the host for a launch). ``tune`` adds ``arguments``: the words
+        of a command line that name the graph and its options.
     trials : dict of str to dict
         The record of each trial, by the text of its plan: ``status``, ``cycles``, ``digest``, and
         ``by``, the strategy that has chosen the plan.

@@ -85,6 +85,7 @@ def test_the_same_command_goes_on(capsys, jobs):
     command = ["bfs", GRAPH, *FEW, "--jobs", jobs, "--trials"]
     _tuned(*command, "5")
     first = _lines("results/tuned.jsonl")
+    assert first[0]["arguments"] == [GRAPH]
     whole = _tuned(*command, "10")
     lines = _lines("results/tuned.jsonl")
     assert lines[:6] == first and len(lines) == 11

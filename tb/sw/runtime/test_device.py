@@ -172,7 +172,11 @@ def test_cycles_of_each_set():
             names = [name for name, _ in result.set_cycles]
             assert sum(its for _, its in result.set_cycles) == result.counters["instructions"]
             assert len(names) == result.supersteps * (1 + (algorithm == "pagerank"))
-        assert device.run("bfs", GRAPH, fusion=True).set_cycles == []
+            # The counters of the sets add up to those of the run.
+            for counter, value in result.counters.items():
+                assert value == sum(each.get(counter, 0) for each in result.set_counters), counter
+        fused = device.run("bfs", GRAPH, fusion=True)
+        assert fused.set_cycles == fused.set_counters == []
 
 
 def test_buffers():

@@ -1,0 +1,105 @@
+"""The command line that repeats a run, from what its file of results says."""
+
+import dataclasses
+import shlex
+
+from hw.config import PRESETS, ConfigError, HardwareConfig
+from hw.control import launch_cycles as port_cycles
+from sim.dram import DramConfig
+from sw.installation import PROGRAM
+
+
+__all__ = ["hardware_of", "hardware_text", "hardware_words", "memory_of", "run_command"]
+
+
+def hardware_words(config, dram=None) -> list:
+    """The options of a configuration: the preset with the fewest changed fields, and the changes.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+    dram : DramConfig, optional
+    """
+    values = dataclasses.asdict(config)
+
+    def changes(preset):
+        return [f"{name}={_word(values[name])}" for name, value in
+                dataclasses.asdict(preset).items() if name != "name" and values[name] != value]
+
+    name, changed = min(((name, changes(preset)) for name, preset in PRESETS.items()),
+                        key=lambda pair: (len(pair[1]), pair[0] != "default"))
+    words = [] if name == "default" else ["--preset", name]
+    for text in changed:
+        words += ["--set", text]
+    if dram is not None:
+        for field, value in dataclasses.asdict(dram).items():
+            if value != getattr(DramConfig(), field):
+                words += ["--dram", f"{field}={value}"]
+    return words
+
+
+def _word(value):
+    """A field's value as ``--set`` takes it."""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def hardware_text(config) -> str:
+    """The hardware in a few words."""
+    words = [f"{config.cores} cores of {config.warps} warps x {config.threads} lanes"
+             if config.cores > 1 else f"{config.warps} warps x {config.threads} lanes",
+             f"L1 {config.l1_bytes // 1024} KiB",
+             f"L2 {config.l2_bytes // 1024} KiB" if config.l2_bytes else "no L2 cache",
+             f"unit {config.gather}" if config.gather != "none" else "no unit for edges"]
+    if config.scu:
+        words.append(f"SCU of {config.scu}")
+    return f"{config.name}: " + ", ".join(words)
+
+
+def run_command(plan, graph, config, dram=None, *, board=None, cost=None) -> str:
+    """The command line that runs a plan alone.
+
+    Parameters
+    ----------
+    plan : str
+        Text of the plan.
+    graph : dict
+        ``spec``, and the options of the graph that are not as by default (``weights``, ``seed``,
+        ``undirected``, ``simplify``, ``input_format``, ``weight_scale``, ``no_weights``).
+    config : HardwareConfig
+    dram : DramConfig, optional
+    board : dict, optional
+        ``port`` and ``baud`` of a board.
+    cost : float, optional
+        Cycles of the host for a launch.
+    """
+    words = [PROGRAM, "run", graph["spec"], "--plan", plan]
+    for name in ("weights", "input_format", "weight_scale"):
+        if graph.get(name) is not None:
+            words += [f"--{name.replace('_', '-')}", str(graph[name])]
+    if graph.get("weights") is not None and graph.get("seed") is not None:
+        words += ["--seed", str(graph["seed"])]         # else the text of the graph has the seed
+    words += [f"--{name.replace('_', '-')}" for name in ("undirected", "simplify", "no_weights")
+              if graph.get(name)]
+    if board is not None:
+        words += ["--device", f"serial:{board['port']}@{board['baud']}"]
+    words += hardware_words(config, dram)
+    if cost is not None and cost != port_cycles(config):
+        words += ["--launch-cycles", f"{cost:.0f}"]
+    return shlex.join(words)
+
+
+def hardware_of(record) -> HardwareConfig:
+    """The configuration with these fields. Raises ConfigError, also for fields of other versions.
+    """
+    names = {field.name for field in dataclasses.fields(HardwareConfig)}
+    if not isinstance(record, dict) or record.keys() != names:
+        raise ConfigError("its configuration is of another version of Graphloom")
+    return HardwareConfig(**record)
+
+
+def memory_of(record) -> DramConfig:
+    """The memory with these fields. Raises ConfigError, also for fields of other versions."""
+    names = {field.name for field in dataclasses.fields(DramConfig)}
+    if not isinstance(record, dict) or record.keys() != names:
+        raise ConfigError("its memory is of another version of Graphloom")
+    return DramConfig(**record)

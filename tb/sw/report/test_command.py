@@ -1,0 +1,72 @@
+"""The command line that a report gives for a run repeats the run.
+
+======================  ========================================================
+hardware                test_hardware: every preset and changes
+options                 test_options
+the same run            test_repeats: the cycles of the command are those shown
+other versions          test_other_versions
+======================  ========================================================
+"""
+
+import dataclasses
+import json
+import shlex
+
+import pytest
+
+from hw.config import PRESETS, ConfigError, preset
+from hw.control import launch_cycles
+from sim.dram import DramConfig
+from sw.cli.main import main
+from sw.report.command import (hardware_of, hardware_text, hardware_words, memory_of, run_command)
+from sw.report.results import runs_of
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_hardware(name):
+    words = hardware_words(preset(name), DramConfig())
+    assert words == ([] if name == "default" else ["--preset", name])
+    changed = preset(name).replace(counters=False, load_queue=2)
+    words = hardware_words(changed, DramConfig(latency=7, queue=3))
+    assert "counters=false" in words and "load_queue=2" in words
+    assert words[-4:] == ["--dram", "latency=7", "--dram", "queue=3"]
+    again = preset(name).assign([words[index + 1] for index, word in enumerate(words)
+                                 if word == "--set"])
+    assert again == changed
+    assert name in hardware_text(changed)
+
+
+def test_options():
+    config = preset("default")
+    graph = {"spec": "a b.el", "weights": 9, "seed": 4, "undirected": True, "simplify": True,
+             "input_format": "edges", "weight_scale": 0.5, "no_weights": True}
+    words = shlex.split(run_command("bfs", graph, config, cost=launch_cycles(config) + 1))
+    assert words[1:5] == ["run", "a b.el", "--plan", "bfs"]
+    rest = " ".join(words[5:])
+    assert rest == ("--weights 9 --input-format edges --weight-scale 0.5 --seed 4 --undirected "
+                    f"--simplify --no-weights --launch-cycles {launch_cycles(config) + 1}")
+    # The text of the graph has the seed.
+    assert "--seed" not in run_command("bfs", {"spec": "x", "seed": 4}, config)
+    board = run_command("bfs", {"spec": "x"}, config, board={"port": "/dev/ttyUSB0", "baud": 9600},
+                        cost=launch_cycles(config))
+    assert board.endswith("run x --plan bfs --device serial:/dev/ttyUSB0@9600")
+
+
+def test_repeats(made, tmp_path):
+    for run in (*runs_of(made.run), runs_of(made.compare)[1]):
+        path = tmp_path / "again.json"
+        assert main([*shlex.split(run.command)[1:], "--json", str(path)]) == 0
+        again, = json.loads(path.read_text())["results"]
+        assert (again["total_cycles"], again["checksum"]) == (run.total, run.record["checksum"])
+        assert again["plan"] == run.record["plan"]
+
+
+def test_other_versions():
+    record = dataclasses.asdict(preset("tiny"))
+    assert hardware_of(record) == preset("tiny")
+    assert memory_of(dataclasses.asdict(DramConfig(queue=5))) == DramConfig(queue=5)
+    for wrong in (record | {"wheels": 4}, {"name": "tiny"}, [], None):
+        with pytest.raises(ConfigError, match="of another version"):
+            hardware_of(wrong)
+        with pytest.raises(ConfigError, match="of another version"):
+            memory_of(wrong)
