@@ -92,7 +92,7 @@ def test_generators_are_listed(capsys):
 def test_doctor(capsys):
     code = main(["doctor"])
     text = capsys.readouterr().out
-    for name in ("Python", "Verilator", "C++ compiler", "Icarus Verilog", "Cache"):
+    for name in ("Python", "Verilator", "C++ compiler", "Icarus Verilog", "Chromium", "Cache"):
         assert name in text
     assert code == ("Graphs cannot be run" in text)
 
