@@ -9,6 +9,11 @@
 
 #include "harness.cpp"
 #include "inside.h"
+#include "verilated_threads.h"
+
+/// Verilator's run-time names a pool of threads, which a model with one thread never makes.
+VlThreadPool::VlThreadPool(VerilatedContext*, unsigned) { std::abort(); }
+VlThreadPool::~VlThreadPool() = default;
 
 namespace {
 
