@@ -34,7 +34,8 @@ class Inside:
     fields : tuple of str
         Names of the words of an item, the lowest first. An item is a lane's part of a row.
     states : tuple of str
-        Names of the states of an FSM, in the order of their numbers.
+        Names of the states of an FSM, in the order of their numbers. Amaranth numbers states in
+        the order in which the circuit first names them.
     valid : str or None
         Title of the mask that says which items of the same row hold anything.
     """
@@ -67,10 +68,10 @@ INSIDE = {
     "none": (),
     "fsm": (
         Inside("state machine", _UNIT, "fsm_state", "state", states=(
-            "S0_INIT", "S1_LOAD_FIRST", "S2_DECODE", "S3_FETCH", "S4_UPDATE", "S5_OUTPUT",
-            "S6_WAIT", "S7_DRAIN", "S8_END")),
+            "S0_INIT", "S1_LOAD_FIRST", "S7_DRAIN", "S2_DECODE", "S3_FETCH", "S5_OUTPUT",
+            "S4_UPDATE", "S6_WAIT", "S8_END")),
         Inside("current entry: vertex", _UNIT, "ced_vid", "number"),
-        Inside("current entry: next edge", _UNIT, "ced_loc", "number"),
+        Inside("current entry: next edge", _UNIT, "ced_loc", "number", ("loc",)),
         Inside("current entry: edges left", _UNIT, "ced_degree", "number"),
         Inside("lanes filled", _UNIT, "filled", "number"),
         Inside("output data: vertices", _UNIT, "od_vid", "entries", ("vid",)),
@@ -84,7 +85,7 @@ INSIDE = {
     ),
     "stream": (
         Inside("current entry: vertex", _UNIT, "vid", "number"),
-        Inside("current entry: next edge", _UNIT, "loc", "number"),
+        Inside("current entry: next edge", _UNIT, "loc", "number", ("loc",)),
         Inside("current entry: edges left", _UNIT, "degree", "number"),
         Inside("lanes filled", _UNIT, "filled", "number"),
         Inside("output data: vertices", _UNIT, "od_vid", "entries", ("vid",)),
@@ -92,9 +93,11 @@ INSIDE = {
         *_rows("gathering.unit.store"),
     ),
     "eghw": (
-        Inside("topology reader", "gathering.unit.topology", "fsm_state", "state"),
+        Inside("topology reader", "gathering.unit.topology", "fsm_state", "state", states=(
+            "REST", "ASK_IDS", "IDS", "ASK_BEGINS", "ASK_ENDS", "OFFSETS")),
         Inside("current entry: vertex", "gathering.unit.works", "vid", "number"),
-        Inside("current entry: next edge", "gathering.unit.works", "loc", "number"),
+        Inside("current entry: next edge", "gathering.unit.works", "loc", "number",
+               ("loc",)),
         Inside("current entry: edges left", "gathering.unit.works", "left", "number"),
         Inside("lanes filled", "gathering.unit.works", "filled", "number"),
         Inside("vertices read", "gathering.unit.topology", "ids_read", "entries", ("vid",)),
@@ -112,7 +115,8 @@ INSIDE = {
                ("neighbour",)),
     ),
     "scu": (
-        Inside("state machine", _SCU, "fsm_state", "state"),
+        Inside("state machine", _SCU, "fsm_state", "state", states=(
+            "IDLE", "RUN", "CHECK", "BEGIN", "DRAIN", "COUNT", "WRITE")),
         Inside("elements stored", _SCU, "result", "number"),
         Inside("elements selected", _SCU, "selected", "number"),
     ),
@@ -166,8 +170,10 @@ def marked(verilog: str, config: HardwareConfig) -> tuple[str, list[Found]]:
         if begin is None:
             raise BuildError(f"sim/inside.py: there is no module {row.module} in the Verilog")
         end = verilog.index("endmodule", begin.end())
-        declared = re.compile(rf"(?m)^  (?:output )?reg (?:\[(\d+):0\] )?{re.escape(row.name)}"
-                              r"(?: \[(\d+):0\])?(?=;| = )")
+        # Amaranth adds a number to a name that the module has twice.
+        declared = re.compile(
+            rf"(?m)^  (?:output )?reg (?:\[(\d+):0\] )?\\?{re.escape(row.name)}(?:\$\d+)?"
+            r"(?: \[(\d+):0\])?(?= ?;| +=)")
         place = declared.search(verilog, begin.end(), end)
         if place is None:
             raise BuildError(f"sim/inside.py: module {row.module} has no register {row.name}")
@@ -191,7 +197,7 @@ def header(model: str, found: list[Found]) -> str:
              "    switch (number) {"]
     for number, signal in enumerate(found):
         path = "__DOT__".join((*signal.row.module.split("."), signal.row.name))
-        member = re.search(rf"\b(\w+__DOT__{path});", model)
+        member = re.search(rf"\b(\w+__DOT__{path}(?:__024\d+)?);", model)
         if member is None:
             raise BuildError(f"sim/inside.py: Verilator kept no signal {path}")
         lines.append(f"    case {number}: return &root.{member[1]};")

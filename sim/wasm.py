@@ -11,7 +11,7 @@ functions of ``harness/harness.cpp`` and ``harness/page.cpp``, ``malloc`` and it
 import concurrent.futures
 import dataclasses
 import gzip
-import json
+import inspect
 import os
 import pathlib
 import shutil
@@ -31,7 +31,7 @@ _EXPORTS = ("gl_create", "gl_power_on", "gl_write", "gl_read", "gl_run", "gl_err
 
 #: ``-fignore-exceptions``: a ``throw`` calls ``__cxa_throw``, which harness/page.cpp has.
 _FLAGS = ["-target", "wasm32-wasi", "-std=c++17", "-w", "-fignore-exceptions",
-          "-fno-sanitize=undefined", "-ffp-contract=off", "-mbulk-memory", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0",
+          "-fno-sanitize=undefined", "-ffp-contract=off", "-mbulk-memory", "-msimd128", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0",
           "-DVL_IGNORE_UNKNOWN_ARCH", "-DCLOCK_PROCESS_CPUTIME_ID=CLOCK_MONOTONIC", "-DVL_NO_LEGACY",
           "-Dthread_local=", "-DGPU_PAGE"]
 
@@ -94,7 +94,7 @@ def module(config: HardwareConfig, report=None) -> Module:
                         lambda work: _build(work, source, config, found,
                                             report or (lambda text: None)),
                         what="simulator for the browser")
-    return Module(place / "gpu.wasm.gz", json.loads((place / "inside.json").read_text()))
+    return Module(place / "gpu.wasm.gz", [signal.to_json() for signal in found])
 
 
 def _defines(config):
@@ -107,7 +107,7 @@ def _key(source, config):
     own = pathlib.Path(__file__)
     return cache.hashed(
         source, *build._files(build.HARNESS, "*.h"), *build._files(build.HARNESS, "*.cpp"),
-        own.read_bytes(), own.with_name("inside.py").read_bytes(), build.VERILATOR_FLAGS,
+        own.read_bytes(), inspect.getsource(inside.header), build.VERILATOR_FLAGS,
         _defines(config), toolchain.verilator().version, _zig()[1])
 
 
@@ -119,7 +119,7 @@ def _zig():
 
 
 def _build(work, source, config, found, report):
-    """Builds ``gpu.wasm.gz`` and ``inside.json`` in an empty folder."""
+    """Builds ``gpu.wasm.gz`` in an empty folder."""
     verilator = toolchain.verilator()
     report("translating the hardware with Verilator, for the browser")
     (work / "gpu.v").write_text(source)
@@ -141,7 +141,6 @@ def _build(work, source, config, found, report):
          "-o", work / "gpu.wasm", what="linking the simulator")
     (work / "gpu.wasm.gz").write_bytes(
         gzip.compress((work / "gpu.wasm").read_bytes(), compresslevel=9, mtime=0))
-    (work / "inside.json").write_text(json.dumps([signal.to_json() for signal in found]))
     shutil.rmtree(generated)
     for name in (*work.glob("*.o"), *work.glob("*.cpp"), work / "gpu.wasm", work / "gpu.v"):
         name.unlink()

@@ -64,7 +64,7 @@ private:
     static constexpr std::size_t STATE_WORDS = (WARPS + 3) / 4, MASK_AT = 3 + STATE_WORDS;
     static constexpr std::size_t WORDS = 1 + STATE_WORDS + 3 + 2 * LANES + 2 + LANES;
     static constexpr std::size_t ROW = WORDS + 2;      // the launch and the watched bytes behind it
-    static constexpr std::size_t RING = 4096, BUCKETS = 1024;
+    static constexpr std::size_t RING = 4096, BUCKETS = 512;
 
     struct Bucket {
         std::uint32_t issued, lanes, launch;

@@ -145,7 +145,7 @@ class App {
 
   buttons() {
     const none = !this.runs.length;
-    $('run').textContent = this.running ? '⏸ Pause' : this.done && !none ? '↻ Again' : '▶ Run';
+    $('run').textContent = this.running ? 'Pause' : this.done && !none ? 'Again' : '▶ Run';
     $('run').disabled = none;
     for (const button of document.querySelectorAll('[data-step], #step-n')) {
       button.disabled = none || this.running || this.done;

@@ -31,7 +31,9 @@ function springs(count, bases, neighbors) {
     dx.fill(0);
     dy.fill(0);
     for (let a = 0; a < count; a++) {
+      if (!degree[a]) continue;
       for (let b = a + 1; b < count; b++) {
+        if (!degree[b]) continue;
         const ux = x[a] - x[b], uy = y[a] - y[b];
         const push = ideal * ideal / (ux * ux + uy * uy + 1e-6);
         dx[a] += ux * push; dy[a] += uy * push;
@@ -51,12 +53,21 @@ function springs(count, bases, neighbors) {
       y[v] += dy[v] * step - y[v] * 0.004;
     }
   }
-  const span = values => {
-    const low = Math.min(...values), high = Math.max(...values);
-    return value => (value - low) / (high - low || 1);
+  // Vertices without an arc stand in rows below the others.
+  const alone = order.filter(v => !degree[v]).sort((a, b) => a - b);
+  const held = order.filter(v => degree[v]);
+  const columns = 48, rows = Math.ceil(alone.length / columns), room = Math.min(0.3, 0.045 * rows);
+  const span = (values, length) => {
+    const all = held.map(v => values[v]), low = Math.min(...all), high = Math.max(...all);
+    return value => length * (value - low) / (high - low || 1);
   };
-  const across = span(x), down = span(y);
-  return Array.from(x, (_, v) => [across(x[v]), down(y[v])]);
+  const across = span(x, 1), down = span(y, 1 - room - (rows ? 0.03 : 0));
+  const places = Array.from(x, (_, v) => [across(x[v]), down(y[v])]);
+  alone.forEach((v, i) => {
+    places[v] = [(i % columns) / (columns - 1),
+                 1 - room + room * (Math.floor(i / columns) + 1) / rows];
+  });
+  return places;
 }
 
 /** Which vertex or edge an address is of. */
@@ -90,15 +101,19 @@ export class GraphPicture {
     this.values = null;
   }
 
-  /** Items that the last cycles of a picture touched: {vertices, edges}, each item with its warp and
-   * how lately, from 0 to 1. */
+  /** Items that the last cycles of a picture touched, and those of the last access of each warp:
+   * {vertices, edges}, each item with its warp and how lately, from 0 to 1. */
   lit(records, cycles) {
-    const vertices = new Map(), edges = new Map();
+    const vertices = new Map(), edges = new Map(), last = new Map();
     const start = Math.max(0, records.count - cycles);
-    for (let i = start; i < records.count; i++) {
+    for (let i = 0; i < records.count; i++) {
       const access = records.access(i);
-      if (!access) continue;
-      const late = (i - start + 1) / (records.count - start);
+      if (access) last.set(access.warp, i);
+    }
+    for (let i = 0; i < records.count; i++) {
+      const access = records.access(i);
+      if (!access || (i < start && last.get(access.warp) !== i)) continue;
+      const late = Math.max(0.5, (i - start + 1) / (records.count - start));
       for (const address of access.addresses) {
         const found = this.addresses.find(address);
         if (!found) continue;

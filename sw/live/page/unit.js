@@ -3,19 +3,37 @@
 
 const NOTHING = 0xffffffff;
 
+/** Fields that hold the location of an edge. */
+const EDGES = new Set(['loc', 'eid', 'end']);
+
 function made(tag, properties = {}, ...children) {
   const node = Object.assign(document.createElement(tag), properties);
   node.append(...children);
   return node;
 }
 
-const shown = word => word === NOTHING ? '–' : word.toLocaleString('en');
+/** A function from words to texts. The location of an edge, which is the address of its neighbour
+ * or a quarter of the address, becomes the number of the edge. */
+function spelling({ buffers }) {
+  const places = buffers.filter(({ name }) => name.startsWith('neighbors'));
+  return (word, field) => {
+    if (word === NOTHING) return '–';
+    if (EDGES.has(field)) {
+      for (const { address, words } of places) {
+        for (const edge of [word - address / 4, (word - address) / 4]) {
+          if (Number.isInteger(edge) && edge >= 0 && edge <= words) return `e${edge}`;
+        }
+      }
+    }
+    return word.toLocaleString('en');
+  };
+}
 
 /** One signal of the table, and its place on the page. */
 class Signal {
-  constructor(description, hardware) {
+  constructor(description, spell) {
     this.description = description;
-    this.lanes = hardware.lanes;
+    this.spell = spell;
     this.before = [];
     const { kind, title } = description;
     this.body = made('div', { className: `signal ${kind}` });
@@ -28,7 +46,10 @@ class Signal {
 
   make_state() {
     this.names = this.description.states.map(name => made('span', { textContent: name }));
-    this.body.append(...this.names);
+    const { states } = this.description, paper = states.every(name => /^S\d/.test(name));
+    const order = [...this.names.keys()];
+    if (paper) order.sort((a, b) => states[a] < states[b] ? -1 : 1);
+    this.body.append(...order.map(i => this.names[i]));
   }
 
   show_state([[number]]) {
@@ -42,7 +63,7 @@ class Signal {
   }
 
   show_number([words]) {
-    this.cell(0, shown(words[0]), true);
+    this.cell(0, this.spell(words[0], this.description.fields[0]), true);
   }
 
   make_mask() {
@@ -95,7 +116,9 @@ class Signal {
         const number = row * this.items + item;
         const there = valid ? valid[row]?.[item >> 5] >>> (item & 31) & 1 : true;
         const texts = [];
-        for (let field = 0; field < count; field++) texts.push(shown(words[item * count + field]));
+        for (let field = 0; field < count; field++) {
+          texts.push(this.spell(words[item * count + field], this.description.fields[field]));
+        }
         this.cell(number, texts.join(' · '), there);
       }
     });
@@ -119,8 +142,8 @@ class Signal {
 export class UnitPanel {
   constructor(root, recording) {
     this.inside = recording.inside;
-    this.signals = this.inside.map(
-      description => new Signal(description, recording.hardware));
+    const spell = spelling(recording);
+    this.signals = this.inside.map(description => new Signal(description, spell));
     root.replaceChildren(...this.signals.map(({ root: box }) => box));
     if (!this.signals.length) root.textContent = 'This hardware has no unit that hands out edges.';
   }
