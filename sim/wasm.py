@@ -99,7 +99,8 @@ def module(config: HardwareConfig, report=None) -> Module:
 
 def _defines(config):
     return [f"-DGPU_LINE_BYTES={config.line_bytes}", "-DGPU_CORES=0", "-DGPU_TRACE_CORES=1",
-            f"-DGPU_TRACE_LANES={config.threads}", f"-DGPU_TRACE_WARPS={config.warps}"]
+            f"-DGPU_TRACE_LANES={config.threads}", f"-DGPU_TRACE_WARPS={config.warps}",
+            f"-DGPU_TRACE_DELAY={3 if config.long else 1}"]
 
 
 def _key(source, config):

@@ -1,5 +1,6 @@
 // What the live page shows of a running GPU, in place of the buffers of trace.h. Compiled with the
-// definitions of trace.h.
+// definitions of trace.h and
+//   GPU_TRACE_DELAY  cycles from a cycle to its record at the trace port
 //
 // Every counted cycle goes into a ring of the last cycles, as its record at the trace port, and is
 // added to the overview of the whole run. The overview has a fixed number of buckets. When they are
@@ -33,6 +34,7 @@ public:
         m_shift = m_launches = 0;
         m_was_running = false;
         m_watched.fill(nullptr);
+        m_bytes.fill(0);
         std::memset(m_buckets.data(), 0, m_buckets.size() * sizeof m_buckets[0]);
     }
 
@@ -46,6 +48,7 @@ public:
         const bool running = record[0] & RUNNING;
         m_launches += m_was_running && !running;
         m_was_running = running;
+        look();
         if (!running) return;
         keep(record);
         count(record);
@@ -64,6 +67,7 @@ private:
     static constexpr std::size_t STATE_WORDS = (WARPS + 3) / 4, MASK_AT = 3 + STATE_WORDS;
     static constexpr std::size_t WORDS = 1 + STATE_WORDS + 3 + 2 * LANES + 2 + LANES;
     static constexpr std::size_t ROW = WORDS + 2;      // the launch and the watched bytes behind it
+    static constexpr std::size_t DELAY = GPU_TRACE_DELAY;
     static constexpr std::size_t RING = 4096, BUCKETS = 512;
 
     struct Bucket {
@@ -76,14 +80,19 @@ private:
         return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(pointer));
     }
 
+    /// Keeps the watched bytes until the record of this cycle comes.
+    void look() {
+        for (std::size_t place = DELAY; place > 0; --place) m_bytes[place] = m_bytes[place - 1];
+        m_bytes[0] = 0;
+        for (std::size_t place = 0; place < m_watched.size(); ++place)
+            if (m_watched[place]) m_bytes[0] |= std::uint32_t{*m_watched[place]} << 8 * place;
+    }
+
     void keep(const std::uint32_t* record) {
         std::uint32_t* row = &m_ring[m_cycle % RING * ROW];
         std::memcpy(row, record, 4 * WORDS);
         row[WORDS] = m_launches;
-        std::uint32_t bytes = 0;
-        for (std::size_t place = 0; place < m_watched.size(); ++place)
-            if (m_watched[place]) bytes |= std::uint32_t{*m_watched[place]} << 8 * place;
-        row[WORDS + 1] = bytes;
+        row[WORDS + 1] = m_bytes[DELAY];
     }
 
     void count(const std::uint32_t* record) {
@@ -120,6 +129,7 @@ private:
     std::uint32_t m_shift = 0, m_launches = 0;
     bool m_was_running = false;
     std::array<const std::uint8_t*, 4> m_watched{};
+    std::array<std::uint32_t, DELAY + 1> m_bytes{};    // of this cycle, and of those before
     std::vector<std::uint32_t> m_ring = std::vector<std::uint32_t>(RING * ROW);
     std::vector<Bucket> m_buckets = std::vector<Bucket>(BUCKETS);
 };

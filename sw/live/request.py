@@ -133,8 +133,6 @@ class Request:
         """The graph. Raises UserError, also if it is too large for the page."""
         graph = load(self.path or self.graph, no_weights=not self._weighted,
                      weights=_WEIGHTS if self._weighted else None)
-        if self.path:
-            graph = dataclasses.replace(graph, name=self.graph)
         check_graph(graph)
         return graph
 
