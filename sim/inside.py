@@ -77,7 +77,7 @@ INSIDE = {
         Inside("output data: vertices", _UNIT, "od_vid", "entries", ("vid",)),
         *_rows("gathering.unit.table.store"),
         Inside("dense table: lanes", _UNIT, "dt_mask", "mask"),
-        Inside("dense table: edges by warp", _UNIT, "dt_eid", "entries", ("eid",),
+        Inside("dense table by warp: edge of lane 0", _UNIT, "dt_eid", "entries", ("eid",),
                valid="dense table: lanes"),
     ),
     "scan": (

@@ -8,8 +8,10 @@ import { UnitPanel } from './unit.js';
 
 const number = value => value.toLocaleString('en');
 
-/** Counters that are shown while a run goes on; all are in the table. */
-const percent = (part, whole) => whole ? `${(100 * part / whole).toFixed(0)} %` : '–';
+const percent = (part, whole) => {
+  if (!whole) return '–';
+  return part && part < whole / 100 ? '< 1 %' : `${(100 * part / whole).toFixed(0)} %`;
+};
 
 export class Run {
   /** @param recording a run; @param module its compiled simulator; @param template of the card */
@@ -38,6 +40,12 @@ export class Run {
       this.part('graph').replaceWith(Object.assign(document.createElement('p'), {
         className: 'note', textContent: 'This graph is too large, or its format too far from a ' +
           'list of arcs, to be drawn.' }));
+    }
+    for (let warp = 0; warp < hardware.warps && this.graph; warp++) {
+      const mark = Object.assign(document.createElement('span'),
+                                 { className: 'mark', textContent: `warp ${warp}` });
+      mark.style.setProperty('--c', `var(--warp-${warp % 8})`);
+      this.part('marks').append(mark);
     }
     this.unit = new UnitPanel(this.part('unit'), recording);
     this.worker = new Worker(new URL('worker.js', import.meta.url), { type: 'module' });
@@ -168,9 +176,8 @@ export class Run {
     }
     this.table('figures', Object.entries(figures));
     const counters = Object.entries(picture.counters);
-    if (counters.length) {
-      this.table('counters', counters.map(([name, value]) => [name, number(value)]));
-    }
+    this.part('counter-note').hidden = counters.length > 0;
+    this.table('counters', counters.map(([name, value]) => [name, number(value)]));
   }
 
   table(name, entries) {

@@ -16,6 +16,7 @@ import pathlib
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 
 from hw.config import ConfigError, preset
@@ -127,7 +128,9 @@ def test_outside_memory(play, recording):
     other = copy.deepcopy(recording)
     for step in other["steps"]:
         if step[0] == "memory":
-            step[2] = base64.b64encode(bytes(len(base64.b64decode(step[2])))).decode()
+            count = len(base64.b64decode(step[2])) // 4
+            words = 0x1000_0000 + 64 * np.arange(count, dtype="<u4")
+            step[2] = base64.b64encode(words.tobytes()).decode()
     assert "the simulation stopped: a request outside the memory" in play(other)["error"]
 
 
