@@ -22,7 +22,7 @@ from . import build, cache, inside, toolchain, wrapper
 from .errors import ToolError
 
 
-__all__ = ["Module", "key", "module", "page_config"]
+__all__ = ["Module", "module", "page_config"]
 
 
 _EXPORTS = ("gl_create", "gl_power_on", "gl_write", "gl_read", "gl_run", "gl_error", "gl_report",
@@ -31,9 +31,10 @@ _EXPORTS = ("gl_create", "gl_power_on", "gl_write", "gl_read", "gl_run", "gl_err
 
 #: ``-fignore-exceptions``: a ``throw`` calls ``__cxa_throw``, which harness/page.cpp has.
 _FLAGS = ["-target", "wasm32-wasi", "-std=c++17", "-w", "-fignore-exceptions",
-          "-fno-sanitize=undefined", "-ffp-contract=off", "-mbulk-memory", "-msimd128", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0",
-          "-DVL_IGNORE_UNKNOWN_ARCH", "-DCLOCK_PROCESS_CPUTIME_ID=CLOCK_MONOTONIC", "-DVL_NO_LEGACY",
-          "-Dthread_local=", "-DGPU_PAGE"]
+          "-fno-sanitize=undefined", "-ffp-contract=off", "-mbulk-memory", "-msimd128",
+          "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVL_IGNORE_UNKNOWN_ARCH",
+          "-DCLOCK_PROCESS_CPUTIME_ID=CLOCK_MONOTONIC", "-DVL_NO_LEGACY", "-Dthread_local=",
+          "-DGPU_PAGE"]
 
 #: Code that runs once. Without optimization, Clang takes minutes for its large functions.
 _SLOW = ["-O1"]

@@ -41,8 +41,8 @@ def _live(
         from sw.graph.load import load
         from sw.live.recording import check_graph
         check_graph(load(graph))
-    server = LiveServer(HOST if host is None else host, PORT if port is None else port, graph)
-    with contextlib.closing(server):
+    with LiveServer(HOST if host is None else host, PORT if port is None else port,
+                    graph) as server:
         print(f"The page is at {server.url} (Ctrl-C ends)", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             server.serve_forever()

@@ -142,8 +142,8 @@ def record(config, plan, graph, *, report=None, progress=None) -> dict:
     -------
     dict
         The recording: ``steps``; ``hardware``, ``memory`` and ``registers``, which say how to build
-        and read the machine; ``graph``, ``lists``, ``buffers`` and ``program``, which say what addresses mean;
-        ``result`` of the run.
+        and read the machine; ``graph``, ``lists``, ``buffers`` and ``program``, which say what
+        addresses mean; ``result`` of the run.
 
     Raises
     ------

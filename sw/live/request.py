@@ -4,7 +4,7 @@ import dataclasses
 import json
 import shlex
 
-from hw.config import PRESETS, ConfigError, HardwareConfig
+from hw.config import PRESETS, HardwareConfig
 from hw.gather.variants import VARIANTS
 from sim import wasm
 from sw import algorithms, schedules

@@ -84,8 +84,8 @@ class LiveServer(http.server.ThreadingHTTPServer):
         """Bind without asking for the name of the host."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
-        self.server_address = self.socket.getsockname()
-        self.server_name, self.server_port = self.server_address[:2]
+        host, port = self.socket.getsockname()[:2]
+        self.server_name, self.server_port = str(host), port
 
     @property
     def url(self) -> str:

@@ -56,7 +56,11 @@ export class Machine {
 
   /** Global memory of the device, as words. */
   memory(address, count) {
-    return this.words(this.place + (address - this.base), count);
+    const offset = address - this.base;
+    if (offset < 0 || offset + 4 * count > this.bytes) {
+      throw new Difference('the host reaches outside the memory');
+    }
+    return this.words(this.place + offset, count);
   }
 
   /** Call a function of the module. A trap becomes an error that says why. */

@@ -8,6 +8,7 @@ refusals              test_too_many_edges, test_too_many_cycles
 """
 
 import base64
+import itertools
 
 import numpy as np
 import pytest
@@ -65,7 +66,8 @@ def test_buffers(made):
     assert of["offsets"] == of["vector_depth"] == "vertex"
     assert of["neighbors"] == "edge" and of["control"] is None
     places = sorted((buffer["address"], 4 * buffer["words"]) for buffer in made["buffers"])
-    assert all(first + size <= second for (first, size), (second, _) in zip(places, places[1:]))
+    assert all(first + size <= second
+               for (first, size), (second, _) in itertools.pairwise(places))
 
 
 @pytest.mark.parametrize("direction", ["push", "pull"])
