@@ -73,7 +73,7 @@ def _make(root):
              "for this copy; remove the link, and the next use makes an environment here")
         return 2
     version = "{}.{}.{}".format(*sys.version_info)
-    _say(f"graphloom: setting up {folder} with Python {version}: about 420 MB to fetch and 1700 "
+    _say(f"graphloom: setting up {folder} with Python {version}: about 480 MB to fetch and 1900 "
          "MB on disk, once")
     stamp.unlink(missing_ok=True)
     venv.EnvBuilder(clear=True, symlinks=True, with_pip=True).create(folder)

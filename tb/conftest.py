@@ -11,6 +11,7 @@ import pytest
 
 from sim.children import end_with_parent
 from tb import runner, seeds
+from tb.browser import chromium, open_page  # noqa: F401 (fixtures)
 
 
 # Designs and results are many objects with a long life. Frequent collections would take long.

@@ -83,6 +83,8 @@ LAYERS = {
     "sw.figures": ("hw", "sim", *BELOW, "sw.benchmarks", "sw.reproduce.outcome",
                    "sw.reproduce.plot"),
     "sw.site": BELOW,
+    "sw.live": ("hw", "sim", *BELOW, "sw.graph", "sw.schedules", "sw.algorithms", "sw.runtime",
+                "sw.benchmarks"),
     "campaign": ("hw", "sim", "sw", "formal", "synth"),
     "sw.cli": ("hw", "sim", "sw", "synth", "formal", "campaign"),
 }

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-from sw.installation import ROOT, TREE, advice
+from sw.installation import ROOT, TREE, advice, browser
 from sw.printable import printable
 
 
@@ -116,6 +116,14 @@ def _icarus():
     return "ok", str(path), ""
 
 
+def _chromium():
+    path = browser()
+    if path is None:
+        return ("missing", "none", "only tests of pages are skipped; Debian: apt-get install "
+                "chromium")
+    return "ok", path, ""
+
+
 def _synthesis(name):
     """A check of a program that only synthesis needs."""
     def check():
@@ -199,7 +207,8 @@ _CHECKS = {
     "Verilator": _verilator,
     "C++ compiler": _compiler,
     # The tests are in the tree alone.
-    **({"Icarus Verilog": _icarus, "Python library": _libpython} if TREE else
+    **({"Icarus Verilog": _icarus, "Python library": _libpython, "Chromium": _chromium}
+       if TREE else
        {f"Extra {name}": _extra(name) for name in ("reproduce", "synth")}),
     "Yosys": _synthesis("yosys"),
     "nextpnr-ecp5": _synthesis("nextpnr-ecp5"),

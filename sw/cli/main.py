@@ -23,9 +23,9 @@ from sw.errors import UserError
 from sw.installation import advice, extra_of
 from sw.printable import one_line, printable
 
-from . import (bench, campaign, compare, docs, doctor, graph, lang, lint, listing, lock, lockstep,
-               mutants, process, program, prove, reproduce, run, simulated_board, synth, tests,
-               tune, verilog)
+from . import (bench, campaign, compare, docs, doctor, graph, lang, lint, listing, live, lock,
+               lockstep, mutants, process, program, prove, reproduce, run, simulated_board, synth,
+               tests, tune, verilog)
 from .commands import App
 
 
@@ -57,8 +57,8 @@ def _options(version: Annotated[bool, typer.Option(
 app = App(help=_HELP, epilog=_EPILOG, no_args_is_help=True, add_completion=False,
           pretty_exceptions_enable=False, rich_markup_mode="rich",
           context_settings={"help_option_names": ["-h", "--help"]})
-for module in (run, compare, tune, listing, reproduce, program, simulated_board, verilog, tests,
-               prove, lockstep, campaign, mutants, doctor, docs, lock, lint):
+for module in (run, compare, live, tune, listing, reproduce, program, simulated_board, verilog,
+               tests, prove, lockstep, campaign, mutants, doctor, docs, lock, lint):
     module.register(app)
 app.callback()(_options)
 app.add_typer(graph.app, name="graph")

@@ -16,7 +16,7 @@ from sw.installation import ROOT
 
 @pytest.mark.parametrize("command", [
     [], ["run"], ["compare"], ["verilog"], ["test"], ["prove"], ["lockstep"], ["campaign"],
-    ["mutants"], ["doctor"], ["docs"], ["graph"], ["graph", "info"], ["graph", "convert"],
+    ["mutants"], ["doctor"], ["live"], ["docs"], ["graph"], ["graph", "info"], ["graph", "convert"],
     ["graph", "generate"], ["graph", "formats"], ["bench"], ["bench", "sim"],
     ["bench", "formats"], ["list"], ["lang"], ["lang", "list"], ["lang", "show"], ["reproduce"],
     ["synth"], ["synth", "weaver"], ["synth", "budgets"], ["synth", "overhead"]])
@@ -92,7 +92,7 @@ def test_generators_are_listed(capsys):
 def test_doctor(capsys):
     code = main(["doctor"])
     text = capsys.readouterr().out
-    for name in ("Python", "Verilator", "C++ compiler", "Icarus Verilog", "Cache"):
+    for name in ("Python", "Verilator", "C++ compiler", "Icarus Verilog", "Chromium", "Cache"):
         assert name in text
     assert code == ("Graphs cannot be run" in text)
 
