@@ -1,19 +1,19 @@
 """The signals inside a GPU that the live page shows, beside the records of the trace port.
 
 :data:`INSIDE` is the one table. Each row names a register or a memory of the RTL by the path of its
-instances and its name in the Verilog. The page reads their values between two cycles; nothing in
-the hardware changes. A test looks for every row in the Verilog of its unit.
+instances and its name there. The page reads their values between two cycles; nothing in
+the hardware changes. A test looks for every row in the netlist of its unit.
 """
 
 import dataclasses
-import re
 
 from hw.config import HardwareConfig
+from hw.gpu import CORE_MODULE
 
 from .errors import BuildError
 
 
-__all__ = ["INSIDE", "Found", "Inside", "header", "marked", "shown"]
+__all__ = ["INSIDE", "Found", "Inside", "found_in", "header", "shown"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +125,7 @@ INSIDE = {
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """A row of the table, as the Verilog declares it.
+    """A row of the table, as the netlist has it.
 
     Parameters
     ----------
@@ -134,15 +134,19 @@ class Found:
         Bits of the register, or of a row of the memory.
     depth : int
         Rows of the memory; 0 for a register.
+    member : str
+        The place of its value in C++: a member of the model's ports or of its state.
     """
     row: Inside
     width: int
     depth: int
+    member: str
 
     def to_json(self) -> dict:
-        """The description that the page reads. ``word_bytes`` is the distance of two rows."""
+        """The description that the page reads. ``row_bytes`` is the distance of two rows."""
+        word = 64 if self.depth else 32
         step = next((size for size in (1, 2, 4, 8) if self.width <= 8 * size),
-                    -(-self.width // 32) * 4)
+                    -(-self.width // word) * word // 8)
         return {**dataclasses.asdict(self.row), "width": self.width, "depth": self.depth,
                 "row_bytes": step}
 
@@ -152,53 +156,46 @@ def shown(config: HardwareConfig) -> tuple[Inside, ...]:
     return INSIDE[config.gather] + (INSIDE["scu"] if config.scu else ())
 
 
-#: Begins the name of a module of a core, or of the rest of the GPU.
-_MODULE = r"module \\graphloom_(?:core|gpu\.gpu)\.{} \("
+def _path(row):
+    """Where a row is in the netlist of a GPU: in its core, or beside the core."""
+    module = tuple(row.module.split("."))
+    return ("gpu", *module) if module[0] == "uncore" else (CORE_MODULE, *module)
 
 
-def marked(verilog: str, config: HardwareConfig) -> tuple[str, list[Found]]:
-    """Verilog in which Verilator keeps the shown signals, and the signals.
+def found_in(netlist, config: HardwareConfig) -> list[Found]:
+    """The shown signals of a netlist. Registers become outputs of the netlist.
 
     Raises
     ------
     BuildError
-        If a signal of the table is not in the Verilog.
+        If a signal of the table is not in the netlist.
     """
     found = []
-    for row in shown(config):
-        begin = re.search(_MODULE.format(re.escape(row.module)), verilog)
-        if begin is None:
-            raise BuildError(f"sim/inside.py: there is no module {row.module} in the Verilog")
-        end = verilog.index("endmodule", begin.end())
+    for number, row in enumerate(shown(config)):
+        path = _path(row)
         # Amaranth adds a number to a name that the module has twice.
-        declared = re.compile(
-            rf"(?m)^  (?:output )?reg (?:\[(\d+):0\] )?\\?{re.escape(row.name)}(?:\$\d+)?"
-            r"(?: \[(\d+):0\])?(?= ?;| +=)")
-        place = declared.search(verilog, begin.end(), end)
-        if place is None:
-            raise BuildError(f"sim/inside.py: module {row.module} has no register {row.name}")
-        verilog = (verilog[:place.end()] + " /*verilator public_flat_rd*/"
-                   + verilog[place.end():])
-        found.append(Found(row, int(place[1] or 0) + 1, int(place[2]) + 1 if place[2] else 0))
-    return verilog, found
+        names = [name for name in netlist.names
+                 if name[:-1] == path and name[-1].partition("$")[0] == row.name]
+        if not names:
+            where = "module" if any(name[:-1] == path for name in netlist.names) else "no module"
+            raise BuildError(f"sim/inside.py: {where} {row.module} has no signal {row.name}"
+                             if where == "module" else
+                             f"sim/inside.py: there is no module {row.module} in the netlist")
+        value = netlist.names[min(names, key=len)]
+        if isinstance(value, int):
+            memory = netlist.memories[value]
+            found.append(Found(row, memory.width, memory.depth, f"state().m{value}"))
+        else:
+            netlist.outputs[f"shown_{number}"] = value
+            found.append(Found(row, sum(piece.width for piece in value), 0, f"shown_{number}"))
+    return found
 
 
-def header(model: str, found: list[Found]) -> str:
-    """C++ that gives the address of each signal, from the header of the model's root.
-
-    Raises
-    ------
-    BuildError
-        If the model has no such member.
-    """
+def header(found: list[Found]) -> str:
+    """C++ that gives the address of each signal of a model of type ``Vgpu``."""
     lines = ["// Generated by sim/inside.py.", "#pragma once", "#include <cstdint>",
-             '#include "Vgpu___024root.h"',
-             "inline const void* inside(const Vgpu___024root& root, std::uint32_t number) {",
+             "inline const void* inside(const Vgpu& gpu, std::uint32_t number) {",
              "    switch (number) {"]
-    for number, signal in enumerate(found):
-        path = "__DOT__".join((*signal.row.module.split("."), signal.row.name))
-        member = re.search(rf"\b(\w+__DOT__{path}(?:__024\d+)?);", model)
-        if member is None:
-            raise BuildError(f"sim/inside.py: Verilator kept no signal {path}")
-        lines.append(f"    case {number}: return &root.{member[1]};")
+    lines += [f"    case {number}: return &gpu.{signal.member};"
+              for number, signal in enumerate(found)]
     return "\n".join([*lines, "    }", "    return nullptr;", "}", ""])

@@ -1,6 +1,6 @@
 """Builds the simulator of a configuration as WebAssembly, for the live page. The cache keeps it.
 
-The Verilog, the harness and the DRAM model are those of :mod:`sim.build`. The hardware has its
+The model, the harness and the DRAM model are those of :mod:`sim.compiled`. The hardware has its
 trace port, and the signals of :mod:`sim.inside` are visible. Neither changes a cycle. The Clang of
 the ``ziglang`` wheel compiles, with the C and C++ library that it brings for ``wasm32-wasi``.
 
@@ -11,14 +11,14 @@ functions of ``harness/harness.cpp`` and ``harness/page.cpp``, ``malloc`` and it
 import concurrent.futures
 import dataclasses
 import gzip
-import inspect
+import json
 import os
 import pathlib
-import shutil
 
+from hw import emit
 from hw.config import ConfigError, HardwareConfig
 
-from . import build, cache, inside, toolchain, wrapper
+from . import build, cache, compiled, inside, toolchain
 from .errors import ToolError
 
 
@@ -32,15 +32,7 @@ _EXPORTS = ("gl_create", "gl_power_on", "gl_write", "gl_read", "gl_run", "gl_err
 #: ``-fignore-exceptions``: a ``throw`` calls ``__cxa_throw``, which harness/page.cpp has.
 _FLAGS = ["-target", "wasm32-wasi", "-std=c++17", "-w", "-fignore-exceptions",
           "-fno-sanitize=undefined", "-ffp-contract=off", "-mbulk-memory", "-msimd128",
-          "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVL_IGNORE_UNKNOWN_ARCH",
-          "-DCLOCK_PROCESS_CPUTIME_ID=CLOCK_MONOTONIC", "-DVL_NO_LEGACY", "-Dthread_local=",
-          "-DGPU_PAGE"]
-
-#: Code that runs once. Without optimization, Clang takes minutes for its large functions.
-_SLOW = ["-O1"]
-
-#: Size at which Verilator splits a function.
-_SPLIT = 8_000
+          "-Dthread_local=", "-DGPU_PAGE"]
 
 #: Bytes of the module's memory beside the GPU's, for the model, the ring and the overview.
 _ROOM = 24 << 20
@@ -88,29 +80,36 @@ def module(config: HardwareConfig, report=None) -> Module:
         If there is no ``ziglang`` for this platform.
     """
     config = page_config(config)
-    verilog, = build.gpu_verilog(config)
-    verilog, found = inside.marked(build._checked(verilog), config)
-    source = wrapper.gpu_top(config, cores=True) + verilog
-    place = cache.entry("wasm", _key(source, config),
-                        lambda work: _build(work, source, config, found,
-                                            report or (lambda text: None)),
+    folder = cache.entry("models", _model_key(config), lambda work: _translate(work, config, report),
+                         what="C++ of the hardware")
+    key = cache.hashed(
+        *build.files(folder, "*"), *build.files(build.HARNESS, "*.h"),
+        *build.files(build.HARNESS, "*.cpp"), pathlib.Path(__file__).read_bytes(),
+        _defines(config), _zig()[1])
+    place = cache.entry("wasm", key, lambda work: _build(work, folder, config, report),
                         what="simulator for the browser")
-    return Module(place / "gpu.wasm.gz", [signal.to_json() for signal in found])
+    return Module(place / "gpu.wasm.gz", json.loads((folder / "inside.json").read_text()))
+
+
+def _model_key(config):
+    return compiled.key(config, pathlib.Path(inside.__file__).read_bytes(), "live page")
+
+
+def _translate(work, config, report):
+    """Writes the C++ of the hardware, with the shown signals as outputs."""
+    if report is not None:
+        report("translating the hardware for the browser")
+    with emit.uncollected():
+        netlist = compiled.whole(config)
+        found = inside.found_in(netlist, config)
+        compiled.write_model(work, "gpu", netlist)
+    (work / "inside.h").write_text(inside.header(found))
+    (work / "inside.json").write_text(json.dumps([signal.to_json() for signal in found]))
 
 
 def _defines(config):
-    return [f"-DGPU_LINE_BYTES={config.line_bytes}", "-DGPU_CORES=0", "-DGPU_TRACE_CORES=1",
-            f"-DGPU_TRACE_LANES={config.threads}", f"-DGPU_TRACE_WARPS={config.warps}",
+    return [*build.harness_defines(config, 0), "-DCOMPILED",
             f"-DGPU_TRACE_DELAY={3 if config.long else 1}"]
-
-
-def _key(source, config):
-    """The name of the module in the cache."""
-    own = pathlib.Path(__file__)
-    return cache.hashed(
-        source, *build._files(build.HARNESS, "*.h"), *build._files(build.HARNESS, "*.cpp"),
-        own.read_bytes(), inspect.getsource(inside.header), build.VERILATOR_FLAGS,
-        _defines(config), toolchain.verilator().version, _zig()[1])
 
 
 def _zig():
@@ -120,55 +119,31 @@ def _zig():
     return found
 
 
-def _build(work, source, config, found, report):
+def _build(work, folder, config, report):
     """Builds ``gpu.wasm.gz`` in an empty folder."""
-    verilator = toolchain.verilator()
-    report("translating the hardware with Verilator, for the browser")
-    (work / "gpu.v").write_text(source)
-    build._translate(verilator, work, {"gpu": wrapper.GPU_TOP}, [
-        *build.VERILATOR_FLAGS, "--assert", "--output-split-cfuncs", str(_SPLIT)])
-    generated = work / "cc"
-    (generated / "inside.h").write_text(
-        inside.header((generated / "Vgpu___024root.h").read_text(), found))
-    report("compiling the simulator to WebAssembly")
-    flags = [*_FLAGS, *_defines(config), "-include", build.HARNESS / "wasi.h",
-             "-include", build.HARNESS / "print.h", "-I", build.HARNESS, "-I", generated,
-             "-isystem", verilator.include, "-isystem", verilator.include / "vltstd"]
-    objects = _compile(work, flags, [
-        (build.HARNESS / "page.cpp", build.FAST), (verilator.include / "verilated.cpp", build.FAST),
-        *_units(work)])
+    if report is not None:
+        report("compiling the simulator to WebAssembly")
+    flags = [*_FLAGS, *_defines(config), "-I", build.HARNESS, "-I", folder]
+    objects = _compile(work, flags, [build.HARNESS / "page.cpp", *sorted(folder.glob("*.cpp"))])
     memory = config.memory_bytes + _ROOM
     _run("-target", "wasm32-wasi", "-mexec-model=reactor", "-O2", "-s", *objects,
          *(f"-Wl,--export={name}" for name in _EXPORTS), f"-Wl,--initial-memory={memory}",
          "-o", work / "gpu.wasm", what="linking the simulator")
     (work / "gpu.wasm.gz").write_bytes(
         gzip.compress((work / "gpu.wasm").read_bytes(), compresslevel=9, mtime=0))
-    shutil.rmtree(generated)
-    for name in (*work.glob("*.o"), *work.glob("*.cpp"), work / "gpu.wasm", work / "gpu.v"):
-        name.unlink()
-
-
-def _units(work):
-    """Sources that each join the files of one kind, and their flags."""
-    kinds = {"fast": build.FAST, "slow": _SLOW}
-    parts = {kind: [] for kind in kinds}
-    for path in sorted((work / "cc").glob("*.cpp")):
-        parts["slow" if "__Slow" in path.name else "fast"].append(path.name)
-    for kind, names in parts.items():
-        unit = work / f"{kind}.cpp"
-        unit.write_text("".join(f'#include "{name}"\n' for name in names))
-        yield unit, kinds[kind]
+    for path in (*objects, work / "gpu.wasm"):
+        path.unlink()
 
 
 def _compile(work, flags, sources):
     """Compiles the sources at once, and returns the object files."""
-    def one(source, optimize):
+    def one(source):
         target = work / f"{source.stem}.o"
-        _run(*flags, *optimize, "-c", source, "-o", target, what=f"compiling {source.name}")
+        _run(*flags, *build.FAST, "-c", source, "-o", target, what=f"compiling {source.name}")
         return target
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return list(pool.map(one, *zip(*sources)))
+        return list(pool.map(one, sources))
 
 
 def _run(*arguments, what):

@@ -9,11 +9,6 @@
 
 #include "harness.cpp"
 #include "inside.h"
-#include "verilated_threads.h"
-
-/// Verilator's run-time names a pool of threads, which a model with one thread never makes.
-VlThreadPool::VlThreadPool(VerilatedContext*, unsigned) { std::abort(); }
-VlThreadPool::~VlThreadPool() = default;
 
 namespace {
 
@@ -41,13 +36,13 @@ EXPORT void pg_view(Machine* machine, View* view) { *view = machine->trace.view(
 
 /// The address of a signal in the table of sim/inside.py, until the next power on.
 EXPORT const void* pg_inside(Machine* machine, std::uint32_t number) {
-    return inside(*machine->models.gpu().rootp, number);
+    return inside(machine->models.gpu(), number);
 }
 
 /// Keeps the first byte of a signal in each row of the ring, until the next power on.
 EXPORT void pg_watch(Machine* machine, std::uint32_t place, std::uint32_t number) {
     machine->trace.watch(
-        place, static_cast<const std::uint8_t*>(inside(*machine->models.gpu().rootp, number)));
+        place, static_cast<const std::uint8_t*>(inside(machine->models.gpu(), number)));
 }
 
 }  // extern "C"

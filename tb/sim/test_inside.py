@@ -16,7 +16,7 @@ from amaranth.hdl import Fragment, Module
 from hw.config import preset
 from hw.gather.variants import VARIANTS, component
 from hw.scu.scu import Scu
-from sim import build, inside
+from sim import compiled, inside
 from sim.errors import BuildError
 from sim.inside import INSIDE, Inside
 
@@ -38,14 +38,16 @@ def test_units():
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_every_row(unit):
-    """Each row names one register or memory of the Verilog; marking changes nothing else."""
-    verilog, = build.gpu_verilog(hardware(unit))
-    marked, found = inside.marked(verilog, hardware(unit))
+    """Each row names one register or memory of the netlist."""
+    netlist = compiled.whole(hardware(unit))
+    found = inside.found_in(netlist, hardware(unit))
     assert [signal.row for signal in found] == list(INSIDE[unit])
-    assert marked.replace(" /*verilator public_flat_rd*/", "") == verilog
     for signal in found:
         assert signal.row.kind != "entries" or signal.width % (32 * len(signal.row.fields)) == 0
         assert signal.row.kind != "state" or signal.width <= 8     # as the ring keeps a byte
+        if not signal.depth:
+            value = netlist.outputs[signal.member]
+            assert {netlist.nodes[piece.node].kind for piece in value} == {"register"}
 
 
 @pytest.mark.parametrize("unit", [unit for unit in UNITS
@@ -81,30 +83,29 @@ def test_fields():
 
 
 @pytest.mark.parametrize("row, words", [
-    (Inside("x", "gathering.unit", "nothing", "number"), "has no register nothing"),
+    (Inside("x", "gathering.unit", "nothing", "number"), "has no signal nothing"),
     (Inside("x", "nowhere", "fsm_state", "state"), "there is no module nowhere")])
 def test_what_is_not_there(monkeypatch, row, words):
     config = hardware("fsm")
-    verilog, = build.gpu_verilog(config)
+    netlist = compiled.whole(config)
     monkeypatch.setitem(INSIDE, "fsm", (row,))
     with pytest.raises(BuildError, match=words):
-        inside.marked(verilog, config)
+        inside.found_in(netlist, config)
 
 
 def test_header():
-    """C++ gives the member that Verilator made of a signal."""
+    """C++ gives the member that holds a signal: a port, or a memory of the state."""
     row = Inside("x", "gathering.unit", "filled", "number")
-    found = [inside.Found(row, 3, 0)]
-    text = inside.header("    CData/*2:0*/ graphloom_harness__DOT__model__DOT__core_0__DOT__"
-                         "gathering__DOT__unit__DOT__filled;\n", found)
-    assert "case 0: return &root.graphloom_harness__DOT__model__DOT__core_0__DOT__gathering" in text
-    with pytest.raises(BuildError, match="kept no signal gathering"):
-        inside.header("", found)
+    text = inside.header([inside.Found(row, 3, 0, "shown_0"),
+                          inside.Found(row, 96, 4, "state().m7")])
+    assert "case 0: return &gpu.shown_0;" in text
+    assert "case 1: return &gpu.state().m7;" in text
 
 
 def test_words():
-    """The distance of two rows is that of Verilator's types."""
+    """The distance of two rows is that of the types of sim/compiler."""
     row = Inside("x", "gathering.unit", "filled", "number")
-    for width, size in ((1, 1), (8, 1), (9, 2), (17, 4), (33, 8), (65, 12), (384, 48)):
-        assert inside.Found(row, width, 2).to_json()["row_bytes"] == size
-    assert dataclasses.asdict(row).items() <= inside.Found(row, 1, 0).to_json().items()
+    for width, size in ((1, 1), (8, 1), (9, 2), (17, 4), (33, 8), (65, 16), (384, 48)):
+        assert inside.Found(row, width, 2, "m").to_json()["row_bytes"] == size
+    assert inside.Found(row, 65, 0, "m").to_json()["row_bytes"] == 12
+    assert dataclasses.asdict(row).items() <= inside.Found(row, 1, 0, "m").to_json().items()
