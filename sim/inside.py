@@ -162,26 +162,33 @@ def _path(row):
     return ("gpu", *module) if module[0] == "uncore" else (CORE_MODULE, *module)
 
 
+def _is_kept(netlist, value):
+    """Whether a value is a memory, or in registers."""
+    return isinstance(value, int) or all(
+        piece.node in netlist.nodes and netlist.nodes[piece.node].kind == "register"
+        for piece in value)
+
+
 def found_in(netlist, config: HardwareConfig) -> list[Found]:
     """The shown signals of a netlist. Registers become outputs of the netlist.
 
     Raises
     ------
     BuildError
-        If a signal of the table is not in the netlist.
+        If a signal of the table is no register or memory of the netlist.
     """
     found = []
     for number, row in enumerate(shown(config)):
         path = _path(row)
+        if not any(name[:-1] == path for name in netlist.names):
+            raise BuildError(f"sim/inside.py: there is no module {row.module} in the netlist")
         # Amaranth adds a number to a name that the module has twice.
-        names = [name for name in netlist.names
-                 if name[:-1] == path and name[-1].partition("$")[0] == row.name]
-        if not names:
-            where = "module" if any(name[:-1] == path for name in netlist.names) else "no module"
-            raise BuildError(f"sim/inside.py: {where} {row.module} has no signal {row.name}"
-                             if where == "module" else
-                             f"sim/inside.py: there is no module {row.module} in the netlist")
-        value = netlist.names[min(names, key=len)]
+        values = [value for name, value in netlist.names.items()
+                  if name[:-1] == path and name[-1].partition("$")[0] == row.name
+                  and _is_kept(netlist, value)]
+        if not values:
+            raise BuildError(f"sim/inside.py: module {row.module} has no register {row.name}")
+        value = values[0]
         if isinstance(value, int):
             memory = netlist.memories[value]
             found.append(Found(row, memory.width, memory.depth, f"state().m{value}"))
