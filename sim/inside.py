@@ -13,7 +13,7 @@ from hw.config import HardwareConfig
 from .errors import BuildError
 
 
-__all__ = ["INSIDE", "Found", "Inside", "header", "marked", "shown"]
+__all__ = ["INSIDE", "ShownSignal", "Inside", "header", "marked", "shown"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +124,7 @@ INSIDE = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
+class ShownSignal:
     """A row of the table, as the Verilog declares it.
 
     Parameters
@@ -156,7 +156,7 @@ def shown(config: HardwareConfig) -> tuple[Inside, ...]:
 _MODULE = r"module \\graphloom_(?:core|gpu\.gpu)\.{} \("
 
 
-def marked(verilog: str, config: HardwareConfig) -> tuple[str, list[Found]]:
+def marked(verilog: str, config: HardwareConfig) -> tuple[str, list[ShownSignal]]:
     """Verilog in which Verilator keeps the shown signals, and the signals.
 
     Raises
@@ -179,11 +179,11 @@ def marked(verilog: str, config: HardwareConfig) -> tuple[str, list[Found]]:
             raise BuildError(f"sim/inside.py: module {row.module} has no register {row.name}")
         verilog = (verilog[:place.end()] + " /*verilator public_flat_rd*/"
                    + verilog[place.end():])
-        found.append(Found(row, int(place[1] or 0) + 1, int(place[2]) + 1 if place[2] else 0))
+        found.append(ShownSignal(row, int(place[1] or 0) + 1, int(place[2]) + 1 if place[2] else 0))
     return verilog, found
 
 
-def header(model: str, found: list[Found]) -> str:
+def header(model: str, found: list[ShownSignal]) -> str:
     """C++ that gives the address of each signal, from the header of the model's root.
 
     Raises

@@ -62,10 +62,7 @@ def test_states(unit, monkeypatch):
             machines.append(tuple(fsm.encoding))
     monkeypatch.setattr(Module, "FSM", spied)
     config = hardware(unit)
-    if unit == "scu":
-        Scu(config).elaborate(None)
-    else:
-        Fragment.get(component(config), None)
+    Fragment.get(Scu(config) if unit == "scu" else component(config), None)
     for row in INSIDE[unit]:
         assert row.kind != "state" or row.states in machines
 
@@ -94,7 +91,7 @@ def test_what_is_not_there(monkeypatch, row, words):
 def test_header():
     """C++ gives the member that Verilator made of a signal."""
     row = Inside("x", "gathering.unit", "filled", "number")
-    found = [inside.Found(row, 3, 0)]
+    found = [inside.ShownSignal(row, 3, 0)]
     text = inside.header("    CData/*2:0*/ graphloom_harness__DOT__model__DOT__core_0__DOT__"
                          "gathering__DOT__unit__DOT__filled;\n", found)
     assert "case 0: return &root.graphloom_harness__DOT__model__DOT__core_0__DOT__gathering" in text
@@ -106,5 +103,5 @@ def test_words():
     """The distance of two rows is that of Verilator's types."""
     row = Inside("x", "gathering.unit", "filled", "number")
     for width, size in ((1, 1), (8, 1), (9, 2), (17, 4), (33, 8), (65, 12), (384, 48)):
-        assert inside.Found(row, width, 2).to_json()["row_bytes"] == size
-    assert dataclasses.asdict(row).items() <= inside.Found(row, 1, 0).to_json().items()
+        assert inside.ShownSignal(row, width, 2).to_json()["row_bytes"] == size
+    assert dataclasses.asdict(row).items() <= inside.ShownSignal(row, 1, 0).to_json().items()
