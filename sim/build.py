@@ -1,4 +1,8 @@
-"""Builds the shared library that simulates a Verilog text. The cache keeps the library.
+"""Builds the shared library that simulates a Verilog text, with Verilator. The cache keeps the
+library.
+
+This library writes waves, and simulates boards and Verilog from elsewhere. All other simulation
+has the library of :mod:`sim.compiled`, which is faster.
 
 The key of a library in the cache (:mod:`sim.cache`) is a hash of everything that goes into it: the
 Verilog, the C++ harness, this file, Verilator's version and the identity of the compiler. Clang
@@ -25,7 +29,8 @@ from . import cache, toolchain, wrapper
 from .errors import BuildError, ToolError
 
 
-__all__ = ["WAVE_FORMATS", "board_library", "board_verilog", "gpu_verilog", "library"]
+__all__ = ["FAST", "HARNESS", "WAVE_FORMATS", "Compiler", "board_library", "board_verilog",
+           "compile_all", "files", "gpu_verilog", "harness_defines", "library"]
 
 
 #: Formats of waves, by the end of the file's name.
@@ -54,7 +59,16 @@ LINK_FLAGS = ["-shared", "-fPIC", "-pthread"]
 UNIT_BYTES = 400_000
 
 
-def _files(folder, pattern):
+def harness_defines(config: HardwareConfig, cores: int) -> list:
+    """The definitions for ``harness.cpp`` with a number of cores that are models of their own."""
+    defines = [f"-DGPU_LINE_BYTES={config.line_bytes}", f"-DGPU_CORES={cores}"]
+    if config.trace:
+        defines += [f"-DGPU_TRACE_CORES={config.cores}", f"-DGPU_TRACE_LANES={config.threads}",
+                    f"-DGPU_TRACE_WARPS={config.warps}"]
+    return defines
+
+
+def files(folder, pattern):
     """Names and contents of files, in a fixed order."""
     for path in sorted(folder.rglob(pattern)):
         if path.is_file():
@@ -102,7 +116,7 @@ def _verilog(names, make, config, *more):
     import hw
 
     fields = dataclasses.asdict(config.replace(name=""))
-    key = cache.hashed(*_files(pathlib.Path(hw.__file__).parent, "*.py"), sorted(fields.items()),
+    key = cache.hashed(*files(pathlib.Path(hw.__file__).parent, "*.py"), sorted(fields.items()),
                        amaranth.__version__, *more)
 
     def write(work):
@@ -143,7 +157,6 @@ def library(verilog, config: HardwareConfig, *, waves: str | None = None,
     if waves is not None and waves not in WAVE_FORMATS:
         raise ValueError(f"waves are {' or '.join(WAVE_FORMATS)}, not {waves!r}")
     flags = [*VERILATOR_FLAGS, "--assert" if assertions else "--no-assert"]
-    defines = [f"-DGPU_LINE_BYTES={config.line_bytes}"]
     if assertions:
         verilog = [_checked(text) for text in verilog]
     gpu, *core = verilog
@@ -151,10 +164,7 @@ def library(verilog, config: HardwareConfig, *, waves: str | None = None,
     if core:
         sources |= {"core.v": wrapper.core_top(config) + core[0],
                     "links.h": wrapper.links(config)}
-    defines.append(f"-DGPU_CORES={config.cores if core else 0}")
-    if config.trace:
-        defines += [f"-DGPU_TRACE_CORES={config.cores}", f"-DGPU_TRACE_LANES={config.threads}",
-                    f"-DGPU_TRACE_WARPS={config.warps}"]
+    defines = harness_defines(config, len(core) * config.cores)
     if waves:
         flags += [f"--trace-{waves}", "--trace-structs"]
         defines.append(f"-DWAVE_{waves.upper()}")
@@ -193,10 +203,10 @@ def board_library(verilog, config: HardwareConfig, divisor, *, sdram,
 
 def _library(sources, tops, main, flags, defines, waves, report):
     """The library of models, each a source ``NAME.v`` with a top module, and a main file."""
-    compiler = _Compiler(toolchain.verilator(), waves)
+    compiler = Compiler(toolchain.verilator(), waves)
     flags = [*flags, "--output-split-cfuncs",
              str(CLANG_SPLIT if compiler.tool.family in ("clang", "zig") else SPLIT)]
-    key = cache.hashed(*sources.items(), *_files(HARNESS, "*.h"), main.read_bytes(),
+    key = cache.hashed(*sources.items(), *files(HARNESS, "*.h"), main.read_bytes(),
                        pathlib.Path(__file__).read_bytes(), flags, defines, compiler.identity)
 
     def make(work):
@@ -208,18 +218,29 @@ def _library(sources, tops, main, flags, defines, waves, report):
 _COMMON, _HEADERS = "common.h", '#include "print.h"\n#include "verilated.h"\n'
 
 
-class _Compiler:
-    """The C++ compiler with the flags of one build."""
+class Compiler:
+    """The C++ compiler with the flags of one build.
 
-    def __init__(self, verilator, waves):
+    Parameters
+    ----------
+    verilator : toolchain.Verilator or None
+        The Verilator whose headers and run-time the models need; None for models without.
+    waves : str or None
+    """
+
+    def __init__(self, verilator=None, waves=None):
         self.verilator, self.waves = verilator, waves
         self.tool = toolchain.compiler()
         defines = [f"-DVM_TRACE_{waves.upper()}=1", "-DVM_TRACE=1"] if waves else []
         fst = ["-I", HARNESS / "fst"] if waves == "fst" else []
-        self.flags = [*COMPILE_FLAGS, *defines, "-I", HARNESS, *fst, "-isystem",
-                      verilator.include, "-isystem", verilator.include / "vltstd"]
-        self.identity = cache.hashed(verilator.version, self.tool.identity, COMPILE_FLAGS, defines)
-        self.runtime = ["verilated.cpp", "verilated_threads.cpp"]
+        self.flags = [*COMPILE_FLAGS, *defines, "-I", HARNESS, *fst]
+        self.identity = cache.hashed(self.tool.identity, COMPILE_FLAGS, defines)
+        self.runtime = []
+        if verilator is not None:
+            self.flags += ["-isystem", verilator.include,
+                           "-isystem", verilator.include / "vltstd"]
+            self.identity = cache.hashed(verilator.version, self.identity)
+            self.runtime = ["verilated.cpp", "verilated_threads.cpp"]
         if waves:
             self.runtime.append(f"verilated_{waves}_c.cpp")
 
@@ -233,7 +254,8 @@ class _Compiler:
 
     def compile(self, source, target, optimize, *more):
         """Compiles one file into an object file."""
-        return self.run([*self.tool.command, *self.tool.include(self.headers, *optimize),
+        headers = [] if self.verilator is None else self.tool.include(self.headers, *optimize)
+        return self.run([*self.tool.command, *headers,
                          *self.flags, *more, *optimize, "-c", source, "-o", target], target,
                         what=f"compiling {source.name}")
 
@@ -266,7 +288,7 @@ class _Compiler:
     def compile_runtime(self, name):
         """An object file of Verilator's run-time, from the cache if it is there."""
         source = self.verilator.include / name
-        key = cache.hashed(name, source.read_bytes(), *_files(HARNESS, "*.h"), self.identity, FAST)
+        key = cache.hashed(name, source.read_bytes(), *files(HARNESS, "*.h"), self.identity, FAST)
         place = cache.entry(
             "runtime", key, lambda work: self.compile(source, work / "runtime.o", FAST),
             what="run-time of the simulator")
@@ -280,7 +302,9 @@ def _build(work, sources, tops, main, flags, defines, compiler, report):
         (work / name).write_text(text)
     _translate(compiler.verilator, work, tops, flags)
     report("compiling the simulator")
-    compiler.link(_compile_all(compiler, work, main, defines), work / "gpu.so")
+    objects = compile_all(compiler, _units(work, main),
+                          [*defines, "-I", work / "cc", "-I", work])
+    compiler.link(objects, work / "gpu.so")
     shutil.rmtree(work / "cc")
     for file in (*work.glob("*.o"), *work.glob("*.cpp")):
         file.unlink()
@@ -322,13 +346,22 @@ def _units(work, main):
             yield unit, unit.with_suffix(".o"), {"fast": FAST, "waves": WAVES, "slow": SLOW}[kind]
 
 
-def _compile_all(compiler, work, main, defines):
-    """Compiles everything at once and returns the object files; stops at the first failure."""
-    generated = ["-I", work / "cc", "-I", work]
-    _ = compiler.headers        # once, before they are needed by many
+def compile_all(compiler, units, options) -> list:
+    """Compiles everything at once and returns the object files; stops at the first failure.
+
+    Parameters
+    ----------
+    compiler : Compiler
+    units : iterable
+        ``(source, object file, flags)``.
+    options : list
+        Options of the command line for all of them.
+    """
+    if compiler.verilator is not None:
+        _ = compiler.headers        # once, before they are needed by many
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        jobs = [pool.submit(compiler.compile, source, target, flags, *defines, *generated)
-                for source, target, flags in _units(work, main)]
+        jobs = [pool.submit(compiler.compile, source, target, flags, *options)
+                for source, target, flags in units]
         jobs += [pool.submit(compiler.compile_runtime, name) for name in compiler.runtime]
         try:
             return [job.result() for job in jobs]

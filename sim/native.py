@@ -19,7 +19,7 @@ import numpy as np
 from hw.config import ConfigError, HardwareConfig
 from hw.isa import MemoryMap
 
-from . import build
+from . import build, compiled
 from .dram import DramConfig
 from .errors import SimulationError
 from .interface import DramTiming, Report, SimulatorStatus, load
@@ -294,12 +294,8 @@ class NativeMachine(ArrayMemory, RegisterMachine):
         if self._tracer is not None:
             self._check_trace()
         self.close_wave()
-        if self._verilog is None:
-            self._verilog = build.gpu_verilog(self.config)
         if not self._handle:
-            self._library = load(build.library(
-                self._verilog, self.config, waves=self._waves, assertions=self._assertions,
-                report=self._notify))
+            self._library = load(self._path())
             self._handle = self._library.gl_create(
                 self.memory.ctypes.data, self.memory.nbytes, int(MemoryMap.GLOBAL),
                 *_timings(self.dram, self.config.line_bytes), self.threads)
@@ -311,6 +307,13 @@ class NativeMachine(ArrayMemory, RegisterMachine):
         self._written = 0           # its memories begin as zeros
         self._await_idle("power on")
         self._write_program()
+
+    def _path(self):
+        """The library, built if need be. Only Verilator writes waves and reads Verilog."""
+        if self._waves is None and self._verilog is None and not compiled.verilator_is_wanted():
+            return compiled.library(self.config, assertions=self._assertions, report=self._notify)
+        return build.library(self._verilog or build.gpu_verilog(self.config), self.config,
+                             waves=self._waves, assertions=self._assertions, report=self._notify)
 
     def _new(self):
         super()._new()

@@ -108,7 +108,7 @@ def _key(source, config):
     """The name of the module in the cache."""
     own = pathlib.Path(__file__)
     return cache.hashed(
-        source, *build._files(build.HARNESS, "*.h"), *build._files(build.HARNESS, "*.cpp"),
+        source, *build.files(build.HARNESS, "*.h"), *build.files(build.HARNESS, "*.cpp"),
         own.read_bytes(), inspect.getsource(inside.header), build.VERILATOR_FLAGS,
         _defines(config), toolchain.verilator().version, _zig()[1])
 

@@ -22,7 +22,8 @@ from amaranth.lib.wiring import In
 from hw.config import HardwareConfig
 
 
-__all__ = ["CORE_TOP", "GPU_TOP", "core_top", "gpu_top", "links"]
+__all__ = ["CORE_TOP", "GPU_TOP", "core_direct", "core_top", "gpu_direct", "gpu_top", "links",
+           "plain"]
 
 
 #: Top modules of the two models.
@@ -38,24 +39,25 @@ def _ports(signature):
         yield "__".join(map(str, path)), member.flow == In, Shape.cast(member.shape).width
 
 
-def _plain(name):
-    """The name of a top's port. Verilator would write a double underscore in another way."""
-    return name.replace("__", "_")
+def plain(name):
+    """The name of a top's port in C++. Verilator would write a double underscore in another way,
+    and its classes have a function ``trace``."""
+    return "trace_words" if name == "trace" else name.replace("__", "_")
 
 
 def _top(name, module, ports, direct):
     """A top with a register at each input of a module, except those in ``direct``."""
     ports = [("rst", True, 1), *ports]
-    declared = ",\n".join(f"    {'input' if is_input else 'output'} [{width - 1}:0] {_plain(port)}"
+    declared = ",\n".join(f"    {'input' if is_input else 'output'} [{width - 1}:0] {plain(port)}"
                           for port, is_input, width in ports)
     registered = {port: width for port, is_input, width in ports
                   if is_input and port not in direct}
     lines = [f"module {name} (", "    input clk,", f"{declared}", ");"]
-    lines += [f"reg [{width - 1}:0] {_plain(port)}_now = {int(port == 'rst')};"
+    lines += [f"reg [{width - 1}:0] {plain(port)}_now = {int(port == 'rst')};"
               for port, width in registered.items()]
     lines += ["always @(posedge clk) begin",
-              *(f"    {_plain(port)}_now <= {_plain(port)};" for port in registered), "end"]
-    pins = ",\n".join(f"    .{port}({_plain(port)}{'_now' if port in registered else ''})"
+              *(f"    {plain(port)}_now <= {plain(port)};" for port in registered), "end"]
+    pins = ",\n".join(f"    .{port}({plain(port)}{'_now' if port in registered else ''})"
                       for port, _, _ in ports)
     lines += [f"{module} model (", "    .clk(clk),", pins, ");", "endmodule", ""]
     return "\n".join(lines)
@@ -65,16 +67,26 @@ def gpu_top(config: HardwareConfig, *, cores: bool) -> str:
     """The top of the GPU, with its cores inside or not."""
     from hw.top import FlatGpu
     ports = list(_ports(FlatGpu(config, cores=cores).signature))
-    direct = [] if cores else [name for name, is_input, _ in ports
-                               if is_input and name.startswith("core_")]
-    return _top(GPU_TOP, "graphloom_gpu", ports, direct)
+    return _top(GPU_TOP, "graphloom_gpu", ports, () if cores else gpu_direct(config))
+
+
+def gpu_direct(config: HardwareConfig) -> tuple:
+    """Inputs of the GPU without its cores that have no register: the outputs of the cores."""
+    from hw.top import FlatGpu
+    return tuple(name for name, is_input, _ in _ports(FlatGpu(config, cores=False).signature)
+                 if is_input and name.startswith("core_"))
+
+
+def core_direct() -> tuple:
+    """Inputs of a core that have no register."""
+    return (LATE,)
 
 
 def core_top(config: HardwareConfig) -> str:
     """The top of a core."""
     from hw.core.core import Core
     from hw.gpu import CORE_MODULE
-    return _top(CORE_TOP, CORE_MODULE, _ports(Core(config).signature), [LATE])
+    return _top(CORE_TOP, CORE_MODULE, _ports(Core(config).signature), core_direct())
 
 
 def links(config: HardwareConfig) -> str:
@@ -92,7 +104,7 @@ def links(config: HardwareConfig) -> str:
             "constexpr Link LINKS[] = {"]
     for core in range(config.cores):
         def pair(name):
-            return f"core.{_plain(name)}", f"gpu.core_{core}_{_plain(name)}"
+            return f"core.{plain(name)}", f"gpu.core_{core}_{plain(name)}"
 
         down = [pair(name) for name, is_input, _ in ports if is_input and name != LATE]
         up = [pair(name) for name, is_input, _ in ports if not is_input]

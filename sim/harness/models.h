@@ -1,4 +1,5 @@
-// The Verilated models of the GPU and their clock edges. Compiled with
+// The models of the GPU and their clock edges. Compiled with
+//   COMPILED  for models of sim/compiler in place of Verilated models; they have no waves
 //   GPU_CORES  cores that are models of their own; 0 if they are inside the GPU's model
 //   GPU_TRACE_CORES  if there are trace ports; see trace.h
 //   WAVE_FST or WAVE_VCD  for a build with waves
@@ -7,8 +8,8 @@
 // GPU, which settles all values that the cores see in the new cycle. Then comes the rising edge of
 // the cores, one by one or at the same time. Last, the GPU evaluates the outputs of the cores.
 //
-// A failed assertion throws an exception out of the Verilated code. After that the models are not
-// used again.
+// A failed assertion throws an exception out of a model's code. After that the models are not used
+// again.
 
 #pragma once
 
@@ -21,14 +22,26 @@
 #include <string>
 #include <utility>
 
+#if defined(COMPILED)
+#include "compiled.h"
+#include "gpu.h"
+using Vgpu = Compiled<gpu::State, gpu::Ports>;
+#if GPU_CORES
+#include "core.h"
+using Vcore = Compiled<core::State, core::Ports>;
+#endif
+#else
 #include "Vgpu.h"
-#include "glue.h"
 #if GPU_CORES
 #include "Vcore.h"
+#endif
+#include "verilated.h"
+#endif
+#include "glue.h"
+#if GPU_CORES
 #include "thread_pool.h"
 #include "links.h"
 #endif
-#include "verilated.h"
 #include "wave.h"
 
 class Models {
@@ -48,6 +61,12 @@ public:
 #if GPU_CORES
         for (auto& core : m_cores) core.model.reset();
 #endif
+#if defined(COMPILED)
+        m_gpu = std::make_unique<Vgpu>();
+#if GPU_CORES
+        for (auto& core : m_cores) core.model = std::make_unique<Vcore>();
+#endif
+#else
         m_context = std::make_unique<VerilatedContext>();
 #if WAVES
         m_context->traceEverOn(true);
@@ -57,6 +76,7 @@ public:
         for (std::size_t c = 0; c < GPU_CORES; ++c)
             m_cores[c].model = std::make_unique<Vcore>(m_context.get(),
                                                        ("core_" + std::to_string(c)).c_str());
+#endif
 #endif
         m_gpu->eval();
 #if GPU_CORES
@@ -77,7 +97,7 @@ public:
     auto trace_words() const {
 #if GPU_CORES
         std::array<const std::uint32_t*, GPU_CORES> words;
-        for (std::size_t c = 0; c < GPU_CORES; ++c) words[c] = &m_cores[c].model->trace[0];
+        for (std::size_t c = 0; c < GPU_CORES; ++c) words[c] = &m_cores[c].model->trace_words[0];
         return words;
 #else
         static_assert(GPU_TRACE_CORES == 1);
@@ -211,7 +231,9 @@ private:
 #endif
     }
 
+#if !defined(COMPILED)
     std::unique_ptr<VerilatedContext> m_context;
+#endif
     std::unique_ptr<Vgpu> m_gpu;
 #if GPU_CORES
     std::array<Core, GPU_CORES> m_cores;

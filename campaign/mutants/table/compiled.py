@@ -1,0 +1,66 @@
+"""Planted faults in the compiler of the simulator: nodes, order, conditions, marks."""
+
+from campaign.mutants.mutant import Mutant
+
+
+__all__ = ["MUTANTS"]
+
+
+_TESTS = "tb/sim/compiler/test_compiler.py::"
+_RANDOM = tuple(f"{_TESTS}test_random_designs[{seed}]" for seed in range(10))
+_DIRECT = tuple(f"{_TESTS}test_direct_inputs[{seed}]" for seed in range(4))
+_EMIT = "sim/compiler/emit.py"
+_OPTIMIZE = "sim/compiler/optimize.py"
+_BLOCKS = "sim/compiler/blocks.py"
+_WORDS = "sim/compiler/expressions.py"
+
+
+MUTANTS = (
+    # What is evaluated
+    Mutant("compiled-a-write-does-not-mark-readers",
+           _EMIT, "_Emitter._write",
+           'self._marks({self._part_of[reader] for reader in memory.reads}, "active")', '""',
+           _RANDOM),
+    Mutant("compiled-inputs-mark-readers-for-the-next-cycle",
+           _EMIT, "_Emitter._take", 'self._changes(out, "active")', 'self._changes(out, "later")',
+           _RANDOM),
+    Mutant("compiled-all-registers-change-at-once",
+           _EMIT, "_Emitter.__init__", "reader <= self._part_of[n]", "True", _RANDOM),
+    Mutant("compiled-parts-evaluated-twice-change-registers-at-once",
+           _EMIT, "_Emitter._evaluated_again", "return found", "return set()", _DIRECT),
+    Mutant("compiled-marks-for-the-next-cycle-are-lost",
+           _EMIT, "_Emitter._commit", 'f"s.active[{word}] |= s.later[{word}];"', '""', _RANDOM),
+    Mutant("compiled-a-transparent-port-reads-once",
+           _EMIT, "_Emitter._read", '[] if transparent else [f"s.reading[{slot}] = false;"]',
+           '[f"s.reading[{slot}] = false;"]', _RANDOM),
+    Mutant("compiled-a-transparent-port-has-the-old-row",
+           _EMIT, "_Emitter._read", "w in transparent", "False", _RANDOM),
+    Mutant("compiled-assertions-do-not-fail",
+           _EMIT, "_Emitter._keep_check",
+           'f"s.dirty[{index // WORD}] |= u64(s.failed{n}) << {index % WORD};"', '""',
+           (f"{_TESTS}test_an_assertion_fails_at_the_edge_after_its_cycle",)),
+    # Nodes
+    Mutant("compiled-an-assignment-to-a-field-begins-at-its-first-bit",
+           _OPTIMIZE, "_field", "cut(node.args[2 * index + 2], first - start, last - first)",
+           "cut(node.args[2 * index + 2], 0, last - first)", _RANDOM),
+    Mutant("compiled-fields-begin-with-the-value-of-the-first",
+           _OPTIMIZE, "_field", "node.extra >> low & ((1 << width) - 1)",
+           "node.extra & ((1 << width) - 1)", _RANDOM),
+    Mutant("compiled-an-assignment-in-any-case-comes-first",
+           _OPTIMIZE, "_folded_choose", "condition == constant(1, 1) and (not rest)",
+           "condition == constant(1, 1)", _RANDOM),
+    Mutant("compiled-shifts-by-constants-turn-around",
+           _OPTIMIZE, "_shifted", "left", "not left", _RANDOM),
+    # Conditions
+    Mutant("compiled-a-block-takes-the-other-arm",
+           _BLOCKS, "arms_of", "(2, condition, False)", "(2, condition, True)", _RANDOM),
+    Mutant("compiled-a-shared-value-is-in-one-arm",
+           _BLOCKS, "_assign_blocks", "_common(block, other)", "block", _RANDOM),
+    # Expressions
+    Mutant("compiled-comparisons-look-at-the-first-field-only",
+           _WORDS, "Values._differences", "places[1:]", "places[1:2]", _RANDOM),
+    Mutant("compiled-repeated-bits-are-one-bit",
+           _WORDS, "Values.word", "ones(high - low)", "ones(1)", _RANDOM),
+    Mutant("compiled-words-keep-bits-of-the-next-field",
+           _WORDS, "Values._bits", "has <= width", "True", _RANDOM),
+)

@@ -1,0 +1,237 @@
+"""The order of a part's statements, and the conditions under which they run.
+
+A value that only one arm of a choice reads is computed only if the choice takes the arm. The nodes
+that are needed under the same conditions are in a :class:`Block`. Many choices have the same
+condition, so a block serves all choices with its condition. Statements are put in an order that
+keeps those of a block together, so that a condition is tested once.
+"""
+
+import dataclasses
+
+from .netlist import Node, Slice
+
+
+__all__ = ["BLOCK", "Block", "Statement", "arms_of", "known", "schedule"]
+
+
+#: Nodes that make a condition worth a test. For fewer nodes, a branch that the processor predicts
+#: wrongly costs more than the nodes.
+BLOCK = 4
+
+
+class Block:
+    """Nodes that are needed under the same conditions.
+
+    Attributes
+    ----------
+    parent : Block or None
+    condition : Slice
+        The bit that must have the value `taken`, besides the conditions of the parent.
+    taken : bool
+    nodes : list of int
+    """
+    def __init__(self, parent=None, condition=None, taken=True):
+        self.parent, self.condition, self.taken = parent, condition, taken
+        self.depth = 0 if parent is None else parent.depth + 1
+        self.nodes = []
+        self.inner = {}
+
+    def child(self, condition, taken):
+        """The block inside of this one under one more condition."""
+        if known(self, condition) == taken:
+            return self
+        if (condition, taken) not in self.inner:
+            self.inner[condition, taken] = Block(self, condition, taken)
+        return self.inner[condition, taken]
+
+    def path(self):
+        """This block and those around it, the outermost first."""
+        return [] if self.parent is None else [*self.parent.path(), self]
+
+
+@dataclasses.dataclass
+class Statement:
+    """A statement of a part.
+
+    Parameters
+    ----------
+    block : Block
+    node : int
+    arm : int or None
+        The argument that is assigned; None for the statement that defines the node.
+    """
+    block: Block
+    node: int
+    arm: int | None = None
+
+
+def known(block, condition):
+    """The value of a condition inside of a block, or None."""
+    while block is not None:
+        if block.condition == condition:
+            return block.taken
+        block = block.parent
+    return None
+
+
+def arms_of(node: Node):
+    """The arguments of a node that are taken under a condition: ``(argument, condition, value of
+    the condition)``."""
+    if node.kind == "m":
+        condition = node.args[0]
+        arms = ((1, condition, True), (2, condition, False))
+    elif node.kind == "choose":
+        arms = tuple((index, node.args[index - 1], True) for index in range(2, len(node.args), 2))
+    else:
+        return ()
+    return tuple((index, condition[0], taken) for index, condition, taken in arms
+                 if isinstance(condition[0], Slice) and condition[0].node != -1)
+
+
+def _common(a, b):
+    """The innermost block around two blocks."""
+    while a is not b:
+        if a.depth < b.depth:
+            a, b = b, a
+        a = a.parent
+    return a
+
+
+def _assign_blocks(nodes, numbers, needed):
+    """The block of each node; ``needed`` nodes are needed in any case."""
+    root, inside, uses, block_of = Block(), set(numbers), {}, {}
+    for n in reversed(numbers):
+        node = nodes[n]
+        block = root
+        if n not in needed and n in uses:
+            block = uses[n][0]
+            for other in uses[n][1:]:
+                block = _common(block, other)
+        block_of[n] = block
+        places = {index: block.child(condition, taken)
+                  for index, condition, taken in arms_of(node)}
+        for index, value in enumerate(node.args):
+            place = places.get(index, block)
+            for piece in value:
+                if piece.node in inside:
+                    uses.setdefault(piece.node, []).append(place)
+    for n in numbers:
+        block_of[n].nodes.append(n)
+    _dissolve(root)
+    return root
+
+
+def _dissolve(block):
+    """Moves the nodes of small blocks to the blocks around them. Returns the number of nodes in a
+    block."""
+    count = len(block.nodes)
+    for inner in list(block.inner.values()):
+        count += _dissolve(inner)
+    if count < BLOCK and block.parent is not None:
+        parent = block.parent
+        parent.nodes += block.nodes
+        del parent.inner[block.condition, block.taken]
+    return count
+
+
+def schedule(nodes, numbers, needed):
+    """The statements of a part in order.
+
+    Parameters
+    ----------
+    nodes : dict
+        Nodes by number.
+    numbers : list of int
+        The nodes of the part, each after those that it reads.
+    needed : set of int
+        Nodes whose values are needed in any case.
+
+    Returns
+    -------
+    list of Statement
+        A choice with an arm in a block of its own, or with assignments, has a statement that
+        defines the node, and one for each assignment that can be reached.
+    """
+    root = _assign_blocks(nodes, numbers, needed)
+    blocks = {}
+    work = [root]
+    while work:
+        block = work.pop()
+        work += block.inner.values()
+        for n in block.nodes:
+            blocks[n] = block
+    statements, last = [], {}
+    waits = []                          # numbers of the statements before a statement
+    for n in numbers:
+        node, block = nodes[n], blocks[n]
+        branches = _branches(node, block)
+        conditional = {index for index, _ in branches}
+        before = {last[piece.node] for index, value in enumerate(node.args)
+                  if index not in conditional and not (
+                      node.kind == "choose" and index + 1 in conditional)
+                  for piece in value if piece.node in last}
+        statements.append(Statement(block, n))
+        waits.append(before)
+        last[n] = len(statements) - 1
+        for index, place in branches:
+            values = (node.args[index], node.args[index - 1 if node.kind == "choose" else 0])
+            waits.append({last[piece.node] for value in values for piece in value
+                          if piece.node in last} | {last[n]})
+            statements.append(Statement(place, n, index))
+            last[n] = len(statements) - 1
+    return _joined_by_block(statements, waits)
+
+
+def _branches(node, block):
+    """The arms of a node in a block that are statements: ``(argument, block)``."""
+    if node.kind == "m":
+        inner = [(index, block.inner.get((condition, taken)))
+                 for index, condition, taken in arms_of(node)]
+        if known(block, node.args[0][0]) is not None or not any(b for _, b in inner):
+            return []
+        return [(index, block.child(condition, taken))
+                for index, condition, taken in arms_of(node)]
+    if node.kind != "choose":
+        return []
+    places = {index: (condition, taken) for index, condition, taken in arms_of(node)}
+    result = []
+    for index in range(2, len(node.args), 2):
+        if index not in places:                     # a constant condition
+            if node.args[index - 1][0].low:
+                result.append((index, block))
+            continue
+        if known(block, places[index][0]) is not False:
+            result.append((index, block.child(*places[index])))
+    return result
+
+
+def _joined_by_block(statements, waits):
+    """The statements in an order that seldom changes the block."""
+    behind = [[] for _ in statements]
+    open_ = [len(before) for before in waits]
+    for number, before in enumerate(waits):
+        for other in before:
+            behind[other].append(number)
+    ready = [number for number, count in enumerate(open_) if not count]
+    result, path = [], []
+
+    def distance(number):
+        other = paths[number]
+        common = 0
+        for a, b in zip(path, other, strict=False):
+            if a is not b:
+                break
+            common += 1
+        return len(path) - common, len(other) - common, number
+
+    paths = [statement.block.path() for statement in statements]
+    while ready:
+        number = min(ready, key=distance)
+        ready.remove(number)
+        path = paths[number]
+        result.append(statements[number])
+        for other in behind[number]:
+            open_[other] -= 1
+            if not open_[other]:
+                ready.append(other)
+    return result

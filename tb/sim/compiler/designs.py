@@ -1,0 +1,127 @@
+# amaranth: UnusedElaboratable=no
+"""Random designs with all that the compiler translates."""
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
+from amaranth.lib import memory, wiring
+from amaranth.lib.wiring import In, Out
+
+
+__all__ = ["INPUTS", "RandomDesign"]
+
+
+#: Inputs and their widths: bits, and values of less than a word, a word, and several words.
+INPUTS = {"bit": 1, "small": 5, "half": 32, "word": 64, "long_": 65, "line": 200}
+
+
+class RandomDesign(wiring.Component):
+    """Expressions, choices, registers and memories, drawn from a source of random numbers."""
+
+    def __init__(self, rng, *, size=60):
+        self._rng, self._size = rng, size
+        super().__init__({
+            **{name: In(width) for name, width in INPUTS.items()},
+            **{f"out_{i}": Out(rng.choice((1, 8, 33, 64, 100, 150))) for i in range(12)},
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        rng = self._rng
+        self.m, self.pool = m, [getattr(self, name) for name in INPUTS]
+        registers = [Signal(width, init=rng.getrandbits(width), name=f"register_{i}")
+                     for i, width in enumerate(rng.choices((1, 4, 16, 40, 64, 90), k=10))]
+        self.pool += registers
+        self._memories(m)
+        for number in range(self._size):
+            self._step(number)
+        for register in registers:
+            self._drive(m.d.sync, register)
+        for i in range(12):
+            out = getattr(self, f"out_{i}")
+            m.d.comb += out.eq(self._pick())
+        return m
+
+    def _pick(self, width=None):
+        value = self._rng.choice(self.pool)
+        if width is None:
+            return value
+        low = self._rng.randrange(len(value))
+        return value[low:low + width]
+
+    def _step(self, number):
+        """Adds a signal with a random expression or random choices."""
+        rng = self._rng
+        a, b = self._pick(), self._pick()
+        kind = rng.randrange(16)
+        if kind < 11:
+            value = [
+                lambda: a + b, lambda: a - b, lambda: a & b, lambda: a | b, lambda: a ^ b,
+                lambda: ~a, lambda: Cat(a == b, a != b, a < b, a <= b, a > b, a >= b),
+                lambda: Cat(a.any(), a.all(), a.xor(), a.bool(), a[:0].all(), a[:0].any(),
+                        a[:0] == b[:0]),
+                lambda: a[:40] * b[:24] if rng.random() < 0.5 else a * b,
+                lambda: (a << b[:3]) if len(a) < 120 else a >> b[:7],
+                lambda: Mux(self._pick(1), a, b)][kind]()
+        elif kind == 11:
+            value = Cat(a.as_signed() >> b[:7], a.as_signed() < b.as_signed(),
+                        a.as_signed() >= b.as_signed(), (-a)[:70])
+        elif kind == 12:
+            value = a.word_select(b[:2], max(1, len(a) // 4))
+        elif kind == 13:
+            value = a.bit_select(b[:7], rng.choice((1, 9, 64, 70)))
+        elif kind == 14:
+            value = Array([self._pick() for _ in range(3)])[b[:2]]
+        else:
+            value = Cat(a[0].replicate(rng.randrange(1, 70)), Const(rng.getrandbits(9), 9), b)
+        signal = Signal(min(len(value), rng.choice((1, 17, 64, 130))), name=f"value_{number}")
+        if rng.random() < 0.35:
+            self._drive(self.m.d.comb, signal)
+        else:
+            self.m.d.comb += signal.eq(value)
+        self.pool.append(signal)
+
+    def _drive(self, domain, signal):
+        """Assigns to a signal, or to bits of the signal, under conditions."""
+        m, rng = self.m, self._rng
+        kind = rng.randrange(4)
+        low = rng.randrange(len(signal))
+        bits = signal[low:low + rng.randrange(1, 40)]
+        if kind == 0:
+            with m.If(self._pick(1)):
+                domain += signal.eq(self._pick())
+            with m.Elif(self._pick(1)):
+                domain += bits.eq(self._pick() + self._pick())
+        elif kind == 1:
+            with m.Switch(Cat(self._pick(1), self._pick(1), self._pick(1))[:3]):
+                for pattern in ("0-1", "110", "-00"):
+                    with m.Case(pattern):
+                        domain += [signal.eq(self._pick()), bits.eq(self._pick())]
+                with m.Default():
+                    domain += bits.eq(~self._pick())
+        elif kind == 2:
+            with m.If(self._pick(1)):
+                domain += signal.eq(self._pick() ^ self._pick())
+                with m.If(self._pick(1)):
+                    domain += bits.eq(self._pick() - self._pick())
+        else:
+            domain += signal.eq(self._pick())
+
+    def _memories(self, m):
+        """Two memories: one with rows of a word, one with wide rows and a depth that is no power
+        of two."""
+        rng = self._rng
+        for name, shape, depth in (("narrow", 18, 8), ("broad", 96, 5)):
+            m.submodules[name] = store = memory.Memory(
+                shape=shape, depth=depth, init=[rng.getrandbits(shape) for _ in range(depth)])
+            write = store.write_port(granularity=shape // 2)
+            second = store.write_port()
+            reads = [store.read_port(), store.read_port(transparent_for=(write,)),
+                     store.read_port(domain="comb")]
+            m.d.comb += [
+                write.addr.eq(self._pick(3)), write.data.eq(self._pick()),
+                write.en.eq(self._pick(2)),
+                second.addr.eq(self._pick(3)), second.data.eq(self._pick()),
+                second.en.eq(self.bit & self.small[0] & (second.addr != write.addr)),
+                *(port.addr.eq(self._pick(3)) for port in reads),
+                *(port.en.eq(self._pick(1)) for port in reads[:2]),
+            ]
+            self.pool += [Cat(port.data) for port in reads]

@@ -1,0 +1,163 @@
+# amaranth: UnusedElaboratable=no
+"""Tests of the compiler: random designs against Amaranth's own simulator."""
+
+import random
+
+import pytest
+from amaranth.hdl import (Assert, ClockDomain, ClockSignal, Instance, Module, ResetSignal,
+                          Signal)
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.sim import Simulator
+
+from sim import compiler
+
+from .designs import INPUTS, RandomDesign
+from .model import Model
+
+
+CYCLES = 200
+
+
+def _inputs(rng, before):
+    """Values of the inputs in a cycle. Most do not change, so that most of a design is idle."""
+    values = dict(before)
+    for name, width in INPUTS.items():
+        if rng.random() < 0.3:
+            values[name] = rng.choice((0, (1 << width) - 1, rng.getrandbits(width),
+                                       rng.getrandbits(width) & rng.getrandbits(width)))
+    return values
+
+
+def _simulated(design, stimulus):
+    """The outputs in each cycle, by Amaranth's simulator."""
+    result = []
+
+    async def bench(ctx):
+        for values in stimulus:
+            await ctx.tick()
+            for name, value in values.items():
+                ctx.set(getattr(design, name), value)
+            await ctx.delay(0)
+            result.append({name: ctx.get(getattr(design, name))
+                           for name in design.signature.members if name not in INPUTS})
+
+    simulator = Simulator(design)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return result
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_designs(seed, tmp_path):
+    rng = random.Random(seed)
+    stimulus = [_inputs(rng, dict.fromkeys(INPUTS, 0))]
+    for _ in range(CYCLES):
+        stimulus.append(_inputs(rng, stimulus[-1]))
+    expected = _simulated(RandomDesign(random.Random(seed)), stimulus)
+    model = Model(RandomDesign(random.Random(seed)), tmp_path)
+    for cycle, (values, outputs) in enumerate(zip(stimulus, expected, strict=True)):
+        for name, value in values.items():
+            model.set(name, value)
+        assert not model.edge()
+        assert {name: model.get(name) for name in outputs} == outputs, f"cycle {cycle}"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_direct_inputs(seed, tmp_path):
+    """Inputs that the current cycle sees, after the rest of the cycle has been evaluated."""
+    rng = random.Random(100 + seed)
+    direct = ("bit", "half", "line")
+    stimulus = [_inputs(rng, dict.fromkeys(INPUTS, 0))]
+    for _ in range(CYCLES):
+        stimulus.append(_inputs(rng, stimulus[-1]))
+    expected = _simulated(RandomDesign(random.Random(seed)), stimulus)
+    model = Model(RandomDesign(random.Random(seed)), tmp_path, direct=direct)
+    for cycle, (values, outputs) in enumerate(zip(stimulus, expected, strict=True)):
+        for name in values.keys() - set(direct):
+            model.set(name, values[name])
+        assert not model.edge()
+        for _ in range(rng.randrange(3)):               # values that do not stay
+            model.set("half", rng.getrandbits(32))
+            model.evaluate()
+        for name in direct:
+            model.set(name, values[name])
+        model.evaluate()
+        assert {name: model.get(name) for name in outputs} == outputs, f"cycle {cycle}"
+
+
+class _Counter(wiring.Component):
+    """Counts to a limit, with an assertion that the limit is not passed."""
+    go: In(1)
+    count: Out(4)
+
+    def elaborate(self, platform):
+        m = Module()
+        with m.If(self.go):
+            m.d.sync += self.count.eq(self.count + 1)
+        m.d.sync += Assert(self.count != 5, "the count is five")
+        return m
+
+
+def test_an_assertion_fails_at_the_edge_after_its_cycle(tmp_path):
+    model = Model(_Counter(), tmp_path)
+    model.set("go", 1)
+    seen = []
+    while not model.edge():
+        seen.append(model.get("count"))
+    assert seen == [0, 1, 2, 3, 4, 5]
+
+
+def test_an_idle_design_keeps_its_state(tmp_path):
+    model = Model(_Counter(), tmp_path)
+    for go, count in ((1, 0), (0, 1), (0, 1), (0, 1), (1, 1), (0, 2)):
+        model.set("go", go)
+        model.edge()
+        assert model.get("count") == count
+
+
+class _Around(wiring.Component):
+    """A design that has the counter as an instance, with an inverter before and an adder behind."""
+    stop: In(1)
+    total: Out(5)
+
+    def elaborate(self, platform):
+        m = Module()
+        count = Signal(4)
+        m.submodules.inner = Instance(
+            "counter", i_go=~self.stop, o_count=count,
+            i_clk=ClockSignal(), i_rst=ResetSignal())
+        m.d.comb += self.total.eq(count + 3)
+        return m
+
+
+def test_an_instance_is_put_in_its_place(tmp_path):
+    model = Model(_Around(), tmp_path, instances={"counter": _Counter()})
+    totals = []
+    for stop in (0, 0, 1, 1, 0, 0):
+        model.set("stop", stop)
+        model.edge()
+        totals.append(model.get("total"))
+    assert totals == [4, 5, 6, 6, 6, 7]
+
+
+def test_an_unknown_instance_is_refused():
+    with pytest.raises(NotImplementedError, match="an instance of counter"):
+        compiler.netlist(_Around())
+
+
+class _Clocks(wiring.Component):
+    """Registers of a second clock."""
+    out: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.domains.other = ClockDomain()
+        m.d.other += self.out.eq(~self.out)
+        return m
+
+
+def test_a_second_clock_is_refused():
+    with pytest.raises(NotImplementedError, match="a second clock"):
+        compiler.netlist(_Clocks())
