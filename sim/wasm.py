@@ -47,7 +47,7 @@ class Module:
     path : pathlib.Path
         The module, compressed by gzip.
     inside : list of dict
-        The visible signals (:meth:`sim.inside.Found.to_json`), in the order of ``pg_inside``.
+        The visible signals (:meth:`sim.inside.ShownSignal.to_json`), in the order of ``pg_inside``.
     """
     path: pathlib.Path
     inside: list

@@ -11,7 +11,7 @@ import tempfile
 from sw.benchmarks.budgets import load_budgets
 from sw.errors import UserError
 
-from .request import Request
+from .request import RunRequest
 
 __all__ = ["PAGE", "check_folder", "export", "packed", "prepared"]
 
@@ -32,7 +32,7 @@ _DEFAULT = tuple(f"default/{graph}/{run}" for graph, run in (
     ("road:side=32,seed=1", "pagerank/pull/weaver")))
 
 
-def prepared() -> list[tuple[str, Request]]:
+def prepared() -> list[tuple[str, RunRequest]]:
     """The runs of a static site, with their names: budget cases (:mod:`sw.benchmarks.budgets`)."""
     found = []
     for budget in load_budgets():
@@ -40,7 +40,7 @@ def prepared() -> list[tuple[str, Request]]:
             continue
         plan = budget.case.plan
         given = dict(plan.parameters)
-        found.append((budget.name, Request(
+        found.append((budget.name, RunRequest(
             algorithm=plan.algorithm, graph=budget.case.graph, schedule=plan.schedule,
             direction=plan.direction, format=None if plan.format == "csr" else plan.format,
             preset=budget.preset, source=given.get("source"),
@@ -57,12 +57,12 @@ def packed(recording) -> bytes:
 def check_folder(folder) -> pathlib.Path:
     """The place of an export. Raises UserError if it cannot be written, or holds other files."""
     place = pathlib.Path(folder)
-    target = place.resolve()
-    if target.exists() and not target.is_dir():
-        raise UserError(f"--export {folder}: it is no folder")
-    if not target.parent.is_dir():
-        raise UserError(f"--export {folder}: there is no folder {place.parent}")
     try:
+        target = place.resolve()
+        if target.exists() and not target.is_dir():
+            raise UserError(f"--export {folder}: it is no folder")
+        if not target.parent.is_dir():
+            raise UserError(f"--export {folder}: there is no folder {place.parent}")
         if target.is_dir() and any(target.iterdir()) and not (target / _MARK).exists():
             raise UserError(f"--export {folder}: the folder holds other files; name a new folder")
     except OSError as error:
@@ -82,7 +82,7 @@ def export(folder, report=None, runs=None) -> dict[str, int]:
         A new name, an empty folder, or the folder of an earlier export.
     report : callable, optional
         Called with a line of text before each run.
-    runs : list of (str, Request), optional
+    runs : list of (str, RunRequest), optional
         The runs, with their names; left out, those of :func:`prepared`.
 
     Returns

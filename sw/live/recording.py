@@ -207,7 +207,7 @@ def _output(name, array, steps):
 
 
 def _shown(task):
-    """What a page needs to draw the graph and to say which vertex or edge an address is of.
+    """The values with which a page draws the graph, and finds the vertex or edge of an address.
 
     ``lists`` has the base and the neighbour of each edge in the order of the device, for each part
     of the plan whose format is CSR and whose vertices have the graph's numbers. Each of ``buffers``

@@ -17,7 +17,7 @@ from sw.schedules import equip
 from .recording import check_graph, record
 
 
-__all__ = ["FIELDS", "Request", "choices"]
+__all__ = ["FIELDS", "RunRequest", "choices"]
 
 
 #: Largest of the random weights of a graph without weights, for algorithms that use weights.
@@ -32,7 +32,7 @@ _PRESETS = tuple(name for name, config in PRESETS.items() if config.cores == 1)
 
 
 def choices() -> dict:
-    """What the page offers, by field."""
+    """The values that the page offers, by field."""
     return {"algorithm": algorithms.names(), "schedule": schedules.names(),
             "direction": ["pull", "push", "auto"],
             "parameters": {name: [parameter for parameter in ("source", "iterations")
@@ -46,7 +46,7 @@ def choices() -> dict:
 
 
 @dataclasses.dataclass(frozen=True)
-class Request:
+class RunRequest:
     """A run that a user asks for.
 
     Parameters
@@ -75,7 +75,7 @@ class Request:
     path: str | None = None
 
     @classmethod
-    def parse(cls, text: bytes, path=None) -> "Request":
+    def parse(cls, text: bytes, path=None) -> "RunRequest":
         """The request in a text of JSON. Raises UserError."""
         try:
             given = json.loads(text)

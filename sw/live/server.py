@@ -7,6 +7,7 @@ another site is refused: its ``Host`` or ``Origin`` is not the server's own.
 import contextlib
 import http.server
 import json
+import os
 import pathlib
 import secrets
 import shutil
@@ -24,7 +25,7 @@ from sw.printable import one_line
 
 from .export import PAGE
 from .recording import check_graph
-from .request import Request, choices
+from .request import RunRequest, choices
 
 
 __all__ = ["HOST", "PORT", "LiveServer"]
@@ -42,7 +43,7 @@ _TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=
           ".css": "text/css; charset=utf-8", ".json": "application/json", ".gz": "application/gzip",
           ".svg": "image/svg+xml"}
 
-#: What a request may fail with: the user reads one line.
+#: Errors of a request. The user reads one line.
 _ERRORS = (UserError, ConfigError, ToolError, BuildError, SimulationError)
 
 
@@ -69,14 +70,14 @@ class LiveServer(http.server.ThreadingHTTPServer):
         self.files: dict[str, pathlib.Path] = {}        # graphs, by the text that names them
         self.modules: dict[str, pathlib.Path] = {}      # simulators, by the name in their address
         self.recording = threading.Lock()               # one run at a time
-        if graph is not None and pathlib.Path(graph).exists():
+        if graph is not None and os.path.exists(graph):
             self.files[graph] = pathlib.Path(graph)
-        self._room = tempfile.mkdtemp(prefix="graphloom-live-")
+        self._room: str | None = None       # the folder of graphs that were sent, once there is one
+        self._keeping = threading.Lock()
         try:
             super().__init__((host, port), _Handler)
-        except (OSError, OverflowError) as error:
-            shutil.rmtree(self._room, ignore_errors=True)
-            text = error.strerror if isinstance(error, OSError) else "a port is 0 to 65535"
+        except (OSError, UnicodeError) as error:
+            text = error.strerror if isinstance(error, OSError) else "it is no address"
             raise UserError(f"--port {port}: cannot be served on {host}: {text}; name "
                             "another") from None
 
@@ -95,12 +96,16 @@ class LiveServer(http.server.ThreadingHTTPServer):
     def server_close(self):
         """End the server and forget the graphs that were sent to it."""
         super().server_close()
-        shutil.rmtree(self._room, ignore_errors=True)
+        if self._room is not None:
+            shutil.rmtree(self._room, ignore_errors=True)
 
     def keep(self, name, contents) -> str:
         """Keep a graph that was sent, and return the text that names it. Raises UserError if it is
         no graph or too large."""
         name = pathlib.PurePosixPath(name.replace("\\", "/")).name or "graph.el"
+        with self._keeping:
+            if self._room is None:
+                self._room = tempfile.mkdtemp(prefix="graphloom-live-")
         folder = pathlib.Path(self._room) / secrets.token_hex(8)
         folder.mkdir()
         path = folder / name
@@ -198,11 +203,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 tell(recording=recording | {"simulator": name})
 
     def _request(self, body):
-        request = Request.parse(body)
+        request = RunRequest.parse(body)
         path = self.server.files.get(request.graph)
         if path is not None:
-            return Request.parse(body, path=str(path))
-        if pathlib.Path(request.graph).exists():
+            return RunRequest.parse(body, path=str(path))
+        if os.path.exists(request.graph):
             raise UserError(f"graph {request.graph}: drop the file on the page; a page does not "
                             "name files of the server")
         return request

@@ -94,8 +94,8 @@ def test_what_is_not_there(monkeypatch, row, words):
 def test_header():
     """C++ gives the member that holds a signal: a port, or a memory of the state."""
     row = Inside("x", "gathering.unit", "filled", "number")
-    text = inside.header([inside.Found(row, 3, 0, "shown_0"),
-                          inside.Found(row, 96, 4, "state().m7")])
+    text = inside.header([inside.ShownSignal(row, 3, 0, "shown_0"),
+                          inside.ShownSignal(row, 96, 4, "state().m7")])
     assert "case 0: return &gpu.shown_0;" in text
     assert "case 1: return &gpu.state().m7;" in text
 
@@ -104,6 +104,6 @@ def test_words():
     """The distance of two rows is that of the types of sim/compiler."""
     row = Inside("x", "gathering.unit", "filled", "number")
     for width, size in ((1, 1), (8, 1), (9, 2), (17, 4), (33, 8), (65, 16), (384, 48)):
-        assert inside.Found(row, width, 2, "m").to_json()["row_bytes"] == size
-    assert inside.Found(row, 65, 0, "m").to_json()["row_bytes"] == 12
-    assert dataclasses.asdict(row).items() <= inside.Found(row, 1, 0, "m").to_json().items()
+        assert inside.ShownSignal(row, width, 2, "m").to_json()["row_bytes"] == size
+    assert inside.ShownSignal(row, 65, 0, "m").to_json()["row_bytes"] == 12
+    assert dataclasses.asdict(row).items() <= inside.ShownSignal(row, 1, 0, "m").to_json().items()

@@ -31,7 +31,7 @@ MUTANTS = (
            "origin is not None", "False", (f"{_SERVER}test_other_origin",)),
     Mutant("the-page-names-files-of-the-server",
            "sw/live/server.py", "_Handler._request",
-           "pathlib.Path(request.graph).exists()", "False",
+           "os.path.exists(request.graph)", "False",
            (f"{_SERVER}test_no_file_of_the_server",)),
     Mutant("files-outside-the-page-are-served",
            "sw/live/server.py", "_file",
@@ -40,6 +40,6 @@ MUTANTS = (
            "sw/live/export.py", "check_folder",
            "any(target.iterdir())", "False", (f"{_EXPORT}test_a_folder_of_others",)),
     Mutant("rows-of-96-bits-are-thought-to-lie-16-bytes-apart",
-           "sim/inside.py", "Found.to_json",
+           "sim/inside.py", "ShownSignal.to_json",
            "-(-self.width // 32) * 4", "-(-self.width // 64) * 8", (f"{_INSIDE}test_words",)),
 )

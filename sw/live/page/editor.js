@@ -86,10 +86,13 @@ export class Editor {
             ...arcs.map(([a, b]) => `${a + 1} ${b + 1}`), ''].join('\n');
   }
 
-  /** Positions from 0 to 1. */
+  /** Positions from 0 to 1, as wide and as high as the drawing is. */
   get positions() {
-    const { width, height } = this.canvas.getBoundingClientRect();
-    return this.vertices.map(([x, y]) => [x / width, y / height]);
+    const spans = [0, 1].map(axis => {
+      const all = this.vertices.map(place => place[axis]), low = Math.min(...all);
+      return place => (place[axis] - low) / (Math.max(...all) - low || 1);
+    });
+    return this.vertices.map(place => spans.map(span => span(place)));
   }
 
   draw() {

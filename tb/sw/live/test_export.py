@@ -19,11 +19,11 @@ from sw.cli.main import main
 from sw.errors import RunError, UserError
 from sw.live import export as exporting, request
 from sw.live.export import export, prepared
-from sw.live.request import Request
+from sw.live.request import RunRequest
 
 
-RUNS = [("one", Request("bfs", "karate", schedule="vm")),
-        ("two", Request("bfs", "karate", schedule="weaver"))]
+RUNS = [("one", RunRequest("bfs", "karate", schedule="vm")),
+        ("two", RunRequest("bfs", "karate", schedule="weaver"))]
 
 
 @pytest.fixture(autouse=True)
@@ -43,10 +43,10 @@ def test_prepared():
 
 
 @pytest.mark.parametrize("given, plan", [
-    (Request("bfs", "karate", schedule="em", direction="pull", source="hub"),
+    (RunRequest("bfs", "karate", schedule="em", direction="pull", source="hub"),
      "bfs(source=hub) schedule=em direction=pull"),
-    (Request("pagerank", "karate", iterations=3), "pagerank(iterations=3)"),
-    (Request("sssp", "karate", format="ell"), "sssp format=ell")])
+    (RunRequest("pagerank", "karate", iterations=3), "pagerank(iterations=3)"),
+    (RunRequest("sssp", "karate", format="ell"), "sssp format=ell")])
 def test_commands(capsys, tmp_path, given, plan):
     """The command line of a run is a command that plans the same run."""
     assert given.plan.text == plan
@@ -64,10 +64,10 @@ def test_commands(capsys, tmp_path, given, plan):
 
 def test_units():
     """The unit is that of the user, or the one that the schedule needs."""
-    given = Request("bfs", "karate", gather="scan")
+    given = RunRequest("bfs", "karate", gather="scan")
     assert given.config.gather == "scan" and given.command.endswith("--set gather=scan")
-    assert Request("bfs", "karate", schedule="graphpeg").config.gather == "graphpeg"
-    assert Request("bfs", "karate", schedule="scu").config.scu
+    assert RunRequest("bfs", "karate", schedule="graphpeg").config.gather == "graphpeg"
+    assert RunRequest("bfs", "karate", schedule="scu").config.scu
 
 
 def test_an_export(tmp_path):
@@ -116,7 +116,7 @@ def test_a_run_that_fails(tmp_path, monkeypatch):
 
     def fails(self, report=None, progress=None):
         raise RunError("stopped", {})
-    monkeypatch.setattr(Request, "record", fails)
+    monkeypatch.setattr(RunRequest, "record", fails)
     with pytest.raises(RunError):
         export(site, runs=RUNS)
     assert {path: path.read_bytes() for path in site.rglob("*") if path.is_file()} == before

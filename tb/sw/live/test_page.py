@@ -198,7 +198,7 @@ def test_widths(site, open_page, width, dark):
 
 
 def test_live(live, open_page):
-    """What the server plans runs in the browser; a state of the Weaver is shown."""
+    """A run that the server plans goes on in the browser; a state of the Weaver is shown."""
     tab = open_page(f"{live}#schedule=weaver&source=hub")
     ready(tab)
     tab.page.click("[data-step='1000']")

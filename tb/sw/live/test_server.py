@@ -42,7 +42,7 @@ def ask(server, method, path, body=None, **headers):
 
 
 def recorded(server, **fields):
-    """What the server says, line by line."""
+    """The lines of the server."""
     status, body = ask(server, "POST", "/record", json.dumps(fields))
     assert status == 200
     return [json.loads(line) for line in body.splitlines()]
