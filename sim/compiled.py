@@ -15,7 +15,7 @@ from hw.config import ConfigError, HardwareConfig
 from . import build, cache, compiler, wrapper
 
 
-__all__ = ["library", "sources", "verilator_is_wanted"]
+__all__ = ["key", "library", "sources", "verilator_is_wanted", "whole", "write_model"]
 
 
 _VARIABLE = "GRAPHLOOM_SIMULATOR"
@@ -36,41 +36,53 @@ def sources(config: HardwareConfig, *, assertions=True, report=None) -> pathlib.
     A GPU of one core is one model. With several cores the GPU without its cores is a model, and a
     core is another (:mod:`sim.wrapper`).
     """
-    import amaranth
-    import hw
-
-    fields = dataclasses.asdict(config.replace(name=""))
-    key = cache.hashed(*build.files(pathlib.Path(hw.__file__).parent, "*.py"),
-                       *build.files(pathlib.Path(compiler.__file__).parent, "*.py"),
-                       pathlib.Path(wrapper.__file__).read_bytes(),
-                       sorted(fields.items()), amaranth.__version__, assertions)
-
     def make(work):
         if report is not None:
             report("translating the hardware")
         _write(work, config, assertions)
-    return cache.entry("models", key, make, what="C++ of the hardware")
+    return cache.entry("models", key(config, assertions), make, what="C++ of the hardware")
+
+
+def key(config: HardwareConfig, *more) -> str:
+    """The name in the cache of a model of a configuration: a hash of all that it is made of."""
+    import amaranth
+    import hw
+
+    fields = dataclasses.asdict(config.replace(name=""))
+    return cache.hashed(*build.files(pathlib.Path(hw.__file__).parent, "*.py"),
+                        *build.files(pathlib.Path(compiler.__file__).parent, "*.py"),
+                        pathlib.Path(wrapper.__file__).read_bytes(),
+                        pathlib.Path(__file__).read_bytes(),
+                        sorted(fields.items()), amaranth.__version__, *more)
 
 
 def _write(work, config, assertions):
     from hw import emit, top
 
-    def model(name, component, instances, direct):
-        design = compiler.optimized(compiler.netlist(component, instances), checks=assertions)
-        for file, text in compiler.emitted(design, name, direct=direct,
-                                                port_name=wrapper.plain).items():
-            (work / file).write_text(text)
-
     with emit.uncollected():
         if config.cores == 1:
-            gpu = top.FlatGpu(config)
-            model("gpu", gpu, gpu.black_boxes, ())
+            write_model(work, "gpu", whole(config), assertions=assertions)
             return
         for name, component, direct in (
                 ("gpu", top.FlatGpu(config, cores=False), wrapper.gpu_direct(config)),
                 ("core", top.Core(config), wrapper.core_direct())):
-            model(name, component, {}, direct)
+            write_model(work, name, compiler.netlist(component), direct, assertions=assertions)
         (work / "links.h").write_text(wrapper.links(config))
+
+
+def whole(config: HardwareConfig) -> compiler.Netlist:
+    """The netlist of a GPU with one core."""
+    from hw import top
+    gpu = top.FlatGpu(config)
+    return compiler.netlist(gpu, gpu.black_boxes)
+
+
+def write_model(work, name, netlist, direct=(), *, assertions=True):
+    """Writes the C++ of a netlist into a folder, as :func:`sim.compiler.emitted` does."""
+    design = compiler.optimized(netlist, checks=assertions)
+    for file, text in compiler.emitted(design, name, direct=direct,
+                                       port_name=wrapper.plain).items():
+        (work / file).write_text(text)
 
 
 def library(config: HardwareConfig, *, assertions=True, report=None) -> pathlib.Path:
@@ -96,8 +108,8 @@ def library(config: HardwareConfig, *, assertions=True, report=None) -> pathlib.
     defines = [*build.harness_defines(config, config.cores if config.cores > 1 else 0),
                "-DCOMPILED"]
     folder = sources(config, assertions=assertions, report=report)
-    key = cache.hashed(*build.files(folder, "*"), *build.files(build.HARNESS, "*.h"),
-                       main.read_bytes(), build.FAST, defines, tool.identity)
+    name = cache.hashed(*build.files(folder, "*"), *build.files(build.HARNESS, "*.h"),
+                        main.read_bytes(), build.FAST, defines, tool.identity)
 
     def make(work):
         if report is not None:
@@ -108,4 +120,4 @@ def library(config: HardwareConfig, *, assertions=True, report=None) -> pathlib.
         tool.link(objects, work / "gpu.so")
         for path in objects:
             path.unlink()
-    return cache.entry("simulators", key, make, what="simulator") / "gpu.so"
+    return cache.entry("simulators", name, make, what="simulator") / "gpu.so"

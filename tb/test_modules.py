@@ -86,6 +86,8 @@ LAYERS = {
                    "sw.reproduce.plot"),
     "sw.site": BELOW,
     "sw.course": ("sim.children", *BELOW),
+    "sw.live": ("hw", "sim", *BELOW, "sw.graph", "sw.schedules", "sw.algorithms", "sw.runtime",
+                "sw.benchmarks"),
     "campaign": ("hw", "sim", "sw", "formal", "synth"),
     "sw.cli": ("hw", "sim", "sw", "synth", "formal", "campaign"),
 }

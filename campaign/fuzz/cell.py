@@ -33,7 +33,8 @@ _SHOWN = 1 << 20
 #: Module and attribute path of the functions that begin real work.
 _WORK = (("subprocess", "Popen.__init__"), ("multiprocessing.process", "BaseProcess.start"),
          ("amaranth.back.rtlil", "convert"), ("sim.interface", "load"),
-         ("sw.benchmarks.formats", "measure"), ("campaign.mutants.run", "MutantWork.run"))
+         ("socketserver", "BaseServer.serve_forever"), ("sw.benchmarks.formats", "measure"),
+         ("campaign.mutants.run", "MutantWork.run"))
 
 
 @dataclasses.dataclass(frozen=True)

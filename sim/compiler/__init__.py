@@ -19,8 +19,8 @@ emit
 """
 
 from .emit import emitted
-from .netlist import netlist
+from .netlist import Netlist, netlist
 from .optimize import optimized
 
 
-__all__ = ["emitted", "netlist", "optimized"]
+__all__ = ["Netlist", "emitted", "netlist", "optimized"]

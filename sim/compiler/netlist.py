@@ -74,11 +74,17 @@ class Memory:
 
 @dataclasses.dataclass
 class Netlist:
-    """A design: nodes by number, memories, inputs (name to node) and outputs (name to value)."""
+    """A design: nodes by number, memories, inputs (name to node) and outputs (name to value).
+
+    ``names`` are the values of signals, and the numbers of memories, by their path: the names of
+    the instances from the top on, and the name in the last of them. An instance of a module from
+    elsewhere has the name of the module.
+    """
     nodes: dict
     memories: list
     inputs: dict
     outputs: dict
+    names: dict = dataclasses.field(default_factory=dict)
 
 
 def width_of(value) -> int:
@@ -141,7 +147,7 @@ def netlist(component, instances=None) -> Netlist:
         unknown instance.
     """
     result = Netlist({}, [], {}, {})
-    result.outputs = _Reader(result, instances or {}).read(component)
+    result.outputs = _Reader(result, instances or {}).read(component, ())
     return result
 
 
@@ -153,11 +159,11 @@ class _Reader:
         self._target, self._instances = target, instances
         self._free, self._module = 0, 0
 
-    def read(self, component, inputs=None):
+    def read(self, component, path, inputs=None):
         """The outputs by name. ``inputs`` are values by name; without them inputs are nodes."""
         ports = {}
-        for path, member, value in component.signature.flatten(component):
-            ports["__".join(map(str, path))] = (
+        for place, member, value in component.signature.flatten(component):
+            ports["__".join(map(str, place))] = (
                 Value.cast(value),
                 PortDirection.Input if member.flow == In else PortDirection.Output)
         design = build_netlist(Fragment.get(component, None), ports, name="top")
@@ -184,11 +190,11 @@ class _Reader:
             if isinstance(cell, nir.Instance):
                 if cell.type not in self._instances:
                     raise NotImplementedError(f"an instance of {cell.type}")
-                outputs = self.read(self._instances[cell.type],
+                outputs = self.read(self._instances[cell.type], (*path, cell.type),
                                     {name: cells.value(v) for name, v in cell.ports_i.items()})
                 for name, (_, (alias,)) in zip(cell.ports_o, aliases[index], strict=True):
                     self._target.nodes[alias.node].args = (outputs[name],)
-        cells.add_to(self._target, module)
+        cells.add_to(self._target, module, path)
         return {name: cells.value(value) for name, value in top.ports_o.items()}
 
     def _new(self, node):
@@ -231,8 +237,8 @@ class _Cells:
             pieces.append(Slice(node, low, width))
         return joined(pieces)
 
-    def add_to(self, target, module):
-        """Adds a node for each cell to a netlist."""
+    def add_to(self, target, module, path):
+        """Adds a node for each cell to a netlist, and the names of signals and memories."""
         memories = {}
         for index, cell in enumerate(self._design.cells):
             if isinstance(cell, nir.Memory):
@@ -251,6 +257,14 @@ class _Cells:
                 target.memories[memories[cell.memory]].reads.append(number)
             elif node.kind == "write":
                 target.memories[memories[cell.memory]].writes.append(number)
+        paths = [(*path, *inner.name[1:]) for inner in self._design.modules]
+        for inner, where in zip(self._design.modules, paths, strict=True):
+            for signal, name in inner.signal_names.items():
+                if signal in self._design.signals:
+                    target.names[(*where, name)] = self.value(self._design.signals[signal])
+        for index, number in memories.items():
+            cell = self._design.cells[index]
+            target.names[(*paths[cell.module_idx], cell.name)] = number
 
     def _node(self, cell, memories):
         value = self.value

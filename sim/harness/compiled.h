@@ -36,6 +36,8 @@ public:
         show(state, *this);
     }
 
+    const State& state() const { return *m_state; }
+
 private:
     std::unique_ptr<State> m_state;
     std::uint8_t m_clk = 0;

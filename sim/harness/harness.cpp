@@ -2,6 +2,7 @@
 // that sim/native.py calls. Compiled with
 //   GPU_LINE_BYTES  bytes of a line
 //   GPU_TRACE_CORES  if there are trace ports; see trace.h
+//   GPU_PAGE  for the live page, whose functions are in page.cpp
 // and the definitions of models.h.
 //
 // The tops of the models (sim/wrapper.py) have a register at most inputs: a value that is set
@@ -17,7 +18,11 @@
 #include "dram.h"
 #include "glue.h"
 #include "models.h"
+#if defined(GPU_PAGE)
+#include "page.h"
+#else
 #include "trace.h"
+#endif
 
 namespace {
 
@@ -280,7 +285,7 @@ EXPORT int gl_wave_open(Machine* machine, int descriptor) {
     });
 }
 
-#if defined(GPU_TRACE_CORES)
+#if defined(GPU_TRACE_CORES) && !defined(GPU_PAGE)
 EXPORT void gl_trace_start(Machine* machine, std::uint32_t streams, std::uint64_t first,
                            std::uint64_t last, std::uint64_t bytes) {
     machine->trace.start(streams, first, last, bytes);

@@ -99,6 +99,11 @@ class Buffers:
     def __contains__(self, name):
         return name in self._buffers
 
+    @property
+    def names(self) -> list[str]:
+        """Names of the arrays, in the order in which they were reserved."""
+        return list(self._buffers)
+
     def address(self, name) -> int:
         """Address of the array's first word."""
         address = self._buffers[name].address

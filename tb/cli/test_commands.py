@@ -16,7 +16,7 @@ from sw.installation import APART, ROOT
 
 @pytest.mark.parametrize("command", [
     [], ["run"], ["compare"], ["verilog"], ["test"], ["prove"], ["lockstep"], ["campaign"],
-    ["mutants"], ["doctor"], ["docs"], ["graph"], ["graph", "info"], ["graph", "convert"],
+    ["mutants"], ["doctor"], ["live"], ["docs"], ["graph"], ["graph", "info"], ["graph", "convert"],
     ["graph", "generate"], ["graph", "formats"], ["bench"], ["bench", "sim"],
     ["bench", "formats"], ["list"], ["lang"], ["lang", "list"], ["lang", "show"], ["reproduce"],
     ["course"], ["course", "list"], ["course", "check"],

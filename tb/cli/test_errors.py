@@ -293,6 +293,7 @@ HOSTILE = "a\x1b[31m\x07\u202e"
     ["graph", "formats", "karate", "--formats", HOSTILE], ["exec", HOSTILE], ["verilog", HOSTILE],
     ["list", HOSTILE], ["list", "combinations", "--only", HOSTILE],
     ["lockstep", "--shape", HOSTILE], ["course", "check", HOSTILE],
+    ["live", HOSTILE], ["live", "--host", HOSTILE], ["live", "--export", f"{HOSTILE}/x/y"],
     ["prove", HOSTILE], ["reproduce", HOSTILE], ["reproduce", "cr2", HOSTILE],
     ["reproduce", "cr2", "--folder", HOSTILE], ["bench", "core", HOSTILE],
     ["bench", "cores", HOSTILE], ["synth", HOSTILE], ["synth", "weaver", "--logs", HOSTILE]])

@@ -1,0 +1,45 @@
+"""Planted faults in recordings, in the server of the live page and in its export."""
+
+from campaign.mutants.mutant import Mutant
+
+
+__all__ = ["MUTANTS"]
+
+
+_RECORDING = "tb/sw/live/test_recording.py::"
+_SERVER = "tb/sw/live/test_server.py::"
+_EXPORT = "tb/sw/live/test_export.py::"
+_INSIDE = "tb/sim/test_inside.py::"
+
+
+MUTANTS = (
+    Mutant("launches-are-not-recorded",
+           "sw/live/recording.py", "RecordingMachine.launched",
+           'self.steps.append(["launch", kernel])', "pass", (f"{_RECORDING}test_steps",)),
+    Mutant("a-wait-is-recorded-with-all-cycles-since-power-on",
+           "sw/live/recording.py", "RecordingMachine._run",
+           "self._report().cycles - first", "self._report().cycles",
+           (f"{_RECORDING}test_steps",)),
+    Mutant("edges-of-reordered-graphs-are-lit",
+           "sw/live/recording.py", "_shown",
+           "side.new_ids is not None", "False", (f"{_RECORDING}test_not_drawn",)),
+    Mutant("a-graph-of-any-size-is-recorded",
+           "sw/live/recording.py", "check_graph",
+           "graph.num_edges > MOST_EDGES", "False", (f"{_RECORDING}test_too_many_edges",)),
+    Mutant("the-server-answers-every-site",
+           "sw/live/server.py", "_Handler._own",
+           "origin is not None", "False", (f"{_SERVER}test_other_origin",)),
+    Mutant("the-page-names-files-of-the-server",
+           "sw/live/server.py", "_Handler._request",
+           "os.path.exists(request.graph)", "False",
+           (f"{_SERVER}test_no_file_of_the_server",)),
+    Mutant("files-outside-the-page-are-served",
+           "sw/live/server.py", "_file",
+           "path.is_relative_to(PAGE.resolve())", "True", (f"{_SERVER}test_no_other_file",)),
+    Mutant("an-export-replaces-a-folder-of-the-users",
+           "sw/live/export.py", "check_folder",
+           "any(target.iterdir())", "False", (f"{_EXPORT}test_a_folder_of_others",)),
+    Mutant("rows-of-96-bits-are-thought-to-lie-16-bytes-apart",
+           "sim/inside.py", "ShownSignal.to_json",
+           "-(-self.width // 32) * 4", "-(-self.width // 64) * 8", (f"{_INSIDE}test_words",)),
+)

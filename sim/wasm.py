@@ -1,0 +1,154 @@
+"""Builds the simulator of a configuration as WebAssembly, for the live page. The cache keeps it.
+
+The model, the harness and the DRAM model are those of :mod:`sim.compiled`. The hardware has its
+trace port, and the signals of :mod:`sim.inside` are visible. Neither changes a cycle. The Clang of
+the ``ziglang`` wheel compiles, with the C and C++ library that it brings for ``wasm32-wasi``.
+
+The module has no imports but those of WASI, which a page can answer with 0. It exports the
+functions of ``harness/harness.cpp`` and ``harness/page.cpp``, ``malloc`` and its memory.
+"""
+
+import concurrent.futures
+import dataclasses
+import gzip
+import json
+import os
+import pathlib
+
+from hw import emit
+from hw.config import ConfigError, HardwareConfig
+
+from . import build, cache, compiled, inside, toolchain
+from .errors import ToolError
+
+
+__all__ = ["Module", "module", "page_config"]
+
+
+_EXPORTS = ("gl_create", "gl_power_on", "gl_write", "gl_read", "gl_run", "gl_error", "gl_report",
+            "gl_clear_lines", "gl_place_slow", "pg_last_words", "pg_view", "pg_inside", "pg_watch",
+            "malloc")
+
+#: ``-fignore-exceptions``: a ``throw`` calls ``__cxa_throw``, which harness/page.cpp has.
+_FLAGS = ["-target", "wasm32-wasi", "-std=c++17", "-w", "-fignore-exceptions",
+          "-fno-sanitize=undefined", "-ffp-contract=off", "-mbulk-memory", "-msimd128",
+          "-Dthread_local=", "-DGPU_PAGE"]
+
+#: Bytes of the module's memory beside the GPU's, for the model, the ring and the overview.
+_ROOM = 24 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Module:
+    """A simulator as WebAssembly.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The module, compressed by gzip.
+    inside : list of dict
+        The visible signals (:meth:`sim.inside.ShownSignal.to_json`), in the order of ``pg_inside``.
+    """
+    path: pathlib.Path
+    inside: list
+
+
+def page_config(config: HardwareConfig) -> HardwareConfig:
+    """The configuration with the trace port. Raises ConfigError for several cores."""
+    if config.cores > 1:
+        raise ConfigError(f"HardwareConfig: cores = {config.cores}: the live page shows one core; "
+                          "must be 1")
+    return config.replace(trace=True, name=config.name)
+
+
+def module(config: HardwareConfig, report=None) -> Module:
+    """The simulator of a configuration, built if need be.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+    report : callable, optional
+        Called with a line of text before something that takes time.
+
+    Raises
+    ------
+    BuildError
+        With the end of the output of the program that failed.
+    ConfigError
+        If there are several cores.
+    ToolError
+        If there is no ``ziglang`` for this platform.
+    """
+    config = page_config(config)
+    folder = cache.entry(
+        "models", _model_key(config), lambda work: _translate(work, config, report),
+        what="C++ of the hardware")
+    key = cache.hashed(
+        *build.files(folder, "*"), *build.files(build.HARNESS, "*.h"),
+        *build.files(build.HARNESS, "*.cpp"), pathlib.Path(__file__).read_bytes(),
+        _defines(config), _zig()[1])
+    place = cache.entry("wasm", key, lambda work: _build(work, folder, config, report),
+                        what="simulator for the browser")
+    return Module(place / "gpu.wasm.gz", json.loads((folder / "inside.json").read_text()))
+
+
+def _model_key(config):
+    return compiled.key(config, pathlib.Path(inside.__file__).read_bytes(), "live page")
+
+
+def _translate(work, config, report):
+    """Writes the C++ of the hardware, with the shown signals as outputs."""
+    if report is not None:
+        report("translating the hardware for the browser")
+    with emit.uncollected():
+        netlist = compiled.whole(config)
+        found = inside.found_in(netlist, config)
+        compiled.write_model(work, "gpu", netlist)
+    (work / "inside.h").write_text(inside.header(found))
+    (work / "inside.json").write_text(json.dumps([signal.to_json() for signal in found]))
+
+
+def _defines(config):
+    return [*build.harness_defines(config, 0), "-DCOMPILED",
+            f"-DGPU_TRACE_DELAY={3 if config.long else 1}"]
+
+
+def _zig():
+    found = toolchain._zig()
+    if found is None:
+        raise ToolError("no compiler for WebAssembly: there is no ziglang wheel for this platform")
+    return found
+
+
+def _build(work, folder, config, report):
+    """Builds ``gpu.wasm.gz`` in an empty folder."""
+    if report is not None:
+        report("compiling the simulator to WebAssembly")
+    flags = [*_FLAGS, *_defines(config), "-I", build.HARNESS, "-I", folder]
+    objects = _compile(work, flags, [build.HARNESS / "page.cpp", *sorted(folder.glob("*.cpp"))])
+    memory = config.memory_bytes + _ROOM
+    _run("-target", "wasm32-wasi", "-mexec-model=reactor", "-O2", "-s", *objects,
+         *(f"-Wl,--export={name}" for name in _EXPORTS), f"-Wl,--initial-memory={memory}",
+         "-o", work / "gpu.wasm", what="linking the simulator")
+    (work / "gpu.wasm.gz").write_bytes(
+        gzip.compress((work / "gpu.wasm").read_bytes(), compresslevel=9, mtime=0))
+    for path in (*objects, work / "gpu.wasm"):
+        path.unlink()
+
+
+def _compile(work, flags, sources):
+    """Compiles the sources at once, and returns the object files."""
+    def one(source):
+        target = work / f"{source.stem}.o"
+        _run(*flags, *build.FAST, "-c", source, "-o", target, what=f"compiling {source.name}")
+        return target
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return list(pool.map(one, sources))
+
+
+def _run(*arguments, what):
+    """Runs ``zig c++``, with its own cache in Graphloom's."""
+    store = str(cache.folder("toolchain") / "zig")
+    build._run([_zig()[0], "c++", *arguments], what=what,
+               env={**os.environ, "ZIG_GLOBAL_CACHE_DIR": store, "ZIG_LOCAL_CACHE_DIR": store})

@@ -1,0 +1,207 @@
+// The form in which a user chooses what runs: prepared runs of a static site, or anything that the
+// server plans.
+
+import { Editor } from './editor.js';
+import { sent } from './source.js';
+
+const $ = id => document.getElementById(id);
+
+/** Runs that race at once, at most. */
+const MOST = 4;
+
+const unique = values => [...new Set(values)];
+
+export class Chooser {
+  constructor(offer, load, say, source) {
+    this.offer = offer;
+    this.load = load;
+    this.say = say;
+    this.source = source;
+    this.live = offer.mode === 'live';
+    this.positions = undefined;
+    this.drawn = 0;             // number of the last graph that was drawn by hand
+    this.editor = new Editor($('editor'), editor => this.counted(editor));
+    document.body.dataset.mode = offer.mode;
+  }
+
+  async begin() {
+    $('choose').addEventListener('submit', event => {
+      event.preventDefault();
+      this.go();
+    });
+    $('choose').addEventListener('change', event => this.changed(event.target));
+    const given = new URLSearchParams(location.hash.slice(1));
+    if (this.live) this.fillLive(given);
+    else this.fillStatic(given);
+    if (this.live) this.files();
+    await this.go();
+  }
+
+  options(select, values, chosen) {
+    select.replaceChildren(...values.map(value => new Option(value || '–', value)));
+    if (values.includes(chosen)) select.value = chosen;
+  }
+
+  schedules(values, chosen) {
+    $('schedules').replaceChildren(...values.map(value => {
+      const label = document.createElement('label');
+      const box = Object.assign(document.createElement('input'),
+                                { type: 'checkbox', value, checked: chosen.includes(value) });
+      label.append(box, ` ${value}`);
+      return label;
+    }));
+  }
+
+  get chosen() {
+    return [...$('schedules').querySelectorAll('input:checked')].map(box => box.value);
+  }
+
+  changed(target) {
+    if (target.id === 'graph') this.positions = undefined;
+    if (!this.live && target.closest('select')) this.narrow(target.id);
+    if (this.live && target.id === 'algorithm') this.parameters();
+    if (this.chosen.length > MOST) {
+      target.checked = false;
+      this.say(`at most ${MOST} schedules race at once`, true);
+    }
+  }
+
+  // Prepared runs
+
+  fillStatic(given) {
+    const { cases } = this.offer;
+    $('graph').replaceWith(Object.assign(document.createElement('select'), { id: 'graph' }));
+    const first = cases.find(({ name }) => name === given.get('case')) ?? cases[0];
+    this.options($('preset'), unique(cases.map(({ preset }) => preset)), first.preset);
+    this.narrow('preset', first);
+    this.schedules(this.matching().map(({ schedule }) => schedule),
+                   given.get('case') ? [first.schedule]
+                     : (given.get('schedule') ?? 'weaver').split(','));
+    if (!this.chosen.length) $('schedules').querySelector('input').checked = true;
+  }
+
+  matching(fields = ['preset', 'graph', 'algorithm', 'direction']) {
+    return this.offer.cases.filter(one => fields.every(field => one[field] === $(field).value));
+  }
+
+  /** Fill the fields behind the one that has changed. */
+  narrow(changed, wish = {}) {
+    const fields = ['preset', 'graph', 'algorithm', 'direction'];
+    const chosen = this.chosen;
+    for (let i = fields.indexOf(changed) + 1; i < fields.length; i++) {
+      const select = $(fields[i]), before = wish[fields[i]] ?? select.value;
+      this.options(select, unique(this.matching(fields.slice(0, i)).map(one => one[fields[i]])),
+                   before);
+    }
+    const schedules = this.matching().map(({ schedule }) => schedule);
+    const kept = chosen.filter(name => schedules.includes(name));
+    this.schedules(schedules, kept.length ? kept : schedules.slice(-1));
+  }
+
+  // Runs that the server plans
+
+  fillLive(given) {
+    const { choices, graph } = this.offer;
+    this.options($('preset'), choices.preset, given.get('preset') ?? 'tiny');
+    this.options($('algorithm'), choices.algorithm, given.get('algorithm') ?? 'bfs');
+    this.options($('direction'), ['', ...choices.direction], given.get('direction') ?? '');
+    this.options($('gather'), ['', ...choices.gather], given.get('gather') ?? '');
+    $('graphs').replaceChildren(...choices.graph.map(text => new Option(text)));
+    $('graph').value = given.get('graph') ?? graph ?? choices.graph[0];
+    $('source').value = given.get('source') ?? '';
+    $('iterations').value = given.get('iterations') ?? '';
+    this.schedules(choices.schedule, (given.get('schedule') ?? 'weaver').split(','));
+    this.parameters();
+  }
+
+  parameters() {
+    const known = this.offer.choices.parameters[$('algorithm').value] ?? [];
+    for (const name of ['source', 'iterations']) {
+      $(name).closest('label').hidden = !known.includes(name);
+    }
+  }
+
+  request(schedule) {
+    const request = { algorithm: $('algorithm').value, graph: $('graph').value.trim(), schedule,
+                      preset: $('preset').value };
+    for (const name of ['direction', 'gather', 'source']) {
+      const field = $(name);
+      if (field.value && !field.closest('label').hidden) request[name] = field.value.trim();
+    }
+    if ($('iterations').value && !$('iterations').closest('label').hidden) {
+      request.iterations = Number($('iterations').value);
+    }
+    return request;
+  }
+
+  // Graphs of the user
+
+  files() {
+    const take = async file => {
+      if (!file) return;
+      try {
+        await this.use(file.name, await file.arrayBuffer());
+      } catch (error) {
+        this.say(error.message, true);
+      }
+    };
+    $('file').addEventListener('change', () => take($('file').files[0]));
+    for (const name of ['dragover', 'drop']) {
+      document.addEventListener(name, event => {
+        event.preventDefault();
+        document.body.classList.toggle('dropping', name === 'dragover');
+        if (name === 'drop') take(event.dataTransfer.files[0]);
+      });
+    }
+    document.addEventListener('dragleave', () => document.body.classList.remove('dropping'));
+    $('draw').addEventListener('toggle', () => this.editor.draw());
+    $('clear').addEventListener('click', () => this.editor.clear());
+    $('both').addEventListener('change', () => this.counted(this.editor));
+    $('use').addEventListener('click', async () => {
+      const { positions } = this.editor;
+      try {
+        await this.use(`drawn-${++this.drawn}.mtx`, this.editor.text($('both').checked), positions);
+      } catch (error) {
+        this.say(error.message, true);
+      }
+    });
+    $('save').addEventListener('click', () => {
+      const blob = new Blob([this.editor.text($('both').checked)], { type: 'text/plain' });
+      const link = Object.assign(document.createElement('a'), {
+        href: URL.createObjectURL(blob), download: `drawn-${Math.max(1, this.drawn)}.mtx` });
+      link.click();
+      URL.revokeObjectURL(link.href);
+    });
+    this.counted(this.editor);
+  }
+
+  counted({ vertices, arcs }) {
+    $('drawn').textContent = `${vertices.length} vertices, ${arcs.length} arcs`;
+    $('use').disabled = $('save').disabled = !arcs.length;
+  }
+
+  /** Run on a graph that the user has made. */
+  async use(name, contents, positions) {
+    $('graph').value = await sent(name, contents);
+    this.positions = positions;
+    await this.go();
+  }
+
+  /** Load what is chosen. */
+  async go() {
+    const chosen = this.chosen;
+    if (!chosen.length) {
+      this.say('choose a schedule', true);
+      return;
+    }
+    const runs = chosen.map(schedule => {
+      if (this.live) {
+        const request = this.request(schedule);
+        return { title: schedule, get: tell => this.source.recorded(request, tell) };
+      }
+      const one = this.matching().find(one => one.schedule === schedule);
+      return { title: schedule, get: () => this.source.prepared(one.file) };
+    });
+    await this.load({ runs, positions: this.positions });
+  }
+}

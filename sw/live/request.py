@@ -1,0 +1,153 @@
+"""From what a user chooses on the page to a recording, and to the command line that repeats it."""
+
+import dataclasses
+import json
+import shlex
+
+from hw.config import PRESETS, HardwareConfig
+from hw.gather.variants import VARIANTS
+from sim import wasm
+from sw import algorithms, schedules
+from sw.errors import UserError
+from sw.graph.load import load
+from sw.installation import PROGRAM
+from sw.runtime.plan import as_plan
+from sw.schedules import equip
+
+from .recording import check_graph, record
+
+
+__all__ = ["FIELDS", "RunRequest", "choices"]
+
+
+#: Largest of the random weights of a graph without weights, for algorithms that use weights.
+_WEIGHTS = 255
+
+#: The fields of a request that the page may send, and their kinds.
+FIELDS = {"algorithm": str, "graph": str, "schedule": str, "direction": str, "format": str,
+          "preset": str, "gather": str, "source": str, "iterations": int}
+
+#: The presets of one core, which the page can show.
+_PRESETS = tuple(name for name, config in PRESETS.items() if config.cores == 1)
+
+
+def choices() -> dict:
+    """The values that the page offers, by field."""
+    return {"algorithm": algorithms.names(), "schedule": schedules.names(),
+            "direction": ["pull", "push", "auto"],
+            "parameters": {name: [parameter for parameter in ("source", "iterations")
+                                  if parameter in algorithms.find(name).options]
+                           for name in algorithms.names()},
+            "preset": list(_PRESETS),
+            "gather": list(VARIANTS),
+            "graph": ["rmat:scale=6,degree=6,seed=1", "rmat:scale=7,degree=8,seed=1",
+                      "road:side=8,seed=1", "road:side=16,seed=1", "karate",
+                      "rmat:scale=10,degree=16,seed=1", "road:side=32,seed=1"]}
+
+
+@dataclasses.dataclass(frozen=True)
+class RunRequest:
+    """A run that a user asks for.
+
+    Parameters
+    ----------
+    algorithm, graph : str
+        As of ``graphloom run``.
+    schedule, direction, format, source : str or None
+        None for the command's own choice.
+    iterations : int or None
+    preset : str
+        The hardware to start from.
+    gather : str or None
+        The unit that hands out edges; None for the preset's, or the one that the schedule needs.
+    path : str or None
+        The file with the graph, if ``graph`` is only its name.
+    """
+    algorithm: str
+    graph: str
+    schedule: str | None = None
+    direction: str | None = None
+    format: str | None = None
+    preset: str = "tiny"
+    gather: str | None = None
+    source: str | None = None
+    iterations: int | None = None
+    path: str | None = None
+
+    @classmethod
+    def parse(cls, text: bytes, path=None) -> "RunRequest":
+        """The request in a text of JSON. Raises UserError."""
+        try:
+            given = json.loads(text)
+        except ValueError:
+            raise UserError("the request is no JSON") from None
+        if not isinstance(given, dict):
+            raise UserError("the request must be an object of JSON")
+        for name, value in given.items():
+            kind = FIELDS.get(name)
+            if kind is None:
+                raise UserError(f"the request has no field {name!r}; there are "
+                                f"{', '.join(FIELDS)}")
+            if value is not None and type(value) is not kind:
+                raise UserError(f"the request's {name} is {value!r}, must be "
+                                f"{'a whole number' if kind is int else 'a text'}")
+        for name in ("algorithm", "graph"):
+            if not given.get(name):
+                raise UserError(f"the request has no {name}")
+        if str(given["algorithm"]).partition(":")[0].endswith((".py", ".gt")):
+            raise UserError(f"algorithm {given['algorithm']}: a page runs no program from a file")
+        return cls(path=path, **{name: value for name, value in given.items()
+                                 if value not in (None, "")})
+
+    @property
+    def plan(self):
+        """The plan. Raises UserError."""
+        return as_plan(self.algorithm, schedule=self.schedule, direction=self.direction,
+                       format=self.format, source=self.source, iterations=self.iterations)
+
+    @property
+    def config(self):
+        """The hardware. Raises ConfigError or UserError."""
+        config = HardwareConfig.parse(self.preset, [f"gather={self.gather}"] * bool(self.gather))
+        return equip(config, [side.schedule for side in self.plan.sides.values()],
+                     ["gather"] * bool(self.gather))
+
+    @property
+    def command(self) -> str:
+        """The command line that repeats the run."""
+        words = [PROGRAM, "run", self.algorithm, self.graph]
+        for name in ("schedule", "direction", "format", "source", "iterations", "preset"):
+            value = getattr(self, name)
+            words += [f"--{name}", str(value)] if value is not None else []
+        if self.gather:
+            words += ["--set", f"gather={self.gather}"]
+        if self._weighted:
+            words += ["--weights", str(_WEIGHTS)]
+        return shlex.join(words)
+
+    @property
+    def _weighted(self):
+        return algorithms.find(self.algorithm).weighted
+
+    def load(self):
+        """The graph. Raises UserError, also if it is too large for the page."""
+        graph = load(self.path or self.graph, no_weights=not self._weighted,
+                     weights=_WEIGHTS if self._weighted else None)
+        check_graph(graph)
+        return graph
+
+    def record(self, report=None, progress=None) -> tuple[dict, wasm.Module]:
+        """The recording of the run, and the simulator that plays it.
+
+        Raises
+        ------
+        UserError, ConfigError, RunError, BuildError, ToolError
+            As of the parts of the run.
+        """
+        plan, config = self.plan, self.config
+        wasm.page_config(config)
+        plan.check(config)
+        recording = record(config, plan, self.load(), report=report, progress=progress)
+        module = wasm.module(config, report)
+        return {**recording, "command": self.command, "inside": module.inside,
+                "schedule": plan.schedule, "algorithm": plan.algorithm}, module

@@ -1,0 +1,109 @@
+"""The signals that the live page shows: each is in the RTL, under the names of its states.
+
+====================  ============================================
+table                 test_units, test_every_row, test_states, test_fields
+what is missing       test_what_is_not_there
+C++                   test_header, test_words
+====================  ============================================
+"""
+
+import contextlib
+import dataclasses
+
+import pytest
+from amaranth.hdl import Fragment, Module
+
+from hw.config import preset
+from hw.gather.variants import VARIANTS, component
+from hw.scu.scu import Scu
+from sim import compiled, inside
+from sim.errors import BuildError
+from sim.inside import INSIDE, Inside
+
+
+#: A unit that hands out edges, and an SCU beside the last one.
+UNITS = (*VARIANTS, "scu")
+
+
+def hardware(unit):
+    config = preset("tiny").replace(trace=True, name="tiny")
+    return config.replace(scu=1, gather="none", name="tiny") if unit == "scu" else \
+        config.replace(gather=unit, name="tiny")
+
+
+def test_units():
+    assert INSIDE.keys() == {*UNITS, "none"}
+    assert all(INSIDE[unit] for unit in UNITS)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_every_row(unit):
+    """Each row names one register or memory of the netlist."""
+    netlist = compiled.whole(hardware(unit))
+    found = inside.found_in(netlist, hardware(unit))
+    assert [signal.row for signal in found] == list(INSIDE[unit])
+    for signal in found:
+        assert signal.row.kind != "entries" or signal.width % (32 * len(signal.row.fields)) == 0
+        assert signal.row.kind != "state" or signal.width <= 8     # as the ring keeps a byte
+
+
+@pytest.mark.parametrize("unit", [unit for unit in UNITS
+                                  if any(row.kind == "state" for row in INSIDE[unit])])
+def test_states(unit, monkeypatch):
+    """The names are those of the FSM, in the order of their numbers."""
+    machines = []
+    original = Module.FSM
+
+    @contextlib.contextmanager
+    def spied(self, *arguments, **options):
+        with original(self, *arguments, **options) as fsm:
+            yield fsm
+            machines.append(tuple(fsm.encoding))
+    monkeypatch.setattr(Module, "FSM", spied)
+    config = hardware(unit)
+    if unit == "scu":
+        Scu(config).elaborate(None)
+    else:
+        Fragment.get(component(config), None)
+    for row in INSIDE[unit]:
+        assert row.kind != "state" or row.states in machines
+
+
+def test_fields():
+    for rows in INSIDE.values():
+        titles = [row.title for row in rows]
+        assert len({*titles}) == len(titles)
+        for row in rows:
+            assert row.valid is None or row.valid in titles
+            assert (row.kind == "entries") <= bool(row.fields)
+            assert (row.kind == "state") == bool(row.states)
+
+
+@pytest.mark.parametrize("row, words", [
+    (Inside("x", "gathering.unit", "nothing", "number"), "has no register nothing"),
+    (Inside("x", "gathering.unit", "accepted", "number"), "has no register accepted"),
+    (Inside("x", "nowhere", "fsm_state", "state"), "there is no module nowhere")])
+def test_what_is_not_there(monkeypatch, row, words):
+    config = hardware("fsm")
+    netlist = compiled.whole(config)
+    monkeypatch.setitem(INSIDE, "fsm", (row,))
+    with pytest.raises(BuildError, match=words):
+        inside.found_in(netlist, config)
+
+
+def test_header():
+    """C++ gives the member that holds a signal: a port, or a memory of the state."""
+    row = Inside("x", "gathering.unit", "filled", "number")
+    text = inside.header([inside.ShownSignal(row, 3, 0, "shown_0"),
+                          inside.ShownSignal(row, 96, 4, "state().m7")])
+    assert "case 0: return &gpu.shown_0;" in text
+    assert "case 1: return &gpu.state().m7;" in text
+
+
+def test_words():
+    """The distance of two rows is that of the types of sim/compiler."""
+    row = Inside("x", "gathering.unit", "filled", "number")
+    for width, size in ((1, 1), (8, 1), (9, 2), (17, 4), (33, 8), (65, 16), (384, 48)):
+        assert inside.ShownSignal(row, width, 2, "m").to_json()["row_bytes"] == size
+    assert inside.ShownSignal(row, 65, 0, "m").to_json()["row_bytes"] == 12
+    assert dataclasses.asdict(row).items() <= inside.ShownSignal(row, 1, 0, "m").to_json().items()
