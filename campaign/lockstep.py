@@ -25,7 +25,7 @@ from sw.golden.lockstep import Difference, Lockstep
 from sw.golden.simulator import Simulator
 
 
-__all__ = ["LAUNCHES", "SHAPES", "SIZE", "Run", "compare", "machine", "run", "shape"]
+__all__ = ["LAUNCHES", "SHAPES", "SIZE", "Run", "cases_of", "compare", "machine", "run", "shape"]
 
 
 #: Warps and lanes of the campaign.
@@ -157,7 +157,7 @@ def compare(device: NativeMachine, cases, done: Run | None = None) -> Run:
     return done
 
 
-def _cases(config, seed, size, launches):
+def cases_of(config: HardwareConfig, seed: int, size: int, launches: int):
     """The launches of one program; none if the program does not fit into the instruction memory.
 
     In half of the programs, warps leave lanes at the start.
@@ -178,5 +178,5 @@ def run(config: HardwareConfig, seed: int, *, size=SIZE, launches=LAUNCHES, done
     A program that is too long for the instruction memory is made again with fewer statements. If
     no program fits, nothing runs.
     """
-    cases = _cases(config, seed, size, launches)
+    cases = cases_of(config, seed, size, launches)
     return compare(machine(config, memory_of(config, seed)), cases, done)

@@ -68,6 +68,7 @@ def load(path: str | os.PathLike[str]) -> ctypes.CDLL:
             ("fn_report", None, gpu, u32, ctypes.POINTER(CoreReport)),
             ("fn_clear_counters", None, gpu),
             ("fn_registers", u32, gpu, u32, u32, ctypes.POINTER(words)),
+            ("fn_local", None, gpu, u32, ctypes.POINTER(ctypes.POINTER(ctypes.c_uint8))),
             ("fn_position", None, gpu, u32, u32, words, words)):
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments

@@ -1,7 +1,7 @@
 """The functional machine: a GPU without cycles behind the interface that the host runtime drives.
 
 An instruction is executed as a whole before the next one of any warp. Cores and warps take turns, a
-burst of instructions each. There are no caches: every access sees all earlier ones. The only
+burst of instructions each, by default one instruction. There are no caches: every access sees all earlier ones. The only
 counters are instructions and active lanes, in all and of each core.
 """
 
@@ -33,11 +33,8 @@ if TYPE_CHECKING:
     Progress = Callable[[int], object]
 
 
-__all__ = ["BURST", "FunctionalMachine"]
+__all__ = ["FunctionalMachine"]
 
-
-#: Instructions of a warp before the next warp's turn.
-BURST = 64
 
 #: Instructions that are executed before progress is told and signals are heard.
 _SLICE = 1_000_000
@@ -57,7 +54,8 @@ class FunctionalMachine(ArrayMemory):
         arbitrary numbers at each launch. Left out, they take turns in the order of their numbers,
         and registers are 0 at power on, as on the RTL.
     burst : int
-        Instructions of a warp before the next warp's turn, without a seed.
+        Instructions of a warp before the next warp's turn, without a seed. More are faster. With
+        one, the order is that of the instruction-set simulator.
     report : callable, optional
         Called with a line of text before the simulator is compiled.
 
@@ -67,7 +65,7 @@ class FunctionalMachine(ArrayMemory):
         Global memory as bytes; byte 0 is address 0x8000_0000.
     loop_lanes, loop_seconds : int, float
         Thread instructions (active lanes, summed over instructions) that launches have executed,
-        and the wall-clock time they took.
+        and the processor time they took.
 
     Raises
     ------
@@ -75,7 +73,7 @@ class FunctionalMachine(ArrayMemory):
         The simulator cannot be compiled.
     """
 
-    def __init__(self, config: HardwareConfig, *, seed: int | None = None, burst: int = BURST,
+    def __init__(self, config: HardwareConfig, *, seed: int | None = None, burst: int = 1,
                  report: Callable[[str], object] | None = None) -> None:
         self.config = config
         self.memory = np.zeros(config.memory_bytes, np.uint8)
@@ -147,15 +145,12 @@ class FunctionalMachine(ArrayMemory):
         SimulationError
             If the launch did not end within the limit, or ended with an error of the device.
         """
-        if self._stopped:
-            self._library.fn_power_on(self._handle)
-        self._stopped = True
-        self._library.fn_start(self._handle, entry & 0xFFFF_FFFF, argument & 0xFFFF_FFFF)
+        self.start(entry, argument)
         first = self._count("instructions")
         while True:
             done = self._count("instructions") - first
             left = _SLICE if max_cycles is None else min(_SLICE, max_cycles - done)
-            status = self._advance(left)
+            status = self.advance(left)
             if status == RunStatus.DONE:
                 self._stopped = False
                 return True
@@ -169,11 +164,19 @@ class FunctionalMachine(ArrayMemory):
             if watch is not None and watch():
                 return False
 
-    def _advance(self, count):
-        """Executes at most `count` instructions."""
-        before, began = self._count("lanes"), time.perf_counter()
+    def start(self, entry: int, argument: int) -> None:
+        """Starts every warp at `entry`; nothing is executed yet."""
+        if self._stopped:
+            self._library.fn_power_on(self._handle)
+        self._stopped = True
+        self._library.fn_start(self._handle, entry & 0xFFFF_FFFF, argument & 0xFFFF_FFFF)
+
+    def advance(self, count: int) -> int:
+        """Executes at most `count` instructions. Returns a
+        :class:`~sim.functional.library.RunStatus`."""
+        before, began = self._count("lanes"), time.thread_time()
         status = self._library.fn_run(self._handle, count)
-        self.loop_seconds += time.perf_counter() - began
+        self.loop_seconds += time.thread_time() - began
         self.loop_lanes += self._count("lanes") - before
         return status
 
@@ -252,6 +255,12 @@ class FunctionalMachine(ArrayMemory):
         place = ctypes.POINTER(ctypes.c_uint32)()
         lanes = self._library.fn_registers(self._handle, core, warp, place)
         return np.ctypeslib.as_array(place, (33, lanes))[:32, :self.config.threads]
+
+    def local(self, core: int) -> NDArray[np.uint8]:
+        """The local memory of a core, as it is in the simulator."""
+        place = ctypes.POINTER(ctypes.c_uint8)()
+        self._library.fn_local(self._handle, core, place)
+        return np.ctypeslib.as_array(place, (self.config.local_bytes,))
 
     def position(self, core: int, warp: int) -> tuple[int, int]:
         """The PC and the thread mask of a warp; mask 0 if the warp has ended."""

@@ -22,12 +22,16 @@ public:
     virtual void power_on() = 0;
     /// Start every warp with all lanes.
     virtual void start(u32 entry, u32 argument) = 0;
-    /// Execute at most `budget` instructions of a warp, fewer if it has to wait. Takes the number
-    /// off the budget.
+    /// Execute a burst of instructions of one warp, fewer if it has to wait or the budget ends.
+    /// Takes the number off the budget.
     virtual void run_warp(u32 warp, u64 burst, u64& budget) = 0;
+    /// The same of each warp from number `next` on, as far as the budget goes. True if all warps
+    /// have had their burst, or the core has stopped.
+    virtual bool run_warps(u32& next, u64 burst, u64& budget) = 0;
     /// The registers of a warp: 33 rows of so many words.
     virtual u32* registers(u32 warp) = 0;
     virtual u32 lanes_of_a_register() const = 0;
+    virtual u8* local() = 0;
     virtual bool ready(u32 warp) const = 0;
     virtual u32 pc(u32 warp) const = 0;
     virtual u32 mask(u32 warp) const = 0;
@@ -94,29 +98,46 @@ public:
     }
 
     void run_warp(u32 number, u64 burst, u64& budget) override {
-        auto& warp = m_warps[number];
-        if (!warp.ready) return;
         const u64 before = instructions;
-        if (burst > budget) burst = budget;
-        try {
-            execute(warp, burst);
-        } catch (const Trap& trap) {
-            fail({trap.cause, m_number, warp.number, trap.lane, warp.pc, trap.address});
-        } catch (const Failure& found) {
-            fail(found);
-        }
+        guarded(m_warps[number], burst < budget ? burst : budget);
         budget -= instructions - before;
+    }
+
+    bool run_warps(u32& next, u64 burst, u64& budget) override {
+        const u64 last = instructions + budget;
+        u64 left = budget;
+        for (; next < m_warps.size(); ++next) {
+            auto& warp = m_warps[next];
+            if (!warp.ready) continue;
+            if (!left) break;
+            guarded(warp, burst < left ? burst : left);
+            left = last - instructions;
+            if (failure.cause || m_stuck) break;
+        }
+        budget = left;
+        return next == m_warps.size() || failure.cause || m_stuck;
     }
 
     u32* registers(u32 warp) override { return reinterpret_cast<u32*>(m_warps[warp].registers); }
     u32 lanes_of_a_register() const override { return L; }
+    u8* local() override { return m_local.data(); }
     bool ready(u32 warp) const override { return m_warps[warp].ready; }
     u32 pc(u32 warp) const override { return m_warps[warp].pc; }
     u32 mask(u32 warp) const override { return m_warps[warp].mask; }
 
 private:
-    /// Execute at most `count` instructions of a warp. Ends early where the warp waits or ends, and
-    /// behind a FENCE: a loop that waits for another warp has one.
+    /// As execute(), with errors kept.
+    void guarded(Warp<L>& warp, u64 count) {
+        try {
+            execute(warp, count);
+        } catch (const Trap& trap) {
+            fail({trap.cause, m_number, warp.number, trap.lane, warp.pc, trap.address});
+        } catch (const Failure& found) {
+            fail(found);
+        }
+    }
+
+    /// Execute at most `count` instructions of a warp, fewer if it waits or ends.
     void execute(Warp<L>& warp, u64 count);
     void load(Warp<L>& warp, const Instruction& ins);
     void store(Warp<L>& warp, const Instruction& ins);

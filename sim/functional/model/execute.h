@@ -94,9 +94,7 @@ void Core<L>::execute(Warp<L>& warp, u64 count) {
         case Op::SB: case Op::SH: case Op::SW:
             store(warp, ins);
             break;
-        case Op::FENCE:
-            count = 1;
-            break;
+        case Op::FENCE: break;     // there are no caches, and accesses keep their order
         case Op::AMOADD_W: ATOMIC(old + value);
         case Op::AMOSWAP_W: ATOMIC(value);
         case Op::AMOXOR_W: ATOMIC(old ^ value);

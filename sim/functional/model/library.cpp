@@ -101,11 +101,9 @@ private:
         for (; m_core < cores.size(); ++m_core, m_warp = 0) {
             if (!(m_turn >> m_core & 1)) continue;
             auto& core = *cores[m_core];
-            for (; m_warp < m_config.warps; ++m_warp) {
-                if (!count) return RUNNING;
-                core.run_warp(m_warp, m_burst, count);
-                if (const Status status = state(core); status != RUNNING) return status;
-            }
+            const bool whole = core.run_warps(m_warp, m_burst, count);
+            if (const Status status = state(core); status != RUNNING) return status;
+            if (!whole) return RUNNING;
         }
         m_turn = 0;
         return RUNNING;
@@ -194,6 +192,8 @@ EXPORT u32 fn_registers(Gpu* gpu, u32 core, u32 warp, u32** registers) {
     *registers = gpu->cores[core]->registers(warp);
     return gpu->cores[core]->lanes_of_a_register();
 }
+
+EXPORT void fn_local(Gpu* gpu, u32 core, u8** memory) { *memory = gpu->cores[core]->local(); }
 
 /// The PC and the thread mask of a warp; mask 0 if the warp has ended.
 EXPORT void fn_position(Gpu* gpu, u32 core, u32 warp, u32* pc, u32* mask) {
