@@ -15,7 +15,7 @@ from campaign.lockstep import LAUNCHES, SIZE, Run, cases_of
 from campaign.machines import differences
 from hw.config import HardwareConfig
 from sim.errors import SimulationError
-from sim.functional.machine import FunctionalMachine
+from sim.functional.machine import FunctionalSimulator
 from sw.golden.cores import Cores
 from sw.golden.lockstep import Difference
 from sw.golden.simulator import CoreError, InstructionLimit
@@ -30,9 +30,9 @@ LIMIT = 10_000_000
 
 
 @functools.lru_cache(maxsize=16)
-def functional_machine(config: HardwareConfig) -> FunctionalMachine:
+def functional_machine(config: HardwareConfig) -> FunctionalSimulator:
     """The functional machine of a configuration, made once."""
-    return FunctionalMachine(config)
+    return FunctionalSimulator(config)
 
 
 class _Pair:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Progress = Callable[[int], object]
 
 
-__all__ = ["FunctionalMachine"]
+__all__ = ["FunctionalSimulator"]
 
 
 #: Instructions that are executed before progress is told and signals are heard.
@@ -42,7 +42,7 @@ _SLICE = 1_000_000
 _CAUSES = frozenset(Cause)
 
 
-class FunctionalMachine(ArrayMemory):
+class FunctionalSimulator(ArrayMemory):
     """A GPU whose instructions are executed without cycles.
 
     Parameters
@@ -186,7 +186,7 @@ class FunctionalMachine(ArrayMemory):
             fault = next(_fault(each.failure) for each in self._reports() if each.failure.cause)
             raise SimulationError("device", fault.describe(), self.counters(), fault)
         if status == RunStatus.STUCK:
-            raise SimulationError("limit", "warps wait for work, and no warp is left to register "
+            raise SimulationError("device", "warps wait for work, and no warp is left to register "
                                   "any: the launch cannot end", self.counters())
 
     def compact(self, registers: Mapping[ScuRegister, int], *, max_cycles: int | None = None,
@@ -229,6 +229,9 @@ class FunctionalMachine(ArrayMemory):
         return self.compact(registers) if found is None else found
 
     def flush(self, invalidate: bool = False) -> None:
+        """Does nothing: there are no caches."""
+
+    def write_back(self) -> None:
         """Does nothing: there are no caches."""
 
     def counters(self) -> dict[str, int]:
