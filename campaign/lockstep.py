@@ -41,11 +41,11 @@ LIMIT = 10_000_000
 STREAMS, CHUNK_BYTES = ("issue", "access", "write"), 1 << 20
 
 
-def shape(text: str, assignments=()) -> HardwareConfig:
+def shape(text: str, assignments=(), rtl=True) -> HardwareConfig:
     """The smallest hardware of a shape such as ``2x4`` (warps x lanes), with a trace port.
 
     ``FIELD=VALUE`` texts are applied. Raises UserError or ConfigError if the shape or a text is
-    not legal.
+    not legal, and for the RTL if it has several cores or no trace port.
     """
     warps, _, threads = text.partition("x")
     warps, threads = numbers.integer(warps), numbers.integer(threads)
@@ -59,7 +59,7 @@ def shape(text: str, assignments=()) -> HardwareConfig:
     if (config.warps, config.threads) != (warps, threads):
         raise UserError(f"shape {text} has {warps} warps and {threads} lanes: change --shape, "
                         "not --set warps or threads")
-    if not config.trace or config.cores != 1:
+    if rtl and (not config.trace or config.cores != 1):
         raise UserError("lockstep needs one core, with a trace port")
     if config.memory_bytes < memory_needed(config):
         raise UserError(f"memory_bytes = {config.memory_bytes}: the programs of shape {text} need "

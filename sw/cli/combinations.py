@@ -90,7 +90,7 @@ def run(config, combined, *, functional, sample, seed, jobs, results, hardware):
     combined : list of Combination
         Combinations, of which those that work are run.
     functional : bool
-        Whether they run on the instruction-set simulator.
+        Whether they run on the functional simulator.
     sample, seed : int or None, int
         Number of combinations, drawn at random with this seed; None for all.
     jobs : int
@@ -118,9 +118,11 @@ def run(config, combined, *, functional, sample, seed, jobs, results, hardware):
                         "without --run the list gives their reasons")
     work = batch(cases, config, DramConfig(), results)
     done = len(work.records)
-    if not functional and done < len(cases):
-        for needed in dict.fromkeys(case.hardware(config) for case in cases):
-            _prepare(needed)
+    if done < len(cases):
+        # The functional simulator is the same for all hardware.
+        needed = [config] if functional else [case.hardware(config) for case in cases]
+        for each in dict.fromkeys(needed):
+            _prepare(each, functional)
     began = time.perf_counter()
 
     def outcome(record):
@@ -146,14 +148,15 @@ def run(config, combined, *, functional, sample, seed, jobs, results, hardware):
             "seed": None if sample is None else seed}
 
 
-def _prepare(config):
+def _prepare(config, functional):
     """Build the simulator, once and before several processes need it."""
     from sw.runtime import Device
 
     from .execute import progress_display
     with progress_display() as (show, tell):
         show("preparing the hardware")
-        with Device.simulate(config, report=tell) as device:
+        make = Device.functional if functional else Device.simulate
+        with make(config, report=tell) as device:
             _ = device.machine
 
 
@@ -168,7 +171,7 @@ def _print_sum(out, config, work, functional, before, seconds):
     what = "instructions" if functional else "cycles"
     amount = sum(record["counters"][what] for record in work.records.values()
                  if "counters" in record)
-    out.print(f"{total} runs on {'the instruction-set simulator' if functional else 'the RTL'} "
+    out.print(f"{total} runs on {'the functional simulator' if functional else 'the RTL'} "
               f"of {config.name}: {total // len(grounds)} combinations on {len(grounds)} graphs "
               f"({', '.join(grounds)}); {total - failed - refused} bit-identical to golden, "
               f"{failed} failed" + f", {refused} whose program does not fit" * bool(refused) +

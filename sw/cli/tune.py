@@ -79,8 +79,8 @@ def _tune(
             "--jobs", metavar="N", min=1, help="Processes. With 1, the same command gives the "
             "same trials.", rich_help_panel=_SEARCH)] = os.cpu_count() or 1,
         functional: Annotated[bool, typer.Option(
-            "--functional", help="Count instructions on the instruction-set simulator, not cycles "
-            "of the RTL.", rich_help_panel=_SEARCH)] = False,
+            "--functional", help="Count instructions on the functional simulator, not cycles of "
+            "the RTL.", rich_help_panel=_SEARCH)] = False,
         weights: options.Weights = None,
         input_format: options.InputFormat = None,
         weight_scale: options.WeightScale = None,
