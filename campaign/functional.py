@@ -12,8 +12,9 @@ import functools
 import numpy as np
 
 from campaign.lockstep import LAUNCHES, SIZE, Run, cases_of
-from campaign.machines import differences
+from campaign.machines import Failure, Launch, LaunchOutcome, differences
 from hw.config import HardwareConfig
+from hw.isa import Cause
 from sim.errors import SimulationError
 from sim.functional.machine import FunctionalSimulator
 from sw.golden.cores import Cores
@@ -22,7 +23,7 @@ from sw.golden.simulator import CoreError, InstructionLimit
 from sw.kernels.disassembler import REGISTER_NAMES, disassemble
 
 
-__all__ = ["compare", "functional_machine", "run"]
+__all__ = ["compare", "functional_machine", "outcome", "run"]
 
 
 #: Instructions after which a launch is stopped.
@@ -35,10 +36,30 @@ def functional_machine(config: HardwareConfig) -> FunctionalSimulator:
     return FunctionalSimulator(config)
 
 
+def outcome(machine: FunctionalSimulator, case: Launch) -> LaunchOutcome:
+    """Run a case on a functional machine, as :func:`campaign.machines.run` does on the RTL."""
+    case.fill(machine.memory)
+    machine.load_program(case.words)
+    machine.clear_counters()
+    failure = _launched(machine, case)
+    return LaunchOutcome(machine.memory.view(np.uint32).copy(), machine.counters(), failure)
+
+
+def _launched(machine, case):
+    """Launch a case. Returns the failure, None, or ``"limit"`` if it does not end."""
+    try:
+        machine.launch(case.entry, case.argument, max_cycles=LIMIT)
+    except SimulationError as error:
+        fault = error.fault
+        return "limit" if fault is None else Failure(
+            Cause(fault.cause), fault.core, fault.warp, fault.lane or 0, fault.pc, fault.address)
+    return None
+
+
 class _Pair:
     """The functional machine and the instruction-set simulator, on the same program."""
 
-    def __init__(self, config, burst=None):
+    def __init__(self, config):
         self.config = config
         self.machine = functional_machine(config)
         self.machine.power_on()
@@ -51,28 +72,21 @@ class _Pair:
 
     def launch(self, case, step=None):
         """Perform one launch on both; ``step``, if given, is called after each turn of the warps.
-        Returns the number of instructions, and the error's (cause, core, warp, lane, pc, address)
-        or None."""
+        Returns the failure or None. Raises Difference if the failures differ."""
         case.fill(self.machine.memory)
         case.fill(self.cores.memory)
         self.machine.clear_counters()
         self.cores.clear_counters()
-        mine = theirs = None
+        theirs = None
         try:
             self._reference(case, step)
         except CoreError as error:
-            theirs = (error.cause, error.core, error.warp, error.lane, error.pc, error.address)
+            theirs = Failure(error.cause, error.core, error.warp, error.lane, error.pc,
+                             error.address)
         except InstructionLimit:
             theirs = "limit"
         if step is None:
-            try:
-                self.machine.launch(case.entry, case.argument, max_cycles=LIMIT)
-            except SimulationError as error:
-                mine = "limit"
-                if error.fault is not None:
-                    fault = error.fault
-                    mine = (fault.cause, fault.core, fault.warp, fault.lane or 0, fault.pc,
-                            fault.address)
+            mine = _launched(self.machine, case)
             if mine != theirs:
                 raise Difference(f"errors differ:\n  functional simulator: {mine}\n  "
                                  f"instruction-set simulator: {theirs}")
