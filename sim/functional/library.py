@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hw.config import HardwareConfig
 
 
-__all__ = ["CoreReport", "Failure", "RunStatus", "Shape", "load"]
+__all__ = ["CoreReport", "RunStatus", "Shape", "StopPlace", "load"]
 
 
 class RunStatus(enum.IntEnum):
@@ -40,8 +40,8 @@ class Shape(ctypes.Structure):
                    rows_under_way=min(rows, config.table_latency))
 
 
-class Failure(ctypes.Structure):
-    """Why and where a core has stopped; cause 0 if it has not."""
+class StopPlace(ctypes.Structure):
+    """The structure ``Failure``: why and where a core has stopped; cause 0 if it has not."""
     _fields_ = [(name, ctypes.c_uint32) for name in
                 ("cause", "core", "warp", "lane", "pc", "address")]
 
@@ -49,7 +49,7 @@ class Failure(ctypes.Structure):
 class CoreReport(ctypes.Structure):
     """The structure that ``fn_report`` fills in."""
     _fields_ = [("instructions", ctypes.c_uint64), ("lanes", ctypes.c_uint64),
-                ("failure", Failure)]
+                ("failure", StopPlace)]
 
 
 def load(path: str | os.PathLike[str]) -> ctypes.CDLL:

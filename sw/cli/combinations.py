@@ -184,4 +184,8 @@ def _run_json(case, record, hardware):
                                  "options": case.plan.format, "plan": case.plan.text,
                                  "command": case.command(hardware)}
     names = ("cycles", "supersteps", "checksum", "verified", "refused", "error", "traceback")
+    if case.functional:
+        names = names[1:]
+        if "counters" in record:
+            found["instructions"] = record["counters"]["instructions"]
     return found | {name: record[name] for name in names if name in record}
