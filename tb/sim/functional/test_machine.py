@@ -3,7 +3,7 @@
 ==============================  ==================================================================
 registers, local memory         test_state_stays_until_power_on, test_an_error_is_a_power_on
 limits and signals              test_limit, test_progress_can_stop, test_watch
-counters                        test_counters_of_cores
+counters                        test_counters_of_cores, test_instret
 no end                          test_nothing_left_to_register
 orders                          test_any_order_gives_the_same, test_orders_differ
 configurations                  test_every_shape
@@ -129,6 +129,17 @@ def test_counters_of_cores():
     assert machine.counters() == {name: sum(core[name] for core in each) for name in each[0]}
     machine.clear_counters()
     assert not any(machine.counters().values())
+
+
+def test_instret():
+    """INSTRET and CYCLE: the instructions that the core has executed before, in this launch."""
+    machine = FunctionalSimulator(TINY.replace(warps=1))
+    machine.load_program(program(lambda a, x, y: (
+        a.nop(), a.csrr(x, Csr.INSTRET), a.csrr(y, Csr.CYCLE), a.add(x, x, y), a.li(y, GLOBAL),
+        a.sw(x, y, 0))))
+    for _ in range(2):
+        machine.launch(0, 0)
+        assert word(machine) == 1 + 2
 
 
 def test_nothing_left_to_register():
