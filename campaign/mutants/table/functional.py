@@ -8,9 +8,11 @@ __all__ = ["MUTANTS"]
 
 _MODEL = "sim/functional/model/"
 _PROGRAMS = "tb/sim/functional/test_programs.py::"
+_INSTRUCTIONS = "tb/sim/functional/test_instructions.py::test_random_instructions"
 _RANDOM = f"{_PROGRAMS}test_random_programs"
 _ERRORS = f"{_PROGRAMS}test_errors"
 _MACHINE = "tb/sim/functional/test_machine.py::"
+_GATHER = "tb/sim/functional/test_gather.py::test_any_order_of_operations"
 _SCU = "tb/sim/functional/test_scu.py::test_random_operations"
 _COMMANDS = "tb/cli/test_functional.py::"
 
@@ -20,6 +22,12 @@ MUTANTS = (
     Mutant("functional-sra-shifts-zeros-in",
            f"{_MODEL}execute.h", "", "(Vector)(SIGNED(FIRST) >> SIGNED(SECOND & 31))",
            "FIRST >> (SECOND & 31)", (f"{_RANDOM}[tiny]",)),
+    Mutant("functional-division-by-zero-gives-zero",
+           f"{_MODEL}lanes.h", "", "second ? first / second : ~0u", "second ? first / second : 0u",
+           (f"{_INSTRUCTIONS}[16]",)),
+    Mutant("functional-all-lanes-are-blended-too",
+           f"{_MODEL}warp.h", "", "mask == full ?", "false ?", (f"{_INSTRUCTIONS}[4]",),
+           survives="equivalent: the blend with all lanes active is the value"),
     Mutant("functional-mulhsu-is-mulh",
            f"{_MODEL}execute.h", "", "V::signed_wide(FIRST) * V::wide(SECOND)",
            "V::signed_wide(FIRST) * V::signed_wide(SECOND)", (f"{_RANDOM}[tiny]",)),
@@ -28,13 +36,13 @@ MUTANTS = (
            "value < old", (f"{_RANDOM}[large]",)),
     Mutant("functional-atomics-return-the-new-value",
            f"{_MODEL}execute.h", "", "result[lane] = old;", "result[lane] = value;",
-           (f"{_RANDOM}[tiny]",)),
+           (f"{_INSTRUCTIONS}[4]",)),
     Mutant("functional-instret-counts-itself",
            f"{_MODEL}execute.h", "", "instructions - 1 - m_start", "instructions - m_start",
            (f"{_MACHINE}test_instret",)),
     Mutant("functional-shuffles-read-lanes-that-are-not-there",
            f"{_MODEL}execute.h", "", "reads &= (Vector)(from < V::all(m_config.threads));", ";",
-           (f"{_RANDOM}[tiny]",)),
+           (f"{_INSTRUCTIONS}[4]", f"{_INSTRUCTIONS}[8]")),
     Mutant("functional-join-never-returns-to-all-lanes",
            f"{_MODEL}execute.h", "", "set_mask(warp, top.mask);", "set_mask(warp, warp.mask);",
            (f"{_RANDOM}[tiny]",)),
@@ -56,9 +64,10 @@ MUTANTS = (
     # Units that hand out edges
     Mutant("functional-stream-always-begins-with-the-first-row",
            f"{_MODEL}weavers.h", "", "m_turn = number + 1;", "m_turn = 0;",
-           (f"{_RANDOM}[stream]",)),
+           (f"{_GATHER}[stream-0-0]", f"{_GATHER}[stream-12-0]")),
     Mutant("functional-waiting-lanes-are-counted",
-           f"{_MODEL}execute.h", "", "lanes -= warp.active;", ";", (f"{_RANDOM}[stream]",)),
+           f"{_MODEL}execute.h", "", "lanes -= warp.active;", ";",
+           (f"{_GATHER}[stream-0-0]",)),
     Mutant("functional-eghw-stores-weights-over-neighbours",
            f"{_MODEL}readers.h", "", "row = warp * (weights ? 2 : 1);", "row = warp;",
            (f"{_RANDOM}[eghw]", f"{_PROGRAMS}test_units[eghw]")),
@@ -70,8 +79,13 @@ MUTANTS = (
            "m_left = m_taken.valid & -m_taken.valid;", (f"{_PROGRAMS}test_units[fsm]",)),
     Mutant("functional-scan-skips-entries-not-begun",
            f"{_MODEL}weavers.h", "", "if (m_divided && among(",
-           "if (!m_window.empty() && among(", (f"{_RANDOM}[scan]", f"{_PROGRAMS}test_units[scan]"),
-           survives="equivalent in kernels: a warp skips only vertices whose edges it was given"),
+           "if (!m_window.empty() && among(", (f"{_GATHER}[scan-0-0]",)),
+    Mutant("functional-fsm-loads-entries-that-were-replaced",
+           f"{_MODEL}weavers.h", "", "if (row == m_row) m_left &= ~mask;", ";",
+           (f"{_GATHER}[fsm-0-0]",)),
+    Mutant("functional-late-tables-have-no-rows-under-way",
+           "sim/functional/library.py", "Shape.of", "min(rows, config.table_latency)", "0",
+           (f"{_GATHER}[scan-0-10]", f"{_GATHER}[stream-0-10]")),
     # The SCU
     Mutant("functional-scu-replaces-the-first-way",
            f"{_MODEL}scu.h", "", "(k & (m_ways - 1)) * m_entry", "0", (_SCU,)),
