@@ -27,15 +27,18 @@ class RunStatus(enum.IntEnum):
 
 class Shape(ctypes.Structure):
     """The structure ``Config``: the fields of a configuration that have a meaning without time."""
-    _fields_ = [(name, ctypes.c_uint32) for name in (
-        "cores", "warps", "threads", "imem_bytes", "local_bytes", "memory_bytes", "line_bytes",
-        "barriers", "gather", "table_rows", "rows_under_way")]
+    #: Fields of :class:`~hw.config.HardwareConfig` as they are.
+    SAME = ("cores", "warps", "threads", "imem_bytes", "local_bytes", "memory_bytes", "line_bytes",
+            "barriers")
+
+    _fields_ = [(name, ctypes.c_uint32)
+                for name in (*SAME, "gather", "table_rows", "rows_under_way")]
 
     @classmethod
     def of(cls, config: HardwareConfig) -> Shape:
         """The structure of a configuration."""
         rows = config.weaver_table_entries // config.threads
-        same = {name: getattr(config, name) for name, _ in cls._fields_[:8]}
+        same = {name: getattr(config, name) for name in cls.SAME}
         return cls(**same, gather=GATHER[config.gather], table_rows=rows,
                    rows_under_way=min(rows, config.table_latency))
 

@@ -1,8 +1,8 @@
 """The functional machine: a GPU without cycles behind the interface that the host runtime drives.
 
 An instruction is executed as a whole before the next one of any warp. Cores and warps take turns, a
-burst of instructions each, by default one instruction. There are no caches: every access sees all earlier ones. The only
-counters are instructions and active lanes, in all and of each core.
+burst of instructions each, by default one instruction. There are no caches: every access sees all
+earlier ones. The only counters are instructions and active lanes, in all and of each core.
 """
 
 from __future__ import annotations

@@ -16,11 +16,11 @@ from sw.printable import one_line
 
 
 __all__ = ["Algorithm", "Algorithms", "BoardPreset", "Device", "Dram", "Folder", "Functional",
-           "Graph", "GraphIfAny", "InputFormat", "Jobs", "Json", "Largest", "LaunchCycles", "MaxCycles",
-           "NoWeights", "Output", "Preset", "Results", "Seed", "Set", "Simplify", "Sweeps",
-           "TimeLimit", "Trace", "TraceCycles", "Undirected", "Wave", "WeightScale", "Weights",
-           "asked", "cycleless", "graphs", "hardware", "memory", "names", "note", "numbers", "once", "place",
-           "seeds", "with_parameters", "with_plan"]
+           "Graph", "GraphIfAny", "InputFormat", "Jobs", "Json", "Largest", "LaunchCycles",
+           "MaxCycles", "NoWeights", "Output", "Preset", "Results", "Seed", "Set", "Simplify",
+           "Sweeps", "TimeLimit", "Trace", "TraceCycles", "Undirected", "Wave", "WeightScale",
+           "Weights", "asked", "cycleless", "graphs", "hardware", "memory", "names", "note",
+           "numbers", "once", "place", "seeds", "with_parameters", "with_plan"]
 
 
 _HARDWARE = "Hardware"

@@ -30,8 +30,8 @@ def test_run(capsys):
     assert main(["run", "bfs", GRAPH, "--functional", "--schedule", "wm"]) == 0
     out = capsys.readouterr().out
     assert "bit-identical to the golden model" in out and "cycles" not in out
-    assert re.search(r"^instructions +[\d,]+$", out, re.M)
-    assert re.search(r"^thread instructions +[\d,]+$", out, re.M)
+    assert re.search(r"^instructions +[\d,]+$", out, re.MULTILINE)
+    assert re.search(r"^thread instructions +[\d,]+$", out, re.MULTILINE)
 
 
 def test_json(tmp_path, capsys):

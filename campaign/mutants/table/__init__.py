@@ -1,7 +1,7 @@
 """All planted faults, by part of the project."""
 
-from . import (core, dram, exchange, functional, fusion, gcn, golden, graphpeg, hashing, language, memory,
-               proofs, software, tiles, units)
+from . import (core, dram, exchange, functional, fusion, gcn, golden, graphpeg, hashing, language,
+               memory, proofs, software, tiles, units)
 
 
 __all__ = ["MUTANTS"]
@@ -11,4 +11,5 @@ __all__ = ["MUTANTS"]
 #: them.
 MUTANTS = (*software.MUTANTS, *fusion.MUTANTS, *language.MUTANTS, *hashing.MUTANTS,
            *golden.MUTANTS, *gcn.MUTANTS, *graphpeg.MUTANTS, *exchange.MUTANTS, *core.MUTANTS,
-           *memory.MUTANTS, *dram.MUTANTS, *functional.MUTANTS, *units.MUTANTS, *tiles.MUTANTS, *proofs.MUTANTS)
+           *memory.MUTANTS, *dram.MUTANTS, *functional.MUTANTS, *units.MUTANTS, *tiles.MUTANTS,
+           *proofs.MUTANTS)

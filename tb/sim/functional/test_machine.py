@@ -198,9 +198,9 @@ def test_every_shape():
 
 def test_one_library():
     """Nothing is compiled for a configuration."""
-    assert build.library() == build.library(report=lambda text: pytest.fail(text))
+    assert build.library() == build.library(report=pytest.fail)
     for config in (TINY, preset("paper"), CONFIGS["graphpeg"]):
-        FunctionalSimulator(config, report=lambda text: pytest.fail(text)).close()
+        FunctionalSimulator(config, report=pytest.fail).close()
 
 
 def test_no_compiler(monkeypatch, tmp_path):
