@@ -56,8 +56,16 @@ def target(rng):
     return rng.choice((0, *range(FIRST_FREE, 32)))
 
 
+def instructions(rng, row):
+    """An instruction of a row, with random operands. Shuffles get segments and lanes that matter:
+    b in bits 5:0, c in bits 11:6."""
+    if row.unit is Unit.CROSS and "2" in row.reads:
+        return [encode("addi", rd=4, imm=rng.randrange(1 << 11)),
+                encode(row.name, rd=target(rng), rs1=any_register(rng), rs2=4)]
+    return [instruction(rng, row)]
+
+
 def instruction(rng, row):
-    """One instruction of a row, with random operands."""
     fields = {"rd": target(rng) if row.writes else 0, "rs1": any_register(rng),
               "rs2": any_register(rng)}
     if row.unit is Unit.LSU and row.op is not MemOp.FENCE:
@@ -87,7 +95,7 @@ def instruction(rng, row):
 def statement(rng, threads):
     """Some instructions that end with all lanes active."""
     kind = rng.randrange(12)
-    body = [instruction(rng, rng.choice(ROWS)) for _ in range(rng.randrange(1, 6))]
+    body = [word for _ in range(rng.randrange(1, 6)) for word in instructions(rng, rng.choice(ROWS))]
     if kind == 0:                                       # a branch over a part
         row = rng.choice(BRANCHES)
         fields = {"rd": target(rng)} if row.writes else {"rs1": any_register(rng),
@@ -100,7 +108,8 @@ def statement(rng, threads):
     if kind == 2:
         return [encode("pred", rs1=any_register(rng), rs2=3), *body, encode("tmc", rs1=3)]
     if kind == 3:                                       # both sides of a split
-        return [encode("split", rd=4, rs1=any_register(rng)), *body, encode("join", rs1=4)]
+        return [encode("split", rd=4, rs1=any_register(rng)),
+                *(instruction(rng, rng.choice(ROWS)) for _ in body), encode("join", rs1=4)]
     return body
 
 

@@ -46,18 +46,19 @@ def test_random_programs(name):
 
 
 def test_a_difference_is_told(monkeypatch):
-    """An ADD that subtracts: the message has the register, and the first wrong instruction."""
-    decoded, add, subtract = functional_machine.decoded, *(
-        names().index(name) for name in ("ADD", "SUB"))
+    """A MULHU whose operands are signed: the message has the register, and the first wrong
+    instruction."""
+    decoded, right, signed = functional_machine.decoded, *(
+        names().index(name) for name in ("MULHU", "MULH"))
 
     def wrong(config, words):
         found = decoded(config, words)
-        found["op"][found["op"] == add] = subtract
+        found["op"][found["op"] == right] = signed
         return found
 
     monkeypatch.setattr(functional_machine, "decoded", wrong)
     with pytest.raises(Difference, match=r"first difference: core 0, warp \d, lane \d: \w+ is 0x"
-                                         r"[^\n]*, after add "):
+                                         r"[^\n]*, after mulhu "):
         for number in range(5):
             functional.run(CONFIGS["tiny"], number, size=60, launches=1)
 
