@@ -95,7 +95,8 @@ def instruction(rng, row):
 def statement(rng, threads):
     """Some instructions that end with all lanes active."""
     kind = rng.randrange(12)
-    body = [word for _ in range(rng.randrange(1, 6)) for word in instructions(rng, rng.choice(ROWS))]
+    body = [word for _ in range(rng.randrange(1, 6))
+            for word in instructions(rng, rng.choice(ROWS))]
     if kind == 0:                                       # a branch over a part
         row = rng.choice(BRANCHES)
         fields = {"rd": target(rng)} if row.writes else {"rs1": any_register(rng),
