@@ -67,9 +67,9 @@ void Core<L>::execute(Warp<L>& warp, u64 count) {
         case Op::SRA: RESULT((Vector)(SIGNED(FIRST) >> SIGNED(SECOND & 31)));
 
         case Op::MUL: RESULT(FIRST * SECOND);
-        case Op::MULH: RESULT(V::high(V::signed_wide(FIRST) * V::signed_wide(SECOND)));
-        case Op::MULHSU: RESULT(V::high(V::signed_wide(FIRST) * V::wide(SECOND)));
-        case Op::MULHU: RESULT(V::high(V::wide(FIRST) * V::wide(SECOND)));
+        case Op::MULH: RESULT((V::template high_product<i32, i32>(FIRST, SECOND)));
+        case Op::MULHSU: RESULT((V::template high_product<i32, u32>(FIRST, SECOND)));
+        case Op::MULHU: RESULT((V::template high_product<u32, u32>(FIRST, SECOND)));
         case Op::DIV: DIVIDE(divide)
         case Op::DIVU: DIVIDE(divide_unsigned)
         case Op::REM: DIVIDE(remainder)

@@ -5,12 +5,25 @@
 
 #include "machine.h"
 
+/// Vectors by their number of lanes. GCC knows no vector whose size is a parameter of a template.
+template <unsigned L>
+struct VectorOf;
+
+#define VECTORS(lanes) \
+    template <> \
+    struct VectorOf<lanes> { \
+        typedef u32 Unsigned __attribute__((vector_size(4 * lanes))); \
+        typedef i32 Signed __attribute__((vector_size(4 * lanes))); \
+    };
+VECTORS(8)
+VECTORS(16)
+VECTORS(32)
+#undef VECTORS
+
 template <unsigned L>
 struct Lanes {
-    typedef u32 Vector __attribute__((vector_size(4 * L)));
-    typedef i32 Signed __attribute__((vector_size(4 * L)));
-    typedef u64 Wide __attribute__((vector_size(8 * L)));
-    typedef i64 SignedWide __attribute__((vector_size(8 * L)));
+    using Vector = typename VectorOf<L>::Unsigned;
+    using Signed = typename VectorOf<L>::Signed;
 
     static Vector all(u32 value) { return Vector{} + value; }
 
@@ -48,13 +61,17 @@ struct Lanes {
         return (value & mask) | (other & ~mask);
     }
 
-    /// The upper half of each product of 64 bits.
-    static Vector high(const Wide& product) {
-        return __builtin_convertvector(product >> 32, Vector);
-    }
-    static Wide wide(const Vector& values) { return __builtin_convertvector(values, Wide); }
-    static Wide signed_wide(const Vector& values) {
-        return (Wide)__builtin_convertvector((Signed)values, SignedWide);
+    /// The upper half of each product of 64 bits. `First` and `Second`, i32 or u32, say
+    /// how the operands are extended.
+    template <typename First, typename Second>
+    static Vector high_product(const Vector& first, const Vector& second) {
+        Vector found{};
+        for (unsigned lane = 0; lane < L; ++lane) {
+            const u64 product = static_cast<u64>(static_cast<i64>(static_cast<First>(first[lane]))) *
+                                static_cast<u64>(static_cast<i64>(static_cast<Second>(second[lane])));
+            found[lane] = static_cast<u32>(product >> 32);
+        }
+        return found;
     }
 };
 
