@@ -25,7 +25,7 @@ from sw.golden.lockstep import Difference, Lockstep
 from sw.golden.simulator import Simulator
 
 
-__all__ = ["LAUNCHES", "SHAPES", "SIZE", "Run", "compare", "machine", "run", "shape"]
+__all__ = ["LAUNCHES", "SHAPES", "SIZE", "Run", "cases_of", "compare", "machine", "run", "shape"]
 
 
 #: Warps and lanes of the campaign.
@@ -41,11 +41,11 @@ LIMIT = 10_000_000
 STREAMS, CHUNK_BYTES = ("issue", "access", "write"), 1 << 20
 
 
-def shape(text: str, assignments=()) -> HardwareConfig:
+def shape(text: str, assignments=(), rtl=True) -> HardwareConfig:
     """The smallest hardware of a shape such as ``2x4`` (warps x lanes), with a trace port.
 
     ``FIELD=VALUE`` texts are applied. Raises UserError or ConfigError if the shape or a text is
-    not legal.
+    not legal, and for the RTL if it has several cores or no trace port.
     """
     warps, _, threads = text.partition("x")
     warps, threads = numbers.integer(warps), numbers.integer(threads)
@@ -59,7 +59,7 @@ def shape(text: str, assignments=()) -> HardwareConfig:
     if (config.warps, config.threads) != (warps, threads):
         raise UserError(f"shape {text} has {warps} warps and {threads} lanes: change --shape, "
                         "not --set warps or threads")
-    if not config.trace or config.cores != 1:
+    if rtl and (not config.trace or config.cores != 1):
         raise UserError("lockstep needs one core, with a trace port")
     if config.memory_bytes < memory_needed(config):
         raise UserError(f"memory_bytes = {config.memory_bytes}: the programs of shape {text} need "
@@ -157,7 +157,7 @@ def compare(device: NativeMachine, cases, done: Run | None = None) -> Run:
     return done
 
 
-def _cases(config, seed, size, launches):
+def cases_of(config: HardwareConfig, seed: int, size: int, launches: int):
     """The launches of one program; none if the program does not fit into the instruction memory.
 
     In half of the programs, warps leave lanes at the start.
@@ -178,5 +178,5 @@ def run(config: HardwareConfig, seed: int, *, size=SIZE, launches=LAUNCHES, done
     A program that is too long for the instruction memory is made again with fewer statements. If
     no program fits, nothing runs.
     """
-    cases = _cases(config, seed, size, launches)
+    cases = cases_of(config, seed, size, launches)
     return compare(machine(config, memory_of(config, seed)), cases, done)

@@ -1,4 +1,4 @@
-"""Speed of the native loop."""
+"""Speed of the native loop, and of the functional simulator."""
 
 import dataclasses
 
@@ -8,34 +8,38 @@ __all__ = ["Speed", "measure"]
 
 @dataclasses.dataclass(frozen=True)
 class Speed:
-    """Simulated cycles, and the wall-clock seconds that the loop took for them."""
-    cycles: int
+    """What a machine has simulated, and the seconds that its loop took: cycles and wall-clock
+    seconds of the native machine, thread instructions and seconds of the processor of the
+    functional simulator."""
+    amount: int
     seconds: float
 
     @property
-    def cycles_per_second(self) -> float:
-        return self.cycles / self.seconds if self.seconds else 0.0
+    def per_second(self) -> float:
+        return self.amount / self.seconds if self.seconds else 0.0
 
 
-def measure(machine, work, *, seconds=2.0) -> Speed:
+def measure(machine, work, *, seconds=2.0, counter="loop_cycles") -> Speed:
     """Repeats some work on a machine until the loop has run for `seconds`.
 
     Parameters
     ----------
-    machine : sim.native.NativeMachine
+    machine : sim.native.NativeMachine or sim.functional.machine.FunctionalSimulator
         The machine to measure.
     work : callable
         Called with the machine; does at least one launch.
     seconds : float
         Seconds to simulate. Time that `work` spends outside of launches and flushes is not
         counted.
+    counter : str
+        The machine's attribute with the amount simulated: ``loop_cycles`` or ``loop_lanes``.
     """
-    cycles, spent = machine.loop_cycles, machine.loop_seconds
+    amount, spent = getattr(machine, counter), machine.loop_seconds
     while True:
-        before = machine.loop_cycles
+        before = getattr(machine, counter)
         work(machine)
-        if machine.loop_cycles == before:
-            raise ValueError("the work to measure simulated no cycle")
-        speed = Speed(machine.loop_cycles - cycles, machine.loop_seconds - spent)
+        if getattr(machine, counter) == before:
+            raise ValueError("the work to measure simulated nothing")
+        speed = Speed(getattr(machine, counter) - amount, machine.loop_seconds - spent)
         if speed.seconds >= seconds:
             return speed

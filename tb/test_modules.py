@@ -59,7 +59,7 @@ LAYERS = {
     "sw.link": ("hw", "sim", *BELOW),
     "sw.trace": ("hw", "sim", *BELOW, "sw.kernels"),
     "sw.runtime": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats", "sw.schedules",
-                   "sw.algorithms", "sw.hashing", "sw.lang", "sw.link", "sw.golden.machine"),
+                   "sw.algorithms", "sw.hashing", "sw.lang", "sw.link"),
     "sw.benchmarks": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats",
                       "sw.schedules", "sw.algorithms", "sw.runtime"),
     # They measure programs on machines other than the device, beside libraries.
@@ -93,10 +93,10 @@ LAYERS = {
 }
 
 #: Modules that may import the reference models, besides the models, the campaign and the command
-#: line: the algorithms, whose results are compared with the models, and the machine without RTL.
+#: line: the algorithms, whose results are compared with the models, and a count of operations.
 USERS_OF_GOLDEN = {
     "sw.algorithms.gcn.convolution", "sw.hashing.lookup",
-    "sw.reproduce.grassembler.operations", "sw.runtime.device",
+    "sw.reproduce.grassembler.operations",
 }
 
 #: {name that several classes may have: why}.

@@ -3,11 +3,14 @@
 A fault names its place by structure: a file, a class or function in the file, and an expression or
 a statement. The place is found in the syntax tree. So a change of layout, of comments or of other
 lines does not move the place. A missing or ambiguous place raises a :class:`MutantError`.
+
+In a file of C++ the fault names a piece of text, in which white space does not count.
 """
 
 import ast
 import dataclasses
 import pathlib
+import re
 
 
 __all__ = ["ROOT", "Mutant", "MutantError", "Refutation"]
@@ -54,10 +57,10 @@ class Mutant:
         Source file, from the project's folder.
     place : str
         Class, function or module variable in the file, such as ``"Alu.elaborate"``. Empty means
-        the whole file.
+        the whole file, as it does for C++.
     old, new : str
         An expression and its replacement; or a statement and its replacement, one or more
-        statements.
+        statements. In C++, any text and its replacement.
     tests : tuple of str
         Node ids of pytest: at least one of these tests must fail. Empty if a proof is named.
     proof : Refutation, optional
@@ -113,6 +116,8 @@ class Mutant:
                 text = path.read_text()
             except OSError as error:
                 raise self._error(f"cannot be read: {error.strerror}") from None
+        if not self.file.endswith(".py"):
+            return self._replaced(text)
         tree = ast.parse(text)
         old, new = self._parse()
         if _same(old, new):
@@ -122,6 +127,15 @@ class Mutant:
         after = ast.unparse(ast.fix_missing_locations(tree))
         compile(after, str(path), "exec")
         return after + "\n"
+
+    def _replaced(self, text):
+        """A text with one piece replaced by another."""
+        if self.place or self.old.split() == self.new.split():
+            raise self._error("old and new are the same" if not self.place else
+                              f"there is no {self.place!r} to be found in a file of this kind")
+        found = list(re.finditer(r"\s+".join(map(re.escape, self.old.split())), text))
+        place = found[self._chosen(len(found), repr(self.old))]
+        return text[:place.start()] + self.new + text[place.end():]
 
     def _error(self, text):
         return MutantError(f"mutant {self.name}: {self.file}: {text}")
@@ -152,15 +166,18 @@ class Mutant:
     def _occurrences(self, place, old):
         found = [node for node in ast.walk(place) if _same(node, old)]
         found.sort(key=lambda node: (node.lineno, node.col_offset))
-        where = (f"{ast.unparse(old)!r} occurs {len(found)} times in "
-                 f"{self.place or 'the file'}")
+        return found[self._chosen(len(found), repr(ast.unparse(old)))]
+
+    def _chosen(self, count, text):
+        """The index of the occurrence that is meant, of so many."""
+        where = f"{text} occurs {count} times in {self.place or 'the file'}"
         if self.occurrence is None:
-            if len(found) != 1:
+            if count != 1:
                 raise self._error(where)
-            return found[0]
-        if not 1 <= self.occurrence <= len(found):
+            return 0
+        if not 1 <= self.occurrence <= count:
             raise self._error(f"{where}, so there is no occurrence {self.occurrence}")
-        return found[self.occurrence - 1]
+        return self.occurrence - 1
 
 
 def _same(one, other):

@@ -25,7 +25,7 @@ OWN = "own"
 #: Sweeps of PageRank.
 _ITERATIONS = 3
 
-#: Cycles after which a run is given up; instructions on the instruction-set simulator. No run takes
+#: Cycles after which a run is given up; instructions on the functional simulator. No run takes
 #: a tenth of the limit.
 _LIMIT = 5_000_000
 
@@ -41,7 +41,7 @@ class CombinationCase(Case):
     Parameters
     ----------
     functional : bool
-        Whether it runs on the instruction-set simulator, not on the RTL.
+        Whether it runs on the functional simulator, not on the RTL.
     ground : str
         Name of its graph in :data:`~sw.runtime.combinations.GRAPHS`.
     choice : tuple of (str, str or None)
@@ -103,7 +103,7 @@ def trials(combinations, functional=False) -> list:
     ----------
     combinations : list of Combination
     functional : bool
-        Whether they run on the instruction-set simulator.
+        Whether they run on the functional simulator.
     """
     found = []
     for combination in combinations:

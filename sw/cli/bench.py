@@ -26,10 +26,16 @@ def _group():
 @app.command("sim", epilog="Example: graphloom bench sim --preset fpga")
 def _sim(
         graph: Annotated[str, typer.Option(
-            "--graph", metavar="GRAPH", help="Graph that pagerank runs on.")]
+            "--graph", metavar="GRAPH", help="Graph that the algorithm runs on.")]
         = "rmat:scale=12,degree=16,seed=1",
+        algorithm: Annotated[str, typer.Option(
+            "--algorithm", metavar="NAME", help="Algorithm; pagerank makes two sweeps.")]
+        = "pagerank",
         schedule: Annotated[str, typer.Option(
-            "--schedule", metavar="NAME", help="Schedule of pagerank.")] = "weaver",
+            "--schedule", metavar="NAME", help="Schedule of the algorithm.")] = "weaver",
+        functional: Annotated[bool, typer.Option(
+            "--functional", help="Measure the functional simulator: thread instructions a second "
+            "of the processor.")] = False,
         preset: options.Preset = "default",
         set_: options.Set = None):
     """Measure how many cycles a second the native loop simulates, and how long it takes to build.
@@ -40,24 +46,28 @@ def _sim(
 
     from sim.bench import measure
     from sim.toolchain import compiler
+    from sw.benchmarks.schedules import plan
     from sw.graph.load import load
     from sw.runtime import Device
-    loaded = load(graph)
+    work_of, loaded = plan(algorithm, 2, schedule=schedule), load(graph)
+    make = Device.functional if functional else Device.simulate
     # A combination that cannot run is refused before anything is built.
-    _ = Device.simulate(config).plan("pagerank", loaded, schedule=schedule, iterations=2).program
+    _ = make(config).plan(work_of, loaded).program
     begin = time.perf_counter()
-    with Device.simulate(config) as device:
+    with make(config) as device:
         def work(machine):
-            device.run("pagerank", loaded, schedule=schedule, iterations=2)
+            device.run(work_of, loaded, verify=False)
 
         machine = device.machine
         ready = time.perf_counter() - begin
-        work(machine)                                  # warms caches up
-        speed = measure(machine, work, seconds=3)
-    print(f"{config.name}: ready in {ready:.0f} s, threads: {machine.threads}, "
-          f"compiler: {compiler().version}")
-    print(f"{config.name}: {speed.cycles_per_second:,.0f} cycles a second ({speed.cycles:,} "
-          f"cycles of pagerank on {printable(graph, PIECE)}, {schedule}, in {speed.seconds:.2f} s)")
+        device.run(work_of, loaded)                    # warms caches up
+        speed = measure(machine, work, seconds=3,
+                        counter="loop_lanes" if functional else "loop_cycles")
+    threads = "" if functional else f"threads: {machine.threads}, "
+    unit = "thread instructions" if functional else "cycles"
+    print(f"{config.name}: ready in {ready:.0f} s, {threads}compiler: {compiler().version}")
+    print(f"{config.name}: {speed.per_second:,.0f} {unit} a second ({speed.amount:,} {unit} of "
+          f"{algorithm} on {printable(graph, PIECE)}, {schedule}, in {speed.seconds:.2f} s)")
 
 
 bench_core.register(app)

@@ -51,7 +51,7 @@ def _compare(
             "--only", metavar="AXIS=VALUE", help="Try only plans with this value; may be "
             "repeated.", show_default=False)] = None,
         functional: Annotated[bool, typer.Option(
-            "--functional", help="Count instructions on the instruction-set simulator, not cycles "
+            "--functional", help="Count instructions on the functional simulator, not cycles "
             "of the RTL.")] = False,
         preset: options.Preset = "default",
         set_: options.Set = None,

@@ -90,7 +90,7 @@ def run(config, combined, *, functional, sample, seed, executor, results, hardwa
     combined : list of Combination
         Combinations, of which those that work are run.
     functional : bool
-        Whether they run on the instruction-set simulator.
+        Whether they run on the functional simulator.
     sample, seed : int or None, int
         Number of combinations, drawn at random with this seed; None for all.
     executor : Executor
@@ -117,9 +117,11 @@ def run(config, combined, *, functional, sample, seed, executor, results, hardwa
                         "without --run the list gives their reasons")
     work = batch(cases, config, DramConfig(), results)
     done = len(work.records)
-    if executor.here and not functional and done < len(cases):
-        for needed in dict.fromkeys(case.hardware(config) for case in cases):
-            _prepare(needed)
+    if executor.here and done < len(cases):
+        # The functional simulator is the same for all hardware.
+        needed = [config] if functional else [case.hardware(config) for case in cases]
+        for each in dict.fromkeys(needed):
+            _prepare(each, functional)
     began = time.perf_counter()
 
     def outcome(record):
@@ -145,14 +147,15 @@ def run(config, combined, *, functional, sample, seed, executor, results, hardwa
             "seed": None if sample is None else seed}
 
 
-def _prepare(config):
+def _prepare(config, functional):
     """Build the simulator, once and before several processes need it."""
     from sw.runtime import Device
 
     from .execute import progress_display
     with progress_display() as (show, tell):
         show("preparing the hardware")
-        with Device.simulate(config, report=tell) as device:
+        make = Device.functional if functional else Device.simulate
+        with make(config, report=tell) as device:
             _ = device.machine
 
 
@@ -167,7 +170,7 @@ def _print_sum(out, config, work, functional, before, seconds):
     what = "instructions" if functional else "cycles"
     amount = sum(record["counters"][what] for record in work.records.values()
                  if "counters" in record)
-    out.print(f"{total} runs on {'the instruction-set simulator' if functional else 'the RTL'} "
+    out.print(f"{total} runs on {'the functional simulator' if functional else 'the RTL'} "
               f"of {config.name}: {total // len(grounds)} combinations on {len(grounds)} graphs "
               f"({', '.join(grounds)}); {total - failed - refused} bit-identical to golden, "
               f"{failed} failed" + f", {refused} whose program does not fit" * bool(refused) +
@@ -180,4 +183,8 @@ def _run_json(case, record, hardware):
                                  "options": case.plan.format, "plan": case.plan.text,
                                  "command": case.command(hardware)}
     names = ("cycles", "supersteps", "checksum", "verified", "refused", "error", "traceback")
+    if case.functional:
+        names = names[1:]
+        if "counters" in record:
+            found["instructions"] = record["counters"]["instructions"]
     return found | {name: record[name] for name in names if name in record}

@@ -119,12 +119,14 @@ class Job:
         Cycles of the host for a launch; None for those of the host port.
     configs : list of HardwareConfig or None
         The hardware of each plan; None if all have ``config``.
+    functional : bool
+        Whether the plans run on the functional simulator.
     """
 
     def __init__(self, plans, spec, *, config, dram, board=None, weights, undirected, simplify,
                  seed, max_cycles, json, input_format=None, weight_scale=None, no_weights=False,
                  wave=None, recorder=None, loaded=None, skip=False, launch_cycles=None,
-                 configs=None):
+                 configs=None, functional=False):
         from sw import algorithms
         from sw.graph.load import load
         from sw.runtime import Device
@@ -143,6 +145,7 @@ class Job:
         self.undirected, self.simplify = undirected, simplify
         self.input_format, self.weight_scale = input_format, weight_scale
         self.no_weights, self.launch_cycles = no_weights, launch_cycles
+        self.functional = functional
         self.skipped = {}
         self._configs = dict(zip(plans, configs or [config for _ in plans]))
         self.plans = self._accepted(plans, lambda plan: plan.check(self._configs[plan]), skip)
@@ -187,8 +190,10 @@ class Job:
         with progress_display() as (show, tell):
             show("preparing the hardware")
 
-            def progress(cycles):
-                show(f"{self.algorithm}, {schedule}: {cycles:,} cycles")
+            unit = "instructions" if self.functional else "cycles"
+
+            def progress(count):
+                show(f"{self.algorithm}, {schedule}: {count:,} {unit}")
 
             try:
                 with self._device(task.config, progress, show, tell) as device:
@@ -202,6 +207,8 @@ class Job:
 
     def _device(self, config, progress, show, tell):
         from sw.runtime import Device
+        if self.functional:
+            return Device.functional(config, progress=progress, report=tell)
         if self.board is None:
             return Device.simulate(config, dram=self.dram, wave=self.wave, progress=progress,
                                    report=tell, recorder=self.recorder,
@@ -209,6 +216,14 @@ class Job:
         port, baud, time_limit = self.board
         return Device.serial(port, config, baud=baud, progress=progress, report=show,
                              time_limit=time_limit, launch_cycles=self.launch_cycles)
+
+    def _machine(self):
+        """What stands for the machine in the JSON file."""
+        if self.functional:
+            return {"functional": True}
+        if self.board is None:
+            return {"dram": dataclasses.asdict(self.dram)}
+        return {"board": {"port": self.board[0], "baud": self.board[1]}}
 
     def _record(self, result):
         record = result.to_json()
@@ -242,8 +257,7 @@ class Job:
         value = {
             "version": __version__, "sources": sources(),
             "configuration": dataclasses.asdict(self.config),
-            **({"dram": dataclasses.asdict(self.dram)} if self.board is None else
-               {"board": {"port": self.board[0], "baud": self.board[1]}}),
+            **self._machine(),
             "graph": self._graph_record(),
             "results": [self._record(result) for result in self.results],
             "wall_seconds": round(time.perf_counter() - self._began, 3),

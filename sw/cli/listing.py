@@ -52,8 +52,8 @@ def _list(
             "--run", help="Run the combinations that work, on three small graphs, and compare "
             "each result with the golden model.", rich_help_panel=_RUNNING)] = False,
         functional: Annotated[bool, typer.Option(
-            "--functional", help="Run the combinations on the instruction-set simulator, not on "
-            "the RTL.",
+            "--functional", help="Run the combinations on the functional simulator, not on the "
+            "RTL.",
             rich_help_panel=_RUNNING)] = False,
         sample: Annotated[int | None, typer.Option(
             "--sample", metavar="N", min=1, help="Run N combinations, drawn at random.",

@@ -39,35 +39,44 @@ def _lockstep(
         launches: Annotated[int, typer.Option(
             "--launches", metavar="N", min=1, help="Launches of each program, each "
             "with other contents of memory.")] = 8,
-        set_: options.Set = None):
+        set_: options.Set = None,
+        functional: Annotated[bool, typer.Option(
+            "--functional", help="Compare the functional simulator in place of the RTL, with any "
+            "number of cores. Nothing is built for a shape.")] = False):
     """Run random programs on the RTL and compare each instruction with the simulator's.
 
     A difference ends a shape: the command prints both states, and a command that repeats the
     difference. The exit code is 1 if there was a difference.
     """
+    from campaign import functional as without_rtl
     from campaign import lockstep
 
-    configs = [lockstep.shape(text, set_ or ()) for text in shape or lockstep.SHAPES]
+    configs = [lockstep.shape(text, set_ or (), rtl=not functional)
+               for text in shape or lockstep.SHAPES]
     different = False
+    again = ["--functional"] * functional + [f"--set {text}" for text in set_ or ()]
     for config in configs:
-        different |= not _campaign(lockstep, config, seed, instructions, size, launches, set_)
+        different |= not _campaign((without_rtl if functional else lockstep).run, config, seed,
+                                   instructions, size, launches, again)
     return 1 if different else 0
 
 
-def _campaign(lockstep, config, first, instructions, size, launches, settings):
-    """One shape; whether there was no difference."""
+def _campaign(run, config, first, instructions, size, launches, again):
+    """One shape; whether there was no difference. ``again`` are the other options of a command that
+    repeats a difference."""
+    from campaign.lockstep import Run
     from sw.golden.lockstep import Difference
 
-    done, seed, began = lockstep.Run(), first, time.perf_counter()
+    done, seed, began = Run(), first, time.perf_counter()
     said = began
     while done.instructions < instructions:
         try:
-            lockstep.run(config, seed, size=size, launches=launches, done=done)
+            run(config, seed, size=size, launches=launches, done=done)
         except Difference as difference:
             print(f"{config.name}, seed {seed}: {difference}")
             print(f"reproduce: {PROGRAM} lockstep " + " ".join(
                 [f"--shape {config.name} --seed {seed} --instructions 1 --size {size} "
-                 f"--launches {launches}", *(f"--set {text}" for text in settings or ())]),
+                 f"--launches {launches}", *again]),
                 flush=True)
             return False
         seed += 1
@@ -78,6 +87,7 @@ def _campaign(lockstep, config, first, instructions, size, launches, settings):
                   f"instructions, seed {seed}", file=sys.stderr, flush=True)
     seconds = time.perf_counter() - began
     print(f"{config.name}: {done.instructions:,} instructions ({done.lanes:,} of lanes) in "
-          f"{done.launches} launches of seeds {first} to {seed - 1}, {done.cycles:,} cycles, "
-          f"{seconds:.1f} s: no difference", flush=True)
+          f"{done.launches} launches of seeds {first} to {seed - 1}, "
+          + f"{done.cycles:,} cycles, " * bool(done.cycles)
+          + f"{seconds:.1f} s: no difference", flush=True)
     return True

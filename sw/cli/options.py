@@ -18,11 +18,12 @@ from sw.printable import one_line
 
 
 __all__ = ["Algorithm", "Algorithms", "BoardPreset", "Cluster", "Device", "Dram", "Folder",
-           "Graph", "GraphIfAny", "InputFormat", "Jobs", "JobsIfAny", "Json", "Largest",
-           "LaunchCycles", "MaxCycles", "NoWeights", "Output", "Preset", "Results", "Seed", "Set",
-           "Simplify", "Sweeps", "TimeLimit", "Trace", "TraceCycles", "Undirected", "Wave",
-           "WeightScale", "Weights", "asked", "executor", "graphs", "hardware", "memory", "names",
-           "note", "numbers", "once", "place", "seeds", "with_parameters", "with_plan"]
+           "Functional", "Graph", "GraphIfAny", "InputFormat", "Jobs", "JobsIfAny", "Json",
+           "Largest", "LaunchCycles", "MaxCycles", "NoWeights", "Output", "Preset", "Results",
+           "Seed", "Set", "Simplify", "Sweeps", "TimeLimit", "Trace", "TraceCycles", "Undirected",
+           "Wave", "WeightScale", "Weights", "asked", "cycleless", "executor", "graphs",
+           "hardware", "memory", "names", "note", "numbers", "once", "place", "seeds",
+           "with_parameters", "with_plan"]
 
 
 _HARDWARE = "Hardware"
@@ -70,6 +71,9 @@ Dram = Annotated[list[str] | None, typer.Option(
 TimeLimit = Annotated[float | None, typer.Option(
     "--time-limit", metavar="SECONDS", help="Stop a run on a board with an error after this many "
     "seconds.", rich_help_panel=_HARDWARE, show_default="3600")]
+Functional = Annotated[bool, typer.Option(
+    "--functional", help="Run on the functional simulator: the same results, hundreds of times as "
+    "fast, and instructions but no cycles (docs/functional.md).", rich_help_panel=_HARDWARE)]
 MaxCycles = Annotated[int | None, typer.Option(
     "--max-cycles", metavar="N", min=1, help="Stop with an error after this many cycles.",
     rich_help_panel=_HARDWARE, show_default=False)]
@@ -299,6 +303,22 @@ def place(device, preset, assignments, plans, *, time_limit=None, **simulated):
     from sw.runtime import Device
     with Device.serial(port, baud=baud) as board:
         return where, board.config
+
+
+def cycleless(functional, **given):
+    """Refuse options that need cycles beside ``--functional``. Raises UserError.
+
+    Parameters
+    ----------
+    functional : bool
+        Whether ``--functional`` was given.
+    **given
+        What was given for each of the other options, by its name with underscores.
+    """
+    for name, value in given.items():
+        if functional and value is not None and value is not False and value != []:
+            raise UserError(f"--{name.replace('_', '-')}: the functional simulator (--functional) "
+                            "has no cycles; leave out one of the two")
 
 
 def memory(assignments, graphless=None):

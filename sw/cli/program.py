@@ -20,6 +20,9 @@ __all__ = ["register"]
 #: Cycles after which a program is stopped, unless the user says otherwise: some minutes.
 _MAX_CYCLES = 100_000_000
 
+#: Instructions after which the functional simulator stops it: as long.
+_MAX_INSTRUCTIONS = 5_000_000_000
+
 #: Elements of an array that are printed.
 _SHOWN = 16
 
@@ -72,15 +75,17 @@ def _exec(
         preset: options.Preset = "default",
         set_: options.Set = None,
         dram: options.Dram = None,
-        max_cycles: Annotated[int, typer.Option(
+        functional: options.Functional = False,
+        max_cycles: Annotated[int | None, typer.Option(
             "--max-cycles", metavar="N", min=1, help="Stop after N cycles, with exit code 3.",
-            rich_help_panel="Hardware")] = _MAX_CYCLES,
+            rich_help_panel="Hardware", show_default=f"{_MAX_CYCLES}")] = None,
         json: options.Json = None,
         wave: options.Wave = None):
     """Run a bare-metal program: every warp of every core begins at its entry point.
 
     Text that the program writes comes to standard output (docs/programs.md).
     """
+    options.cycleless(functional, dram=dram, max_cycles=max_cycles, wave=wave)
     config, memory = options.hardware(preset, set_), options.memory(dram, "a bare-metal program")
     value = _number(argument)
 
@@ -105,13 +110,13 @@ def _exec(
         files.check(dump[1])
     loaded = None if load is None else _contents(executable, *load, config)
 
-    run = _Run(executable, config, memory, wave)
+    run = _Run(executable, config, None if functional else memory, wave)
     began = time.perf_counter()
     with run:
         if loaded is not None:
             start, content = loaded
             run.machine.memory[start:start + len(content)] = content
-        run.launch(value, max_cycles)
+        run.launch(value, max_cycles or (_MAX_INSTRUCTIONS if functional else _MAX_CYCLES))
         found = {text: place.values(run.machine.memory) for text, place in reads}
         wrong = [text for check in expected if (text := _differs(run.machine.memory, *check))]
         if dump is not None:
@@ -119,11 +124,12 @@ def _exec(
     if json is not None:
         files.write_json(json, {
             "program": program, "configuration": dataclasses.asdict(config),
-            "dram": dataclasses.asdict(memory), "argument": value,
+            **({"functional": True} if functional else {"dram": dataclasses.asdict(memory)}),
+            "argument": value,
             "stop": run.stop, "message": run.message, "exit_code": run.exit_code,
             "fault": run.fault and run.fault._asdict(),
             "console": run.host.written.decode(errors="replace"),
-            "cycles": run.counters.get("cycles", 0),
+            **({} if functional else {"cycles": run.counters.get("cycles", 0)}),
             "instructions": run.counters.get("instructions", 0), "counters": run.counters,
             "memory": {text: values[0] if len(values) == 1 else values
                        for text, values in found.items()},
@@ -141,7 +147,8 @@ class _Run:
     ----------
     name : str
         The file.
-    machine : NativeMachine
+    machine : NativeMachine or FunctionalSimulator
+        The functional simulator if ``dram`` is None.
     host : sw.runtime.host.Host
     stop : str
         Why the program stopped: ``"end"``, ``"exit"``, ``"error"`` or ``"limit"``.
@@ -160,6 +167,7 @@ class _Run:
         self.exit_code, self.counters = None, {}
 
     def __enter__(self):
+        from sim.functional.machine import FunctionalSimulator
         from sim.native import NativeMachine
         from sw.output import Output
         from sw.runtime.host import Host
@@ -169,7 +177,9 @@ class _Run:
         self._show, tell = self._display.__enter__()
         try:
             wave = None if self._wave is None else Output(self._wave)
-            self.machine = NativeMachine(self._config, self._dram, wave=wave, report=tell)
+            self.machine = (
+                FunctionalSimulator(self._config, report=tell) if self._dram is None else
+                NativeMachine(self._config, self._dram, wave=wave, report=tell))
             self.host = Host(self._executable, self.machine.memory, _print)
         except BaseException:
             self._display.__exit__(*sys.exc_info())
@@ -181,6 +191,11 @@ class _Run:
     def __exit__(self, *exception):
         self.machine.close()
         self._display.__exit__(*exception)
+
+    @property
+    def unit(self):
+        """What the machine counts."""
+        return "instructions" if self._dram is None else "cycles"
 
     @property
     def code(self):
@@ -196,7 +211,7 @@ class _Run:
         machine = self.machine
         try:
             machine.launch(self._executable.entry, argument, max_cycles=max_cycles,
-                           progress=lambda cycles: self._show(f"{cycles:,} cycles"),
+                           progress=lambda count: self._show(f"{count:,} {self.unit}"),
                            watch=self.host.look if self.host.ends else None)
             self.counters = machine.counters()
         except SimulationError as error:
@@ -306,7 +321,9 @@ def _report(run, config, reads, found, wrong):
     tell(f"{run.name}: {run.message}")
     if run.host.lost:
         tell(f"{run.host.lost} more bytes of text had no room in {run.host.CONSOLE}")
-    if config.counters:
+    if "cycles" not in run.counters:
+        tell(f"{run.counters['instructions']:,} instructions")
+    elif config.counters:
         tell(f"{run.counters['cycles']:,} cycles, "
              f"{run.counters['instructions']:,} instructions")
     for text, place in reads:

@@ -57,6 +57,7 @@ def _run(
         preset: options.BoardPreset = None,
         set_: options.Set = None,
         dram: options.Dram = None,
+        functional: options.Functional = False,
         max_cycles: options.MaxCycles = None,
         launch_cycles: options.LaunchCycles = None,
         time_limit: options.TimeLimit = None,
@@ -72,6 +73,11 @@ def _run(
             "mark every phase, which costs cycles.", rich_help_panel="Files")] = False):
     """Run an algorithm on a graph, check the result against the golden model, print counters."""
     choices |= {"schedule": schedule, "phases": phases or None}
+    options.cycleless(functional, wave=wave, trace=trace, trace_cycles=trace_cycles, dram=dram,
+                      max_cycles=max_cycles, launch_cycles=launch_cycles, phases=phases)
+    if functional and vm != "rtl":
+        raise UserError(f"--functional applies to the device, not to --vm {vm}; leave out one of "
+                        "the two")
     if vm != "rtl":
         from .run_program import run_program
         plan, graph = options.asked(algorithm, graph, choices)
@@ -80,7 +86,7 @@ def _run(
                     input_format=input_format, weight_scale=weight_scale, no_weights=no_weights)
         return
     place = functools.partial(options.place, device, preset, set_, time_limit=time_limit,
-                              dram=dram, wave=wave, trace=trace)
+                              dram=dram, wave=wave, trace=trace, functional=functional)
     memory, loaded = options.memory(dram), None
     if apply and schedule is not None:
         raise UserError(f"--apply {apply[0]} chooses the schedule: leave out --schedule {schedule}")
@@ -107,7 +113,8 @@ def _run(
     job = Job([plan], graph, config=config, dram=memory, board=where, weights=weights,
               undirected=undirected, simplify=simplify, seed=seed, input_format=input_format,
               weight_scale=weight_scale, no_weights=no_weights, max_cycles=max_cycles, json=json,
-              wave=wave, recorder=recorder, loaded=loaded, launch_cycles=launch_cycles)
+              wave=wave, recorder=recorder, loaded=loaded, launch_cycles=launch_cycles,
+              functional=functional)
     try:
         result = job.run()
     finally:

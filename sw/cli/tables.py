@@ -21,6 +21,10 @@ def _ratio(above, below, text="{:.1f}", scale=1):
     return text.format(scale * above / below) if below else "-"
 
 
+def _at_once(result):
+    return ", ".join(f"{name}={value}" for name, value in result.used.items()) or "-"
+
+
 def _rows(result, first, units):
     """(name, value) for each row of a column; None begins a new section. ``units`` has the area of
     each unit that hands out edges, if they differ."""
@@ -31,13 +35,20 @@ def _rows(result, first, units):
     def of(name):
         return c.get(name, 0)
 
+    if not result.timed:
+        yield "launches", f"{result.orders:,}"
+        yield "at once", _at_once(result)
+        yield "instructions", f"{of('instructions'):,}"
+        yield "thread instructions", f"{of('lanes'):,}"
+        yield f"mean active lanes, of {threads}", _ratio(of("lanes"), of("instructions"))
+        return
     yield "cycles", f"{cycles:,}"
     yield "launches", f"{result.orders:,}"
     yield "cycles of launches", f"{result.launch_cycles:,}"
     yield "total cycles", f"{result.total_cycles:,}"
     yield f"speedup over {first.schedule}", _ratio(first.total_cycles, result.total_cycles,
                                                    "{:.2f}x")
-    yield "at once", ", ".join(f"{name}={value}" for name, value in result.used.items()) or "-"
+    yield "at once", _at_once(result)
     if units:
         yield "unit that hands out edges", result.config.gather
         yield "LUT4 of the unit", units.get(result.config.gather, "-")

@@ -81,8 +81,8 @@ def _tune(
             show_default="as many as there are processors")] = None,
         cluster: options.Cluster = None,
         functional: Annotated[bool, typer.Option(
-            "--functional", help="Count instructions on the instruction-set simulator, not cycles "
-            "of the RTL.", rich_help_panel=_SEARCH)] = False,
+            "--functional", help="Count instructions on the functional simulator, not cycles of "
+            "the RTL.", rich_help_panel=_SEARCH)] = False,
         weights: options.Weights = None,
         input_format: options.InputFormat = None,
         weight_scale: options.WeightScale = None,

@@ -160,7 +160,8 @@ class _Session:
         return self.task.to_graph(words if width == 4 else words.reshape(count, -1))
 
     def _limit_error(self, counters):
-        return LimitError(f"not finished after {self._limit} cycles: the cycle limit was reached",
+        unit = "cycle" if "cycles" in counters else "instruction"
+        return LimitError(f"not finished after {self._limit} {unit}s: the {unit} limit was reached",
                           counters)
 
 
@@ -274,12 +275,24 @@ class Device:
 
     @classmethod
     def functional(cls, config: HardwareConfig, seed: int | None = None,
-                   max_cycles: int | None = None) -> Self:
-        """The instruction-set simulator; with a seed, warps take turns at random."""
+                   max_cycles: int | None = None, progress: Progress | None = None,
+                   report: Report | None = None) -> Self:
+        """The functional simulator: results and instructions, but no cycles.
+
+        Parameters
+        ----------
+        config : HardwareConfig
+        seed : int, optional
+            Cores and warps take turns at random; left out, in the order of their numbers.
+        max_cycles, progress
+            As of the class, but they count instructions.
+        report : callable, optional
+            Called with a line of text while the simulator is being compiled.
+        """
         def make():
-            from sw.golden.machine import FunctionalMachine
-            return FunctionalMachine(config, seed=seed)
-        return cls(config, make, max_cycles=max_cycles, launch_cycles=0)
+            from sim.functional.machine import FunctionalSimulator
+            return FunctionalSimulator(config, seed=seed, report=report)
+        return cls(config, make, max_cycles=max_cycles, progress=progress, launch_cycles=0)
 
     def __enter__(self) -> Self:
         return self

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["Result", "checksum"]
 
 
+#: Entries of a result's JSON that have no meaning without cycles.
+_IN_CYCLES = ("cycles", "launch_cycles", "total_cycles", "set_cycles", "phases")
+
+
 def checksum(outputs: Mapping[str, NDArray[Any]]) -> str:
     """SHA-256 over the arrays in the order of their names: name, type, length, contents."""
     digest = hashlib.sha256()
@@ -61,7 +65,7 @@ class Result:
     orders : int
         Launches, and operations of the SCU: all that the host has started.
     cycles : int
-        Cycles of all launches and of all operations of the SCU; 0 on the instruction-set simulator.
+        Cycles of all launches and of all operations of the SCU; 0 on the functional simulator.
     launch_cycles : int
         Cycles of the host for all ``orders``, which ``cycles`` does not have: their number times
         the cost that the device was given.
@@ -124,6 +128,11 @@ class Result:
     split = property(lambda self: self.plan.split)
 
     @property
+    def timed(self) -> bool:
+        """Whether there are cycles: the functional simulator has none."""
+        return "cycles" in self.counters
+
+    @property
     def total_cycles(self) -> int:
         """``cycles`` and ``launch_cycles`` together."""
         return self.cycles + self.launch_cycles
@@ -141,7 +150,7 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the arrays of results, as JSON can hold it; the same for the same run.
-        """
+        Figures in cycles are left out if there are none."""
         record: dict[str, Any] = self.plan.parts | {"all_phases": self.all_phases}
         record |= {field.name: getattr(self, field.name) for field in dataclasses.fields(self)
                    if field.name not in ("outputs", "derived", "config")}
@@ -150,4 +159,7 @@ class Result:
         record["config"] = dataclasses.asdict(self.config)
         record["phases"] = self.phases.tolist()
         record["checksum"] = self.checksum
+        if not self.timed:
+            for name in _IN_CYCLES:
+                del record[name]
         return record

@@ -49,7 +49,7 @@ class RunSetting:
     config : HardwareConfig
     dram : sim.dram.DramConfig
     functional : bool
-        Whether runs take the instruction-set simulator. It counts instructions, not cycles.
+        Whether runs take the functional simulator. It counts instructions, not cycles.
     launch_cycles : int, optional
         Cycles of the host for a launch; left out, those of the host port.
     """
@@ -62,7 +62,7 @@ class RunSetting:
 
     def __post_init__(self):
         if self.functional and self.launch_cycles:
-            raise UserError(f"--launch-cycles {self.launch_cycles}: the instruction-set simulator "
+            raise UserError(f"--launch-cycles {self.launch_cycles}: the functional simulator "
                             "(--functional) counts instructions, to which no cycles can be added")
 
     def graph(self, note=lambda text: None):

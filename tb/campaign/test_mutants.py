@@ -4,7 +4,7 @@
 table                     test_each_place_is_there_once, test_what_notices_is_there,
                           test_there_are_enough
 places                    test_layout_does_not_matter, test_statements, test_place_is_wrong,
-                          test_file_is_missing
+                          test_file_is_missing, test_cpp
 runs                      test_sample, test_harmless, test_what_counts_as_killed,
                           test_tests_without_an_end
 proofs                    tb/formal/test_mutants.py
@@ -49,6 +49,21 @@ def test_each_place_is_there_once(file):
     for mutant in MUTANTS:
         if mutant.file == file:
             assert mutant.patched(text) != text
+
+
+def test_cpp():
+    """In C++ a place is a piece of text, in any layout, and must be there once."""
+    def planted(old, new, text, **more):
+        return Mutant("x", "sim/functional/model/scu.h", more.pop("place", ""), old, new,
+                      ("tb/x.py::test_x",), **more).patched(text)
+
+    text = "if (a <\n    b) run(); // a < b"
+    assert planted("(a < b)", "(b)", text) == "if (b) run(); // a < b"
+    assert planted("a < b", "c", text, occurrence=2).endswith("// c")
+    for old, new, more in (("a < b", "c", {}), ("b > a", "c", {}), ("run();", "run();", {}),
+                           ("run();", ";", {"place": "main"}), ("a < b", "c", {"occurrence": 3})):
+        with pytest.raises(MutantError):
+            planted(old, new, text, **more)
 
 
 @functools.cache

@@ -99,7 +99,7 @@ def test_run_is_all_that_is_listed(capsys, tmp_path):
     # A graph has one result, whatever the combination.
     assert len({(run["graph"], run["checksum"]) for run in found["runs"]}) == 3
     text = capsys.readouterr().out
-    assert (f"{3 * len(working)} runs on the instruction-set simulator of default: {len(working)} "
+    assert (f"{3 * len(working)} runs on the functional simulator of default: {len(working)} "
             f"combinations on 3 graphs (skewed, road, odd); {3 * len(working)} bit-identical to "
             "golden, 0 failed") in text
 

@@ -9,6 +9,7 @@ import pytest
 from hw.config import HardwareConfig
 from sim.memory import ArrayMemory
 from sw.golden import lane_memory
+from sw.golden.machine import FunctionalMachine
 from sw.errors import UserError
 from sw.runtime import Device, as_plan
 from sw.runtime.buffers import Buffers
@@ -32,14 +33,19 @@ def touched(monkeypatch):
         place(self, buffer)
         self._next += GAP
 
-    def watched(self):
+    def noted(self):
         found = global_indices(self)
         words.update((found << self.size >> 2).tolist())
         return found
 
     monkeypatch.setattr(Buffers, "_place", with_gap)
-    monkeypatch.setattr(lane_memory._Addressing, "global_indices", watched)
+    monkeypatch.setattr(lane_memory._Addressing, "global_indices", noted)
     return words
+
+
+def watched(config):
+    """A device whose accesses can be seen: the reference simulator."""
+    return Device(config, lambda: FunctionalMachine(config), max_cycles=5_000_000)
 
 
 def reserved(buffers):
@@ -56,7 +62,7 @@ def test_nothing_outside_the_arrays_is_touched(touched, schedule, format):
     config = HardwareConfig(warps=2, threads=4, memory_bytes=1 << 20, l1_bytes=1 << 12)
     # On short rows, a lane of ``compact`` reads more words than the row has.
     graph = random_graph(70, 100 if schedule == "compact" else 400, 1).weighted(40, 7)
-    with Device.functional(config, max_cycles=5_000_000) as device:
+    with watched(config) as device:
         for (algorithm, options), direction in itertools.product(
                 ALGORITHMS.items(), ["push"] + ["pull"] * (schedule != "compact")):
             asked = {"schedule": schedule, "format": format, "direction": direction, **options}
@@ -71,7 +77,7 @@ def test_nothing_outside_the_arrays_is_touched(touched, schedule, format):
 @pytest.mark.parametrize("buckets", [1, 9, 200])
 def test_lookups_touch_their_arrays_only(touched, schedule, buckets):
     config = HardwareConfig(warps=2, threads=4, memory_bytes=1 << 20, l1_bytes=1 << 12)
-    with Device.functional(config) as device:
+    with watched(config) as device:
         for keys, count in ((range(70), False), ([*range(35), *range(35)], True)):
             table = device.hash_table(keys, keys, buckets)
             touched.clear()

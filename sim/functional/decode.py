@@ -1,0 +1,129 @@
+"""Instruction words for the functional simulator, decoded by the one instruction table.
+
+The encoding of instructions stays in :mod:`hw.isa`. The C++ gets records: the number of the row in
+the table, registers, and an immediate that includes the PC where the instruction adds it.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hw.isa import INSTRUCTIONS, Csr, decode
+from hw.operations import AluOp, AmoOp, Format, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from hw.config import HardwareConfig
+    from hw.isa import Instruction
+
+
+__all__ = ["DISCARD", "ILLEGAL", "RECORD", "decoded", "names"]
+
+
+#: The register for results that are written to x0.
+DISCARD = 32
+
+#: The operation of a word that is no instruction.
+ILLEGAL = len(INSTRUCTIONS)
+
+#: The structure ``Instruction`` of ``model/machine.h``.
+RECORD = np.dtype([("op", "u1"), ("rd", "u1"), ("rs1", "u1"), ("rs2", "u1"), ("rs3", "u1"),
+                   ("pad", "u1"), ("csr", "<u2"), ("imm", "<u4"), ("word", "<u4")])
+
+_NUMBERS = {row.name: number for number, row in enumerate(INSTRUCTIONS)}
+_CSRS = frozenset(Csr)
+_CSR_OPERATIONS = (AluOp.CSRRW, AluOp.CSRRS, AluOp.CSRRC)
+
+
+def names() -> list[str]:
+    """Names of the operations for C++, in the order of their numbers."""
+    return [*(row.name.upper().replace(".", "_") for row in INSTRUCTIONS), "ILLEGAL"]
+
+
+def decoded(config: HardwareConfig, words: Iterable[int]) -> NDArray[np.void]:
+    """All words of instruction memory as records of :data:`RECORD`.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        The configuration. Instructions of units that it lacks are illegal.
+    words : iterable of int
+        The program, from address 0 on. The rest of instruction memory is 0.
+    """
+    found = np.zeros(config.imem_bytes // 4, RECORD)
+    found["op"], found["rd"] = ILLEGAL, DISCARD
+    gather, divider = config.gather, config.divider
+    for index, word in enumerate(words):
+        *fields, adds_pc = _fields(word, gather, divider)
+        if adds_pc:
+            fields[-2] = fields[-2] + 4 * index & 0xFFFF_FFFF
+        found[index] = tuple(fields)
+    return found
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _fields(word: int, gather: str, divider: str) -> tuple[int, ...]:
+    """The fields of a record, and whether the PC is to be added to its immediate."""
+    row = decode(word)
+    if row is None or not _exists(row, gather, divider):
+        return _illegal(word)
+    rd, rs1, rs2, rs3 = (word >> shift & 0x1F for shift in (7, 15, 20, 27))
+    imm, csr = _immediate(row.format, word), 0
+    if row.unit is Unit.ALU and row.op in _CSR_OPERATIONS:
+        csr = word >> 20
+        writes = row.op is AluOp.CSRRW or rs1 != 0      # the immediate is in the place of rs1
+        if csr not in _CSRS or (writes and csr != Csr.PHASE):
+            return _illegal(word)
+    if row.amo is AmoOp.CAS:
+        rs3 = rd
+    if row.writes_rs2:
+        rs2 = rs2 or DISCARD
+    adds_pc = row.format in (Format.B, Format.J) or row.op is AluOp.AUIPC
+    return (_NUMBERS[row.name], (rd if row.writes else 0) or DISCARD, rs1, rs2, rs3, 0, csr,
+            imm & 0xFFFF_FFFF, word, adds_pc)
+
+
+def _illegal(word):
+    return ILLEGAL, DISCARD, 0, 0, 0, 0, 0, 0, word, False
+
+
+def _exists(row: Instruction, gather: str, divider: str) -> bool:
+    if row.option is None:
+        return True
+    field, values = row.option
+    return {"gather": gather, "divider": divider}[field] in values
+
+
+def _signed(value: int, bits: int) -> int:
+    return value - (1 << bits) if value >> bits - 1 & 1 else value
+
+
+def _immediate(form: Format, word: int) -> int:
+    """The immediate of a word: a constant, an offset, or a number in the place of a register."""
+    match form:
+        case Format.I:
+            return _signed(word >> 20, 12)
+        case Format.SH:
+            return word >> 20 & 0x1F
+        case Format.S:
+            return _signed(word >> 25 << 5 | word >> 7 & 0x1F, 12)
+        case Format.B:
+            return _signed((word >> 31) << 12 | (word >> 7 & 1) << 11 | (word >> 25 & 0x3F) << 5
+                           | (word >> 8 & 0xF) << 1, 13)
+        case Format.U:
+            return word & 0xFFFF_F000
+        case Format.J:
+            return _signed((word >> 31) << 20 | (word >> 12 & 0xFF) << 12 | (word >> 20 & 1) << 11
+                           | (word >> 21 & 0x3FF) << 1, 21)
+        case Format.CSI:
+            return word >> 15 & 0x1F
+        case Format.R4:
+            return word >> 7 & 0x1F
+        case _:
+            return 0
