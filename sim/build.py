@@ -22,6 +22,7 @@ import re
 import shutil
 import signal
 import subprocess
+from typing import Any
 
 from hw.config import HardwareConfig
 
@@ -29,7 +30,7 @@ from . import cache, toolchain, wrapper
 from .errors import BuildError, ToolError
 
 
-__all__ = ["FAST", "HARNESS", "WAVE_FORMATS", "Compiler", "board_library", "board_verilog",
+__all__ = ["FAST", "HARNESS", "WAVE_FORMATS", "SimulatorCompiler", "board_library", "board_verilog",
            "compile_all", "files", "gpu_verilog", "harness_defines", "library"]
 
 
@@ -203,7 +204,7 @@ def board_library(verilog, config: HardwareConfig, divisor, *, sdram,
 
 def _library(sources, tops, main, flags, defines, waves, report):
     """The library of models, each a source ``NAME.v`` with a top module, and a main file."""
-    compiler = Compiler(toolchain.verilator(), waves)
+    compiler = SimulatorCompiler(toolchain.verilator(), waves)
     flags = [*flags, "--output-split-cfuncs",
              str(CLANG_SPLIT if compiler.tool.family in ("clang", "zig") else SPLIT)]
     key = cache.hashed(*sources.items(), *files(HARNESS, "*.h"), main.read_bytes(),
@@ -218,7 +219,7 @@ def _library(sources, tops, main, flags, defines, waves, report):
 _COMMON, _HEADERS = "common.h", '#include "print.h"\n#include "verilated.h"\n'
 
 
-class Compiler:
+class SimulatorCompiler:
     """The C++ compiler with the flags of one build.
 
     Parameters
@@ -229,7 +230,8 @@ class Compiler:
     """
 
     def __init__(self, verilator=None, waves=None):
-        self.verilator, self.waves = verilator, waves
+        self.verilator: Any = verilator
+        self.waves = waves
         self.tool = toolchain.compiler()
         defines = [f"-DVM_TRACE_{waves.upper()}=1", "-DVM_TRACE=1"] if waves else []
         fst = ["-I", HARNESS / "fst"] if waves == "fst" else []
@@ -351,7 +353,7 @@ def compile_all(compiler, units, options) -> list:
 
     Parameters
     ----------
-    compiler : Compiler
+    compiler : SimulatorCompiler
     units : iterable
         ``(source, object file, flags)``.
     options : list

@@ -70,7 +70,7 @@ def _write(work, config, assertions):
         (work / "links.h").write_text(wrapper.links(config))
 
 
-def whole(config: HardwareConfig) -> compiler.Netlist:
+def whole(config: HardwareConfig) -> compiler.HardwareNetlist:
     """The netlist of a GPU with one core."""
     from hw import top
     gpu = top.FlatGpu(config)
@@ -103,7 +103,7 @@ def library(config: HardwareConfig, *, assertions=True, report=None) -> pathlib.
     ToolError
         If there is no C++ compiler.
     """
-    tool = build.Compiler()
+    tool = build.SimulatorCompiler()
     main = build.HARNESS / "harness.cpp"
     defines = [*build.harness_defines(config, config.cores if config.cores > 1 else 0),
                "-DCOMPILED"]

@@ -19,8 +19,8 @@ emit
 """
 
 from .emit import emitted
-from .netlist import Netlist, netlist
+from .netlist import HardwareNetlist, netlist
 from .optimize import optimized
 
 
-__all__ = ["Netlist", "emitted", "netlist", "optimized"]
+__all__ = ["HardwareNetlist", "emitted", "netlist", "optimized"]

@@ -8,7 +8,7 @@ keeps those of a block together, so that a condition is tested once.
 
 import dataclasses
 
-from .netlist import Node, Slice
+from .netlist import HardwareNode, Slice
 
 
 __all__ = ["BLOCK", "Block", "Statement", "arms_of", "known", "schedule"]
@@ -74,7 +74,7 @@ def known(block, condition):
     return None
 
 
-def arms_of(node: Node):
+def arms_of(node: HardwareNode):
     """The arguments of a node that are taken under a condition: ``(argument, condition, value of
     the condition)``."""
     if node.kind == "m":

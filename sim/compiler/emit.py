@@ -23,9 +23,10 @@ twice, so they and what they read wait for ``commit``.
 """
 
 import textwrap
+from collections.abc import Callable
 
 from .blocks import known, schedule
-from .expressions import WORD, Values, words_of
+from .expressions import WORD, ValueExpressions, words_of
 from .netlist import cut, width_of
 from .optimize import Design
 from .partition import parts
@@ -39,7 +40,7 @@ __all__ = ["emitted"]
 SIZE = 128
 
 
-def emitted(design: Design, name: str, *, direct=(), port_name=str) -> dict:
+def emitted(design: Design, name: str, *, direct=(), port_name: Callable[[str], str] = str) -> dict:
     """The C++ of a design: file name to text.
 
     Parameters
@@ -92,7 +93,7 @@ class _Lines:
     def __init__(self, netlist, local):
         self._nodes, self._memories = netlist.nodes, netlist.memories
         self._path = []
-        self.values = Values(netlist.nodes, local)
+        self.values = ValueExpressions(netlist.nodes, local)
         self.lines = []
 
     def add(self, *lines):
@@ -300,7 +301,7 @@ class _Emitter:
     def _changes(self, items, array):
         """Statements that store values where they differ, and mark the parts that read them.
 
-        ``items`` are ``(node, words)``. Values with the same readers are compared together.
+        ``items`` are ``(node, words)``. ValueExpressions with the same readers are compared together.
         """
         groups, out = {}, []
         for n, words in items:
@@ -342,7 +343,7 @@ class _Emitter:
         return self._function("bool direct(State& s, const Ports& p)", lines)
 
     def _show(self):
-        out, values = [], Values(self._nodes, set())
+        out, values = [], ValueExpressions(self._nodes, set())
         for port, value in self._netlist.outputs.items():
             width, name = width_of(value), f"p.{self._port_name(port)}"
             if width <= WORD:

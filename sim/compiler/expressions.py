@@ -7,7 +7,7 @@ zeros above their value. ``sim/harness/words.h`` has the operators that C++ does
 from .netlist import cut, width_of
 
 
-__all__ = ["WORD", "Values", "ones", "words_of"]
+__all__ = ["WORD", "ValueExpressions", "ones", "words_of"]
 
 
 #: Bits of a word.
@@ -36,7 +36,7 @@ def _runs(value):
         index += count
 
 
-class Values:
+class ValueExpressions:
     """Expressions in a function that has the nodes ``local`` as variables, and the others in its
     state ``s``."""
 

@@ -1,7 +1,7 @@
 """Netlists of hardware for the compiler: nodes with values of bits, from Amaranth's netlists.
 
 Amaranth elaborates a design into cells whose values are tuples of single bits. This module turns
-cells into :class:`Node` objects and joins neighbouring bits, so a value is a short tuple of
+cells into :class:`HardwareNode` objects and joins neighbouring bits, so a value is a short tuple of
 :class:`Slice` objects. A module that a design contains as an instance can be put in its place
 (``instances``), as Verilog does with the modules of other files.
 
@@ -18,7 +18,7 @@ from amaranth.hdl._ir import PortDirection, build_netlist
 from amaranth.lib.wiring import In
 
 
-__all__ = ["Memory", "Netlist", "Node", "Slice", "constant", "cut", "joined", "netlist",
+__all__ = ["HardwareMemory", "HardwareNetlist", "HardwareNode", "Slice", "constant", "cut", "joined", "netlist",
            "width_of"]
 
 
@@ -30,7 +30,7 @@ class Slice(NamedTuple):
 
 
 @dataclasses.dataclass(slots=True)
-class Node:
+class HardwareNode:
     """A value of a design.
 
     Parameters
@@ -62,7 +62,7 @@ class Node:
 
 
 @dataclasses.dataclass
-class Memory:
+class HardwareMemory:
     """A memory: its size in bits, its initial rows, and its nodes."""
     width: int
     depth: int
@@ -73,7 +73,7 @@ class Memory:
 
 
 @dataclasses.dataclass
-class Netlist:
+class HardwareNetlist:
     """A design: nodes by number, memories, inputs (name to node) and outputs (name to value).
 
     ``names`` are the values of signals, and the numbers of memories, by their path: the names of
@@ -130,7 +130,7 @@ def cut(value, low, width) -> tuple:
     return joined(pieces)
 
 
-def netlist(component, instances=None) -> Netlist:
+def netlist(component, instances=None) -> HardwareNetlist:
     """The netlist of a component.
 
     Parameters
@@ -146,7 +146,7 @@ def netlist(component, instances=None) -> Netlist:
         For hardware that the compiler does not have: a second clock, an asynchronous reset, an
         unknown instance.
     """
-    result = Netlist({}, [], {}, {})
+    result = HardwareNetlist({}, [], {}, {})
     result.outputs = _Reader(result, instances or {}).read(component, ())
     return result
 
@@ -170,12 +170,12 @@ class _Reader:
         base, module = self._free, self._module
         self._free += len(design.cells)
         self._module += len(design.modules)
-        top = design.cells[0]
+        top = design.top
         aliases = {}                    # number of a cell to [(first bit, value)], in bits' order
         aliases[0] = [(0, (Slice(-1, 2, 2),))]
         for name, (start, width) in top.ports_i.items():
             if inputs is None:
-                self._target.inputs[name] = self._new(Node("input", width, ()))
+                self._target.inputs[name] = self._new(HardwareNode("input", width, ()))
                 value = (Slice(self._target.inputs[name], 0, width),)
             else:
                 value = inputs[name]
@@ -183,7 +183,7 @@ class _Reader:
         for index, cell in enumerate(design.cells):
             if isinstance(cell, nir.Instance):
                 aliases[index] = [
-                    (start, (Slice(self._new(Node("alias", width, ())), 0, width),))
+                    (start, (Slice(self._new(HardwareNode("alias", width, ())), 0, width),))
                     for start, width in cell.ports_o.values()]
         cells = _Cells(design, base, aliases)
         for index, cell in enumerate(design.cells):
@@ -213,7 +213,7 @@ class _Cells:
                          for cell, parts in aliases.items() for start, value in parts
                          for bit, piece in enumerate(_bits(value))}
         self._aliased = set(aliases)
-        clock = design.cells[0].ports_i.get("clk")
+        clock = design.top.ports_i.get("clk")
         self._clock = None if clock is None else nir.Net.from_cell(0, clock[0])
 
     def value(self, nets) -> tuple:
@@ -243,7 +243,7 @@ class _Cells:
         for index, cell in enumerate(self._design.cells):
             if isinstance(cell, nir.Memory):
                 memories[index] = len(target.memories)
-                target.memories.append(Memory(cell.width, cell.depth, cell.init, cell.name))
+                target.memories.append(HardwareMemory(cell.width, cell.depth, cell.init, cell.name))
         for index, cell in enumerate(self._design.cells):
             node = self._node(cell, memories)
             if node is None:
@@ -267,7 +267,7 @@ class _Cells:
             target.names[(*paths[cell.module_idx], cell.name)] = number
 
     def _node(self, cell, memories):
-        value = self.value
+        value, node = self.value, HardwareNode
         if getattr(cell, "arst", 0) != 0:
             raise NotImplementedError("an asynchronous reset")
         if hasattr(cell, "clk") and (cell.clk != self._clock or cell.clk_edge != "pos"):
@@ -276,33 +276,33 @@ class _Cells:
             case nir.Top() | nir.Memory() | nir.Instance():
                 return None
             case nir.Operator():
-                return Node(cell.operator, cell.width, tuple(map(value, cell.inputs)))
+                return node(cell.operator, cell.width, tuple(map(value, cell.inputs)))
             case nir.Part():
-                return Node("part", cell.width, (value(cell.value), value(cell.offset)),
+                return node("part", cell.width, (value(cell.value), value(cell.offset)),
                             (cell.stride, cell.value_signed))
             case nir.Matches():
-                return Node("matches", 1, (value(cell.value),), cell.patterns)
+                return node("matches", 1, (value(cell.value),), cell.patterns)
             case nir.PriorityMatch():
-                return Node("lowest", len(cell.inputs), (value([cell.en]), value(cell.inputs)))
+                return node("lowest", len(cell.inputs), (value([cell.en]), value(cell.inputs)))
             case nir.AssignmentList():
                 args = [value(cell.default)]
                 for item in cell.assignments:
                     args += [value([item.cond]), value(item.value)]
-                return Node("choose", len(cell.default), tuple(args),
+                return node("choose", len(cell.default), tuple(args),
                             tuple((a.start, len(a.value)) for a in cell.assignments))
             case nir.FlipFlop():
-                return Node("register", len(cell.data), (value(cell.data),), cell.init)
+                return node("register", len(cell.data), (value(cell.data),), cell.init)
             case nir.SyncReadPort():
-                return Node("read", cell.width, (value(cell.addr), value([cell.en])),
+                return node("read", cell.width, (value(cell.addr), value([cell.en])),
                             (memories[cell.memory],
                              tuple(port + self._base for port in cell.transparent_for)))
             case nir.AsyncReadPort():
-                return Node("row", cell.width, (value(cell.addr),), (memories[cell.memory], ()))
+                return node("row", cell.width, (value(cell.addr),), (memories[cell.memory], ()))
             case nir.SyncWritePort():
-                return Node("write", 0, (value(cell.addr), value(cell.data), value(cell.en)),
+                return node("write", 0, (value(cell.addr), value(cell.data), value(cell.en)),
                             (memories[cell.memory], ()))
             case nir.SyncProperty() | nir.AsyncProperty() if cell.kind == "assert":
-                return Node("check", 0, (value([cell.test]), value([cell.en])),
+                return node("check", 0, (value([cell.test]), value([cell.en])),
                             _text(cell.format))
         raise NotImplementedError(f"hardware of the kind {type(cell).__name__}")
 

@@ -6,8 +6,9 @@ a structure depends on another field of the structure. Nodes of such cycles are 
 """
 
 import dataclasses
+import itertools
 
-from .netlist import Netlist, Node, Slice, constant, cut, joined, width_of
+from .netlist import HardwareNetlist, HardwareNode, Slice, constant, cut, joined, width_of
 
 
 __all__ = ["STATE", "Design", "optimized"]
@@ -26,15 +27,15 @@ class Design:
 
     Parameters
     ----------
-    netlist : Netlist
+    netlist : HardwareNetlist
     order : list of int
         The combinational nodes, writes and checks, each after the nodes that it reads.
     """
-    netlist: Netlist
+    netlist: HardwareNetlist
     order: list
 
 
-def optimized(netlist: Netlist, *, checks=True) -> Design:
+def optimized(netlist: HardwareNetlist, *, checks=True) -> Design:
     """The design of a netlist, whose nodes it takes over; ``checks`` keeps the assertions."""
     if not checks:
         for n in [n for n, node in netlist.nodes.items() if node.kind == "check"]:
@@ -116,7 +117,7 @@ class _Names:
                 continue
             done = True
             pieces = []
-            for low, high in zip(places, places[1:], strict=False):
+            for low, high in itertools.pairwise(places):
                 number = max(nodes) + 1
                 nodes[number] = _field(node, low, high - low)
                 pieces.append(Slice(number, 0, high - low))
@@ -130,7 +131,7 @@ def _field(node, low, width):
     """Some bits of a node that can be split."""
     if node.kind == "lowest":
         enable, inputs = node.args
-        return Node("lowest-bit", 1, (enable, cut(inputs, 0, low + 1)), None, node.place,
+        return HardwareNode("lowest-bit", 1, (enable, cut(inputs, 0, low + 1)), None, node.place,
                     node.module)
     if node.kind == "m":
         args = (node.args[0], *(cut(value, low, width) for value in node.args[1:]))
@@ -195,7 +196,7 @@ def _split_fields(netlist):
             continue
         node = nodes.pop(n)
         pieces = []
-        for low, high in zip(places, places[1:], strict=False):
+        for low, high in itertools.pairwise(places):
             nodes[free] = _field(node, low, high - low)
             pieces.append(Slice(free, 0, high - low))
             free += 1
@@ -331,9 +332,9 @@ class _Folder:
         nodes, names = self._netlist.nodes, self._names
         for n, node in nodes.items():
             if node.kind == "register":
-                if all(piece.node == n for piece in node.args[0]) and len(node.args[0]) == 1 or (
-                        node.args[0] == constant(node.extra, node.width)):
-                    names.values[n] = constant(node.extra, node.width)
+                initial = constant(node.extra, node.width)
+                if node.args[0] in (initial, (Slice(n, 0, node.width),)):
+                    names.values[n] = initial
         for n in self._order:
             node = nodes[n]
             node.args = tuple(map(names.value, node.args))
@@ -390,7 +391,7 @@ def _folded(node):
         return None
     if node.kind == "matches":
         return _folded_matches(node)
-    if node.kind in ("-",) and len(args) == 2 and args[1] == constant(0, width):
+    if node.kind == "-" and len(args) == 2 and args[1] == constant(0, width):
         return args[0]
     if node.kind == "r&" and not args[0]:
         return constant(1, 1)

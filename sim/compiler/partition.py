@@ -9,7 +9,7 @@ Activity Factors to Accelerate RTL Simulation", DAC 2020.)
 
 import dataclasses
 
-from .netlist import Netlist
+from .netlist import HardwareNetlist
 from .optimize import STATE, Design
 
 
@@ -45,7 +45,7 @@ def parts(design: Design, size: int) -> list:
     sinks = [n for n, node in netlist.nodes.items() if node.kind in ("register", "read")]
     for n in sinks:
         groups.setdefault(("next", n), [])
-    result, weight = [], 0
+    result, weight, last = [], 0, None
     for root in _sorted(netlist, groups, roots):
         members = groups[root]
         module = _module(netlist, root)
@@ -75,7 +75,7 @@ def _read_by(node):
     return {piece.node for value in node.args for piece in value if piece.node >= 0}
 
 
-def _roots(netlist: Netlist, order):
+def _roots(netlist: HardwareNetlist, order):
     """For each node the node at the root of its group. The root ``("next", n)`` stands for the next
     value of a state."""
     visible = {piece.node for value in netlist.outputs.values() for piece in value}

@@ -58,9 +58,9 @@ MUTANTS = (
            _BLOCKS, "_assign_blocks", "_common(block, other)", "block", _RANDOM),
     # Expressions
     Mutant("compiled-comparisons-look-at-the-first-field-only",
-           _WORDS, "Values._differences", "places[1:]", "places[1:2]", _RANDOM),
+           _WORDS, "ValueExpressions._differences", "places[1:]", "places[1:2]", _RANDOM),
     Mutant("compiled-repeated-bits-are-one-bit",
-           _WORDS, "Values.word", "ones(high - low)", "ones(1)", _RANDOM),
+           _WORDS, "ValueExpressions.word", "ones(high - low)", "ones(1)", _RANDOM),
     Mutant("compiled-words-keep-bits-of-the-next-field",
-           _WORDS, "Values._bits", "has <= width", "True", _RANDOM),
+           _WORDS, "ValueExpressions._bits", "has <= width", "True", _RANDOM),
 )

@@ -59,7 +59,7 @@ class Model:
                       f"{{ std::memcpy(data, &dut->{name}, sizeof dut->{name}); }}"
                       for name in outputs]
         (folder / "shim.cpp").write_text("\n".join([_SHIM, *accessors, "}"]))
-        tool = build.Compiler()
+        tool = build.SimulatorCompiler()
         objects = build.compile_all(
             tool, [(path, path.with_suffix(".o"), ["-O1"]) for path in folder.glob("*.cpp")],
             ["-DCOMPILED", "-I", folder])
