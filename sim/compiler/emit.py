@@ -301,7 +301,7 @@ class _Emitter:
     def _changes(self, items, array):
         """Statements that store values where they differ, and mark the parts that read them.
 
-        ``items`` are ``(node, words)``. ValueExpressions with the same readers are compared together.
+        ``items`` are ``(node, words)``. Values with the same readers are compared together.
         """
         groups, out = {}, []
         for n, words in items:
@@ -349,8 +349,8 @@ class _Emitter:
             if width <= WORD:
                 out.append(f"{name} = {values.word(value)};")
             else:
-                out += [f"{name}[{i}] = {values.word(cut(value, 32 * i, min(32, width - 32 * i)))};"
-                        for i in range(-(-width // 32))]
+                halves = [cut(value, low, min(32, width - low)) for low in range(0, width, 32)]
+                out += [f"{name}[{i}] = {values.word(half)};" for i, half in enumerate(halves)]
         return self._function("void show(const State& s, Ports& p)", out)
 
     # The clock edge

@@ -18,8 +18,8 @@ from amaranth.hdl._ir import PortDirection, build_netlist
 from amaranth.lib.wiring import In
 
 
-__all__ = ["HardwareMemory", "HardwareNetlist", "HardwareNode", "Slice", "constant", "cut", "joined", "netlist",
-           "width_of"]
+__all__ = ["HardwareMemory", "HardwareNetlist", "HardwareNode", "Slice", "constant", "cut",
+           "joined", "netlist", "width_of"]
 
 
 class Slice(NamedTuple):
