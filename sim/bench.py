@@ -8,9 +8,8 @@ __all__ = ["Speed", "measure"]
 
 @dataclasses.dataclass(frozen=True)
 class Speed:
-    """What a machine has simulated, and the seconds that its loop took: cycles and wall-clock
-    seconds of the native machine, thread instructions and seconds of the processor of the
-    functional simulator."""
+    """The work of a machine, and the seconds that its loop took: cycles and wall-clock seconds of
+    the native machine, thread instructions and processor seconds of the functional simulator."""
     amount: int
     seconds: float
 

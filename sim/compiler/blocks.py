@@ -1,9 +1,9 @@
 """The order of a part's statements, and the conditions under which they run.
 
 A value that only one arm of a choice reads is computed only if the choice takes the arm. The nodes
-that are needed under the same conditions are in a :class:`Block`. Many choices have the same
-condition, so a block serves all choices with its condition. Statements are put in an order that
-keeps those of a block together, so that a condition is tested once.
+that are needed under the same conditions are in a :class:`ConditionBlock`. Many choices have the
+same condition, so a block serves all choices with its condition. Statements are put in an order
+that keeps those of a block together, so that a condition is tested once.
 """
 
 import dataclasses
@@ -11,7 +11,7 @@ import dataclasses
 from .netlist import HardwareNode, Slice
 
 
-__all__ = ["BLOCK", "Block", "Statement", "arms_of", "known", "schedule"]
+__all__ = ["BLOCK", "ConditionBlock", "Statement", "arms_of", "known", "schedule"]
 
 
 #: Nodes that make a condition worth a test. For fewer nodes, a branch that the processor predicts
@@ -19,12 +19,12 @@ __all__ = ["BLOCK", "Block", "Statement", "arms_of", "known", "schedule"]
 BLOCK = 4
 
 
-class Block:
+class ConditionBlock:
     """Nodes that are needed under the same conditions.
 
     Attributes
     ----------
-    parent : Block or None
+    parent : ConditionBlock or None
     condition : Slice
         The bit that must have the value `taken`, besides the conditions of the parent.
     taken : bool
@@ -41,7 +41,7 @@ class Block:
         if known(self, condition) == taken:
             return self
         if (condition, taken) not in self.inner:
-            self.inner[condition, taken] = Block(self, condition, taken)
+            self.inner[condition, taken] = ConditionBlock(self, condition, taken)
         return self.inner[condition, taken]
 
     def path(self):
@@ -55,12 +55,12 @@ class Statement:
 
     Parameters
     ----------
-    block : Block
+    block : ConditionBlock
     node : int
     arm : int or None
         The argument that is assigned; None for the statement that defines the node.
     """
-    block: Block
+    block: ConditionBlock
     node: int
     arm: int | None = None
 
@@ -99,7 +99,7 @@ def _common(a, b):
 
 def _assign_blocks(nodes, numbers, needed):
     """The block of each node; ``needed`` nodes are needed in any case."""
-    root, inside, uses, block_of = Block(), set(numbers), {}, {}
+    root, inside, uses, block_of = ConditionBlock(), set(numbers), {}, {}
     for n in reversed(numbers):
         node = nodes[n]
         block = root

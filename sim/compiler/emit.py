@@ -71,7 +71,9 @@ def _member(name, width):
 
 
 def _places(name, width):
-    """The words of a value in the state."""
+    """The words of a value in the state; none if it has no bits."""
+    if not width:
+        return []
     return [name] if width <= WORD else [f"{name}[{i}]" for i in range(words_of(width))]
 
 

@@ -218,7 +218,7 @@ class Job:
                              time_limit=time_limit, launch_cycles=self.launch_cycles)
 
     def _machine(self):
-        """What stands for the machine in the JSON file."""
+        """The part of the JSON file for the machine."""
         if self.functional:
             return {"functional": True}
         if self.board is None:

@@ -194,7 +194,7 @@ class _Run:
 
     @property
     def unit(self):
-        """What the machine counts."""
+        """The name of the counts of the machine."""
         return "instructions" if self._dram is None else "cycles"
 
     @property

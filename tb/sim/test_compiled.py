@@ -14,7 +14,7 @@ from sw.runtime import Device
 
 
 def _both(monkeypatch, work):
-    """What a function returns with each simulator."""
+    """The values that a function returns with each simulator."""
     results = []
     for name in ("compiled", "verilator"):
         monkeypatch.setenv("GRAPHLOOM_SIMULATOR", name)
@@ -36,7 +36,7 @@ def _run(config, dram, algorithm, schedule, **options):
 @pytest.mark.parametrize("fields, algorithm, schedule, options", [
     ({}, "bfs", "twc", {"source": 0}),
     ({}, "pagerank", "weaver", {"iterations": 2}),
-    ({"cores": 2}, "sssp", "vwc", {"source": 0, "split": "counter"}),
+    ({"cores": 2}, "pagerank", "vwc", {"iterations": 1, "split": "counter"}),
     ({"gather": "graphpeg"}, "cc", "graphpeg", {}),
     ({"scu": 1}, "bfs", "scu", {"source": 0}),
 ], ids=lambda value: value if isinstance(value, str) else None)
@@ -57,7 +57,7 @@ def test_traces_are_equal(monkeypatch, tmp_path, cores):
         path.unlink()
         return text
     mine, other = _both(monkeypatch, work)
-    assert mine == other and mine.count("\n") > 1_000
+    assert mine == other and mine.count("\n") > 100
 
 
 def test_a_limit_ends_both_in_the_same_cycle(monkeypatch):

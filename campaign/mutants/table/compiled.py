@@ -16,7 +16,7 @@ _WORDS = "sim/compiler/expressions.py"
 
 
 MUTANTS = (
-    # What is evaluated
+    # Parts that are evaluated
     Mutant("compiled-a-write-does-not-mark-readers",
            _EMIT, "_Emitter._write",
            'self._marks({self._part_of[reader] for reader in memory.reads}, "active")', '""',

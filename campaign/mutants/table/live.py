@@ -39,7 +39,7 @@ MUTANTS = (
     Mutant("an-export-replaces-a-folder-of-the-users",
            "sw/live/export.py", "check_folder",
            "any(target.iterdir())", "False", (f"{_EXPORT}test_a_folder_of_others",)),
-    Mutant("rows-of-96-bits-are-thought-to-lie-16-bytes-apart",
-           "sim/inside.py", "ShownSignal.to_json",
-           "-(-self.width // 32) * 4", "-(-self.width // 64) * 8", (f"{_INSIDE}test_words",)),
+    Mutant("rows-of-65-bits-are-thought-to-lie-12-bytes-apart",
+           "sim/inside.py", "ShownSignal.to_json", "64 if self.depth else 32", "32",
+           (f"{_INSIDE}test_words",)),
 )

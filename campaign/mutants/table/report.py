@@ -21,7 +21,7 @@ MUTANTS = (
     Mutant("report-dram-has-no-queue",
            "sw/report/resources.py", "line_cycles",
            "(1 + dram.latency_cycles) / dram.queue", "0", (_RESOURCES,)),
-    Mutant("report-supersteps-have-the-whole-run's-stalls",
+    Mutant("report-supersteps-have-the-stalls-of-the-whole-run",
            "sw/report/runs.py", "_supersteps",
            "issue_slots(counters, run.config)", "issue_slots(run.counters, run.config)", (_RUNS,)),
     Mutant("report-phases-of-the-last-core",

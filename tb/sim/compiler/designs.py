@@ -106,10 +106,10 @@ class RandomDesign(wiring.Component):
             domain += signal.eq(self._pick())
 
     def _memories(self, m):
-        """Two memories: one with rows of a word, one with wide rows and a depth that is no power
-        of two."""
+        """Memories: one with rows of a word, one with wide rows and a depth that is no power of
+        two, and one with a single row."""
         rng = self._rng
-        for name, shape, depth in (("narrow", 18, 8), ("broad", 96, 5)):
+        for name, shape, depth in (("narrow", 18, 8), ("broad", 96, 5), ("single", 10, 1)):
             m.submodules[name] = store = memory.Memory(
                 shape=shape, depth=depth, init=[rng.getrandbits(shape) for _ in range(depth)])
             write = store.write_port(granularity=shape // 2)
