@@ -160,26 +160,31 @@ def schedule(nodes, numbers, needed):
         work += block.inner.values()
         for n in block.nodes:
             blocks[n] = block
-    statements, last = [], {}
-    waits = []                          # numbers of the statements before a statement
+    statements, first, last = [], {}, {}
     for n in numbers:
-        node, block = nodes[n], blocks[n]
-        branches = _branches(node, block)
-        conditional = {index for index, _ in branches}
-        before = {last[piece.node] for index, value in enumerate(node.args)
-                  if index not in conditional and not (
-                      node.kind == "choose" and index + 1 in conditional)
-                  for piece in value if piece.node in last}
-        statements.append(Statement(block, n))
-        waits.append(before)
+        first[n] = len(statements)
+        statements.append(Statement(blocks[n], n))
+        statements += [Statement(place, n, index)
+                       for index, place in _branches(nodes[n], blocks[n])]
         last[n] = len(statements) - 1
-        for index, place in branches:
-            values = (node.args[index], node.args[index - 1 if node.kind == "choose" else 0])
-            waits.append({last[piece.node] for value in values for piece in value
-                          if piece.node in last} | {last[n]})
-            statements.append(Statement(place, n, index))
-            last[n] = len(statements) - 1
-    return _joined_by_block(statements, waits)
+    return _joined_by_block(statements, [
+        _before(nodes[statement.node], statement, range(first[statement.node], number), last)
+        for number, statement in enumerate(statements)])
+
+
+def _before(node, statement, own, last):
+    """The numbers of the statements that must come before a statement: the node's own, those of the
+    values that the statement reads, and those of the conditions of its blocks."""
+    if statement.arm is not None:
+        condition = statement.arm - 1 if node.kind == "choose" else 0
+        values = [node.args[statement.arm], node.args[condition]]
+    elif node.kind == "choose":
+        values = [node.args[0]]
+    else:
+        values = list(node.args)
+    values += [(block.condition,) for block in statement.block.path()]
+    return {*own, *(last[piece.node] for value in values for piece in value
+                    if piece.node in last)}
 
 
 def _branches(node, block):
@@ -234,4 +239,5 @@ def _joined_by_block(statements, waits):
             open_[other] -= 1
             if not open_[other]:
                 ready.append(other)
+    assert len(result) == len(statements), "a condition depends on a value that it guards"
     return result
