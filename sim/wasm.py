@@ -19,7 +19,7 @@ from hw import emit
 from hw.config import ConfigError, HardwareConfig
 
 from . import build, cache, compiled, inside, toolchain
-from .errors import ToolError
+from .errors import BuildError, ToolError
 
 
 __all__ = ["Module", "module", "page_config"]
@@ -140,7 +140,12 @@ def _compile(work, flags, sources):
     """Compiles the sources at once, and returns the object files."""
     def one(source):
         target = work / f"{source.stem}.o"
-        _run(*flags, *build.FAST, "-c", source, "-o", target, what=f"compiling {source.name}")
+        command = [*flags, *build.FAST, "-c", source, "-o", target]
+        try:
+            _run(*command, what=f"compiling {source.name}")
+        except BuildError:
+            # Clang 22 ends with an error of its own on some of the vectors that it makes.
+            _run(*command, "-fno-slp-vectorize", what=f"compiling {source.name}")
         return target
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
