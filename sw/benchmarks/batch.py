@@ -163,9 +163,9 @@ class Batch:
         left = [case for case in self.cases if case not in self.records]
         simulated = [case for case in left if case.simulates] if executor.here else []
         for config in dict.fromkeys(case.hardware(self.config) for case in simulated):
-            # The Verilog is made once, before several processes need it.
-            from sim.build import gpu_verilog
-            gpu_verilog(config)
+            # The C++ of the hardware is made once, before several processes need it.
+            from sim.compiled import sources
+            sources(config)
         done = len(self.cases) - len(left)
 
         def ended(case, record):

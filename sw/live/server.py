@@ -76,7 +76,7 @@ class LiveServer(http.server.ThreadingHTTPServer):
         self._keeping = threading.Lock()
         try:
             super().__init__((host, port), _Handler)
-        except (OSError, UnicodeError) as error:
+        except (OSError, UnicodeError, TypeError) as error:
             text = error.strerror if isinstance(error, OSError) else "it is no address"
             raise UserError(f"--port {port}: cannot be served on {host}: {text}; name "
                             "another") from None

@@ -18,9 +18,9 @@ import pytest
 from hw.config import preset
 from hw.stalls import L1_STALLS
 from sim.dram import DramConfig
-from sw.benchmarks import batch as batch_module
 from sw.benchmarks import units
 from sw.benchmarks.cores import LIMITS, RESOURCES
+from sw.benchmarks.executors import Processes
 from sw.cli.main import main
 from sw.graph.load import load
 
@@ -200,14 +200,14 @@ def known(monkeypatch):
     runs fail."""
     done, failing = [], set()
 
-    def work(pieces, jobs, ended, begun):
+    def work(self, pieces, ended, begun):
         for case, _ in pieces:
             begun(case)
             done.append(case)
             ended(case, {"error": "it hangs"} if case.column in failing else _record(case))
 
-    monkeypatch.setattr(batch_module, "work", work)
-    monkeypatch.setattr("sim.build.gpu_verilog", lambda config: None)
+    monkeypatch.setattr(Processes, "work", work)
+    monkeypatch.setattr("sim.compiled.sources", lambda config: None)
     return done, failing
 
 

@@ -375,17 +375,20 @@ def test_unusable_cache(capsys, tmp_path, monkeypatch, environment, words, comma
 
 
 def test_full_cache(capsys, tmp_path, monkeypatch):
-    """No file may be longer than 10 kB, but the Verilog of a GPU is longer."""
+    """No file may be longer than 10 kB, but the C++ of a GPU is longer."""
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
-    monkeypatch.setattr("hw.top.verilog", lambda config: "x" * 20_000)
+    monkeypatch.setattr("sim.compiled._write", lambda work, config, assertions:
+                        (work / "gpu.cpp").write_text("x" * 20_000))
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
     try:
-        line = refused(capsys, "run", "bfs", GENERATED)
+        assert main(["run", "bfs", GENERATED]) == 2
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    note, line = capsys.readouterr().err.splitlines()
+    assert note == "graphloom: translating the hardware"
     assert "File too large" in line and str(tmp_path) in line and "set GRAPHLOOM_CACHE" in line
-    assert not list((tmp_path / "verilog").glob("*.tmp"))
+    assert not list((tmp_path / "models").glob("*.tmp"))
 
 
 @pytest.mark.parametrize("text, words", [("'", "quotation"), ("/nothing/here", "does not run"),
@@ -393,8 +396,8 @@ def test_full_cache(capsys, tmp_path, monkeypatch):
 def test_bad_compiler(capsys, tmp_path, monkeypatch, text, words):
     monkeypatch.setenv("CXX", text)
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
-    monkeypatch.setattr("hw.top.verilog", lambda config: "module graphloom_gpu; endmodule")
-    monkeypatch.setattr("sim.build._translate", lambda verilator, work, tops, flags: None)
+    monkeypatch.setattr("sim.compiled._write", lambda work, config, assertions:
+                        (work / "gpu.cpp").write_text(""))
     toolchain.compiler.cache_clear()
     try:
         assert main(["run", "bfs", GENERATED]) == 2

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hw.config import HardwareConfig
 from sw import algorithms, schedules
 from sw.errors import UserError
+from sw.golden.machine import FunctionalMachine
 from sw.golden.pagerank import pagerank_float
 from sw.golden.sssp import sssp
 from sw.graph import Graph
@@ -77,8 +78,12 @@ def with_weights(graph):
     return graph.weighted(40, 7)
 
 
-def check(hardware, algorithm, graph, schedule, direction, seed=None, **options):
-    with Device.functional(hardware, seed=seed, max_cycles=5_000_000) as device:
+def check(hardware, algorithm, graph, schedule, direction, seed=None, model=False, **options):
+    """A verified result, of the functional simulator or of the golden model of the machine."""
+    device = Device(hardware, lambda: FunctionalMachine(hardware, seed=seed),
+                    max_cycles=5_000_000) if model else \
+        Device.functional(hardware, seed=seed, max_cycles=5_000_000)
+    with device:
         result = device.run(algorithm, with_weights(graph), schedule=schedule,
                             direction=direction, **options)
     assert result.verified

@@ -73,6 +73,7 @@ def ready(tab):
 
 def finish(tab):
     """Run to the end, and return what the page says of each run."""
+    tab.page.evaluate("document.body.dataset.state = 'asked'")     # the state of a run before
     tab.page.click("#run")
     tab.page.wait_for_function("document.body.dataset.state === 'done'")
     return tab.page.evaluate("""graphloom.runs.map(({ picture, root, error }) => ({

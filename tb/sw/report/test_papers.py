@@ -15,6 +15,7 @@ import pytest
 from hw.config import preset
 from sim.dram import DramConfig
 from sw.benchmarks.batch import Batch, Case
+from sw.benchmarks.executors import Processes
 from sw.benchmarks.records import RecordsFile
 from sw.reproduce.measure import Stored
 from sw.reproduce.outcome import Comparison, Outcome, Plot, Table
@@ -53,8 +54,9 @@ class _Seventh(Paper):
 def study(tmp_path):
     setting = Setting(preset("tiny"), DramConfig(), simulated=(_KARATE,), wide=(),
                       stored=(_KARATE,), repeat=1)
-    Study(_Seventh, _Seventh.figures, setting, tmp_path, lambda figure: f"make {figure.name}",
-          tmp_path / "runs.jsonl").run(1, lambda *_: None, lambda *_: None, lambda *_: None)
+    study = Study(_Seventh, _Seventh.figures, setting, tmp_path,
+                  lambda figure: f"make {figure.name}", tmp_path / "runs.jsonl")
+    study.run(Processes(1), *[lambda *_: None] * 3)
     return tmp_path
 
 
@@ -93,7 +95,7 @@ def test_runs(tmp_path):
     path, config, dram = tmp_path / "runs.jsonl", preset("tiny"), DramConfig()
     cases = [Case("karate", False, Plan("bfs", schedule=name)) for name in ("vm", "em")]
     batch = Batch(cases, config, dram, path, "abc")
-    batch.run(1, lambda *_: None)
+    batch.run(Processes(1), lambda *_: None)
     RecordsFile(path).keep("abc " + Stored("karate", False, "csr").key(config, dram),
                            {"case": dataclasses.asdict(Stored("karate", False, "csr")), "bytes": 9})
     records, others = papers.records_of(list(RecordsFile(path).read()))

@@ -128,7 +128,7 @@ def test_each_vertex_gives_its_edges_once(monkeypatch, schedule, frontier):
     monkeypatch.setattr(GraphpegModel, "_load", count)
     graph = GRAPHS["random"]
     result = check(hardware(2, 4, cores=3), "bfs", graph, schedule, "push", seed=7,
-                   frontier=frontier, source=5)
+                   model=True, frontier=frontier, source=5)
     depth, _ = bfs(graph, 5)
     assert result.supersteps == depth.max() + 1
     assert len(loads) == len({*loads}) == graph.out_degrees[depth >= 0].sum()
@@ -136,7 +136,7 @@ def test_each_vertex_gives_its_edges_once(monkeypatch, schedule, frontier):
 
 def test_a_list_has_a_vertex_once(monkeypatch):
     """A vertex whose distance falls several times in a superstep is pushed once."""
-    pushed, push, settings = [], GraphpegModel.push, GraphpegModel.set
+    pushed, closed, push, settings = [], [], GraphpegModel.push, GraphpegModel.set
 
     def note(self, vertices):
         pushed.extend(vertices.tolist())
@@ -145,13 +145,14 @@ def test_a_list_has_a_vertex_once(monkeypatch):
     def close(self, number, value):
         if number == GatherSetting.CLOSE:
             assert len(pushed) == len({*pushed})
+            closed.append(len(pushed))
             pushed.clear()
         settings(self, number, value)
     monkeypatch.setattr(GraphpegModel, "push", note)
     monkeypatch.setattr(GraphpegModel, "set", close)
     result = check(hardware(2, 4), "sssp", GRAPHS["dense"], "graphpeg", "push", seed=7,
-                   frontier="lists", source=0)
-    assert result.supersteps > 2 and not pushed
+                   model=True, frontier="lists", source=0)
+    assert result.supersteps > 2 and closed and not pushed
 
 
 def test_slices():
