@@ -38,7 +38,7 @@ MUTANTS = (
     Mutant("compiled-assertions-do-not-fail",
            _EMIT, "_Emitter._keep_check",
            'f"s.dirty[{index // WORD}] |= u64(s.failed{n}) << {index % WORD};"', '""',
-           (f"{_TESTS}test_an_assertion_fails_at_the_edge_after_its_cycle",)),
+           (f"{_TESTS}test_an_assertion_without_registers_fails",)),
     # Nodes
     Mutant("compiled-an-assignment-to-a-field-begins-at-its-first-bit",
            _OPTIMIZE, "_field", "cut(node.args[2 * index + 2], first - start, last - first)",

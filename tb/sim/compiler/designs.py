@@ -51,7 +51,7 @@ class RandomDesign(wiring.Component):
         """Adds a signal with a random expression or random choices."""
         rng = self._rng
         a, b = self._pick(), self._pick()
-        kind = rng.randrange(16)
+        kind = rng.randrange(18)
         if kind < 11:
             value = [
                 lambda: a + b, lambda: a - b, lambda: a & b, lambda: a | b, lambda: a ^ b,
@@ -68,6 +68,11 @@ class RandomDesign(wiring.Component):
             value = a.word_select(b[:2], max(1, len(a) // 4))
         elif kind == 13:
             value = a.bit_select(b[:7], rng.choice((1, 9, 64, 70)))
+        elif kind == 16:        # values that only one arm needs
+            value = Mux(self._pick(1), ((a + b) ^ (a & ~b)) - (a | b),
+                        ((a - b) | (a ^ ~b)) + (b & a))
+        elif kind == 17:
+            value = Cat((a << Const(rng.randrange(5), 3))[:90], a >> Const(rng.randrange(5), 3))
         elif kind == 14:
             value = Array([self._pick() for _ in range(3)])[b[:2]]
         else:
@@ -104,6 +109,8 @@ class RandomDesign(wiring.Component):
                     domain += bits.eq(self._pick() - self._pick())
         else:
             domain += signal.eq(self._pick())
+        if rng.random() < 0.2:
+            domain += signal[:low + 1].eq(self._pick())     # in any case, after the others
 
     def _memories(self, m):
         """Memories: one with rows of a word, one with wide rows and a depth that is no power of

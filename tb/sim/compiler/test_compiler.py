@@ -109,6 +109,25 @@ def test_an_assertion_fails_at_the_edge_after_its_cycle(tmp_path):
     assert seen == [0, 1, 2, 3, 4, 5]
 
 
+class _Guard(wiring.Component):
+    """An assertion on an input, without any register."""
+    bad: In(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.sync += Assert(~self.bad)
+        return m
+
+
+def test_an_assertion_without_registers_fails(tmp_path):
+    model = Model(_Guard(), tmp_path)
+    failures = []
+    for bad in (0, 1, 0):
+        model.set("bad", bad)
+        failures.append(model.edge())
+    assert failures == [False, False, True]
+
+
 def test_an_idle_design_keeps_its_state(tmp_path):
     model = Model(_Counter(), tmp_path)
     for go, count in ((1, 0), (0, 1), (0, 1), (0, 1), (1, 1), (0, 2)):
