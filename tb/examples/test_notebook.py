@@ -42,7 +42,9 @@ def ran():
     notebook = nbformat.read(PATH, as_version=4)
     local = traitlets.config.Config()
     local.KernelManager.transport = "ipc"           # no port of this machine is opened
-    with mock.patch.dict(os.environ, {"PYTHONPATH": str(ROOT)}):
+    # The kernel drops the first folder of its path if it is the current one. Without a safe path
+    # that folder is "", and the project's folder behind it stays.
+    with mock.patch.dict(os.environ, {"PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": ""}):
         client = nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3", config=local,
                                          resources={"metadata": {"path": str(ROOT)}})
         return client.execute()
