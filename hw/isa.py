@@ -18,7 +18,7 @@ from hw.operations import (AluOp, AmoOp, BranchOp, CrossOp, DivOp, Format, Gathe
 
 __all__ = [
     "Instruction", "INSTRUCTIONS", "BY_NAME", "Csr", "Cause", "MemoryMap", "CSR_DOCS", "CAUSE_DOCS",
-    "PHASES", "encode", "decode",
+    "PHASES", "encode", "decode", "immediate",
 ]
 
 
@@ -478,3 +478,33 @@ def decode(word: int) -> Instruction | None:
         if word & row.mask == row.match:
             return row
     return None
+
+
+def _signed(value: int, bits: int) -> int:
+    return value - (1 << bits) if value >> bits - 1 & 1 else value
+
+
+def immediate(form: Format, word: int) -> int:
+    """The immediate of an instruction word with a format, as assembly text has it: a constant, an
+    offset in bytes, or a number in the place of a register; 0 if the format has none."""
+    match form:
+        case Format.I:
+            return _signed(word >> 20, 12)
+        case Format.SH:
+            return word >> 20 & 0x1F
+        case Format.S:
+            return _signed((word >> 25) << 5 | word >> 7 & 0x1F, 12)
+        case Format.B:
+            return _signed((word >> 31) << 12 | (word >> 7 & 1) << 11 | (word >> 25 & 0x3F) << 5
+                           | (word >> 8 & 0xF) << 1, 13)
+        case Format.U:
+            return word >> 12
+        case Format.J:
+            return _signed((word >> 31) << 20 | (word >> 12 & 0xFF) << 12 | (word >> 20 & 1) << 11
+                           | (word >> 21 & 0x3FF) << 1, 21)
+        case Format.CSI:
+            return word >> 15 & 0x1F
+        case Format.R4:
+            return word >> 7 & 0x1F
+        case _:
+            return 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hw.isa import INSTRUCTIONS, Csr, decode
+from hw.isa import INSTRUCTIONS, Csr, decode, immediate
 from hw.operations import AluOp, AmoOp, Format, Unit
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _fields(word: int, gather: str, divider: str) -> tuple[int, ...]:
     if row is None or not _exists(row, gather, divider):
         return _illegal(word)
     rd, rs1, rs2, rs3 = (word >> shift & 0x1F for shift in (7, 15, 20, 27))
-    imm, csr = _immediate(row.format, word), 0
+    imm, csr = immediate(row.format, word) << 12 * (row.format is Format.U), 0
     if row.unit is Unit.ALU and row.op in _CSR_OPERATIONS:
         csr = word >> 20
         writes = row.op is AluOp.CSRRW or rs1 != 0      # the immediate is in the place of rs1
@@ -98,32 +98,3 @@ def _exists(row: Instruction, gather: str, divider: str) -> bool:
         return True
     field, values = row.option
     return {"gather": gather, "divider": divider}[field] in values
-
-
-def _signed(value: int, bits: int) -> int:
-    return value - (1 << bits) if value >> bits - 1 & 1 else value
-
-
-def _immediate(form: Format, word: int) -> int:
-    """The immediate of a word: a constant, an offset, or a number in the place of a register."""
-    match form:
-        case Format.I:
-            return _signed(word >> 20, 12)
-        case Format.SH:
-            return word >> 20 & 0x1F
-        case Format.S:
-            return _signed(word >> 25 << 5 | word >> 7 & 0x1F, 12)
-        case Format.B:
-            return _signed((word >> 31) << 12 | (word >> 7 & 1) << 11 | (word >> 25 & 0x3F) << 5
-                           | (word >> 8 & 0xF) << 1, 13)
-        case Format.U:
-            return word & 0xFFFF_F000
-        case Format.J:
-            return _signed((word >> 31) << 20 | (word >> 12 & 0xFF) << 12 | (word >> 20 & 1) << 11
-                           | (word >> 21 & 0x3FF) << 1, 21)
-        case Format.CSI:
-            return word >> 15 & 0x1F
-        case Format.R4:
-            return word >> 7 & 0x1F
-        case _:
-            return 0

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 from collections.abc import Mapping
 
-from hw.isa import Csr, Instruction, decode
+from hw.isa import Csr, Instruction, decode, immediate
 from hw.operations import Format, MemOp, Unit
 
 
@@ -56,10 +56,6 @@ class Operands:
         return first, second
 
 
-def _signed(value: int, bits: int) -> int:
-    return value - (1 << bits) if value >> bits - 1 & 1 else value
-
-
 @functools.lru_cache(maxsize=1 << 16)
 def operands(word: int) -> Operands | None:
     """The operands of an instruction word, or ``None`` if it is illegal: the inverse of encode."""
@@ -68,32 +64,8 @@ def operands(word: int) -> Operands | None:
         return None
     fields = {name: word >> shift & 0x1F
               for name, shift in (("rd", 7), ("rs1", 15), ("rs2", 20), ("rs3", 27))}
-    fields |= {"csr": word >> 20, "imm": _immediate(row.format, word)}
+    fields |= {"csr": word >> 20, "imm": immediate(row.format, word)}
     return Operands(row, **{name: fields[name] for name in parameters(row)})
-
-
-def _immediate(form: Format, word: int) -> int:
-    match form:
-        case Format.I:
-            return _signed(word >> 20, 12)
-        case Format.SH:
-            return word >> 20 & 0x1F
-        case Format.S:
-            return _signed((word >> 25) << 5 | word >> 7 & 0x1F, 12)
-        case Format.B:
-            return _signed((word >> 31) << 12 | (word >> 7 & 1) << 11 | (word >> 25 & 0x3F) << 5
-                           | (word >> 8 & 0xF) << 1, 13)
-        case Format.U:
-            return word >> 12
-        case Format.J:
-            return _signed((word >> 31) << 20 | (word >> 12 & 0xFF) << 12 | (word >> 20 & 1) << 11
-                           | (word >> 21 & 0x3FF) << 1, 21)
-        case Format.CSI:
-            return word >> 15 & 0x1F
-        case Format.R4:
-            return word >> 7 & 0x1F
-        case _:
-            return 0
 
 
 def parameters(row: Instruction) -> list[str]:
