@@ -14,6 +14,8 @@ blocks
     The order of a part's statements, and the conditions under which they run.
 expressions
     C++ for values and operators.
+statements
+    C++ statements of a part.
 emit
     C++ for a whole design.
 """
