@@ -261,9 +261,9 @@ class SimulatorCompiler:
                          *self.flags, *more, *optimize, "-c", source, "-o", target], target,
                         what=f"compiling {source.name}")
 
-    def link(self, objects, target):
+    def link(self, objects, target, *more):
         """Links object files into a shared library."""
-        return self.run([*self.tool.link, *LINK_FLAGS, *objects, "-o", target], target,
+        return self.run([*self.tool.link, *LINK_FLAGS, *more, *objects, "-o", target], target,
                         what="linking")
 
     @functools.cached_property

@@ -20,6 +20,9 @@ __all__ = ["key", "library", "sources", "verilator_is_wanted", "whole", "write_m
 
 _VARIABLE = "GRAPHLOOM_SIMULATOR"
 
+#: Models and harness throw no exceptions, so that they need no C++ library.
+_ALONE = ["-fno-exceptions", "-fno-rtti"]
+
 
 def verilator_is_wanted() -> bool:
     """Whether the environment asks for Verilator. Raises ConfigError for an unknown simulator."""
@@ -108,16 +111,17 @@ def library(config: HardwareConfig, *, assertions=True, report=None) -> pathlib.
     defines = [*build.harness_defines(config, config.cores if config.cores > 1 else 0),
                "-DCOMPILED"]
     folder = sources(config, assertions=assertions, report=report)
+    flags = [*build.FAST, *_ALONE]
     name = cache.hashed(*build.files(folder, "*"), *build.files(build.HARNESS, "*.h"),
-                        main.read_bytes(), build.FAST, defines, tool.identity)
+                        main.read_bytes(), flags, defines, tool.identity)
 
     def make(work):
         if report is not None:
             report("compiling the simulator")
-        units = [(path, work / f"{path.stem}.o", build.FAST)
+        units = [(path, work / f"{path.stem}.o", flags)
                  for path in (main, *sorted(folder.glob("*.cpp")))]
         objects = build.compile_all(tool, units, [*defines, "-I", folder])
-        tool.link(objects, work / "gpu.so")
+        tool.link(objects, work / "gpu.so", *tool.tool.without_library)
         for path in objects:
             path.unlink()
     return cache.entry("simulators", name, make, what="simulator") / "gpu.so"

@@ -10,7 +10,7 @@ The order of preference:
 * **C++ compiler**: the environment variable ``CXX``; then the Clang of the ``ziglang`` wheel with
   the headers, the C++ library and the linker of the ``g++`` on PATH; then ``g++``, ``clang++`` and
   ``c++`` on PATH by themselves; then ``zig c++`` of that wheel, which brings a C++ library of its
-  own and compiles that library at the first use.
+  own. It compiles that library when something first needs it, which compiled models do not.
 * **Icarus Verilog**: ``iverilog`` and ``vvp`` on PATH. Optional.
 
 Clang compiles for the very processor that it runs on, so :attr:`Compiler.identity`, which is part
@@ -189,6 +189,15 @@ class Compiler:
             return {**os.environ}
         store = str(cache.folder("toolchain") / "zig")
         return {**os.environ, "ZIG_GLOBAL_CACHE_DIR": store, "ZIG_LOCAL_CACHE_DIR": store}
+
+    @property
+    def without_library(self) -> list[str]:
+        """Options that link code that needs no C++ library.
+
+        ``zig c++`` compiles its C++ library and its stubs of the C library at the first use, which
+        takes most of a minute. The process that loads the code has the C library.
+        """
+        return ["-nostdlib"] if self.family == "zig" else []
 
     def precompiled(self, header: pathlib.Path, option: str) -> pathlib.Path | None:
         """Where what it reads in place of a header belongs; None if it has no such thing.

@@ -2,10 +2,10 @@
 
 The model, the harness and the DRAM model are those of :mod:`sim.compiled`. The hardware has its
 trace port, and the signals of :mod:`sim.inside` are visible. Neither changes a cycle. The Clang of
-the ``ziglang`` wheel compiles, with the C and C++ library that it brings for ``wasm32-wasi``.
+the ``ziglang`` wheel compiles, with the C library that it brings for ``wasm32-wasi``.
 
-The module has no imports but those of WASI, which a page can answer with 0. It exports the
-functions of ``harness/harness.cpp`` and ``harness/page.cpp``, ``malloc`` and its memory.
+The module has no imports. It exports the functions of ``harness/harness.cpp`` and
+``harness/page.cpp``, ``malloc`` and its memory.
 """
 
 import concurrent.futures
@@ -26,11 +26,10 @@ __all__ = ["Module", "module", "page_config"]
 
 
 _EXPORTS = ("gl_create", "gl_power_on", "gl_write", "gl_read", "gl_run", "gl_error", "gl_report",
-            "gl_clear_lines", "gl_place_slow", "pg_last_words", "pg_view", "pg_inside", "pg_watch",
+            "gl_clear_lines", "gl_place_slow", "gl_message", "pg_view", "pg_inside", "pg_watch",
             "malloc")
 
-#: ``-fignore-exceptions``: a ``throw`` calls ``__cxa_throw``, which harness/page.cpp has.
-_FLAGS = ["-target", "wasm32-wasi", "-std=c++17", "-w", "-fignore-exceptions",
+_FLAGS = ["-target", "wasm32-wasi", "-std=c++17", "-w", "-fno-exceptions", "-fno-rtti",
           "-fno-sanitize=undefined", "-ffp-contract=off", "-mbulk-memory", "-msimd128",
           "-Dthread_local=", "-DGPU_PAGE"]
 
@@ -127,7 +126,7 @@ def _build(work, folder, config, report):
     flags = [*_FLAGS, *_defines(config), "-I", build.HARNESS, "-I", folder]
     objects = _compile(work, flags, [build.HARNESS / "page.cpp", *sorted(folder.glob("*.cpp"))])
     memory = config.memory_bytes + _ROOM
-    _run("-target", "wasm32-wasi", "-mexec-model=reactor", "-O2", "-s", *objects,
+    _run("cc", "-target", "wasm32-wasi", "-mexec-model=reactor", "-O2", "-s", *objects,
          *(f"-Wl,--export={name}" for name in _EXPORTS), f"-Wl,--initial-memory={memory}",
          "-o", work / "gpu.wasm", what="linking the simulator")
     (work / "gpu.wasm.gz").write_bytes(
@@ -142,18 +141,18 @@ def _compile(work, flags, sources):
         target = work / f"{source.stem}.o"
         command = [*flags, *build.FAST, "-c", source, "-o", target]
         try:
-            _run(*command, what=f"compiling {source.name}")
+            _run("c++", *command, what=f"compiling {source.name}")
         except BuildError:
             # Clang 22 ends with an error of its own on some of the vectors that it makes.
-            _run(*command, "-fno-slp-vectorize", what=f"compiling {source.name}")
+            _run("c++", *command, "-fno-slp-vectorize", what=f"compiling {source.name}")
         return target
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         return list(pool.map(one, sources))
 
 
-def _run(*arguments, what):
-    """Runs ``zig c++``, with its own cache in Graphloom's."""
+def _run(driver, *arguments, what):
+    """Runs ``zig cc`` or ``zig c++``, with its own cache in Graphloom's."""
     store = str(cache.folder("toolchain") / "zig")
-    build._run([_zig()[0], "c++", *arguments], what=what,
+    build._run([_zig()[0], driver, *arguments], what=what,
                env={**os.environ, "ZIG_GLOBAL_CACHE_DIR": store, "ZIG_LOCAL_CACHE_DIR": store})

@@ -1,9 +1,12 @@
-"""Makes .venv from requirements.lock. The launcher calls this file, which imports the standard
-library alone.
+"""Makes .venv from requirements.lock, and adds the packages of requirements-all.lock. The launcher
+calls this file, which imports the standard library alone.
 
-One process at a time makes .venv. A second process waits for a lock, which the system releases
-when the first process ends for any reason. The stamp says that the environment is complete, so the
-stamp is removed first and written last.
+The launcher makes .venv with the packages that run graphs, so that a new user sees a result soon.
+The first command that needs more packages has all of them installed (:mod:`sw.installation`).
+
+One process at a time works on .venv. A second process waits for a lock, which the system releases
+when the first process ends for any reason. A stamp says that the packages of a lock file are there,
+so the stamp is removed first and written last.
 
 pip installs the packages: uv is eight times as fast, but ignores the index, proxy and certificates
 that a user has configured for pip.
@@ -17,16 +20,31 @@ import sys
 import venv
 
 
-__all__ = ["main"]
+__all__ = ["has_all", "main"]
+
+
+#: The stamps in .venv: of requirements.lock, and of requirements-all.lock.
+_STAMP, _STAMP_OF_ALL = "graphloom-stamp", "graphloom-stamp-all"
 
 
 def _say(text, end="\n"):
     print(text, end=end, file=sys.stderr, flush=True)
 
 
-def _wanted(root):
+def _wanted(root, lock):
     """The stamp's text for an environment that is up to date; the launcher makes the same text."""
-    return f"{root}\n{(root / 'requirements.lock').read_text()}"
+    return f"{root}\n{(root / lock).read_text()}"
+
+
+def _stamped(root, stamp, lock):
+    path = root / ".venv" / stamp
+    return path.exists() and path.read_text() == _wanted(root, lock)
+
+
+def has_all(root) -> bool:
+    """Whether the launcher's environment in a folder has the packages of requirements-all.lock."""
+    root = pathlib.Path(root)
+    return _stamped(root, _STAMP_OF_ALL, "requirements-all.lock")
 
 
 def _install(python, lock):
@@ -61,27 +79,18 @@ def _install(python, lock):
             pip.wait()
 
 
-def _make(root):
-    folder, lock = root / ".venv", root / "requirements.lock"
-    stamp = folder / "graphloom-stamp"
-    wanted = _wanted(root)
-    if stamp.exists() and stamp.read_text() == wanted and (folder / "bin/python").exists():
-        return 0                              # another process was quicker
-    if folder.is_symlink():
-        # The environment behind the link may be another copy's: making it anew would empty it.
-        _say(f"graphloom: error: {folder} is a link to {os.readlink(folder)}, which is not set up "
-             "for this copy; remove the link, and the next use makes an environment here")
-        return 2
-    version = "{}.{}.{}".format(*sys.version_info)
-    _say(f"graphloom: setting up {folder} with Python {version}: about 480 MB to fetch and 1900 "
-         "MB on disk, once")
+def _fill(root, lock, stamp, prepare=lambda: None):
+    """Install the packages of a lock, between the end of the old stamp and the new one. Returns an
+    exit code."""
+    folder = root / ".venv"
+    stamp, wanted = folder / stamp, _wanted(root, lock)
     stamp.unlink(missing_ok=True)
-    venv.EnvBuilder(clear=True, symlinks=True, with_pip=True).create(folder)
-    code, tail = _install(folder / "bin" / "python", lock)
+    prepare()
+    code, tail = _install(folder / "bin" / "python", root / lock)
     if code:
         _say("\n".join(tail))
-        _say(f"graphloom: error: pip could not install {lock} (its last lines are above); the "
-             "next use tries again")
+        _say(f"graphloom: error: pip could not install {root / lock} (its last lines are above); "
+             "the next use tries again")
         return 2
     temporary = stamp.with_suffix(".new")
     temporary.write_text(wanted)
@@ -90,8 +99,35 @@ def _make(root):
     return 0
 
 
-def main(root) -> int:
-    """Make the environment of the project in ``root`` unless it is there. Returns an exit code."""
+def _make(root):
+    """Make .venv unless it is there."""
+    folder = root / ".venv"
+    if _stamped(root, _STAMP, "requirements.lock") and (folder / "bin/python").exists():
+        return 0                              # another process was quicker
+    if folder.is_symlink():
+        # The environment behind the link may be another copy's: making it anew would empty it.
+        _say(f"graphloom: error: {folder} is a link to {os.readlink(folder)}, which is not set up "
+             "for this copy; remove the link, and the next use makes an environment here")
+        return 2
+    version = "{}.{}.{}".format(*sys.version_info)
+    _say(f"graphloom: setting up {folder} with Python {version}: about 200 MB to fetch and 800 "
+         "MB on disk, once")
+    return _fill(root, "requirements.lock", _STAMP, lambda: venv.EnvBuilder(
+        clear=True, symlinks=True, with_pip=True).create(folder))
+
+
+def _add(root):
+    """Add what .venv lacks of all packages."""
+    if has_all(root):
+        return 0
+    _say(f"graphloom: adding the packages of all commands to {root / '.venv'}: about 280 MB to "
+         "fetch and 1100 MB on disk, once")
+    return _fill(root, "requirements-all.lock", _STAMP_OF_ALL)
+
+
+def main(root, work=_make) -> int:
+    """Make the environment of the project in ``root`` unless it is there, or with ``_add`` complete
+    it. Returns an exit code."""
     root = pathlib.Path(root)
     try:
         with open(root / ".venv.lock", "w") as guard:
@@ -100,7 +136,7 @@ def main(root) -> int:
             except BlockingIOError:
                 _say("graphloom: waiting for another process that is setting up")
                 fcntl.flock(guard, fcntl.LOCK_EX)
-            return _make(root)
+            return work(root)
     except KeyboardInterrupt:
         _say("\ngraphloom: set-up interrupted; the next use does it again")
         return 130
@@ -110,4 +146,4 @@ def main(root) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], _add if sys.argv[2:] == ["all"] else _make))

@@ -1,20 +1,23 @@
 """How Graphloom is installed: as the source tree that the launcher starts, or as a package of pip.
 
 Tests, pages and planted faults are in the source tree alone. The *extras* of the package name the
-libraries and programs that only some commands need. The launcher installs all extras but those of
-:data:`APART`.
+libraries and programs that only some commands need. The launcher's environment begins without them.
+The first command that needs one has all installed but those of :data:`APART`.
 """
 
+import importlib
 import importlib.util
 import pathlib
 import shutil
+import subprocess
 import sys
 
+from sw import bootstrap
 from sw.errors import UserError
 
 
-__all__ = ["APART", "EXTRAS", "PROGRAM", "ROOT", "TREE", "advice", "browser", "extra_of", "need",
-           "need_tree"]
+__all__ = ["APART", "EXTRAS", "PROGRAM", "ROOT", "TREE", "add_all", "advice", "browser", "extra_of",
+           "launched", "need", "need_tree", "obtain"]
 
 
 #: The folder of ``hw``, ``sw`` and so on.
@@ -51,9 +54,36 @@ def browser() -> str | None:
     return next(filter(None, map(shutil.which, _BROWSERS)), None)
 
 
+def launched() -> bool:
+    """Whether this process runs in the environment that the launcher made."""
+    return TREE and pathlib.Path(sys.prefix) == ROOT / ".venv" \
+        and pathlib.Path(sys.prefix, "graphloom-stamp").exists()
+
+
+def add_all() -> None:
+    """Have all packages installed in the launcher's environment, unless they are there. Raises
+    UserError."""
+    if bootstrap.has_all(ROOT):
+        return
+    script = str(ROOT / "sw" / "bootstrap.py")
+    done = subprocess.run([sys.executable, "-P", script, str(ROOT), "all"],
+                          stdin=subprocess.DEVNULL, check=False)
+    importlib.invalidate_caches()
+    if done.returncode:
+        raise UserError("the packages of all commands could not be installed (see above)")
+
+
+def obtain(module) -> bool:
+    """Whether a module of an extra can be imported. In the launcher's environment all packages are
+    installed first, if need be. Raises UserError if that fails."""
+    if launched():
+        add_all()
+    return importlib.util.find_spec(module) is not None
+
+
 def advice(extra=None, package="graphloom") -> str:
     """How to install a missing extra of Graphloom, or else a missing package."""
-    if TREE and pathlib.Path(sys.prefix) == ROOT / ".venv":
+    if launched():
         return f"remove {ROOT / '.venv'}; the next command installs all packages again"
     return f"pip install 'graphloom[{extra}]'" if extra else f"pip install {package}"
 
@@ -65,7 +95,8 @@ def extra_of(module) -> str | None:
 
 
 def need(command, module) -> None:
-    """Refuse a command whose extra is not installed, before the command does any work.
+    """Refuse a command whose extra is not installed, before the command does any work. In the
+    launcher's environment the extra is installed.
 
     Parameters
     ----------
@@ -79,7 +110,7 @@ def need(command, module) -> None:
     UserError
         The module is not installed. The message says how to install it.
     """
-    if importlib.util.find_spec(module) is None:
+    if not obtain(module):
         raise UserError(f"{command} needs {module}, which is not installed: "
                         f"{advice(extra_of(module), module)}")
 

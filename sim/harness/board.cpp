@@ -9,9 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <memory>
-#include <string>
 
 #include "Vboard.h"
 #include "board_memory.h"
@@ -101,13 +99,13 @@ public:
         from = {};
         m_now = m_quiet = 0;
         m_board->rst = 1;
-        for (unsigned i = 0; i < RESET_CYCLES; ++i) cycle();
+        for (unsigned i = 0; i < RESET_CYCLES && cycle(); ++i) {}
         m_board->rst = 0;
     }
 
     Status run(std::uint64_t cycles) {
         for (; cycles; --cycles) {
-            cycle();
+            if (!cycle()) return BROKEN;
             if (m_quiet >= QUIET_CYCLES) return QUIET;
         }
         return RUNNING;
@@ -115,23 +113,28 @@ public:
 
     Sender to;
     Receiver from;
-    std::string message, output;
+    Log log;
     std::uint64_t cycles() const { return m_now; }
 
 private:
-    void cycle() {
+    /// Returns whether there may be another cycle.
+    bool cycle() {
         Vboard& board = *m_board;
         board.rx = to.level();
         m_memory.before(board, m_now);
+        if (log.stopped()) return false;
         board.clk = 0;
         board.eval();
-        m_memory.after(board, m_now);
+        if (!log.stopped()) m_memory.after(board, m_now);
+        if (log.stopped()) return false;
         board.clk = 1;
         board.eval();
+        if (log.stopped()) return false;
         from.sample(board.tx);
         const bool active = board.busy || to.waiting() || !board.rx || !from.idle() || board.rst;
         m_quiet = active ? 0 : m_quiet + 1;
         ++m_now;
+        return true;
     }
 
     std::unique_ptr<VerilatedContext> m_context;
@@ -142,19 +145,14 @@ private:
 
 namespace {
 
-/// Runs a function of a board. Its output and its exceptions become the board's message.
+/// Runs a function of a board, and returns what it came to.
 template <typename F>
-int guarded(Board* board, F function) {
-    board->output.clear();
-    printed = &board->output;
-    int status = BROKEN;
-    try {
-        status = function();
-    } catch (const std::exception& problem) {
-        board->message = board->output + problem.what();
-    }
-    printed = nullptr;
-    return status;
+int logged(Board* board, F function) {
+    board->log.clear();
+    current_log = &board->log;
+    const int status = function();
+    current_log = nullptr;
+    return board->log.stopped() ? BROKEN : status;
 }
 
 }  // namespace
@@ -169,7 +167,7 @@ EXPORT Board* bd_create(std::uint8_t* memory, std::uint64_t bytes,
 EXPORT void bd_destroy(Board* board) { delete board; }
 
 EXPORT int bd_power_on(Board* board) {
-    return guarded(board, [=] {
+    return logged(board, [=] {
         board->power_on();
         return RUNNING;
     });
@@ -189,11 +187,11 @@ EXPORT std::uint32_t bd_take(Board* board, std::uint8_t* bytes, std::uint32_t ca
 }
 
 EXPORT int bd_run(Board* board, std::uint64_t cycles) {
-    return guarded(board, [=] { return board->run(cycles); });
+    return logged(board, [=] { return board->run(cycles); });
 }
 
 EXPORT std::uint64_t bd_cycles(Board* board) { return board->cycles(); }
 
-EXPORT const char* bd_message(Board* board) { return board->message.c_str(); }
+EXPORT const char* bd_message(Board* board) { return board->log.text(); }
 
 }  // extern "C"

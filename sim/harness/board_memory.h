@@ -36,7 +36,7 @@ public:
         pins.dq_o = board.sdram_dq_o;
         pins.dq_oe = board.sdram_dq_oe;
         board.sdram_dq_i = m_sdram.cycle(pins);
-        if (!m_sdram.error().empty()) throw Stop("SDRAM: " + m_sdram.error());
+        if (!m_sdram.error().empty()) stop("SDRAM: ", m_sdram.error().c_str());
     }
 
     /// Acts on the board's outputs, when the inputs have settled.
@@ -91,13 +91,14 @@ public:
 private:
     void request(const Vboard& board, std::uint64_t now) {
         const std::uint32_t line = board.mem_req_line;
-        if (!m_dram.inside(line)) throw Stop("a memory request outside the memory");
-        if (board.mem_req_write) {
+        if (!m_dram.inside(line)) {
+            stop("a memory request outside the memory");
+        } else if (board.mem_req_write) {
             m_dram.write(now, line, &board.mem_req_data[0],
                          mask_of<LINE_BYTES>(board.mem_req_mask));
+        } else if (m_dram.waiting(board.mem_req_tag)) {
+            stop("a memory read has the tag of one that was not answered yet");
         } else {
-            if (m_dram.waiting(board.mem_req_tag))
-                throw Stop("a memory read has the tag of one that was not answered yet");
             m_dram.read(now, line, board.mem_req_tag);
         }
     }

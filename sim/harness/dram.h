@@ -182,7 +182,7 @@ public:
         Read& entry = of(line).read(now);
         entry.tag = tag;
         std::memcpy(entry.data, at(line), LINE_BYTES);
-        m_tags.set(tag);
+        m_tags[tag] = true;
     }
 
     void write(std::uint64_t now, std::uint32_t line, const void* data,
@@ -212,7 +212,7 @@ public:
     }
     /// The response on offer was taken.
     void taken() {
-        m_tags.reset(m_offered->tag);
+        m_tags[m_offered->tag] = false;
         m_offering->taken();
     }
 

@@ -6,50 +6,87 @@
 #pragma once
 
 #include <array>
-#include <cstdarg>
+#include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
-#include <stdexcept>
-#include <string>
 
 #include "dram.h"
 #if defined(COMPILED)
 #include "words.h"
 #else
+#include <cstdarg>
+#include <cstdio>
+
 #include "verilated.h"
 #endif
 
-/// Receiver of the models' output; null to drop the output.
-inline thread_local std::string* printed = nullptr;
+/// What models print, and behind it why a simulation cannot go on. What has no room is dropped.
+class Log {
+public:
+    void clear() {
+        m_size = 0;
+        m_stopped = false;
+    }
+    bool stopped() const { return m_stopped; }
+    const char* text() const { return m_text; }
 
-/// Why a simulation cannot go on.
-struct Stop : std::runtime_error {
-    using std::runtime_error::runtime_error;
+    template <typename... Parts>
+    void add(Parts... parts) {
+        if (!m_stopped) (put(parts), ...);
+        m_text[m_size] = 0;
+    }
+
+    /// The models are not evaluated again. Only the first reason counts.
+    template <typename... Parts>
+    void stop(Parts... parts) {
+        add(parts...);
+        m_stopped = true;
+    }
+
+private:
+    void put(const char* text) {
+        for (; *text && m_size < sizeof m_text - 1; ++text) m_text[m_size++] = *text;
+    }
+    void put(std::size_t number) {
+        char digits[21];
+        char* first = &digits[20];
+        *first = 0;
+        do *--first = '0' + number % 10; while (number /= 10);
+        put(first);
+    }
+
+    char m_text[5000] = "";
+    std::size_t m_size = 0;
+    bool m_stopped = false;
 };
 
+/// The log of what this thread evaluates.
+inline thread_local Log* current_log = nullptr;
+
+template <typename... Parts>
+[[gnu::cold, gnu::noinline]] void stop(Parts... parts) { current_log->stop(parts...); }
+
 #if defined(COMPILED)
-void failed(const char* what) { throw Stop(what); }
+void failed(const char* what) { stop(what); }
 #else
 extern "C" int graphloom_print(const char* format, ...) {
-    constexpr std::size_t limit = 4000;
     char text[1024];
     std::va_list arguments;
     va_start(arguments, format);
     const int size = std::vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (printed && printed->size() < limit) *printed += text;
+    if (current_log) current_log->add(text);
     return size;
 }
 
 void vl_finish(const char* file, int line, const char*) {
-    throw Stop("$finish at " + std::string(file) + ":" + std::to_string(line));
+    stop("$finish at ", file, ":", std::size_t(line));
 }
 void vl_stop(const char* file, int line, const char*) {
-    throw Stop("stopped at " + std::string(file) + ":" + std::to_string(line));
+    stop("stopped at ", file, ":", std::size_t(line));
 }
 void vl_fatal(const char* file, int line, const char*, const char* message) {
-    throw Stop(std::string(message) + " at " + file + ":" + std::to_string(line));
+    stop(message, " at ", file, ":", std::size_t(line));
 }
 #endif
 

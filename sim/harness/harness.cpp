@@ -9,15 +9,19 @@
 // before a rising edge is seen in the cycle after the edge. The memory's answer in a cycle depends
 // on earlier cycles only. So after a cycle() the whole next cycle has settled, and the GPU's
 // requests and its readiness are known.
+//
+// Nothing here, and nothing in models of sim/compiler, throws an exception. So a library of compiled
+// models needs no C++ library (runtime.h).
 
 #include <cstdint>
 #include <cstring>
-#include <exception>
-#include <string>
 
 #include "dram.h"
 #include "glue.h"
 #include "models.h"
+#if defined(COMPILED)
+#include "runtime.h"
+#endif
 #if defined(GPU_PAGE)
 #include "page.h"
 #else
@@ -69,7 +73,7 @@ public:
         m_ready = m_shown = m_offered = m_outside = false;
         m_reset = true;
         models.gpu().rst = 1;
-        for (unsigned i = 0; i < RESET_CYCLES; ++i) cycle();
+        for (unsigned i = 0; i < RESET_CYCLES && cycle(); ++i) {}
         models.gpu().rst = 0;
         cycle();
         m_reset = false;
@@ -81,7 +85,7 @@ public:
         for (std::uint32_t i = 0; i < count; ++i) {
             gpu.host_addr = address + 4 * i;
             gpu.host_wdata = words[i];
-            cycle();
+            if (!cycle()) return;
         }
         gpu.host_write = 0;
         cycle();    // in which the GPU sees the last word
@@ -94,21 +98,32 @@ public:
         for (std::uint32_t i = 0; i <= count; ++i) {
             if (i == count) gpu.host_read = 0;
             gpu.host_addr = address + 4 * i;
-            cycle();
+            if (!cycle()) return;
             if (i > 0) words[i - 1] = gpu.host_rdata;
         }
     }
 
-    Status run(std::uint64_t cycles) {
+    /// Runs until the GPU is idle. Whether it is, end() says.
+    void run(std::uint64_t cycles) {
         const Models::Shift shift{models};
         const Vgpu& gpu = models.gpu();
         for (; cycles && gpu.busy; --cycles) {
 #if defined(GPU_TRACE_CORES)
             if (trace.full()) break;
 #endif
-            cycle();
+            if (!cycle()) return;
         }
-        return gpu.busy ? RUNNING : IDLE;
+    }
+
+    /// Before a function: nothing has happened yet.
+    void begin() {
+        log.clear();
+        m_outside_now = false;
+    }
+    /// After a function: what it came to.
+    Status end() {
+        return log.stopped() ? BROKEN : m_outside_now ? MEMORY : models.wave_failed() ? WAVE :
+               models.gpu().busy ? RUNNING : IDLE;
     }
 
     bool error() { return models.gpu().error; }
@@ -131,15 +146,11 @@ public:
     ::Trace<GPU_TRACE_CORES, GPU_TRACE_LANES, GPU_TRACE_WARPS> trace;
 #endif
     Report report{};
-    std::string message;
-    std::string output;
-
-    /// Thrown for a request outside the memory.
-    struct Outside {};
+    Log log;
 
 private:
-    /// From one settled cycle to the next.
-    void cycle() {
+    /// From one settled cycle to the next. Returns whether there may be another one.
+    bool cycle() {
         Vgpu& gpu = models.gpu();
         const std::uint64_t now = report.cycles;
         if (!m_reset && !m_outside) {
@@ -148,9 +159,10 @@ private:
                 m_shown = false;
             }
             if (gpu.mem_req_valid) {
-                request(now);
+                if (!request(now)) return false;
             } else if (m_offered) {
-                throw Stop("a memory request was withdrawn before it was accepted");
+                stop("a memory request was withdrawn before it was accepted");
+                return false;
             }
         }
         m_ready = !m_outside && m_dram.ready(now + 1);
@@ -164,33 +176,41 @@ private:
             gpu.mem_rsp_valid = m_shown = response;
         }
         models.edge(now);
+        if (log.stopped() || models.wave_failed()) return false;
         ++report.cycles;
 #if defined(GPU_TRACE_CORES)
         if (!m_reset) trace.sample(models.trace_words());
 #endif
+        return true;
     }
 
-    void request(std::uint64_t now) {
+    /// Gives the memory the request of a cycle. Returns false if that cannot be.
+    bool request(std::uint64_t now) {
         const Vgpu& gpu = models.gpu();
         const std::uint32_t line = gpu.mem_req_line;
-        if (m_offered && line != m_offered_line)
-            throw Stop("a memory request changed before it was accepted");
+        if (m_offered && line != m_offered_line) {
+            stop("a memory request changed before it was accepted");
+            return false;
+        }
         m_offered = !m_ready;
         m_offered_line = line;
-        if (!m_ready) return;
+        if (!m_ready) return true;
         if (!m_dram.inside(line)) {
             report.fault_address = std::uint64_t{line} * LINE_BYTES;
             report.fault_write = gpu.mem_req_write;
-            m_outside = true;
-            throw Outside{};
+            m_outside = m_outside_now = true;
+            return false;
         }
         if (gpu.mem_req_write) {
             m_dram.write(now, line, &gpu.mem_req_data[0], mask_of<LINE_BYTES>(gpu.mem_req_mask));
         } else {
-            if (m_dram.waiting(gpu.mem_req_tag))
-                throw Stop("a memory read has the tag of one that was not answered yet");
+            if (m_dram.waiting(gpu.mem_req_tag)) {
+                stop("a memory read has the tag of one that was not answered yet");
+                return false;
+            }
             m_dram.read(now, line, gpu.mem_req_tag);
         }
+        return true;
     }
 
     Dram<LINE_BYTES> m_dram;
@@ -201,28 +221,20 @@ private:
     // From the last cycle:
     bool m_offered = false;  // a request was not accepted
     bool m_outside = false;  // a request was outside the memory: from then on none is accepted
+    bool m_outside_now = false;  // that was in the present function
     std::uint32_t m_offered_line = 0;
 };
 
 namespace {
 
-/// Runs a function of a machine. Its output and its exceptions become the machine's message.
+/// Runs a function of a machine, and returns what it came to.
 template <typename F>
-int guarded(Machine* machine, F function) {
-    machine->output.clear();
-    printed = &machine->output;
-    int status = BROKEN;
-    try {
-        status = function();
-    } catch (const Machine::Outside&) {
-        status = MEMORY;
-    } catch (const Models::WaveFailed&) {
-        status = WAVE;
-    } catch (const std::exception& problem) {
-        machine->message = machine->output + problem.what();
-    }
-    printed = nullptr;
-    return status;
+int logged(Machine* machine, F function) {
+    machine->begin();
+    current_log = &machine->log;
+    function();
+    current_log = nullptr;
+    return machine->end();
 }
 
 }  // namespace
@@ -239,30 +251,21 @@ EXPORT Machine* gl_create(std::uint8_t* memory, std::uint64_t bytes, std::uint64
 EXPORT void gl_destroy(Machine* machine) { delete machine; }
 
 EXPORT int gl_power_on(Machine* machine) {
-    return guarded(machine, [=] {
-        machine->power_on();
-        return IDLE;
-    });
+    return logged(machine, [=] { machine->power_on(); });
 }
 
 EXPORT int gl_write(Machine* machine, std::uint32_t address, const std::uint32_t* words,
                     std::uint32_t count) {
-    return guarded(machine, [=] {
-        machine->write(address, words, count);
-        return IDLE;
-    });
+    return logged(machine, [=] { machine->write(address, words, count); });
 }
 
 EXPORT int gl_read(Machine* machine, std::uint32_t address, std::uint32_t* words,
                    std::uint32_t count) {
-    return guarded(machine, [=] {
-        machine->read(address, words, count);
-        return IDLE;
-    });
+    return logged(machine, [=] { machine->read(address, words, count); });
 }
 
 EXPORT int gl_run(Machine* machine, std::uint64_t cycles) {
-    return guarded(machine, [=] { return machine->run(cycles); });
+    return logged(machine, [=] { machine->run(cycles); });
 }
 
 EXPORT int gl_error(Machine* machine) { return machine->error(); }
@@ -276,13 +279,11 @@ EXPORT void gl_place_slow(Machine* machine, std::uint64_t address) {
     machine->place_slow(address);
 }
 
-EXPORT const char* gl_message(Machine* machine) { return machine->message.c_str(); }
+/// What the last function printed, and why the simulation stopped.
+EXPORT const char* gl_message(Machine* machine) { return machine->log.text(); }
 
 EXPORT int gl_wave_open(Machine* machine, int descriptor) {
-    return guarded(machine, [=] {
-        machine->models.wave_open(descriptor);
-        return IDLE;
-    });
+    return logged(machine, [=] { machine->models.wave_open(descriptor); });
 }
 
 #if defined(GPU_TRACE_CORES) && !defined(GPU_PAGE)

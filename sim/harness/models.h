@@ -8,19 +8,15 @@
 // GPU, which settles all values that the cores see in the new cycle. Then comes the rising edge of
 // the cores, one by one or at the same time. Last, the GPU evaluates the outputs of the cores.
 //
-// A failed assertion throws an exception out of a model's code. After that the models are not used
-// again.
+// After a failed assertion the evaluation ends as usual, and the log (glue.h) says that the
+// simulation has stopped. After that the models are not used again.
 
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
-#include <stdexcept>
-#include <string>
-#include <utility>
 
 #if defined(COMPILED)
 #include "compiled.h"
@@ -45,11 +41,19 @@ using Vcore = Compiled<core::State, core::Ports>;
 #include "wave.h"
 
 class Models {
+#if GPU_CORES
+    struct Edge {
+        Models* models;
+        void operator()(std::size_t core) const { models->edge_of_core(core); }
+    };
+    using Pool = ThreadPool<GPU_CORES, Edge>;
+#endif
+
 public:
     /// Sets the number of threads that evaluate the cores, if the cores are separate models.
     explicit Models([[maybe_unused]] std::uint32_t threads)
 #if GPU_CORES
-        : m_pool{threads, GPU_CORES, [this](std::size_t core) { edge_of_core(core); }}
+        : m_pool{threads, Edge{this}}
 #endif
     {}
     ~Models() { wave_close(); }
@@ -59,7 +63,10 @@ public:
         wave_close();
         m_gpu.reset();
 #if GPU_CORES
-        for (auto& core : m_cores) core.model.reset();
+        for (auto& core : m_cores) {
+            core.model.reset();
+            core.log.clear();
+        }
 #endif
 #if defined(COMPILED)
         m_gpu = std::make_unique<Vgpu>();
@@ -118,17 +125,14 @@ public:
         gpu.clk = 1;
         gpu.eval();
         m_pool.round();
-        for (auto& core : m_cores) {
-            if (!core.problem) continue;
-            *printed += core.output;
-            std::rethrow_exception(std::exchange(core.problem, nullptr));
-        }
+        for (auto& core : m_cores)
+            if (core.log.stopped()) return stop(core.log.text());
         gpu.clk = WAVES;
         gpu.eval();
         for (std::size_t c = 0; c < GPU_CORES; ++c)
             if (const char* input = LINKS[c].missed(gpu, *m_cores[c].model))
-                throw Stop("core " + std::to_string(c) + ": " + input +
-                           " depends on what the cores do in the same cycle");
+                stop("core ", c, ": ", input,
+                     " depends on what the cores do in the same cycle");
         wave(10 * now + 10);
     }
 
@@ -136,7 +140,7 @@ public:
     struct Shift {
         explicit Shift(Models& models) : pool{models.m_pool} { pool.begin(); }
         ~Shift() { pool.end(); }
-        ThreadPool& pool;
+        Pool& pool;
     };
 #else
     void edge(std::uint64_t now) {
@@ -153,8 +157,14 @@ public:
     };
 #endif
 
-    /// Thrown after a cycle in which the wave could not be written.
-    struct WaveFailed {};
+    /// Whether the wave could not be written.
+    bool wave_failed() const {
+#if WAVES
+        return m_wave && m_wave->error();
+#else
+        return false;
+#endif
+    }
 
     /// Begins a wave in an open file, which stays open after the wave.
     void wave_open([[maybe_unused]] int descriptor) {
@@ -167,7 +177,7 @@ public:
 #endif
         });
 #else
-        throw std::logic_error("built without waves");
+        stop("built without waves");
 #endif
     }
     void wave_flush() {
@@ -189,27 +199,24 @@ private:
 #if GPU_CORES
     struct Core {
         std::unique_ptr<Vcore> model;
-        std::string output;            // its output in a cycle,
-        std::exception_ptr problem;    // and its exception
+        Log log;
     };
+
 
     /// A core's part of an edge. Different cores may be evaluated at the same time.
     void edge_of_core(std::size_t c) {
         Core& core = m_cores[c];
-        std::string* const before = std::exchange(printed, &core.output);
-        try {
-            LINKS[c].forward(*m_gpu, *core.model);
-            core.model->clk = 1;
-            core.model->eval();
+        Log* const before = current_log;
+        current_log = &core.log;
+        LINKS[c].forward(*m_gpu, *core.model);
+        core.model->clk = 1;
+        core.model->eval();
 #if !WAVES
-            core.model->clk = 0;
-            core.model->eval();
+        core.model->clk = 0;
+        core.model->eval();
 #endif
-            LINKS[c].back(*m_gpu, *core.model);
-        } catch (...) {
-            core.problem = std::current_exception();
-        }
-        printed = before;
+        LINKS[c].back(*m_gpu, *core.model);
+        current_log = before;
     }
 
     void fall([[maybe_unused]] std::uint64_t now) {
@@ -225,9 +232,7 @@ private:
 
     void wave([[maybe_unused]] std::uint64_t time) {
 #if WAVES
-        if (!m_wave) return;
-        m_wave->dump(time);
-        if (m_wave->error()) throw WaveFailed{};
+        if (m_wave && !m_wave->error()) m_wave->dump(time);
 #endif
     }
 
@@ -237,7 +242,7 @@ private:
     std::unique_ptr<Vgpu> m_gpu;
 #if GPU_CORES
     std::array<Core, GPU_CORES> m_cores;
-    ThreadPool m_pool;
+    Pool m_pool;
 #endif
 #if WAVES
     std::unique_ptr<Wave> m_wave;

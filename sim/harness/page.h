@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 /// Addresses and numbers of what is shown. sw/live/page/machine.js reads the same words.
 struct View {
@@ -35,13 +34,15 @@ public:
         m_was_running = false;
         m_watched.fill(nullptr);
         m_bytes.fill(0);
-        std::memset(m_buckets.data(), 0, m_buckets.size() * sizeof m_buckets[0]);
+        std::memset(&m_buckets, 0, sizeof m_buckets);
     }
 
     bool full() const { return false; }
 
     /// Keeps a byte of the model in each row of the ring, behind the record.
-    void watch(std::size_t place, const std::uint8_t* byte) { m_watched.at(place) = byte; }
+    void watch(std::size_t place, const std::uint8_t* byte) {
+        if (place < m_watched.size()) m_watched[place] = byte;
+    }
 
     void sample(const std::array<const std::uint32_t*, CORES>& words) {
         const std::uint32_t* record = words[0];
@@ -130,6 +131,6 @@ private:
     bool m_was_running = false;
     std::array<const std::uint8_t*, 4> m_watched{};
     std::array<std::uint32_t, DELAY + 1> m_bytes{};    // of this cycle, and of those before
-    std::vector<std::uint32_t> m_ring = std::vector<std::uint32_t>(RING * ROW);
-    std::vector<Bucket> m_buckets = std::vector<Bucket>(BUCKETS);
+    std::array<std::uint32_t, RING * ROW> m_ring{};
+    std::array<Bucket, BUCKETS> m_buckets{};
 };

@@ -13,32 +13,36 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <mutex>
-#include <thread>
-#include <vector>
 
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+/// Rounds of JOBS jobs, each a call of a function with its number.
+template <std::size_t JOBS, typename Job>
 class ThreadPool {
 public:
-    /// Makes a pool of threads, including the caller's, for rounds of a number of jobs.
-    ThreadPool(std::size_t threads, std::size_t jobs, std::function<void(std::size_t)> job)
-        : m_job{std::move(job)}, m_claims(jobs), m_size{threads} {
-        for (std::size_t thread = 1; thread < threads; ++thread)
-            m_threads.emplace_back([this, thread] { follow(thread); });
+    /// Makes a pool of at most JOBS threads, including the caller's. If the system gives fewer
+    /// threads, the others do their jobs.
+    ThreadPool(std::size_t threads, Job job) : m_job{job} {
+        for (m_size = 1; m_size < threads && m_size < JOBS; ++m_size) {
+            Member& member = m_members[m_size];
+            member = {this, m_size};
+            if (pthread_create(&member.handle, nullptr, enter, &member)) break;
+        }
     }
     ~ThreadPool() {
         set([this] { m_leaving = true; });
-        for (auto& thread : m_threads) thread.join();
+        for (std::size_t thread = 1; thread < m_size; ++thread)
+            pthread_join(m_members[thread].handle, nullptr);
     }
 
     void begin() {
         m_open = m_size > 1;
         m_left = 0;
-        m_begun = {};
+        m_begun = 0;
     }
     void end() {
         m_open = false;
@@ -49,19 +53,17 @@ public:
     void round() {
         if (m_open && m_left-- == 0) plan();
         if (!m_awake) {
-            for (std::size_t job = 0; job < m_claims.size(); ++job) m_job(job);
+            for (std::size_t job = 0; job < JOBS; ++job) m_job(job);
             return;
         }
         const std::uint64_t number = m_round.load(std::memory_order_relaxed) + 1;
         m_round.store(number, std::memory_order_release);
         work(0, number);
-        const std::uint64_t done = number * m_claims.size();
+        const std::uint64_t done = number * JOBS;
         wait([&] { return m_done.load(std::memory_order_acquire) == done; });
     }
 
 private:
-    using Clock = std::chrono::steady_clock;
-
     /// Number of rounds of a block, which are timed together, and number of blocks for each trial
     /// of the way that seems slower.
     static constexpr unsigned BLOCK = 128, BLOCKS = 16;
@@ -70,10 +72,28 @@ private:
         std::atomic<std::uint64_t> round{0};    // the last round in which a thread took the job
     };
 
+    struct Member {
+        ThreadPool* pool;
+        std::size_t number;
+        pthread_t handle;
+    };
+    static void* enter(void* member) {
+        const auto* self = static_cast<const Member*>(member);
+        self->pool->follow(self->number);
+        return nullptr;
+    }
+
+    /// The time in nanoseconds.
+    static std::uint64_t clock() {
+        timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return std::uint64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+    }
+
     /// Decides how the next block is done.
     void plan() {
-        const auto now = Clock::now();
-        if (m_begun != Clock::time_point{}) m_cost[m_awake] = now - m_begun;
+        const std::uint64_t now = clock();
+        if (m_begun) m_cost[m_awake] = now - m_begun;
         const bool better = m_cost[true] <= m_cost[false];
         wake(++m_block % BLOCKS == 0 ? !better : better);
         m_left = BLOCK - 1;
@@ -86,12 +106,11 @@ private:
 
     template <typename F>
     void set(F change) {
-        {
-            const std::lock_guard lock{m_mutex};
-            change();
-            m_asleep = !m_awake || m_leaving;
-        }
-        m_woken.notify_all();
+        pthread_mutex_lock(&m_mutex);
+        change();
+        m_asleep = !m_awake || m_leaving;
+        pthread_mutex_unlock(&m_mutex);
+        pthread_cond_broadcast(&m_woken);
     }
 
     /// Waits actively for an event that is about to happen; lets others run if it takes longer.
@@ -103,15 +122,15 @@ private:
                 __builtin_ia32_pause();
 #endif
             } else {
-                std::this_thread::yield();
+                sched_yield();
             }
         }
     }
 
     void work(std::size_t thread, std::uint64_t number) {
-        const std::size_t jobs = m_claims.size(), first = thread * jobs / m_size;
-        for (std::size_t i = 0; i < jobs; ++i) {
-            const std::size_t job = (first + i) % jobs;
+        const std::size_t first = thread * JOBS / m_size;
+        for (std::size_t i = 0; i < JOBS; ++i) {
+            const std::size_t job = (first + i) % JOBS;
             std::uint64_t before = number - 1;
             if (m_claims[job].round.compare_exchange_strong(before, number,
                                                             std::memory_order_acq_rel)) {
@@ -124,11 +143,11 @@ private:
     void follow(std::size_t thread) {
         std::uint64_t seen = 0;
         for (;;) {
-            {
-                std::unique_lock lock{m_mutex};
-                m_woken.wait(lock, [this] { return m_awake || m_leaving; });
-                if (m_leaving) return;
-            }
+            pthread_mutex_lock(&m_mutex);
+            while (!m_awake && !m_leaving) pthread_cond_wait(&m_woken, &m_mutex);
+            const bool leaving = m_leaving;
+            pthread_mutex_unlock(&m_mutex);
+            if (leaving) return;
             std::uint64_t number = seen;
             wait([&] {
                 number = m_round.load(std::memory_order_acquire);
@@ -138,18 +157,18 @@ private:
         }
     }
 
-    const std::function<void(std::size_t)> m_job;
-    std::vector<Claim> m_claims;
-    const std::size_t m_size;
+    const Job m_job;
+    std::array<Claim, JOBS> m_claims;
+    std::size_t m_size;
     alignas(64) std::atomic<std::uint64_t> m_round{0};
     alignas(64) std::atomic<std::uint64_t> m_done{0};
     std::atomic<bool> m_asleep{true};
     bool m_awake = false, m_leaving = false;    // changed by the caller's thread only
     bool m_open = false;
     unsigned m_left = 0, m_block = 0;
-    Clock::time_point m_begun{};
-    std::array<Clock::duration, 2> m_cost{};    // of a block: with the caller alone, with all
-    std::mutex m_mutex;
-    std::condition_variable m_woken;
-    std::vector<std::thread> m_threads;
+    std::uint64_t m_begun = 0;
+    std::uint64_t m_cost[2] = {};    // of a block: with the caller alone, with all
+    pthread_mutex_t m_mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t m_woken = PTHREAD_COND_INITIALIZER;
+    std::array<Member, JOBS> m_members{};
 };

@@ -10,11 +10,36 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
-#include <vector>
 
 /// The kinds of record, in the order of sim/trace.py.
 enum Stream : unsigned { ISSUE, ACCESS, WRITE, STATE, STREAMS };
+
+/// Words that grow in number.
+class TraceBuffer {
+public:
+    TraceBuffer() = default;
+    TraceBuffer(const TraceBuffer&) = delete;
+    ~TraceBuffer() { std::free(m_words); }
+
+    const std::uint32_t* data() const { return m_words; }
+    std::size_t size() const { return m_size; }
+    void clear() { m_size = 0; }
+    void add(const std::uint32_t* words, std::size_t count) {
+        if (m_size + count > m_room) {
+            m_room = 2 * (m_size + count);
+            m_words = static_cast<std::uint32_t*>(std::realloc(m_words, 4 * m_room));
+            if (!m_words) std::abort();
+        }
+        std::memcpy(m_words + m_size, words, 4 * count);
+        m_size += count;
+    }
+
+private:
+    std::uint32_t* m_words = nullptr;
+    std::size_t m_size = 0, m_room = 0;
+};
 
 template <std::size_t CORES, std::size_t LANES, std::size_t WARPS>
 class Trace {
@@ -50,7 +75,7 @@ public:
         return false;
     }
 
-    const std::vector<std::uint32_t>& buffer(unsigned stream) const { return m_buffers[stream]; }
+    const TraceBuffer& buffer(unsigned stream) const { return m_buffers[stream]; }
 
     /// The words of each core's port in a cycle.
     void sample(const std::array<const std::uint32_t*, CORES>& words) {
@@ -109,8 +134,8 @@ private:
         const std::uint32_t header[HEADER] = {static_cast<std::uint32_t>(m_cycle),
                                               static_cast<std::uint32_t>(m_cycle >> 32), m_launch,
                                               static_cast<std::uint32_t>(core)};
-        buffer.insert(buffer.end(), header, header + HEADER);
-        buffer.insert(buffer.end(), words, words + count);
+        buffer.add(header, HEADER);
+        buffer.add(words, count);
     }
 
     std::uint32_t m_streams = 0;
@@ -118,5 +143,5 @@ private:
     std::uint32_t m_launch = 0;
     bool m_was_running = false, m_fresh = true, m_recorded = false;
     std::array<std::array<std::uint32_t, 1 + STATE_WORDS>, CORES> m_states{};
-    std::array<std::vector<std::uint32_t>, STREAMS> m_buffers;
+    std::array<TraceBuffer, STREAMS> m_buffers;
 };

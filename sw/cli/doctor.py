@@ -7,7 +7,8 @@ import subprocess
 import sys
 import tempfile
 
-from sw.installation import ROOT, TREE, advice, browser
+from sw import bootstrap
+from sw.installation import ROOT, TREE, advice, browser, launched
 from sw.printable import printable
 
 
@@ -75,6 +76,14 @@ def _extra(name):
     return check
 
 
+def _more_packages():
+    """The packages of all commands, of the lock."""
+    if bootstrap.has_all(ROOT):
+        return "ok", "all as in requirements-all.lock", ""
+    return ("missing", "those that run graphs alone", "the first command that needs more, such as "
+            "test or synth, installs all; graphloom setup does so now")
+
+
 def _verilator():
     from sim import toolchain
     try:
@@ -98,7 +107,8 @@ def _compiler():
         source.write_text("#include <cstdint>\nextern \"C\" std::uint32_t probe() { return 1; }\n")
         made = source.with_suffix(".o")
         for command in ([*compiler.command, "-std=c++20", "-fPIC", "-c", source, "-o", made],
-                        [*compiler.link, "-shared", made, "-o", source.with_suffix(".so")]):
+                        [*compiler.link, *compiler.without_library, "-shared", made, "-o",
+                         source.with_suffix(".so")]):
             done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False,
                                   errors="replace", stdin=subprocess.DEVNULL,
                                   env=environment)
@@ -138,7 +148,10 @@ def _synthesis(name):
 
 
 def _libpython():
-    from find_libpython import find_libpython
+    try:
+        from find_libpython import find_libpython
+    except ModuleNotFoundError:
+        return "missing", "not looked for", "only cocotb tests need it, and more packages"
     path = find_libpython()
     if path is None:
         number = "{}.{}".format(*sys.version_info)
@@ -207,6 +220,7 @@ _CHECKS = {
     "Verilator": _verilator,
     "C++ compiler": _compiler,
     # The tests are in the tree alone.
+    **({"More packages": _more_packages} if launched() else {}),
     **({"Icarus Verilog": _icarus, "Python library": _libpython, "Chromium": _chromium}
        if TREE else
        {f"Extra {name}": _extra(name) for name in ("reproduce", "synth")}),

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from sw.errors import UserError
-from sw.installation import ROOT, advice
+from sw.installation import ROOT, advice, obtain
 
 
 __all__ = ["register"]
@@ -53,7 +53,7 @@ def _prove(
     units = units or list(registry.UNITS)
     if list_:
         return _list(registry, units)
-    if unavailable() is not None:
+    if unavailable() is not None and not (obtain("z3") and unavailable() is None):
         raise ToolError(f"proofs cannot be run: {unavailable()}: {advice('synth')}")
     work = list(registry.proofs(units, full=full))
     covers = [entry for entry in registry.PROPERTIES if entry.unit in units and entry.covers]

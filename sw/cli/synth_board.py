@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from hw.link.frames import BAUD
+from sw.installation import need
 
 from . import files, options
 
@@ -55,6 +56,7 @@ def _board(
     files.distinct({"--output": output, "--results": results})
     files.check(output, (".bit",))
     files.check(results, (".json",))
+    need("graphloom synth board", "amaranth_boards")
 
     from synth.ulx3s import DEVICE, Ulx3s, build
     from synth.devices import find_device

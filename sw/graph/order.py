@@ -29,7 +29,7 @@ from scipy import sparse     # pyright: ignore[reportMissingTypeStubs]
 from sw.errors import UserError
 from sw.graph.gorder import gorder
 from sw.graph.sage import ROUNDS, sage
-from sw.installation import advice
+from sw.installation import advice, obtain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,11 +56,10 @@ def _pattern(sources: Any, destinations: Any, num_vertices: int) -> Any:
 
 
 def _louvain(sources: Any, destinations: Any, num_vertices: int) -> Any:
-    try:
-        from sknetwork.clustering import Louvain
-    except ImportError:
+    if not obtain("sknetwork"):
         raise UserError("reorder=louvain needs the package scikit-network, which there is for "
-                        f"Python 3.11 to 3.13: {advice('reproduce')}") from None
+                        f"Python 3.11 to 3.13: {advice('reproduce')}")
+    from sknetwork.clustering import Louvain
     community = np.zeros(num_vertices, dtype=np.int64)
     levels = []
     for level in range(_LEVELS):

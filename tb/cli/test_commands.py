@@ -9,15 +9,16 @@ import pytest
 from packaging.requirements import Requirement
 
 from sw import formats
-from sw.cli import pages
+from sw import installation
+from sw.cli import doctor, pages
 from sw.cli.main import main
 from sw.installation import APART, ROOT
 
 
 @pytest.mark.parametrize("command", [
     [], ["run"], ["compare"], ["verilog"], ["test"], ["prove"], ["lockstep"], ["campaign"],
-    ["mutants"], ["doctor"], ["live"], ["docs"], ["graph"], ["graph", "info"], ["graph", "convert"],
-    ["graph", "generate"], ["graph", "formats"], ["bench"], ["bench", "sim"],
+    ["mutants"], ["doctor"], ["setup"], ["live"], ["docs"], ["graph"], ["graph", "info"],
+    ["graph", "convert"], ["graph", "generate"], ["graph", "formats"], ["bench"], ["bench", "sim"],
     ["bench", "formats"], ["list"], ["lang"], ["lang", "list"], ["lang", "show"], ["reproduce"],
     ["course"], ["course", "list"], ["course", "check"],
     ["synth"], ["synth", "weaver"], ["synth", "budgets"], ["synth", "overhead"]])
@@ -98,6 +99,20 @@ def test_doctor(capsys):
     assert code == ("Graphs cannot be run" in text)
 
 
+def test_setup_and_doctor_of_an_environment_with_few_packages(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(installation, "launched", lambda: True)
+    monkeypatch.setattr(installation.bootstrap, "has_all", lambda root: False)
+    state, found, step = doctor._more_packages()
+    assert state == "missing" and "graphloom setup" in step
+    monkeypatch.setattr(installation.bootstrap, "has_all", lambda root: True)
+    assert doctor._more_packages()[0] == "ok"
+    assert main(["setup"]) == 0
+    assert "has the packages of all commands" in capsys.readouterr().out
+    monkeypatch.setattr(installation, "launched", lambda: False)
+    assert main(["setup"]) == 2
+    assert "this is another one" in capsys.readouterr().err
+
+
 def test_doctor_shows_a_shared_cache(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("GRAPHLOOM_CACHE_SHARED", str(tmp_path / "gone"))
     assert main(["doctor"]) == 1
@@ -114,8 +129,9 @@ def test_doctor_says_what_is_broken(capsys, tmp_path, monkeypatch):
     assert "set GRAPHLOOM_CACHE" in " ".join(capsys.readouterr().out.split())
 
 
-def test_lock_has_versions_and_hashes_and_names_no_index():
-    lines = (ROOT / "requirements.lock").read_text().splitlines()[1:]
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-all.lock"])
+def test_lock_has_versions_and_hashes_and_names_no_index(lock):
+    lines = (ROOT / lock).read_text().splitlines()[1:]
     for line in lines:
         assert re.fullmatch(r"[a-z0-9-]+==[\w.]+( ; [^#]+)? \\"
                             r"|    --hash=sha256:[0-9a-f]{64}( \\)?", line), line
@@ -124,10 +140,14 @@ def test_lock_has_versions_and_hashes_and_names_no_index():
         assert line.endswith("\\") == after.startswith("    --hash="), line
 
 
-def test_lock_has_what_the_project_asks_for():
-    locked = {Requirement(line.rstrip("\\")).name: Requirement(line.rstrip("\\")).specifier
-              for line in (ROOT / "requirements.lock").read_text().splitlines()
-              if line[:1].isalnum()}
+def _locked(name):
+    return {Requirement(line.rstrip("\\")).name: Requirement(line.rstrip("\\")).specifier
+            for line in (ROOT / name).read_text().splitlines() if line[:1].isalnum()}
+
+
+def test_locks_have_what_the_project_asks_for():
+    few, locked = _locked("requirements.lock"), _locked("requirements-all.lock")
+    assert all(locked[name] == version for name, version in few.items())
     with open(ROOT / "pyproject.toml", "rb") as file:
         project = tomllib.load(file)
     wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"],
@@ -137,3 +157,4 @@ def test_lock_has_what_the_project_asks_for():
     for requirement in map(Requirement, wanted):
         version = str(locked[requirement.name]).removeprefix("==")
         assert requirement.specifier.contains(version), f"run `./graphloom lock`: {requirement}"
+    assert few.keys() >= {Requirement(text).name for text in project["project"]["dependencies"]}

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from sw import bootstrap
 from sw.cli.tests import ROOT
 
 
@@ -21,6 +22,7 @@ def project(tmp_path):
     shutil.copy(ROOT / "sw" / "bootstrap.py", root / "sw")
     (root / "sw" / "cli" / "__main__.py").write_text(STUB)
     (root / "requirements.lock").write_text("# nothing\n")
+    (root / "requirements-all.lock").write_text("# nothing more\n")
     return root
 
 
@@ -71,6 +73,27 @@ def test_launcher(project, tmp_path):
     code, out, err = run(project / "graphloom", cwd=elsewhere)
     assert code == 2 and "pip could not install" in err
     assert not (project / ".venv" / "graphloom-stamp").exists()
+
+
+def test_more_packages(project):
+    """bootstrap.py adds them, once for each content of requirements-all.lock. A failure is told,
+    and leaves the environment as it was for what runs graphs."""
+    def add():
+        return run(project / ".venv" / "bin" / "python", "-P", project / "sw" / "bootstrap.py",
+                   project, "all", cwd=project)
+
+    assert run(project / "graphloom", cwd=project)[0] == 7
+    assert not bootstrap.has_all(project)
+    code, out, err = add()
+    assert code == 0 and "adding the packages of all commands" in err
+    assert bootstrap.has_all(project)
+    assert add() == (0, "", "")
+    (project / "requirements-all.lock").write_text("./no-such-package\n")
+    assert not bootstrap.has_all(project)
+    code, out, err = add()
+    assert code == 2 and "pip could not install" in err
+    assert not bootstrap.has_all(project)
+    assert run(project / "graphloom", cwd=project)[0] == 7
 
 
 @pytest.mark.parametrize("script, why", [

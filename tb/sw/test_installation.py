@@ -1,6 +1,8 @@
 """How Graphloom is installed: advice for what is missing."""
 
 import importlib.metadata
+import pathlib
+import subprocess
 import tomllib
 
 import pytest
@@ -24,15 +26,48 @@ def test_extras_are_those_of_the_project():
             assert {name.lower() for name in providers[module]} <= names, module
 
 
-@pytest.mark.parametrize("tree, prefix, expected", [
-    (True, ".venv", "remove {root}/.venv; the next command installs all packages again"),
-    (True, "elsewhere", "pip install 'graphloom[synth]'"),
-    (False, ".venv", "pip install 'graphloom[synth]'"),
+@pytest.fixture
+def project(monkeypatch, tmp_path):
+    """A tree with the launcher's environment, whose packages are those that run graphs."""
+    monkeypatch.setattr(installation, "ROOT", tmp_path)
+    monkeypatch.setattr(installation, "TREE", True)
+    monkeypatch.setattr(installation.sys, "prefix", str(tmp_path / ".venv"))
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / "graphloom-stamp").write_text("")
+    (tmp_path / "requirements-all.lock").write_text("# everything\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("changed, expected", [
+    ((), "remove {root}/.venv; the next command installs all packages again"),
+    (("TREE", False), "pip install 'graphloom[synth]'"),
+    (("ROOT", pathlib.Path("elsewhere")), "pip install 'graphloom[synth]'"),
 ])
-def test_advice(monkeypatch, tree, prefix, expected):
-    monkeypatch.setattr(installation, "TREE", tree)
-    monkeypatch.setattr(installation.sys, "prefix", str(installation.ROOT / prefix))
-    assert installation.advice("synth") == expected.format(root=installation.ROOT)
+def test_advice(monkeypatch, project, changed, expected):
+    if changed:
+        monkeypatch.setattr(installation, *changed)
+    assert installation.advice("synth") == expected.format(root=project)
+
+
+@pytest.mark.parametrize("code", [0, 2])
+def test_more_packages_are_installed_when_they_are_needed(monkeypatch, project, code):
+    calls = []
+
+    def install(command, **options):
+        calls.append(command[1:])
+        if not code:
+            (project / ".venv" / "graphloom-stamp-all").write_text(f"{project}\n# everything\n")
+        return subprocess.CompletedProcess(command, code)
+
+    monkeypatch.setattr(installation.subprocess, "run", install)
+    if code:
+        with pytest.raises(UserError, match="could not be installed"):
+            installation.need("graphloom x", "matplotlib")
+    else:
+        for _ in range(2):
+            installation.need("graphloom x", "matplotlib")
+        assert not installation.obtain("no_such_module")
+    assert calls == [["-P", str(project / "sw" / "bootstrap.py"), str(project), "all"]]
 
 
 def test_need(monkeypatch):
@@ -55,7 +90,7 @@ def test_a_module_that_no_extra_brings_keeps_its_traceback(monkeypatch):
 
 def test_the_lock_leaves_large_extras_out():
     """No package of an extra in APART is installed by the launcher, unless others need it."""
-    lock = (installation.ROOT / "requirements.lock").read_text()
+    lock = (installation.ROOT / "requirements-all.lock").read_text()
     for extra in installation.APART:
         for module in installation.EXTRAS[extra]:
             assert f"\n{module}==" not in lock

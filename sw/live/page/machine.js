@@ -1,7 +1,7 @@
 // The simulator in WebAssembly, and the playing of a recording on it (sw/live/recording.py). Runs in
 // a worker, and under node for tests.
 
-const STATUS = { running: 0, idle: 1 };
+const STATUS = { running: 0, idle: 1, memory: 2, broken: 3 };
 
 /** Words of the view (sim/harness/page.h). */
 const VIEW_WORDS = 10;
@@ -27,11 +27,7 @@ export class Difference extends Error {}
 export class Machine {
   /** @param module a compiled simulator; @param recording whose hardware the module simulates */
   constructor(module, recording) {
-    const imports = {};
-    for (const { module: room, name } of WebAssembly.Module.imports(module)) {
-      (imports[room] ??= {})[name] = () => 0;
-    }
-    this.wasm = new WebAssembly.Instance(module, imports).exports;
+    this.wasm = new WebAssembly.Instance(module).exports;
     this.wasm._initialize?.();
     const { base, bytes, occupancy, latency, queue } = recording.memory;
     this.base = base;
@@ -63,14 +59,20 @@ export class Machine {
     return this.words(this.place + offset, count);
   }
 
-  /** Call a function of the module. A trap becomes an error that says why. */
+  /** Call a function of the machine. */
   call(name, ...args) {
-    try {
-      return this.wasm[name](this.handle, ...args);
-    } catch (error) {
-      if (!(error instanceof WebAssembly.RuntimeError)) throw error;
-      throw new Difference(`the simulation stopped: ${this.text(this.wasm.pg_last_words())}`);
+    return this.wasm[name](this.handle, ...args);
+  }
+
+  /** Call a function that evaluates cycles, and return its status unless the simulation stopped. */
+  evaluate(name, ...args) {
+    const status = this.call(name, ...args);
+    if (status === STATUS.memory || status === STATUS.broken) {
+      const why = status === STATUS.memory ? 'a request outside the memory'
+                                           : this.text(this.call('gl_message'));
+      throw new Difference(`the simulation stopped: ${why}`);
     }
+    return status;
   }
 
   text(place) {
@@ -79,7 +81,7 @@ export class Machine {
   }
 
   powerOn() {
-    this.call('gl_power_on');
+    this.evaluate('gl_power_on');
     let place = 0;
     this.inside.forEach((signal, number) => {
       if (signal.kind === 'state' && place < 4) this.call('pg_watch', place++, number);
@@ -89,17 +91,17 @@ export class Machine {
 
   write(address, words) {
     this.words(this.scratch, words.length).set(words);
-    this.call('gl_write', address, this.scratch, words.length);
+    this.evaluate('gl_write', address, this.scratch, words.length);
   }
 
   read(address, count) {
-    this.call('gl_read', address, this.scratch, count);
+    this.evaluate('gl_read', address, this.scratch, count);
     return Array.from(this.words(this.scratch, count));
   }
 
   /** Run at most so many cycles. Returns whether the GPU is idle. */
   run(cycles) {
-    return this.call('gl_run', BigInt(cycles)) === STATUS.idle;
+    return this.evaluate('gl_run', BigInt(cycles)) === STATUS.idle;
   }
 
   /** Cycles since power on, and lines read and written at the memory. */

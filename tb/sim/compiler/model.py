@@ -18,15 +18,14 @@ extern "C" {
 EXPORT void* create() { return new Dut; }
 EXPORT void destroy(Dut* dut) { delete dut; }
 EXPORT int edge(Dut* dut) {
-    try {
-        dut->clk = 1;
-        dut->eval();
-        dut->clk = 0;
-        dut->eval();
-        return 0;
-    } catch (const Stop&) {
-        return 1;
-    }
+    Log log;
+    current_log = &log;
+    dut->clk = 1;
+    dut->eval();
+    dut->clk = 0;
+    dut->eval();
+    current_log = nullptr;
+    return log.stopped();
 }
 EXPORT void evaluate(Dut* dut) { dut->eval(); }
 """
