@@ -274,7 +274,7 @@ PROPERTIES = (
         _shapes(ScoreboardPromise, {
             "1 warp": {"warps": 1}, "2 warps": {}, "2 warps, long": {"pipeline": "long"},
             "4 warps": {"warps": 4}, "4 warps, long": {"warps": 4, "pipeline": "long"}},
-            full=("4 warps", "4 warps, long")),
+            full=("2 warps, long", "4 warps", "4 warps, long")),
         covers=("an instruction waits for a register",
                 "an instruction waits for a second result", "one of two instructions is picked",
                 "a warp fetches again behind a branch", "a warp that is ready waits for another "
@@ -296,10 +296,10 @@ PROPERTIES = (
             "2 lanes, line": {"atomic_words": "line"},
             "2 lanes, 2 banks": _BANKS, "4 lanes, 2 banks": {"threads": 4, **_BANKS},
             "4 lanes, line": {"threads": 4, "atomic_words": "line"}},
-            full=("4 lanes, 2 banks", "4 lanes, line"))
+            full=("4 lanes", "4 lanes, 2 banks", "4 lanes, line"))
         + _shapes(CoalescerPromise, {"2 lanes, long": {"pipeline": "long"},
                                      "2 lanes, 2 banks, long": {"pipeline": "long", **_BANKS}},
-                  mode="bounded", depth=6),
+                  full=("2 lanes, 2 banks, long",), mode="bounded", depth=6),
         covers=("a pass leaves lanes for the next", "all lanes load from one line",
                 "an instruction comes while another is served",
                 "an atomic of local memory is served", "lanes of an atomic share a pass",

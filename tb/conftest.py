@@ -35,13 +35,17 @@ hypothesis.settings.load_profile("graphloom")
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="run the quick part of the tests "
                      "(tb/quick.py)")
+    parser.addoption("--full", action="store_true", help="run the tests that take minutes as well")
 
 
 def pytest_collection_modifyitems(config, items):
+    kept = {item.nodeid for item in items
+            if config.getoption("--full") or item.get_closest_marker("full") is None
+            or not {item.nodeid, item.nodeid.partition("[")[0]}.isdisjoint(config.args)}
     if config.getoption("--quick"):
-        kept = quick.chosen([item.nodeid for item in items])
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in kept])
-        items[:] = [item for item in items if item.nodeid in kept]
+        kept = quick.chosen([item.nodeid for item in items if item.nodeid in kept])
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in kept])
+    items[:] = [item for item in items if item.nodeid in kept]
 
 
 @pytest.fixture(params=["verilator", "icarus"])

@@ -32,7 +32,7 @@ _SHOWN = 1 << 20
 
 #: Module and attribute path of the functions that begin real work.
 _WORK = (("subprocess", "Popen.__init__"), ("multiprocessing.process", "BaseProcess.start"),
-         ("amaranth.back.rtlil", "convert"), ("sim.interface", "load"),
+         ("amaranth.back.rtlil", "convert"), ("sim.compiler", "netlist"), ("sim.interface", "load"),
          ("socketserver", "BaseServer.serve_forever"), ("sw.benchmarks.formats", "measure"),
          ("campaign.mutants.run", "MutantWork.run"))
 

@@ -34,11 +34,14 @@ class Refutation:
         Unit, property and shape, as :mod:`formal.registry` calls them.
     depth : int
         Cycles from reset to check; 0 for a proof by structure.
+    full : bool
+        Whether the refutation takes too long for the tests, and only ``mutants`` does it.
     """
     unit: str
     name: str
     shape: str
     depth: int = 0
+    full: bool = False
 
     def __str__(self):
         return f"{self.unit}, {self.name}: {self.shape}" + f", {self.depth} cycles" * bool(

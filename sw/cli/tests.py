@@ -51,7 +51,9 @@ def _test(context: typer.Context,
               show_default=False)] = None,
           quick: Annotated[bool, typer.Option(
               "--quick", help="Run a part of the tests that takes about five minutes: of each test "
-              "function one case, without the functions that are known to be slow.")] = False):
+              "function one case, without the functions that are known to be slow.")] = False,
+          full: Annotated[bool, typer.Option(
+              "--full", help="Run the tests that take minutes as well.")] = False):
     """Run the tests. Further arguments are pytest's; paths are those of the project's folder.
 
     Tests that need Icarus Verilog are skipped where it is not installed.
@@ -59,7 +61,8 @@ def _test(context: typer.Context,
     need_tree("graphloom test")
     need("graphloom test", "pytest")
     extra = list(context.args)
-    command = [sys.executable, "-m", "pytest", "--quiet", "-rs", *["--quick"] * quick]
+    command = [sys.executable, "-m", "pytest", "--quiet", "-rs", *["--quick"] * quick,
+               *["--full"] * full]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     again = ""
     if seed is not None:

@@ -32,6 +32,8 @@ another section (:meth:`VirtualAssembler.jump_to_section`), and no branch does.
 
 import dataclasses
 
+import numpy as np
+
 from hw.isa import Csr, Instruction
 from hw.operations import Format, Unit
 from sw.kernels.assembler import (ROWS, Assembler, AssemblyError, GeneralRegister, Label,
@@ -441,6 +443,22 @@ def _bits(bits):
         bits ^= bit
 
 
+def _both_ways(rows):
+    """The neighbours of each register in ascending order, from rows of bits that may lack half of
+    the matrix. Numpy does this in a tenth of the time of single bits."""
+    count = len(rows)
+    if not count:
+        return []
+    size = -(-count // 8)
+    flat = np.frombuffer(b"".join(row.to_bytes(size, "little") for row in rows), np.uint8)
+    matrix = np.unpackbits(flat.reshape(count, size), axis=1, count=count, bitorder="little")
+    matrix |= matrix.T
+    np.fill_diagonal(matrix, 0)
+    ends = np.cumsum(np.count_nonzero(matrix, axis=1)).tolist()
+    others = np.nonzero(matrix)[1].tolist()
+    return [others[start:end] for start, end in zip([0, *ends], ends)]
+
+
 class _Flow:
     """The flow of a kernel's text, and which registers are live together.
 
@@ -578,11 +596,7 @@ class _Flow:
                     for number in _bits(written):
                         neighbours[number] |= there
                 live = live & ~self._firsts[index] | self._uses[index]
-        for number, others in enumerate(neighbours):
-            neighbours[number] &= ~(1 << number)
-            for other in _bits(others):
-                neighbours[other] |= 1 << number
-        return [list(_bits(others & ~(1 << number))) for number, others in enumerate(neighbours)]
+        return _both_ways(neighbours)
 
     def _costs(self):
         """For each register, the instructions that it costs to keep it in no register; None if it

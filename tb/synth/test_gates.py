@@ -13,6 +13,7 @@ SCU                   test_scu: random operations of tb.hw.scu.bench_scu
 import random
 
 import cocotb
+import pytest
 from amaranth.hdl import Module
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -107,6 +108,7 @@ def test_weaver(simulator):
                      parameters={"config": TINY, "rounds": 8, "steps": 600, "resets": 12})
 
 
+@pytest.mark.full
 def test_scu():
     """The test uses one simulator. Verilator, on which all benches of the unit pass as well, takes
     minutes to build the netlist."""
