@@ -23,7 +23,8 @@ class Figures:
 
     Parameters
     ----------
-    unit : SynthesisUnit
+    unit : str
+        The unit's name, or ``"board"``.
     config : HardwareConfig
         The configuration that the unit was built for.
     device : TargetDevice
@@ -35,7 +36,7 @@ class Figures:
         Placements of the unit with registers at its ports, one for each seed; empty if the unit was
         not placed.
     """
-    unit: SynthesisUnit
+    unit: str
     config: HardwareConfig
     device: TargetDevice
     logic: Logic
@@ -61,7 +62,7 @@ class Figures:
     def record(self) -> dict:
         """All figures, for JSON."""
         found = {
-            "unit": self.unit.name, "config": dataclasses.asdict(self.config),
+            "unit": self.unit, "config": dataclasses.asdict(self.config),
             "device": self.device.name, "area": dataclasses.asdict(self.area),
             "share": {resource: round(share, 4)
                       for resource in ("lut4", "ff", "block_ram", "dsp")
@@ -115,7 +116,7 @@ def measure(unit, config, device, *, seeds=(), frequency=50.0, jobs=1,
     placements = ()
     if seeds:
         placements = _place(unit, config, device, seeds, frequency, jobs, heard)
-    return Figures(unit, config, device, logic, timing, placements)
+    return Figures(unit.name, config, device, logic, timing, placements)
 
 
 def _place(unit, config, device, seeds, frequency, jobs, heard):

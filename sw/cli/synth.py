@@ -102,7 +102,7 @@ def _synth(
         figures = flow.measure(target, config, chip, frequency=frequency,
                                seeds=numbers if place and chip.options else (),
                                jobs=jobs or os.cpu_count() or 1, heard=heard)
-    _print(figures)
+    _print(target, figures)
     if results is not None:
         files.write_json(results, figures.record())
     if logs is not None:
@@ -110,13 +110,13 @@ def _synth(
             files.write_bytes(os.path.join(logs, log.name), log.read_bytes())
 
 
-def _print(figures):
+def _print(unit, figures):
     from synth.budgets import RESOURCES
 
     from .execute import console
     from .placements import new_table, path_table, print_placements
     out, config, area = console(), figures.config, figures.area
-    out.print(f"{figures.unit.name}: {figures.unit.doc}; {config.name}: {config.warps} warps x "
+    out.print(f"{unit.name}: {unit.doc}; {config.name}: {config.warps} warps x "
               f"{config.threads} lanes; {figures.device.name}", soft_wrap=True)
     table = new_table("", "taken", "of", "share")
     for resource, title in RESOURCES.items():

@@ -60,6 +60,7 @@ def _board(
 
     from synth.ulx3s import DEVICE, Ulx3s, build
     from synth.devices import find_device
+    from synth.flow import Figures
 
     from .execute import console, steps_display
     from .placements import print_placements
@@ -80,7 +81,7 @@ def _board(
         out.print(f"SDRAM clock: {board.sdram_delay:.2f} ns after the system clock, margin "
                   f"{board.clock.margin:.2f} ns", soft_wrap=True)
     if results is not None:
-        files.write_json(results, {
-            "config": config.name, "frequency": frequency, "memory": memory, "baud": baud,
-            "cells": done.logic.cells, "used": placement.used, "seed": placement.seed,
-            "placements": [one.record() for one in done.placements], "bytes": len(done.data)})
+        figures = Figures("board", config, device, done.logic, None, done.placements)
+        files.write_json(results, figures.record() | {"board": {
+            "frequency": frequency, "memory": memory, "baud": baud, "used": placement.used,
+            "seed": placement.seed, "bytes": len(done.data)}})

@@ -19,7 +19,7 @@ KINDS = {
     "timeline": "run --trace FILE.json",
     "tune": "tune --json",
     "trials": "tune --results",
-    "unit": "synth UNIT --results",
+    "unit": "synth UNIT --results or synth board --results",
     "overhead": "synth overhead --results",
     "figure": "reproduce (the .json of a figure)",
     "records": "reproduce (runs.jsonl)",
@@ -39,7 +39,6 @@ _FIELDS = {
 _OTHERS = (
     ({"vm", "program", "wall_seconds"}, "is of run --vm: a program on another machine has no "
                                         "counters"),
-    ({"placements", "baud", "cells"}, "is of synth board; a report shows synth UNIT --results"),
 )
 
 _SUFFIXES = (".json", ".jsonl")

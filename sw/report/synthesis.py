@@ -16,9 +16,13 @@ RESOURCES = {"lut4": "LUT4", "ff": "flip-flops", "block_ram": "block RAMs", "dsp
 
 
 def unit_page(value, path) -> Page:
-    """The page of ``synth UNIT --results FILE``. Raises ConfigError."""
+    """The page of ``synth UNIT --results FILE`` or ``synth board``. Raises ConfigError."""
     config = hardware_of(value["config"])
-    command = shlex.join([PROGRAM, "synth", value["unit"], "--device", value["device"],
+    board = value.get("board")
+    options = ["--device", value["device"]] if board is None else [
+        "--memory", board["memory"], "--frequency", f"{board['frequency']:g}", "--baud",
+        str(board["baud"]), "--seeds", str(board["seed"])]
+    command = shlex.join([PROGRAM, "synth", value["unit"], *options,
                           *(hardware_words(config) or ["--preset", "default"])])
     shares = value["share"]
     names = [name for name in RESOURCES if name in shares]

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 import synth.ulx3s
 from sw.cli import synth_board
 from sw.errors import UserError
+from sw.report import build, inputs
 from tb.synth.test_ulx3s import small_board
 
 
@@ -33,8 +34,12 @@ def test_writes_a_bitstream(command, tmp_path):
     assert "SDRAM clock: 4.79 ns after the system clock" in done.output
     found = json.loads(results.read_text())
     placement, = found["placements"]
-    assert found["bytes"] == output.stat().st_size
-    assert found["seed"] == placement["seed"] == 1 and placement["frequency"] >= 50
+    board = found["board"]
+    assert board["bytes"] == output.stat().st_size
+    assert board["seed"] == placement["seed"] == 1 and placement["frequency"] >= 50
+    page, = (page for _, page in build.pages_of(inputs.find([str(results)])))
+    assert page.command.startswith("./graphloom synth board --memory sdram --frequency 50 ")
+    assert {each.title for each in page.blocks} == {"Area", "Frequency"}
 
 
 @pytest.mark.parametrize("arguments, message", [

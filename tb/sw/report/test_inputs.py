@@ -42,7 +42,6 @@ def test_kinds(made, tmp_path):
     ("[]", "is not a file of results; a report takes the files of run --json"),
     ('{"name": "left-pad", "version": "1"}', "is not a file of results"),
     ('{"vm": "cpu", "program": "bfs", "wall_seconds": 1}', "is of run --vm"),
-    ('{"placements": [], "baud": 1, "cells": {}}', "is of synth board"),
     ('{"key": "a", "case": 3}', "line 1 is not a record of reproduce or bench"),
     ('{"key": "study x", "version": 1}', "has version 1 of the results, this program reads"),
 ])

@@ -43,6 +43,11 @@ def test_unit():
     path = block(page, "Critical path").variants[""]["data"][0]
     assert path["x"] == pytest.approx([0.5, 1.25]) and path["base"] == pytest.approx([0, 0.5])
     assert page.command == "./graphloom synth weaver --device ecp5-85k --preset fpga"
+    board = UNIT | {"unit": "board", "board": {"memory": "sdram", "frequency": 50.0,
+                                               "baud": 1000000, "seed": 2}}
+    assert synthesis.unit_page(board, "").command == (
+        "./graphloom synth board --memory sdram --frequency 50 --baud 1000000 --seeds 2 "
+        "--preset fpga")
     alone = {name: value for name, value in UNIT.items() if name not in ("estimate", "placements")}
     assert [each.title for each in synthesis.unit_page(alone, "").blocks] == ["Area"]
 
