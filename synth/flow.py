@@ -10,7 +10,6 @@ from .devices import Area, TargetDevice
 from .estimate import Estimate, estimate
 from .logic import Logic, synthesize
 from .netlist import Netlist
-from .units import SynthesisUnit
 from .wrapper import Wrapper
 
 

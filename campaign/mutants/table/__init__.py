@@ -1,7 +1,7 @@
 """All planted faults, by part of the project."""
 
-from . import (compiled, core, dram, exchange, functional, fusion, gcn, golden, graphpeg, hashing,
-               language, live, memory, proofs, report, software, tiles, units)
+from . import (cluster, compiled, core, dram, exchange, functional, fusion, gcn, golden, graphpeg,
+               hashing, language, live, memory, proofs, report, software, tiles, units)
 
 
 __all__ = ["MUTANTS"]
@@ -12,4 +12,5 @@ __all__ = ["MUTANTS"]
 MUTANTS = (*software.MUTANTS, *fusion.MUTANTS, *language.MUTANTS, *hashing.MUTANTS,
            *golden.MUTANTS, *gcn.MUTANTS, *graphpeg.MUTANTS, *exchange.MUTANTS, *core.MUTANTS,
            *memory.MUTANTS, *dram.MUTANTS, *compiled.MUTANTS, *functional.MUTANTS,
-           *units.MUTANTS, *tiles.MUTANTS, *report.MUTANTS, *live.MUTANTS, *proofs.MUTANTS)
+           *units.MUTANTS, *tiles.MUTANTS, *report.MUTANTS, *live.MUTANTS, *cluster.MUTANTS,
+           *proofs.MUTANTS)
