@@ -179,26 +179,27 @@ _ROUNDS = ("an answer has edges of two entries", "an entry is given out in sever
 #: The Weaver that scans a row a step.
 _SCAN_PROOFS = tuple(
     Proof(shape, lambda fields=fields: WeaverPromise(_config(gather="scan", **fields)), "bounded",
-          depth)
+          depth, not fields)
     for shape, fields, depth in (
         ("2 warps x 1 lane", {"threads": 1}, 9), ("2 warps x 2 lanes", {}, 8)))
 
 #: The Weaver without rounds. It takes 4 cycles from a registration to the first work.
 _STREAM_PROOFS = tuple(
     Proof(shape, lambda fields=fields: StreamWeaverPromise(_config(gather="stream", **fields)),
-          "bounded", depth)
+          "bounded", depth, not fields)
     for shape, fields, depth in (
         ("2 warps x 1 lane", {"threads": 1}, 10), ("2 warps x 2 lanes", {}, 9)))
 
 #: The unit that generates edges, in two halves.
 _ENTRY_PROOFS, _RECORD_PROOFS = (
     tuple(Proof(shape, lambda promise=promise, fields=fields: promise(
-        _config(gather="eghw", **fields)), "bounded", depth)
-          for shape, fields, depth in shapes)
+        _config(gather="eghw", **fields)), "bounded", depth, full)
+          for shape, fields, depth, full in shapes)
     for promise, shapes in (
-        (EntryPromise, (("2 warps x 1 lane", {"threads": 1}, 11), ("2 warps x 2 lanes", {}, 11))),
-        (RecordPromise, (("2 warps x 1 lane", {"threads": 1}, 9),
-                         ("2 warps x 2 lanes", {}, 8)))))
+        (EntryPromise, (("2 warps x 1 lane", {"threads": 1}, 11, False),
+                        ("2 warps x 2 lanes", {}, 11, True))),
+        (RecordPromise, (("2 warps x 1 lane", {"threads": 1}, 9, False),
+                         ("2 warps x 2 lanes", {}, 8, False)))))
 
 #: GraphPEG, in two halves, with the smallest table and buffer.
 _PEG = {"gather": "graphpeg", "alwt_entries": 4, "gather_requests": 16, "edge_buffer_rows": 4}

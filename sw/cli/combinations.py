@@ -35,21 +35,10 @@ def only(assignments) -> dict:
 
 def print_all(combined, each):
     """Print the numbers of combinations and, with ``each``, a line for each combination."""
-    from rich import box
-    from rich.table import Table
-
     from .execute import console
     out = console()
     if each:
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        for axis in combined[0].choice:
-            table.add_column(axis, no_wrap=True)
-        table.add_column("")
-        for combination in combined:
-            table.add_row(*(value or "its own" for value in combination.choice.values()),
-                          combination.reason or "works")
-        out.print(table)
-        out.print()
+        _print_lines(combined)
     axes = " x ".join(combined[0].choice)
     out.print(f"combinations of {axes}: {len(combined)}, of which {_working(combined)} work",
               style="bold", soft_wrap=True)
@@ -67,6 +56,18 @@ def print_all(combined, each):
                                   if combination.reason is not None)
     for reason, count in reasons.most_common():
         out.print(f"  {count} do not: {reason}", soft_wrap=True)
+
+
+def _print_lines(combined):
+    """A line for each combination. There are tens of thousands, for which Rich's tables take most
+    of a minute."""
+    rows = [tuple(combined[0].choice), *(tuple(value or "its own" for value in each.choice.values())
+                                         for each in combined)]
+    reasons = ["", *(each.reason or "works" for each in combined)]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = ["   ".join([*(word.ljust(width) for word, width in zip(row, widths)), reason]).rstrip()
+             for row, reason in zip(rows, reasons)]
+    print("\n".join([lines[0], "─" * (sum(widths) + 3 * len(widths) + 5), *lines[1:], ""]))
 
 
 def _working(combined):

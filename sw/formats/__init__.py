@@ -11,6 +11,7 @@ names that papers give to a format with some options.
 
 from __future__ import annotations
 
+import functools
 import weakref
 from typing import TYPE_CHECKING
 
@@ -58,6 +59,7 @@ def find(text: str) -> type[StorageFormat]:
     return kind
 
 
+@functools.lru_cache(1000)
 def canonical(text: str) -> str:
     """The one form of a format's text, without aliases: options sorted by name, and each value in
     one spelling. Raises UserError if there is no such format that kernels can read, or its options

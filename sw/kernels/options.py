@@ -57,7 +57,8 @@ class Integer:
         """``value``, or the number it spells; None if it is not legal."""
         if isinstance(value, str):
             value = numbers.integer(value)
-        if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        # A protocol is asked last, because its answer takes long.
+        if isinstance(value, bool) or not isinstance(value, (int, SupportsIndex)):
             return None
         value = int(value)
         legal = self.low <= value <= self.high and not (self.power and value & value - 1)

@@ -59,13 +59,16 @@ class Node:
     """
     position: Position = dataclasses.field(compare=False, repr=False)
 
-    def parts(self) -> Iterator["Node"]:
+    def parts(self) -> tuple["Node", ...]:
         """The nodes right below this one, in the order of the fields."""
-        for name in _field_names(type(self)):
-            value = getattr(self, name)
-            for part in value if isinstance(value, tuple) else (value,):
-                if isinstance(part, Node):
-                    yield part
+        return self._parts
+
+    @functools.cached_property
+    def _parts(self) -> tuple["Node", ...]:
+        values = (getattr(self, name) for name in _field_names(type(self)))
+        return tuple(part for value in values
+                     for part in (value if isinstance(value, tuple) else (value,))
+                     if isinstance(part, Node))
 
 
 @functools.cache
@@ -77,7 +80,8 @@ def walk(*nodes: Node) -> Iterator[Node]:
     """The nodes and all nodes below them, each before the nodes below it."""
     for node in nodes:
         yield node
-        yield from walk(*node.parts())
+        if node.parts():
+            yield from walk(*node.parts())
 
 
 # Expressions

@@ -5,6 +5,7 @@ Every module of this folder that has a class with a ``name`` is found; nothing e
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from sw.kernels import registry
@@ -33,6 +34,7 @@ def make(text: str) -> Schedule:
     return kind(**settle(kind.OPTIONS, given, f"schedule {name}"))
 
 
+@functools.lru_cache(1000)
 def canonical(text: str) -> str:
     """The one form of a schedule's text (:func:`sw.kernels.options.canonical`). Raises UserError
     as :func:`make`."""

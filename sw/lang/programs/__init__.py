@@ -24,6 +24,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.py") if path.stem != "__init__"))
 
 
+@functools.cache
 def path(name: str) -> pathlib.Path:
     """The file of the program of that name."""
     return _FOLDER / f"{name}.py"
