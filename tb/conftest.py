@@ -10,7 +10,7 @@ import hypothesis
 import pytest
 
 from sim.children import end_with_parent
-from tb import quick, runner, seeds
+from tb import quick, runner, sampling, seeds
 from tb.browser import chromium, open_page  # noqa: F401 (fixtures)
 
 
@@ -35,13 +35,13 @@ hypothesis.settings.load_profile("graphloom")
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="run the quick part of the tests "
                      "(tb/quick.py)")
-    parser.addoption("--full", action="store_true", help="run the tests that take minutes as well")
+    parser.addoption("--full", action="store_true", help="run all cases of all tests "
+                     "(tb/sampling.py)")
 
 
 def pytest_collection_modifyitems(config, items):
-    kept = {item.nodeid for item in items
-            if config.getoption("--full") or item.get_closest_marker("full") is None
-            or not {item.nodeid, item.nodeid.partition("[")[0]}.isdisjoint(config.args)}
+    left_out = set() if config.getoption("--full") else sampling.left_out(items, config.args)
+    kept = {item.nodeid for item in items} - left_out
     if config.getoption("--quick"):
         kept = quick.chosen([item.nodeid for item in items if item.nodeid in kept])
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in kept])

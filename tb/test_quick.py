@@ -1,9 +1,11 @@
-"""The quick part of the tests (tb/quick.py).
+"""The quick part of the tests (tb/quick.py), and tests that do not run as a whole (tb/sampling.py).
 
 ====================  ============================================================================
 selection             test_the_first_case_of_some_functions, test_slow_functions_are_left_out
 the whole suite       test_every_room_and_every_file, test_slow_functions_are_there
 the command           test_the_command
+samples               test_a_sample, test_some_cases_run
+minutes               test_what_takes_minutes
 ====================  ============================================================================
 """
 
@@ -15,7 +17,7 @@ import pytest
 
 from sw.cli.main import main
 from sw.installation import ROOT
-from tb import quick
+from tb import quick, sampling, seeds
 
 
 @functools.cache
@@ -71,3 +73,41 @@ def test_the_command(capfd):
     printed = capfd.readouterr().out
     assert " passed, " in printed and " deselected" in printed
     assert printed.endswith("All tests of the quick part passed\n")
+
+
+@pytest.mark.parametrize("arguments, there", [
+    (("tb/synth/test_gates.py",), False),
+    (("--full", "tb/synth/test_gates.py"), True),
+    (("tb/synth/test_gates.py::test_scu",), True),
+])
+def test_what_takes_minutes(capfd, arguments, there):
+    """It runs with --full, and if it is named."""
+    assert main(["test", *arguments, "--collect-only", "-n", "0"]) == 0
+    assert ("test_gates.py::test_scu" in capfd.readouterr().out) == there
+
+
+@pytest.mark.parametrize("count", [1, 3, 7, 20])
+def test_a_sample(monkeypatch, count):
+    """One case of each group of neighbours; other seeds draw others, the same seed the same."""
+    cases = [f"tb/a.py::test_x[{number}]" for number in range(20)]
+    found = sampling.sampled("tb/a.py::test_x", cases, count)
+    assert len(found) == count and found == sampling.sampled("tb/a.py::test_x", cases, count)
+    places = sorted(map(cases.index, found))
+    assert all(20 * group // count <= place < 20 * (group + 1) // count
+               for group, place in enumerate(places))
+    drawn = set()
+    for seed in range(200):
+        monkeypatch.setenv(seeds.VARIABLE, str(seed))
+        drawn |= sampling.sampled("tb/a.py::test_x", cases, count)
+    assert drawn == set(cases)
+
+
+def test_some_cases_run(capfd):
+    """All of them with --full, or if their function or a case is named."""
+    function = "tb/programs/test_scu.py::test_operations"
+    counts = []
+    for arguments in (["tb/programs/test_scu.py"], ["--full", "tb/programs/test_scu.py"],
+                      [function], [f"{function}[narrow-near]"]):
+        assert main(["test", *arguments, "--collect-only", "-n", "0"]) == 0
+        counts.append(capfd.readouterr().out.count(f"{function}["))
+    assert counts == [3, 12, 12, 1]

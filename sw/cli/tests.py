@@ -53,7 +53,8 @@ def _test(context: typer.Context,
               "--quick", help="Run a part of the tests that takes about five minutes: of each test "
               "function one case, without the functions that are known to be slow.")] = False,
           full: Annotated[bool, typer.Option(
-              "--full", help="Run the tests that take minutes as well.")] = False):
+              "--full", help="Run all cases of long tests, of which otherwise some are drawn, and "
+              "tests that take minutes.")] = False):
     """Run the tests. Further arguments are pytest's; paths are those of the project's folder.
 
     Tests that need Icarus Verilog are skipped where it is not installed.

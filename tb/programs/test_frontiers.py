@@ -30,6 +30,7 @@ RUNS = [(schedule, frontier) for schedule in ("vm", "em", "weaver") for frontier
 @pytest.mark.parametrize("name", ("tiny", "scalar", "large", "pair", "trio"))
 @pytest.mark.parametrize("algorithm", ("bfs", "sssp"))
 @pytest.mark.parametrize("schedule, frontier", RUNS)
+@pytest.mark.sample(25)
 def test_frontiers(name, algorithm, schedule, frontier):
     for graph in GRAPHS.values():
         checksums = {run(name, graph, algorithm, schedule, frontier=frontier,
@@ -51,6 +52,7 @@ def test_corner_shapes(name, frontier):
 @pytest.mark.parametrize("name", ("tiny", "pair"))
 @pytest.mark.parametrize("algorithm", ("bfs", "sssp"))
 @pytest.mark.parametrize("pair", [name for name in pairs() if "/" in name])
+@pytest.mark.sample(15)
 def test_pairs(name, algorithm, pair):
     """A core's L1 must not hold what a pass has made anew."""
     for graph in GRAPHS.values():
@@ -70,6 +72,7 @@ def test_reverse_queues(name, frontier):
 @pytest.mark.parametrize("name", ("tiny", "one", "large", "pair", "trio"))
 @pytest.mark.parametrize("schedule", ("vm", "weaver"))
 @pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.sample(4)
 def test_near_and_far(name, schedule, split):
     for graph in GRAPHS.values():
         plain = run(name, graph, "sssp", schedule, split=split)

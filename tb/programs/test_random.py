@@ -26,6 +26,7 @@ MEMORIES = ({"latency": 20}, {"latency": 3, "queue": 2, "bytes_per_cycle": 4})
 
 
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.sample(4)
 def test_random_programs(name):
     for number in range(COUNTS[name]):
         seed = seeds.seed(number)

@@ -203,7 +203,7 @@ def rates(bench):
 @cocotb.test()
 async def random_programs(dut):
     bench = await CoreBench.start(dut)
-    for _ in range(3):
+    for _ in range(1 if cocotb.SIM_NAME.startswith("Icarus") else 3):    # Icarus takes minutes
         rates(bench)
         seed = bench.rng.randrange(1 << 20)
         case = random_case(bench.config, seed, size=40)
@@ -270,6 +270,7 @@ async def resets(dut):
 
 
 @pytest.mark.parametrize("pipeline", LEGAL["pipeline"].values)
+@pytest.mark.sample(2)
 def test_core(simulator, pipeline):
     parameters = CONFIG | {"pipeline": pipeline}
     runner.run_bench(Core(HardwareConfig(**parameters)), "core", __name__, simulator=simulator,

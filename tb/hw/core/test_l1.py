@@ -522,6 +522,7 @@ ONE_WAY = ["hits_of_a_direct_mapped_cache"]
 
 
 @pytest.mark.parametrize("shape", bench_unit.SHAPES)
+@pytest.mark.sample(5)
 def test_load_store_unit(simulator, shape):
     config = bench_unit.SHAPES[shape]
     tests = TESTS + ONE_WAY * (config["l1_ways"] == 1)

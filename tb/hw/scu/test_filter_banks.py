@@ -101,6 +101,7 @@ def _run(shape, simulator, tests, module):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.sample(3)
 def test_random(simulator, shape):
     _run(shape, simulator, ["against_golden", "in_turn"], "tb.hw.scu.test_filter_group")
 

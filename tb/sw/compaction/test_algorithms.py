@@ -62,6 +62,7 @@ def run(machine, algorithm, graph, schedule, seed=None, **options):
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "{}x{}".format(*shape))
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.sample(35)
 def test_all_graphs(algorithm, schedule, shape):
     for seed, graph in enumerate(GRAPHS.values()):
         machine = hardware(schedule, *shape, cores=1 + seed % 3)

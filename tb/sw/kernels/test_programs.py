@@ -97,6 +97,7 @@ def test_there_is_nothing_that_is_not_tested():
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "{}x{}".format(*shape))
 @pytest.mark.parametrize("algorithm, direction, schedule", COMBINATIONS)
+@pytest.mark.sample(110)
 def test_all_graphs(shape, algorithm, direction, schedule):
     if schedule == "vwc" and shape[1] == 1:
         pytest.skip("a warp of one lane has no virtual warps")
@@ -129,6 +130,7 @@ def test_random_graphs_and_interleavings(algorithm, direction, schedule, graph, 
                                     "cr2:cluster_bits=5:expand=no:bases=global",
                                     "cr2:cluster_bits=4:reorder=louvain"])
 @pytest.mark.parametrize("algorithm, direction, schedule", COMBINATIONS)
+@pytest.mark.sample(305)
 def test_formats(format, algorithm, direction, schedule):
     names = ("star", "loops", "single", "no arcs", "one row", "one column", "sparse")
     other = names[zlib.crc32(f"{format} {algorithm} {schedule}".encode()) % len(names)]

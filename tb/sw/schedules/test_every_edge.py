@@ -286,6 +286,7 @@ def test_all_vertices(schedule, shape, direction):
 @each
 @shapes
 @pytest.mark.parametrize("frontier", ["queue", "queue/bitmap", "queue/bytemap", "others"])
+@pytest.mark.sample(65)
 def test_a_frontier(schedule, shape, frontier):
     rng = draw(schedule, shape, frontier)
     if frontier == "others":

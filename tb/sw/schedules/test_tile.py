@@ -61,6 +61,7 @@ def test_results(algorithm, direction, schedule):
 
 @each
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.sample(15)
 def test_formats(algorithm, schedule):
     rng = draw(algorithm, schedule)
     for format in FORMATS:

@@ -221,6 +221,7 @@ def test_fused_text():
 
 @needs_nvcc
 @pytest.mark.parametrize("name", [*names(), *FEATURES])
+@pytest.mark.sample(3)
 def test_compiles(name):
     outcome = cuda.compile_check(named(name), ("sm_80", "sm_90") if name == "bfs" else ("sm_80",))
     assert outcome.library.stat().st_size > 10_000
@@ -231,6 +232,7 @@ def test_compiles(name):
 
 @needs_nvcc
 @pytest.mark.parametrize("name", [*names(), *FEATURES])
+@pytest.mark.sample(3)
 def test_compiles_choices(name):
     """Fused loops under a hybrid schedule, and blocks where operators go through all edges."""
     plans = ["strict,push,dedup:bitmap | cm,pull,unfused_bitmap when input_vertexset_size>=0.1"]

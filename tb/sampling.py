@@ -1,0 +1,48 @@
+"""Which cases of a long test function run: ``@pytest.mark.sample(N)``.
+
+A function with this mark runs N of its cases. The cases are divided into N groups of neighbours,
+and one case of each group is drawn. With the usual seed the draw is the same every time;
+``./graphloom test --seed fresh`` draws others. All cases run with ``./graphloom test --full``, or
+if the function is named.
+"""
+
+import itertools
+import random
+
+from tb import seeds
+
+
+__all__ = ["left_out"]
+
+
+def left_out(items, named) -> set[str]:
+    """The tests that run with ``--full`` only (pytest's node ids).
+
+    Parameters
+    ----------
+    items : list of pytest.Item
+        The tests that were collected.
+    named : iterable of str
+        Arguments of the command line: tests and functions among them run.
+    """
+    named, out, groups = set(named), set(), {}
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        if named & {item.nodeid, function}:
+            continue
+        mark = item.get_closest_marker("sample")
+        if item.get_closest_marker("full") is not None:
+            out.add(item.nodeid)
+        elif mark is not None:
+            groups.setdefault((function, *mark.args), []).append(item.nodeid)
+    for (function, count), cases in groups.items():
+        out.update(set(cases) - sampled(function, cases, count))
+    return out
+
+
+def sampled(function, cases, count) -> set[str]:
+    """So many of a function's cases, one of each group of neighbours."""
+    rng = random.Random(f"{function} {seeds.seed(0)}")
+    places = [len(cases) * group // count for group in range(count + 1)]
+    return {cases[rng.randrange(begin, end)] for begin, end in itertools.pairwise(places)
+            if begin < end}
