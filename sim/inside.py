@@ -62,6 +62,7 @@ def _rows(module):
 
 
 _SCU = "uncore.scu"
+_FILTER = f"{_SCU}.filter_group.bank_0"
 
 #: {unit: its rows}. A unit is a value of ``HardwareConfig.gather``, or ``"scu"``.
 INSIDE = {
@@ -81,6 +82,8 @@ INSIDE = {
                valid="dense table: lanes"),
     ),
     "scan": (
+        Inside("current row", _UNIT, "current", "entries", _ENTRY),
+        Inside("lanes filled", _UNIT, "filled", "number"),
         *_rows("gathering.unit.store"),
     ),
     "stream": (
@@ -115,10 +118,24 @@ INSIDE = {
                ("neighbour",)),
     ),
     "scu": (
-        Inside("state machine", _SCU, "fsm_state", "state", states=(
+        Inside("SCU: state", _SCU, "fsm_state", "state", states=(
             "IDLE", "RUN", "CHECK", "BEGIN", "DRAIN", "COUNT", "WRITE")),
-        Inside("elements stored", _SCU, "result", "number"),
-        Inside("elements selected", _SCU, "selected", "number"),
+        # Along the pipeline.
+        Inside("SCU address generator: inputs left", f"{_SCU}.address_generator.selector", "left",
+               "number"),
+        Inside("SCU address generator: an entry is expanded", f"{_SCU}.address_generator.expander",
+               "busy", "mask"),
+        Inside("SCU data fetch: free slots", f"{_SCU}.data_fetch.coalescer", "free", "number"),
+        Inside("SCU data fetch: lines that have come", f"{_SCU}.data_fetch", "arrived", "mask"),
+        Inside("SCU filter: state", _FILTER, "fsm_state", "state", states=(
+            "IDLE", "CLEAR", "RUN", "WALK", "DRAIN", "FLUSH", "END")),
+        Inside("SCU filter: lines of the table", f"{_FILTER}.lines", "held", "mask"),
+        Inside("SCU filter: lines under way", f"{_FILTER}.lines", "under_way", "number"),
+        Inside("SCU output: first element of the beat", f"{_SCU}.output", "number", "number"),
+        Inside("SCU data store: words of the line", f"{_SCU}.data_store", "mask", "mask"),
+        Inside("SCU port: answers awaited", f"{_SCU}.port", "missing", "number"),
+        Inside("SCU: elements stored", _SCU, "result", "number"),
+        Inside("SCU: elements selected", _SCU, "selected", "number"),
     ),
 }
 

@@ -19,4 +19,9 @@ EXPORT void pg_watch(Machine* machine, std::uint32_t place, std::uint32_t number
         place, static_cast<const std::uint8_t*>(inside(machine->models.gpu(), number)));
 }
 
+/// Counts the cycles in which the SCU works, too. A place of pg_watch has its state.
+EXPORT void pg_count_scu(Machine* machine, std::uint32_t place) {
+    machine->trace.count_scu(place);
+}
+
 }  // extern "C"

@@ -2,8 +2,9 @@
 // definitions of trace.h and
 //   GPU_TRACE_DELAY  cycles from a cycle to its record at the trace port
 //
-// Every counted cycle goes into a ring of the last cycles, as its record at the trace port, and is
-// added to the overview of the whole run. The overview has a fixed number of buckets. When they are
+// A counted cycle is one of a launch or of an operation of the SCU, as for the result of a run. It
+// goes into a ring of the last cycles, as its record at the trace port. It is added to the overview
+// of the whole run. The overview has a fixed number of buckets. When they are
 // full, each two become one, and a bucket from then on stands for twice as many cycles.
 #pragma once
 
@@ -33,6 +34,7 @@ public:
         m_shift = m_launches = 0;
         m_was_running = false;
         m_watched.fill(nullptr);
+        m_scu = m_watched.size();
         m_bytes.fill(0);
         std::memset(&m_buckets, 0, sizeof m_buckets);
     }
@@ -44,15 +46,19 @@ public:
         if (place < m_watched.size()) m_watched[place] = byte;
     }
 
+    /// The watched byte of a place is the state of the SCU, which is 0 while the SCU rests.
+    void count_scu(std::size_t place) { m_scu = place; }
+
     void sample(const std::array<const std::uint32_t*, CORES>& words) {
         const std::uint32_t* record = words[0];
         const bool running = record[0] & RUNNING;
         m_launches += m_was_running && !running;
         m_was_running = running;
         look();
-        if (!running) return;
+        const bool scu = m_scu < m_watched.size() && m_bytes[DELAY] >> 8 * m_scu & 0xFF;
+        if (!running && !scu) return;
         keep(record);
-        count(record);
+        count(record, running);
         ++m_cycle;
     }
 
@@ -96,10 +102,11 @@ private:
         row[WORDS + 1] = m_bytes[DELAY];
     }
 
-    void count(const std::uint32_t* record) {
+    void count(const std::uint32_t* record, bool running) {
         if (m_cycle >> m_shift == BUCKETS) halve();
         Bucket& bucket = m_buckets[m_cycle >> m_shift];
         bucket.launch = m_launches;
+        if (!running) return;
         if (record[0] & ISSUED) {
             ++bucket.issued;
             bucket.lanes += __builtin_popcount(record[MASK_AT]);
@@ -130,6 +137,7 @@ private:
     std::uint32_t m_shift = 0, m_launches = 0;
     bool m_was_running = false;
     std::array<const std::uint8_t*, 4> m_watched{};
+    std::size_t m_scu = 4;                             // the place of the SCU's state; 4: none
     std::array<std::uint32_t, DELAY + 1> m_bytes{};    // of this cycle, and of those before
     std::array<std::uint32_t, RING * ROW> m_ring{};
     std::array<Bucket, BUCKETS> m_buckets{};

@@ -61,10 +61,7 @@ def test_states(unit, monkeypatch):
             machines.append(tuple(fsm.encoding))
     monkeypatch.setattr(Module, "FSM", spied)
     config = hardware(unit)
-    if unit == "scu":
-        Scu(config).elaborate(None)
-    else:
-        Fragment.get(component(config), None)
+    Fragment.get(Scu(config) if unit == "scu" else component(config), None)
     for row in INSIDE[unit]:
         assert row.kind != "state" or row.states in machines
 

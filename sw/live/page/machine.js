@@ -84,7 +84,9 @@ export class Machine {
     this.evaluate('gl_power_on');
     let place = 0;
     this.inside.forEach((signal, number) => {
-      if (signal.kind === 'state' && place < 4) this.call('pg_watch', place++, number);
+      if (signal.kind !== 'state' || place === 4) return;
+      if (signal.title === 'SCU: state') this.call('pg_count_scu', place);
+      this.call('pg_watch', place++, number);
     });
     this.places = this.inside.map((_, number) => this.call('pg_inside', number));
   }

@@ -196,7 +196,7 @@ export class Run {
 
   /** What the comparison with the recording says. */
   conclude(picture, result) {
-    const same = picture.cycles === result.counters.cycles;
+    const same = picture.cycles === result.cycles;
     const hash = picture.checksum === null ? 'results as words'
                                            : `checksum ${picture.checksum.slice(0, 16)}`;
     const equal = same && (picture.checksum === null || picture.checksum === result.checksum);
@@ -206,6 +206,6 @@ export class Run {
         `${Object.keys(picture.counters).length} counters, ${hash}, ` +
         `${number(picture.compared)} words that the host read`
       : `differs from the native simulator: ${number(picture.cycles)} cycles instead of ` +
-        `${number(result.counters.cycles)}, ${hash}`);
+        `${number(result.cycles)}, ${hash}`);
   }
 }

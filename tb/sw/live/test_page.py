@@ -1,7 +1,9 @@
 """The page in headless Chromium: the figures of the native simulator.
 
 ====================  ======================================================================
-figures               test_budgets: each case of preset ``tiny`` of a static site
+figures               test_budgets: each case of preset ``tiny`` of a static site;
+                      test_default: a case of ``default``
+units                 test_live: the Weaver; test_scu: the pipeline of the SCU
 controls              test_steps, test_keys, test_race, test_again, test_differs, test_widths
 a server              test_live, test_dropped_file, test_drawn_graph, test_what_is_refused
 size                  test_size
@@ -17,6 +19,7 @@ import threading
 import pytest
 
 from hw.config import preset
+from sim.inside import INSIDE
 from sw.benchmarks.budgets import load_budgets
 from sw.graph.load import load
 from sw.live import recording
@@ -41,12 +44,10 @@ def serving(server):
         server.server_close()
 
 
-@pytest.fixture(scope="module")
-def site(chromium, tmp_path_factory):
-    """A static site with the cases of tiny: its address and its folder."""
-    folder = tmp_path_factory.mktemp("live") / "site"
-    export(folder, runs=[(name, request) for name, request in prepared()
-                         if request.preset == "tiny"])
+def exported(folder, wanted):
+    """A static site with some of the prepared runs, as long as the generator is open: its address
+    and its folder."""
+    export(folder, runs=[(name, request) for name, request in prepared() if wanted(name)])
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *arguments):
@@ -55,6 +56,13 @@ def site(chromium, tmp_path_factory):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     for _ in serving(server):
         yield f"http://127.0.0.1:{server.server_port}/", folder
+
+
+@pytest.fixture(scope="module")
+def site(chromium, tmp_path_factory):
+    """A static site with the cases of tiny: its address and its folder."""
+    yield from exported(tmp_path_factory.mktemp("live") / "site",
+                        lambda name: name.startswith("tiny/"))
 
 
 @pytest.fixture
@@ -96,6 +104,17 @@ def test_budgets(site, open_page, budget):
     assert run["shown"] == f"{result.cycles:,}"
     assert run["counters"] == result.counters
     assert run["checksum"] == result.checksum
+
+
+@pytest.mark.full
+def test_default(chromium, tmp_path, open_page):
+    budget, = (budget for budget in load_budgets()
+               if budget.name == "default/rmat:scale=10,degree=16,seed=1/bfs/push/weaver")
+    for url, _ in exported(tmp_path / "site", budget.name.__eq__):
+        tab = open_page(f"{url}#case={budget.name}")
+        ready(tab)
+        run, = finish(tab)
+        assert run["verdict"] == "equal" and run["cycles"] == budget.cycles
 
 
 def test_steps(site, open_page):
@@ -207,6 +226,30 @@ def test_live(live, open_page):
     assert tab.page.locator(".signal.state .now").count() == 1
     run, = finish(tab)
     assert run["verdict"] == "equal" and len(run["checksum"]) == 64
+
+
+def test_scu(live, open_page):
+    """The cycles of its operations count, and what its blocks hold changes in them."""
+    tab = open_page(f"{live}#schedule=scu&source=hub")
+    ready(tab)
+    seen = tab.page.evaluate("""async () => {
+        const run = graphloom.runs[0], seen = run.recording.inside.map(() => new Set());
+        for (let to = 0; !run.done; to += 7) {
+            const { signals } = await run.ask({ to });
+            signals.forEach((words, number) => seen[number].add(words.join()));
+        }
+        return run.recording.inside.map(({ title }, number) => [title, seen[number].size]);
+    }""")
+    changing = {title for title, values in seen if title.startswith("SCU") and values > 1}
+    # This schedule neither filters nor selects.
+    assert changing == {row.title for row in INSIDE["scu"] if not row.title.startswith(
+        ("SCU filter", "SCU: elements selected"))}
+    with Device.simulate(equip(preset("tiny"), ["scu"])) as device:
+        graph = load("rmat:scale=5,degree=4,seed=1")
+        result = device.run("bfs", graph, schedule="scu", source=graph.hub)
+    assert tab.page.evaluate("graphloom.runs[0].cycles") == result.cycles
+    run, = finish(tab)
+    assert run["verdict"] == "equal" and run["shown"] == f"{result.cycles:,}"
 
 
 def test_dropped_file(live, open_page):
