@@ -51,15 +51,16 @@ PLAIN_RUNS = sum(runs for schedule, runs in RUNS.items()
                  and not schedules.make(schedule).needs_unit) - NO_ROOM
 
 
-def test_configurations(capsys, tmp_path):
+@pytest.mark.parametrize("points", [POINTS[:1], pytest.param(POINTS, marks=pytest.mark.full)])
+def test_configurations(capsys, tmp_path, points):
     path, results = tmp_path / "campaign.json", tmp_path / "campaign.jsonl"
-    command = ["campaign", *(f"--only={number}" for number in POINTS), "--instructions", "3000",
+    command = ["campaign", *(f"--only={number}" for number in points), "--instructions", "3000",
                "--seed", "1", "--results", str(results), "--json", str(path)]
     assert main(command) == 0, capsys.readouterr().out
     captured = capsys.readouterr()
-    assert "2 of 2 configurations passed" in captured.out
+    assert f"{len(points)} of {len(points)} configurations passed" in captured.out
     found = json.loads(path.read_text())
-    assert [record["number"] for record in found["configurations"]] == list(POINTS)
+    assert [record["number"] for record in found["configurations"]] == list(points)
     for record in found["configurations"]:
         assert not record["failures"]
         # Two lanes; 2048 bytes for the program, which GCN does not fit in under eight plans; 4096
@@ -79,18 +80,20 @@ def test_configurations(capsys, tmp_path):
         assert sum(instructions) >= 3000 and min(instructions) == 0
         assert (instructions[0] > 0) == (record["number"] == 2)
         assert record["programs"] > 5
-    assert found["covered"]["trace"] == [False, True] and found["covered"]["cores"] == [1]
-    assert found["covered"]["l2_bytes"] == [32, 131072]
+    assert found["covered"]["cores"] == [1]
+    if points == POINTS:
+        assert found["covered"]["trace"] == [False, True]
+        assert found["covered"]["l2_bytes"] == [32, 131072]
 
     # Points that passed are not checked again, unless options differ.
     assert main(command) == 0
     captured = capsys.readouterr()
-    assert "2 of 2 passed before" in captured.err
+    assert f"{len(points)} of {len(points)} passed before" in captured.err
     again = json.loads(path.read_text())
     assert again["configurations"] == found["configurations"]
-    points = [point for point in covering() if point.number in POINTS]
-    assert not work.Work(points, instructions=3001, seed=1, path=results).records
-    assert len(work.Work(points, instructions=3000, seed=1, path=results).records) == 2
+    those = [point for point in covering() if point.number in points]
+    assert not work.Work(those, instructions=3001, seed=1, path=results).records
+    assert len(work.Work(those, instructions=3000, seed=1, path=results).records) == len(points)
 
 
 def check(config, **settings):
@@ -147,6 +150,7 @@ class Deadly(Point):
         return os._exit, (3,)
 
 
+@pytest.mark.full
 def test_a_process_that_dies(tmp_path):
     """The other points are checked, and the next run tries the point again."""
     point = covering()[1]

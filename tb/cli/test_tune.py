@@ -81,6 +81,7 @@ def test_all_strategies_find_the_best(capsys):
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.sample(1)
 def test_the_same_command_goes_on(capsys, jobs):
     command = ["bfs", GRAPH, *FEW, "--jobs", jobs, "--trials"]
     _tuned(*command, "5")

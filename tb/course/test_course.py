@@ -60,6 +60,7 @@ def test_unsolved(name, capfd):
 
 
 @each
+@pytest.mark.sample(2)
 def test_solved(name, solved, capfd):
     code = checks.verdict(find(name), solved(name))
     assert code == 0, capfd.readouterr().out
@@ -85,6 +86,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.sample(2)
 def test_faults(fault, solved, capfd):
     name, file, old, new, tests = FAULTS[fault]
     path = solved(name) / file
@@ -277,6 +279,7 @@ def test_numbers_of_a_page():
 
 
 @each
+@pytest.mark.sample(2)
 def test_numbers(name, solved):
     exercise = find(name)
     known = KNOWN[name](solved)

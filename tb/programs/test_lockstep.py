@@ -38,6 +38,7 @@ SHAPE = "2x4"
 
 
 @pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.sample(2)
 def test_random_programs(name):
     done, number = lockstep.Run(), 100
     while done.instructions < SHAPES[name] or number < 104:

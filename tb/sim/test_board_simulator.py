@@ -56,6 +56,7 @@ def _device(board, **options):
 
 
 @pytest.mark.parametrize("sdram", [True, False])
+@pytest.mark.sample(1)
 def test_algorithms(sdram):
     with BoardSimulator(CONFIG, sdram=sdram, corrupt=0.001, lose=0.001, seed=7) as board, \
             _device(board) as device:

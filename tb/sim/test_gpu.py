@@ -97,6 +97,7 @@ def test_limit(machine):
 
 
 @pytest.mark.parametrize("name", ["out.fst", "out.vcd"])
+@pytest.mark.sample(1)
 def test_wave(tmp_path, name):
     config, cycles = CONFIGS["one"].replace(trace=True), []  # a build like that of ``run --wave``
     for wave in (None, Output(tmp_path / name)):

@@ -26,6 +26,7 @@ def command(monkeypatch):
     return call
 
 
+@pytest.mark.full
 def test_writes_a_bitstream(command, tmp_path):
     output, results = tmp_path / "x.bit", tmp_path / "x.json"
     done = command("-o", output, "--results", results, "--seeds", "1")

@@ -90,6 +90,7 @@ async def memories(dut):
             assert got == wanted[name], f"{name}, cycle {cycle}: {got:#x}, not {wanted[name]:#x}"
 
 
+@pytest.mark.sample(1)
 def test_block_ram(simulator):
     found = synthesize(Memories(), DEVICES["ecp5-85k"], top="memories")
     assert set(found.memories.values()) == {BLOCK}
@@ -100,6 +101,7 @@ def test_block_ram(simulator):
 TINY = {"warps": 2, "threads": 4}
 
 
+@pytest.mark.sample(1)
 def test_weaver(simulator):
     text = netlist(Weaver(HardwareConfig(**TINY)), "weaver")
     runner.run_bench(text, "weaver", directed.__name__, simulator=simulator,

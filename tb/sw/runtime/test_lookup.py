@@ -119,6 +119,7 @@ def test_special(name, schedule):
 
 
 @pytest.mark.parametrize("name", ["tiny", "scan", "stream", "pair"])
+@pytest.mark.sample(2)
 def test_on_the_rtl(name):
     """The memory answers late, so lanes of different warps meet."""
     rng = draw(name)
