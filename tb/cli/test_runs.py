@@ -237,6 +237,7 @@ def test_interrupt(tmp_path):
 
 @pytest.mark.parametrize("unit, module", [("weaver", "graphloom_weaver"), ("scu", "graphloom_scu"),
                                           ("core", "graphloom_core"), ("gpu", "graphloom_gpu")])
+@pytest.mark.sample(2)
 def test_verilog(capsys, tmp_path, unit, module):
     path = tmp_path / "unit.v"
     assert main(["verilog", unit, *SMALL, "--set", "scu=1", "-o", str(path)]) == 0

@@ -62,6 +62,7 @@ def test_pairs(name, algorithm, pair):
 
 @pytest.mark.parametrize("name", ("tiny", "large", "pair", "trio"))
 @pytest.mark.parametrize("frontier", ("rqueue", "rqueue/bitmap"))
+@pytest.mark.sample(3)
 def test_reverse_queues(name, frontier):
     for graph in GRAPHS.values():
         for schedule, split in itertools.product(("vm", "weaver"), SPLITS):

@@ -28,6 +28,7 @@ REGION = DramConfig(slow_bytes_per_cycle=2, slow_latency=200)
 @pytest.mark.parametrize("plan", [
     "bfs(source=0) schedule=vm direction=push", "bfs(source=0) schedule=em direction=push",
     "pagerank(iterations=2) schedule=wm", "pagerank(iterations=2) schedule=em format=g-shards"])
+@pytest.mark.sample(2)
 def test_programs(plan):
     results = []
     for dram in (DramConfig(), REGION):

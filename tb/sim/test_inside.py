@@ -37,6 +37,7 @@ def test_units():
 
 
 @pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.sample(3)
 def test_every_row(unit):
     """Each row names one register or memory of the netlist."""
     netlist = compiled.whole(hardware(unit))

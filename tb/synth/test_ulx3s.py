@@ -185,6 +185,7 @@ def test_pll_of_the_top():
 
 
 @pytest.mark.parametrize("name, memory", [("tiny", "bram"), ("fpga", "sdram")])
+@pytest.mark.sample(1)
 def test_system_lints(tmp_path, name, memory):
     """Verilator finds nothing wrong with the system. (The top's cells are the FPGA's own.)"""
     config = preset(name).replace(memory_bytes=1 << 18) if memory == "bram" else preset(name)

@@ -94,6 +94,7 @@ def test_random_graphs_and_interleavings(algorithm, schedule, graph, seed, data)
                                     "cr2:cluster_bits=5:expand=no:bases=global",
                                     "cr2:cluster_bits=4:reorder=louvain"])
 @pytest.mark.parametrize("schedule", SCHEDULES[:5])
+@pytest.mark.sample(15)
 def test_formats_and_frontiers(schedule, format):
     """Every frontier with every format that has rows; the unit copies addresses of neighbours."""
     refused = set()
@@ -400,6 +401,7 @@ def test_grouped_ends_stand_together(monkeypatch):
 
 @pytest.mark.parametrize("delta", [1, 13, 40, 1000, (1 << 32) - 1, "auto"])
 @pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.sample(16)
 def test_deltas(schedule, delta):
     for seed, name in enumerate(("random", "dense", "star", "path", "one row", "loops")):
         result = run(hardware(schedule, 2, 8, cores=1 + seed % 2), "sssp", GRAPHS[name], schedule,

@@ -264,6 +264,7 @@ REVERSED = [(schedule, hybrid) for schedule in ("vm", "vwc:width=2", "wm", "cm",
 
 
 @pytest.mark.parametrize("schedule, pushed", REVERSED)
+@pytest.mark.sample(10)
 def test_reverse_queues(schedule, pushed):
     """For a search that only pulls, and for hybrids that change to and fro between the plans."""
     plans = ["bfs direction=pull frontier=rqueue"]

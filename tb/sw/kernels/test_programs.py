@@ -157,6 +157,7 @@ def test_shards(algorithm, direction):
                                     "g-shards", "cr2:cluster_bits=3",
                                     "cr2:cluster_bits=4:reorder=louvain"])
 @pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.sample(20)
 def test_directions_that_change(schedule, format):
     if format == "g-shards" and schedule != "em":
         pytest.skip("no rows")

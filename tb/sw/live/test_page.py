@@ -234,7 +234,7 @@ def test_scu(live, open_page):
     ready(tab)
     seen = tab.page.evaluate("""async () => {
         const run = graphloom.runs[0], seen = run.recording.inside.map(() => new Set());
-        for (let to = 0; !run.done; to += 7) {
+        for (let to = 0; !run.done; to += 19) {
             const { signals } = await run.ask({ to });
             signals.forEach((words, number) => seen[number].add(words.join()));
         }

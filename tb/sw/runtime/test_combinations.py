@@ -28,7 +28,7 @@ from sw.runtime.combinations import AXES, FURTHER, GRAPHS, HARDWARE, combination
 
 
 #: Combinations in a test run, each on every graph.
-DRAWN = 15
+DRAWN = 10
 
 CONFIG = CONFIGS["large"]
 

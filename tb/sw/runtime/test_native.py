@@ -20,6 +20,7 @@ RUNS = list(itertools.product((("pagerank", {"iterations": 3}), ("bfs", {"source
 
 
 @pytest.mark.parametrize("name", ["tiny", "one", "scalar", "wide"])
+@pytest.mark.sample(2)
 def test_all_runs(name):
     with Device.simulate(CONFIGS[name], max_cycles=2_000_000) as device:
         for run, graph in zip(RUNS, itertools.cycle(GRAPHS)):

@@ -27,6 +27,7 @@ SCHEDULES = ("weaver", "weaver:works=2", "weaver:works=4")
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.sample(10)
 def test_results(algorithm, direction, schedule):
     """Bit-identical to the reference, warps in random order, orders and splits that are drawn."""
     rng = draw("eghw", algorithm, direction, schedule)
@@ -43,6 +44,7 @@ def test_results(algorithm, direction, schedule):
 
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.sample(4)
 def test_algorithms(algorithm, direction):
     with Device.simulate(CONFIGS["eghw"].replace(eghw_requests=16)) as device:
         for name in ("random", "star", "one row"):

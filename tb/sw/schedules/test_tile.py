@@ -53,6 +53,7 @@ def run(rng, algorithm, name, schedule, direction, **options):
 @each
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.sample(25)
 def test_results(algorithm, direction, schedule):
     rng = draw(algorithm, direction, schedule)
     for name in ("one row", "one column", *rng.sample(list(GRAPHS), 2)):

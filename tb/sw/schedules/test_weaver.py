@@ -55,6 +55,7 @@ def run(rng, algorithm, name, schedule, direction, **options):
 @each
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.sample(30)
 def test_results(algorithm, direction, schedule):
     rng = draw(algorithm, direction, schedule)
     for name in ("one row", "one column", "single", *rng.sample(list(GRAPHS), 3)):
@@ -63,6 +64,7 @@ def test_results(algorithm, direction, schedule):
 
 @each
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.sample(15)
 def test_formats(algorithm, schedule):
     rng = draw(algorithm, schedule)
     for format in FORMATS:
@@ -77,6 +79,7 @@ def test_formats(algorithm, schedule):
                                       "weaver:rows=2:registrars=1:sums=global"])
 @pytest.mark.parametrize("algorithm, direction", [("pagerank", "pull"), ("sssp", "pull"),
                                                   ("bfs", "push"), ("cc", "push")])
+@pytest.mark.sample(5)
 def test_on_the_rtl(algorithm, direction, schedule):
     with Device.simulate(CONFIGS["stream"].replace(imem_bytes=1 << 15, local_bytes=256)) as device:
         for name in ("random", "star", "one row"):      # pulling, in several parts of local memory
