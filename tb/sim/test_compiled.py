@@ -1,12 +1,16 @@
 """The compiled simulator against Verilator's: the same cycles, counters, memory and errors."""
 
 import hashlib
+import re
 
 import pytest
 
 from hw.config import ConfigError, preset
+from hw.isa import encode
 from sim import compiled
 from sim.dram import DramConfig
+from sim.errors import SimulationError
+from sim.native import NativeMachine
 from sw.cli.main import main
 from sw.errors import RunError
 from sw.graph.load import load
@@ -71,6 +75,33 @@ def test_a_limit_ends_both_in_the_same_cycle(monkeypatch):
             return str(caught.value), caught.value.counters, again.cycles, again.counters
     mine, other = _both(monkeypatch, work)
     assert mine == other
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_a_failed_assertion(monkeypatch, tmp_path, cores):
+    """A model whose assertions fail as soon as they are evaluated, in the GPU or in its cores. The
+    message has the text of the first one."""
+    monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))       # no other test gets this simulator
+    write, texts = compiled.write_model, []
+
+    def wrong(work, name, *arguments, **options):
+        write(work, name, *arguments, **options)
+        if name == ("gpu" if cores == 1 else "core"):
+            for path in work.glob(f"{name}*.cpp"):
+                text = path.read_text()
+                texts.extend(re.findall(r'\bfailed\("(.*?)"\);', text))
+                path.write_text(re.sub(r"(s\.failed\d+) = [^;]*;", r"\1 = 1;", text))
+
+    monkeypatch.setattr(compiled, "write_model", wrong)
+    config = preset("tiny").replace(cores=cores, warps=1, threads=1, gather="none", divider="none")
+    with pytest.raises(SimulationError) as caught:
+        with NativeMachine(config, threads=cores) as machine:
+            machine.load_program([encode("tmc", rs1=0)])
+            machine.launch(0, 0)
+    assert caught.value.kind == "assertion"
+    cycle, _, text = str(caught.value).partition(": ")
+    assert re.fullmatch(r"in cycle \d+", cycle)
+    assert text in {" ".join(each.split()) for each in texts}
 
 
 def test_an_unknown_simulator_is_refused(monkeypatch):

@@ -63,4 +63,13 @@ MUTANTS = (
            _WORDS, "ValueExpressions.word", "ones(high - low)", "ones(1)", _RANDOM),
     Mutant("compiled-words-keep-bits-of-the-next-field",
            _WORDS, "ValueExpressions._bits", "has <= width", "True", _RANDOM),
+    # Harness
+    Mutant("compiled-a-failed-assertion-stops-nothing",
+           "sim/harness/glue.h", "", "void failed(const char* what) { stop(what); }",
+           "void failed(const char*) {}",
+           (f"{_TESTS}test_an_assertion_without_registers_fails",)),
+    Mutant("compiled-a-failed-assertion-of-a-core-is-lost",
+           "sim/harness/models.h", "", "if (core.log.stopped()) return stop(core.log.text());",
+           "if (false) return stop(core.log.text());",
+           ("tb/sim/test_compiled.py::test_a_failed_assertion[2]",)),
 )

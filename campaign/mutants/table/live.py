@@ -42,4 +42,7 @@ MUTANTS = (
     Mutant("rows-of-65-bits-are-thought-to-lie-12-bytes-apart",
            "sim/inside.py", "ShownSignal.to_json", "64 if self.depth else 32", "32",
            (f"{_INSIDE}test_words",)),
+    Mutant("operations-of-the-scu-do-not-count-on-the-page",
+           "sim/harness/page.h", "", "if (!running && !scu) return;", "if (!running) return;",
+           ("tb/sw/live/test_page.py::test_scu",)),
 )

@@ -386,4 +386,13 @@ MUTANTS = (
     Mutant("course-a-check-that-cannot-be-imported-stops-the-command",
            "sw/cli/course.py", "_check", "code in (1, 2)", "code == 1",
            ("tb/course/test_course.py::test_the_command",)),
+
+    # The set-up
+    Mutant("setup-a-changed-lock-goes-unnoticed",
+           "sw/bootstrap.py", "_stamped", "path.read_text() == _wanted(root, lock)", "True",
+           ("tb/cli/test_launcher.py::test_more_packages",)),
+    Mutant("setup-packages-are-not-added-when-they-are-needed",
+           "sw/installation.py", "obtain", "launched()", "False",
+           ("tb/sw/test_installation.py::"
+            "test_more_packages_are_installed_when_they_are_needed",)),
 )
