@@ -93,7 +93,7 @@ public:
         m_board.reset();
         m_context = std::make_unique<VerilatedContext>();
         m_board = std::make_unique<Vboard>(m_context.get());
-        m_board->eval();
+        evaluate(*m_board);
         m_memory.power_on();
         to = {};
         from = {};
@@ -124,11 +124,11 @@ private:
         m_memory.before(board, m_now);
         if (log.stopped()) return false;
         board.clk = 0;
-        board.eval();
+        evaluate(board);
         if (!log.stopped()) m_memory.after(board, m_now);
         if (log.stopped()) return false;
         board.clk = 1;
-        board.eval();
+        evaluate(board);
         if (log.stopped()) return false;
         from.sample(board.tx);
         const bool active = board.busy || to.waiting() || !board.rx || !from.idle() || board.rst;

@@ -64,11 +64,28 @@ private:
 inline thread_local Log* current_log = nullptr;
 
 template <typename... Parts>
-[[gnu::cold, gnu::noinline]] void stop(Parts... parts) { current_log->stop(parts...); }
+[[gnu::cold, gnu::noinline]] void stop(Parts... parts) {
+    if (current_log) current_log->stop(parts...);
+}
 
 #if defined(COMPILED)
 void failed(const char* what) { stop(what); }
+
+template <typename Model>
+void evaluate(Model& model) { model.eval(); }
 #else
+/// Thrown out of a Verilated model that stops. It would otherwise search for ever for values of
+/// signals that depend on themselves.
+struct Leave {};
+
+template <typename Model>
+void evaluate(Model& model) {
+    try {
+        model.eval();
+    } catch (const Leave&) {
+    }
+}
+
 extern "C" int graphloom_print(const char* format, ...) {
     char text[1024];
     std::va_list arguments;
@@ -81,12 +98,15 @@ extern "C" int graphloom_print(const char* format, ...) {
 
 void vl_finish(const char* file, int line, const char*) {
     stop("$finish at ", file, ":", std::size_t(line));
+    throw Leave{};
 }
 void vl_stop(const char* file, int line, const char*) {
     stop("stopped at ", file, ":", std::size_t(line));
+    throw Leave{};
 }
 void vl_fatal(const char* file, int line, const char*, const char* message) {
     stop(message, " at ", file, ":", std::size_t(line));
+    throw Leave{};
 }
 #endif
 

@@ -10,8 +10,8 @@
 // on earlier cycles only. So after a cycle() the whole next cycle has settled, and the GPU's
 // requests and its readiness are known.
 //
-// Nothing here, and nothing in models of sim/compiler, throws an exception. So a library of compiled
-// models needs no C++ library (runtime.h).
+// Only Verilated models throw exceptions. So a library of compiled models needs no C++ library
+// (runtime.h).
 
 #include <cstdint>
 #include <cstring>

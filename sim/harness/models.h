@@ -8,8 +8,8 @@
 // GPU, which settles all values that the cores see in the new cycle. Then comes the rising edge of
 // the cores, one by one or at the same time. Last, the GPU evaluates the outputs of the cores.
 //
-// After a failed assertion the evaluation ends as usual, and the log (glue.h) says that the
-// simulation has stopped. After that the models are not used again.
+// After a failed assertion the log (glue.h) says that the simulation has stopped. After that the
+// models are not used again.
 
 #pragma once
 
@@ -85,14 +85,14 @@ public:
                                                        ("core_" + std::to_string(c)).c_str());
 #endif
 #endif
-        m_gpu->eval();
+        evaluate(*m_gpu);
 #if GPU_CORES
         for (std::size_t c = 0; c < GPU_CORES; ++c) {
             LINKS[c].forward(*m_gpu, *m_cores[c].model);
-            m_cores[c].model->eval();
+            evaluate(*m_cores[c].model);
             LINKS[c].back(*m_gpu, *m_cores[c].model);
         }
-        m_gpu->eval();
+        evaluate(*m_gpu);
 #endif
     }
 
@@ -123,12 +123,12 @@ public:
 #endif
         for (std::size_t c = 0; c < GPU_CORES; ++c) LINKS[c].late(gpu, *m_cores[c].model);
         gpu.clk = 1;
-        gpu.eval();
+        evaluate(gpu);
         m_pool.round();
         for (auto& core : m_cores)
             if (core.log.stopped()) return stop(core.log.text());
         gpu.clk = WAVES;
-        gpu.eval();
+        evaluate(gpu);
         for (std::size_t c = 0; c < GPU_CORES; ++c)
             if (const char* input = LINKS[c].missed(gpu, *m_cores[c].model))
                 stop("core ", c, ": ", input,
@@ -145,10 +145,10 @@ public:
 #else
     void edge(std::uint64_t now) {
         m_gpu->clk = 0;
-        m_gpu->eval();
+        evaluate(*m_gpu);
         wave(10 * now + 5);
         m_gpu->clk = 1;
-        m_gpu->eval();
+        evaluate(*m_gpu);
         wave(10 * now + 10);
     }
 
@@ -210,10 +210,10 @@ private:
         current_log = &core.log;
         LINKS[c].forward(*m_gpu, *core.model);
         core.model->clk = 1;
-        core.model->eval();
+        evaluate(*core.model);
 #if !WAVES
         core.model->clk = 0;
-        core.model->eval();
+        evaluate(*core.model);
 #endif
         LINKS[c].back(*m_gpu, *core.model);
         current_log = before;
@@ -223,9 +223,9 @@ private:
         m_gpu->clk = 0;
         for (auto& core : m_cores) {
             core.model->clk = 0;
-            core.model->eval();
+            evaluate(*core.model);
         }
-        m_gpu->eval();
+        evaluate(*m_gpu);
         wave(10 * now + 5);
     }
 #endif

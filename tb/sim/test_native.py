@@ -4,7 +4,8 @@
 launch                test_update, test_relaunch, test_power_on, test_progress
 limit                 test_limit, test_limit_is_exact
 interrupt             test_interrupt, test_signal
-errors                test_device_error, test_outside_memory, test_assertion
+errors                test_device_error, test_outside_memory, test_assertion,
+                      test_a_signal_that_depends_on_itself
 waves                 test_vcd, test_fst, test_wave_name, test_wave_of_interrupted_launch,
                       test_wave_without_room, test_wave_to_devices
 build                 test_build_is_cached, test_two_builds_at_once, test_build_error
@@ -172,6 +173,22 @@ def test_assertion(machine, verilog):
     run(machine, (Op.UPDATE, 1))
     with NativeMachine(CONFIG, verilog=verilog, assertions=False) as unchecked:
         run(unchecked, (Op.ASSERT, 0))
+
+
+def test_a_signal_that_depends_on_itself(verilog):
+    """Verilator gives up, and the machine stops."""
+    text, = verilog
+    wrong = text[:text.rindex("endmodule")] + """
+        wire spin = busy & ~spin & (spin | ~host_write);
+        reg kept;
+        always @(posedge clk) kept <= spin;
+        always @(posedge clk) if (kept & spin & host_addr[0]) $stop;
+        endmodule
+        """
+    with NativeMachine(CONFIG, verilog=(wrong,)) as machine:
+        with pytest.raises(SimulationError, match="did not converge") as caught:
+            run(machine, (Op.UPDATE, 3))
+    assert caught.value.kind == "assertion"
 
 
 def test_two_machines(verilog, machine):
