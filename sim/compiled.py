@@ -15,13 +15,13 @@ from hw.config import ConfigError, HardwareConfig
 from . import build, cache, compiler, wrapper
 
 
-__all__ = ["key", "library", "sources", "verilator_is_wanted", "whole", "write_model"]
+__all__ = ["ALONE", "key", "library", "sources", "verilator_is_wanted", "whole", "write_model"]
 
 
 _VARIABLE = "GRAPHLOOM_SIMULATOR"
 
-#: Models and harness throw no exceptions, so that they need no C++ library.
-_ALONE = ["-fno-exceptions", "-fno-rtti"]
+#: Options for code that needs no C++ library: models and harness throw no exceptions.
+ALONE = ["-fno-exceptions", "-fno-rtti"]
 
 
 def verilator_is_wanted() -> bool:
@@ -111,9 +111,9 @@ def library(config: HardwareConfig, *, assertions=True, report=None) -> pathlib.
     defines = [*build.harness_defines(config, config.cores if config.cores > 1 else 0),
                "-DCOMPILED"]
     folder = sources(config, assertions=assertions, report=report)
-    flags = [*build.FAST, *_ALONE]
+    flags, link = [*build.FAST, *ALONE], tool.tool.without_library
     name = cache.hashed(*build.files(folder, "*"), *build.files(build.HARNESS, "*.h"),
-                        main.read_bytes(), flags, defines, tool.identity)
+                        main.read_bytes(), flags, link, defines, tool.identity)
 
     def make(work):
         if report is not None:
@@ -121,7 +121,7 @@ def library(config: HardwareConfig, *, assertions=True, report=None) -> pathlib.
         units = [(path, work / f"{path.stem}.o", flags)
                  for path in (main, *sorted(folder.glob("*.cpp")))]
         objects = build.compile_all(tool, units, [*defines, "-I", folder])
-        tool.link(objects, work / "gpu.so", *tool.tool.without_library)
+        tool.link(objects, work / "gpu.so", *link)
         for path in objects:
             path.unlink()
     return cache.entry("simulators", name, make, what="simulator") / "gpu.so"

@@ -38,6 +38,8 @@ class Inside:
         the order in which the circuit first names them.
     valid : str or None
         Title of the mask that says which items of the same row hold anything.
+    counts : bool
+        Whether the page counts the cycles in which this state is not the first.
     """
     title: str
     module: str
@@ -46,6 +48,7 @@ class Inside:
     fields: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
     valid: str | None = None
+    counts: bool = False
 
 
 _UNIT = "gathering.unit"
@@ -119,7 +122,7 @@ INSIDE = {
     ),
     "scu": (
         Inside("SCU: state", _SCU, "fsm_state", "state", states=(
-            "IDLE", "RUN", "CHECK", "BEGIN", "DRAIN", "COUNT", "WRITE")),
+            "IDLE", "RUN", "CHECK", "BEGIN", "DRAIN", "COUNT", "WRITE"), counts=True),
         # Along the pipeline.
         Inside("SCU address generator: inputs left", f"{_SCU}.address_generator.selector", "left",
                "number"),

@@ -27,9 +27,9 @@ __all__ = ["Module", "module", "page_config"]
 
 _EXPORTS = ("gl_create", "gl_power_on", "gl_write", "gl_read", "gl_run", "gl_error", "gl_report",
             "gl_clear_lines", "gl_place_slow", "gl_message", "pg_view", "pg_inside", "pg_watch",
-            "pg_count_scu", "malloc")
+            "pg_count", "malloc")
 
-_FLAGS = ["-target", "wasm32-wasi", "-std=c++17", "-w", "-fno-exceptions", "-fno-rtti",
+_FLAGS = ["-target", "wasm32-wasi", "-std=c++17", "-w", *compiled.ALONE,
           "-fno-sanitize=undefined", "-ffp-contract=off", "-mbulk-memory", "-msimd128",
           "-Dthread_local=", "-DGPU_PAGE"]
 

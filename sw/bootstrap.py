@@ -17,7 +17,6 @@ import os
 import pathlib
 import subprocess
 import sys
-import venv
 
 
 __all__ = ["has_all", "main"]
@@ -109,8 +108,9 @@ def _make(root):
         _say(f"graphloom: error: {folder} is a link to {os.readlink(folder)}, which is not set up "
              "for this copy; remove the link, and the next use makes an environment here")
         return 2
+    import venv         # the command line imports this module as well, and makes none
     version = "{}.{}.{}".format(*sys.version_info)
-    _say(f"graphloom: setting up {folder} with Python {version}: about 200 MB to fetch and 800 "
+    _say(f"graphloom: setting up {folder} with Python {version}: about 180 MB to fetch and 800 "
          "MB on disk, once")
     return _fill(root, "requirements.lock", _STAMP, lambda: venv.EnvBuilder(
         clear=True, symlinks=True, with_pip=True).create(folder))
@@ -120,8 +120,8 @@ def _add(root):
     """Add what .venv lacks of all packages."""
     if has_all(root):
         return 0
-    _say(f"graphloom: adding the packages of all commands to {root / '.venv'}: about 280 MB to "
-         "fetch and 1100 MB on disk, once")
+    _say(f"graphloom: adding the packages of all commands to {root / '.venv'}: about 320 MB to "
+         "fetch and 1300 MB on disk, once")
     return _fill(root, "requirements-all.lock", _STAMP_OF_ALL)
 
 

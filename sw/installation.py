@@ -84,7 +84,9 @@ def obtain(module) -> bool:
 def advice(extra=None, package="graphloom") -> str:
     """How to install a missing extra of Graphloom, or else a missing package."""
     if launched():
-        return f"remove {ROOT / '.venv'}; the next command installs all packages again"
+        if extra and not bootstrap.has_all(ROOT):
+            return f"{PROGRAM} setup"
+        return f"remove {ROOT / '.venv'}; the next commands install the packages again"
     return f"pip install 'graphloom[{extra}]'" if extra else f"pip install {package}"
 
 

@@ -102,6 +102,11 @@ def test_a_sample(monkeypatch, count):
     assert drawn == set(cases)
 
 
+def test_a_part_and_the_whole(capsys):
+    assert main(["test", "--quick", "--full"]) == 2
+    assert "give one of them" in capsys.readouterr().err
+
+
 def test_some_cases_run(capfd):
     """All of them with --full, or if their function or a case is named."""
     function = "tb/programs/test_scu.py::test_operations"

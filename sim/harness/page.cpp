@@ -19,9 +19,7 @@ EXPORT void pg_watch(Machine* machine, std::uint32_t place, std::uint32_t number
         place, static_cast<const std::uint8_t*>(inside(machine->models.gpu(), number)));
 }
 
-/// Counts the cycles in which the SCU works, too. A place of pg_watch has its state.
-EXPORT void pg_count_scu(Machine* machine, std::uint32_t place) {
-    machine->trace.count_scu(place);
-}
+/// Counts the cycles in which the byte at a place of pg_watch is not 0, too.
+EXPORT void pg_count(Machine* machine, std::uint32_t place) { machine->trace.count(place); }
 
 }  // extern "C"

@@ -34,7 +34,7 @@ public:
         m_shift = m_launches = 0;
         m_was_running = false;
         m_watched.fill(nullptr);
-        m_scu = m_watched.size();
+        m_counted = WATCHED;
         m_bytes.fill(0);
         std::memset(&m_buckets, 0, sizeof m_buckets);
     }
@@ -43,11 +43,11 @@ public:
 
     /// Keeps a byte of the model in each row of the ring, behind the record.
     void watch(std::size_t place, const std::uint8_t* byte) {
-        if (place < m_watched.size()) m_watched[place] = byte;
+        if (place < WATCHED) m_watched[place] = byte;
     }
 
-    /// The watched byte of a place is the state of the SCU, which is 0 while the SCU rests.
-    void count_scu(std::size_t place) { m_scu = place; }
+    /// The watched byte at a place is the state of the SCU, which is 0 while the SCU rests.
+    void count(std::size_t place) { m_counted = place; }
 
     void sample(const std::array<const std::uint32_t*, CORES>& words) {
         const std::uint32_t* record = words[0];
@@ -55,10 +55,10 @@ public:
         m_launches += m_was_running && !running;
         m_was_running = running;
         look();
-        const bool scu = m_scu < m_watched.size() && m_bytes[DELAY] >> 8 * m_scu & 0xFF;
+        const bool scu = m_counted < WATCHED && m_bytes[DELAY] >> 8 * m_counted & 0xFF;
         if (!running && !scu) return;
         keep(record);
-        count(record, running);
+        summarize(record, running);
         ++m_cycle;
     }
 
@@ -75,7 +75,7 @@ private:
     static constexpr std::size_t WORDS = 1 + STATE_WORDS + 3 + 2 * LANES + 2 + LANES;
     static constexpr std::size_t ROW = WORDS + 2;      // the launch and the watched bytes behind it
     static constexpr std::size_t DELAY = GPU_TRACE_DELAY;
-    static constexpr std::size_t RING = 4096, BUCKETS = 512;
+    static constexpr std::size_t RING = 4096, BUCKETS = 512, WATCHED = 4;
 
     struct Bucket {
         std::uint32_t issued, lanes, launch;
@@ -91,7 +91,7 @@ private:
     void look() {
         for (std::size_t place = DELAY; place > 0; --place) m_bytes[place] = m_bytes[place - 1];
         m_bytes[0] = 0;
-        for (std::size_t place = 0; place < m_watched.size(); ++place)
+        for (std::size_t place = 0; place < WATCHED; ++place)
             if (m_watched[place]) m_bytes[0] |= std::uint32_t{*m_watched[place]} << 8 * place;
     }
 
@@ -102,7 +102,7 @@ private:
         row[WORDS + 1] = m_bytes[DELAY];
     }
 
-    void count(const std::uint32_t* record, bool running) {
+    void summarize(const std::uint32_t* record, bool running) {
         if (m_cycle >> m_shift == BUCKETS) halve();
         Bucket& bucket = m_buckets[m_cycle >> m_shift];
         bucket.launch = m_launches;
@@ -136,8 +136,8 @@ private:
     std::uint64_t m_cycle = 0;
     std::uint32_t m_shift = 0, m_launches = 0;
     bool m_was_running = false;
-    std::array<const std::uint8_t*, 4> m_watched{};
-    std::size_t m_scu = 4;                             // the place of the SCU's state; 4: none
+    std::array<const std::uint8_t*, WATCHED> m_watched{};
+    std::size_t m_counted = WATCHED;                   // a place, or none
     std::array<std::uint32_t, DELAY + 1> m_bytes{};    // of this cycle, and of those before
     std::array<std::uint32_t, RING * ROW> m_ring{};
     std::array<Bucket, BUCKETS> m_buckets{};

@@ -53,7 +53,9 @@ def _prove(
     units = units or list(registry.UNITS)
     if list_:
         return _list(registry, units)
-    if unavailable() is not None and not (obtain("z3") and unavailable() is None):
+    if unavailable() is not None:
+        obtain("z3")
+    if unavailable() is not None:
         raise ToolError(f"proofs cannot be run: {unavailable()}: {advice('synth')}")
     work = list(registry.proofs(units, full=full))
     covers = [entry for entry in registry.PROPERTIES if entry.unit in units and entry.covers]

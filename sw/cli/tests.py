@@ -60,6 +60,8 @@ def _test(context: typer.Context,
     Tests that need Icarus Verilog are skipped where it is not installed.
     """
     need_tree("graphloom test")
+    if quick and full:
+        raise UserError("--quick and --full: a part and the whole; give one of them")
     need("graphloom test", "pytest")
     extra = list(context.args)
     command = [sys.executable, "-m", "pytest", "--quiet", "-rs", *["--quick"] * quick,

@@ -75,6 +75,7 @@ def test_fields():
             assert row.valid is None or row.valid in titles
             assert (row.kind == "entries") <= bool(row.fields)
             assert (row.kind == "state") == bool(row.states)
+            assert not row.counts or row.states[0] == "IDLE"
 
 
 @pytest.mark.parametrize("row, words", [

@@ -39,14 +39,21 @@ def project(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("changed, expected", [
-    ((), "remove {root}/.venv; the next command installs all packages again"),
+    (None, "./graphloom setup"),
     (("TREE", False), "pip install 'graphloom[synth]'"),
     (("ROOT", pathlib.Path("elsewhere")), "pip install 'graphloom[synth]'"),
 ])
 def test_advice(monkeypatch, project, changed, expected):
-    if changed:
+    if changed is not None:
         monkeypatch.setattr(installation, *changed)
-    assert installation.advice("synth") == expected.format(root=project)
+    assert installation.advice("synth") == expected
+
+
+def test_advice_for_a_damaged_environment(monkeypatch, project):
+    expected = f"remove {project}/.venv; the next commands install the packages again"
+    assert installation.advice() == expected
+    monkeypatch.setattr(installation.bootstrap, "has_all", lambda root: True)
+    assert installation.advice("synth") == expected
 
 
 @pytest.mark.parametrize("code", [0, 2])

@@ -85,7 +85,7 @@ export class Machine {
     let place = 0;
     this.inside.forEach((signal, number) => {
       if (signal.kind !== 'state' || place === 4) return;
-      if (signal.title === 'SCU: state') this.call('pg_count_scu', place);
+      if (signal.counts) this.call('pg_count', place);
       this.call('pg_watch', place++, number);
     });
     this.places = this.inside.map((_, number) => this.call('pg_inside', number));

@@ -203,7 +203,7 @@ def rates(bench):
 @cocotb.test()
 async def random_programs(dut):
     bench = await CoreBench.start(dut)
-    for _ in range(1 if cocotb.SIM_NAME.startswith("Icarus") else 3):    # Icarus takes minutes
+    for _ in range(3):
         rates(bench)
         seed = bench.rng.randrange(1 << 20)
         case = random_case(bench.config, seed, size=40)

@@ -27,8 +27,8 @@ from sw.runtime import Device, as_plan
 from sw.runtime.combinations import AXES, FURTHER, GRAPHS, HARDWARE, combinations
 
 
-#: Combinations in a test run, each on every graph.
-DRAWN = 10
+#: Combinations that are drawn, each on every graph; and the parts in which they run.
+DRAWN, PARTS = 40, 4
 
 CONFIG = CONFIGS["large"]
 
@@ -57,11 +57,13 @@ def _split(case, split):
     return dataclasses.replace(case, plan=as_plan(case.plan, split=split))
 
 
-def test_some_on_the_rtl(seed):
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.sample(1)
+def test_some_on_the_rtl(seed, part):
     """The runs split their work in one way or the other, and take turns with the orderings."""
     failed, large = [], 0
     cases = [ordered(_split(case, SPLITS[index % 2]), index)
-             for index, case in enumerate(trials(draw(every(), DRAWN, seed)))]
+             for index, case in enumerate(trials(draw(every(), DRAWN, seed)))][part::PARTS]
     for case in cases:
         record = case.run(CONFIG, DramConfig())
         if case.REFUSED in record:          # planning makes no program
@@ -71,10 +73,10 @@ def test_some_on_the_rtl(seed):
             failed.append(f"{case.describe()}: {case.plan.text}: {record['error']}")
         else:
             assert record["cycles"] > 0
-    assert len(cases) == 3 * DRAWN and large <= DRAWN
+    assert len(cases) == 3 * DRAWN // PARTS and large <= DRAWN // PARTS
     if failed:
-        pytest.fail(f"{len(failed)} of {len(cases)} runs; repeat with GRAPHLOOM_SEED={seed}:\n"
-                    + "\n".join(failed), pytrace=False)
+        pytest.fail(f"{len(failed)} of {len(cases)} runs; repeat with GRAPHLOOM_SEED={seed}, and "
+                    "name this test:\n" + "\n".join(failed), pytrace=False)
 
 
 def test_what_is_listed_is_what_runs():

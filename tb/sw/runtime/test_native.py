@@ -20,12 +20,13 @@ RUNS = list(itertools.product((("pagerank", {"iterations": 3}), ("bfs", {"source
 
 
 @pytest.mark.parametrize("name", ["tiny", "one", "scalar", "wide"])
-@pytest.mark.sample(2)
-def test_all_runs(name):
+@pytest.mark.parametrize("graph", range(len(GRAPHS)))
+@pytest.mark.sample(3)
+def test_all_runs(name, graph):
     with Device.simulate(CONFIGS[name], max_cycles=2_000_000) as device:
-        for run, graph in zip(RUNS, itertools.cycle(GRAPHS)):
-            (algorithm, options), direction, schedule = run
-            result = device.run(algorithm, graph, schedule=schedule, direction=direction, **options)
+        for (algorithm, options), direction, schedule in RUNS:
+            result = device.run(algorithm, GRAPHS[graph], schedule=schedule, direction=direction,
+                                **options)
             assert result.verified and result.cycles > result.counters["instructions"] > 0
 
 
