@@ -23,8 +23,8 @@ from hw.config import HardwareConfig
 from hw.isa import Csr, MemoryMap
 from sw.errors import UserError
 from sw.golden.simulator import Simulator
-from sw.kernels import virtual
 from sw.kernels.assembler import AssemblyError, Condition, OutOfRegisters
+from sw.kernels.colouring import RegisterFlow
 from sw.kernels.virtual import VirtualAssembler
 from sw.runtime.local import LocalAllocator
 
@@ -455,7 +455,7 @@ def any_number(monkeypatch):
 
     def pick(free):
         return rng.choice([bit for bit in range(free.bit_length()) if free >> bit & 1])
-    monkeypatch.setattr(virtual._Flow, "_pick", staticmethod(pick))
+    monkeypatch.setattr(RegisterFlow, "_pick", staticmethod(pick))
 
 
 def test_any_free_number_will_do(any_number):
@@ -475,12 +475,12 @@ def _branches_are_not_taken(flow):
 @pytest.mark.parametrize("fault", [_every_write_ends_the_life, _branches_are_not_taken])
 def test_planted_faults(fault, any_number, monkeypatch):
     """The random programs notice a rule of liveness that is wrong."""
-    blocks = virtual._Flow._blocks
+    blocks = RegisterFlow._blocks
 
     def faulty(flow):
         fault(flow)
         blocks(flow)
-    monkeypatch.setattr(virtual._Flow, "_blocks", faulty)
+    monkeypatch.setattr(RegisterFlow, "_blocks", faulty)
 
     def right(seed):
         try:
@@ -495,12 +495,12 @@ def test_two_results_planted_fault(any_number, monkeypatch):
     """``test_two_results`` notices an allocator that forgets one of the two results."""
     for _ in range(5):
         test_two_results(31)
-    together = virtual._Flow._together
+    together = RegisterFlow._together
 
     def faulty(flow):
         flow._writes = [writes & -writes for writes in flow._writes]
         return together(flow)
-    monkeypatch.setattr(virtual._Flow, "_together", faulty)
+    monkeypatch.setattr(RegisterFlow, "_together", faulty)
     with pytest.raises(AssertionError):
         for _ in range(5):
             test_two_results(31)
