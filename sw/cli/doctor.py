@@ -137,12 +137,10 @@ def _chromium():
 def _synthesis(name):
     """A check of a program that only synthesis needs."""
     def check():
-        from sim.toolchain import ToolError
         from synth import tools
-        try:
-            found = tools.find(name)
-        except ToolError as error:
-            return "missing", "none", f"only synthesis needs it; {error}"
+        found = tools.installed(name)
+        if found is None:
+            return "missing", "none", f"only synthesis needs it: {advice('synth')}"
         return "ok", f"{found.version}, {found.path}", ""
     return check
 

@@ -13,6 +13,7 @@ from sw import installation
 from sw.cli import doctor, pages
 from sw.cli.main import main
 from sw.installation import APART, ROOT
+from synth import tools
 
 
 @pytest.mark.parametrize("command", [
@@ -104,6 +105,11 @@ def test_setup_and_doctor_of_an_environment_with_few_packages(capsys, tmp_path, 
     monkeypatch.setattr(installation.bootstrap, "has_all", lambda root: False)
     state, found, step = doctor._more_packages()
     assert state == "missing" and "graphloom setup" in step
+    with monkeypatch.context() as change:                  # the command only looks
+        change.setattr(tools.shutil, "which", lambda name, path=None: None)
+        change.setattr(installation, "add_all", lambda: pytest.fail("packages are installed"))
+        state, found, step = doctor._synthesis("yosys")()
+    assert state == "missing" and step.endswith("./graphloom setup")
     monkeypatch.setattr(installation.bootstrap, "has_all", lambda root: True)
     assert doctor._more_packages()[0] == "ok"
     assert main(["setup"]) == 0
