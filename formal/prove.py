@@ -10,7 +10,7 @@ import sysconfig
 
 from amaranth.back import rtlil
 
-from hw.emit import uncollected
+from hw.emit import elaborating
 from sim.children import tied
 from sim.toolchain import ToolError
 
@@ -145,7 +145,7 @@ def prove(component, folder, *, depth, mode="bmc", timeout=600):
     z3 gets each step as a new problem of bit vectors and solves the problem by SAT. The usual way,
     with arrays and incremental solving, takes over ten times as long.
     """
-    with uncollected():
+    with elaborating():
         design = rtlil.convert(component, name="top")
     (folder / "top.il").write_text(design)
     (folder / "top.sby").write_text(_SCRIPT.format(mode=mode, depth=depth))

@@ -24,14 +24,14 @@ import signal
 import subprocess
 from typing import Any
 
-from hw.config import HardwareConfig
+from hw.config import ConfigError, HardwareConfig
 
 from . import cache, toolchain, wrapper
 from .errors import BuildError, ToolError
 
 
-__all__ = ["FAST", "HARNESS", "WAVE_FORMATS", "SimulatorCompiler", "board_library", "board_verilog",
-           "compile_all", "files", "gpu_verilog", "harness_defines", "library"]
+__all__ = ["HARNESS", "WAVE_FORMATS", "SimulatorCompiler", "board_library", "board_verilog",
+           "compile_all", "fast", "files", "gpu_verilog", "harness_defines", "library"]
 
 
 #: Formats of waves, by the end of the file's name.
@@ -51,13 +51,33 @@ SPLIT, CLANG_SPLIT = 2_000, 8_000
 COMPILE_FLAGS = ["-std=c++17", "-fPIC", "-w", "-pthread", "-fvisibility=hidden",
                  "-fvisibility-inlines-hidden", "-ffp-contract=off", "-DVM_COVERAGE=0",
                  "-DVM_SC=0", "-DVM_TIMING=0"]
-FAST = ["-O2"]    # code that runs every cycle
-WAVES = ["-O1"]   # code that writes waves: as fast as with -O2, and built in a fifth less time
 SLOW = ["-O0"]    # code that runs once
 LINK_FLAGS = ["-shared", "-fPIC", "-pthread"]
 
 #: Bytes of C++ that are compiled as one file. Files are larger if there are fewer processors.
 UNIT_BYTES = 400_000
+
+
+_VARIABLE = "GRAPHLOOM_OPTIMIZE"
+
+
+def fast() -> list:
+    """The option of optimization for code that runs every cycle.
+
+    The environment variable ``GRAPHLOOM_OPTIMIZE`` gives the level, 0 to 2; without it, 2. Raises
+    ConfigError for another level.
+    """
+    level = os.environ.get(_VARIABLE, "")
+    if level not in ("", "0", "1", "2"):
+        raise ConfigError(f"environment variable {_VARIABLE}: unknown level {level!r}; must be 0, "
+                          "1 or 2")
+    return [f"-O{level or 2}"]
+
+
+def _waves():
+    """The option for code that writes waves: with -O1 it is as fast as with -O2, and built in a
+    fifth less time."""
+    return [min(*fast(), "-O1")]
 
 
 def harness_defines(config: HardwareConfig, cores: int) -> list:
@@ -208,7 +228,8 @@ def _library(sources, tops, main, flags, defines, waves, report):
     flags = [*flags, "--output-split-cfuncs",
              str(CLANG_SPLIT if compiler.tool.family in ("clang", "zig") else SPLIT)]
     key = cache.hashed(*sources.items(), *files(HARNESS, "*.h"), main.read_bytes(),
-                       pathlib.Path(__file__).read_bytes(), flags, defines, compiler.identity)
+                       pathlib.Path(__file__).read_bytes(), flags, fast(), defines,
+                       compiler.identity)
 
     def make(work):
         _build(work, sources, tops, main, flags, defines, compiler, report or (lambda text: None))
@@ -272,13 +293,13 @@ class SimulatorCompiler:
         do that, which saves a second per file. With waves they are not: GCC makes over 100 MB of
         precompiled headers, for few builds."""
         # A compiled header names the folders of its headers, so those folders are in the key.
-        key = cache.hashed(_HEADERS, (HARNESS / "print.h").read_bytes(), self.identity, FAST, SLOW,
+        key = cache.hashed(_HEADERS, (HARNESS / "print.h").read_bytes(), self.identity, fast(), SLOW,
                            HARNESS, self.verilator.include, self.tool.command)
 
         def make(work):
             header = work / _COMMON
             header.write_text(_HEADERS)
-            for option in () if self.waves else (*FAST, *SLOW):
+            for option in () if self.waves else {*fast(), *SLOW}:
                 target = self.tool.precompiled(header, option)
                 if target is not None:
                     target.parent.mkdir(exist_ok=True)
@@ -290,9 +311,10 @@ class SimulatorCompiler:
     def compile_runtime(self, name):
         """An object file of Verilator's run-time, from the cache if it is there."""
         source = self.verilator.include / name
-        key = cache.hashed(name, source.read_bytes(), *files(HARNESS, "*.h"), self.identity, FAST)
+        key = cache.hashed(name, source.read_bytes(), *files(HARNESS, "*.h"), self.identity,
+                           fast())
         place = cache.entry(
-            "runtime", key, lambda work: self.compile(source, work / "runtime.o", FAST),
+            "runtime", key, lambda work: self.compile(source, work / "runtime.o", fast()),
             what="run-time of the simulator")
         return place / "runtime.o"
 
@@ -330,7 +352,8 @@ def _units(work, main):
     are joined as long as the result is not too large. Files of one kind never become more units
     than can be compiled at once.
     """
-    yield main, work / f"{main.stem}.o", FAST
+    levels = {"fast": fast(), "waves": _waves(), "slow": SLOW}
+    yield main, work / f"{main.stem}.o", levels["fast"]
     groups = {}
     for path in sorted((work / "cc").glob("*.cpp")):
         kind = ("slow" if "__Slow" in path.name else
@@ -345,7 +368,7 @@ def _units(work, main):
         for index, part in enumerate(parts):
             unit = work / f"{model}_{kind}{index}.cpp"
             unit.write_text("".join(f'#include "{path.name}"\n' for path in sorted(part)))
-            yield unit, unit.with_suffix(".o"), {"fast": FAST, "waves": WAVES, "slow": SLOW}[kind]
+            yield unit, unit.with_suffix(".o"), levels[kind]
 
 
 def compile_all(compiler, units, options) -> list:

@@ -62,7 +62,7 @@ def key(config: HardwareConfig, *more) -> str:
 def _write(work, config, assertions):
     from hw import emit, top
 
-    with emit.uncollected():
+    with emit.elaborating():
         if config.cores == 1:
             write_model(work, "gpu", whole(config), assertions=assertions)
             return
@@ -111,7 +111,7 @@ def library(config: HardwareConfig, *, assertions=True, report=None) -> pathlib.
     defines = [*build.harness_defines(config, config.cores if config.cores > 1 else 0),
                "-DCOMPILED"]
     folder = sources(config, assertions=assertions, report=report)
-    flags, link = [*build.FAST, *ALONE], tool.tool.without_library
+    flags, link = [*build.fast(), *ALONE], tool.tool.without_library
     name = cache.hashed(*build.files(folder, "*"), *build.files(build.HARNESS, "*.h"),
                         main.read_bytes(), flags, link, defines, tool.identity)
 

@@ -99,7 +99,7 @@ def _translate(work, config, report):
     """Writes the C++ of the hardware, with the shown signals as outputs."""
     if report is not None:
         report("translating the hardware for the browser")
-    with emit.uncollected():
+    with emit.elaborating():
         netlist = compiled.whole(config)
         found = inside.found_in(netlist, config)
         compiled.write_model(work, "gpu", netlist)
@@ -139,7 +139,7 @@ def _compile(work, flags, sources):
     """Compiles the sources at once, and returns the object files."""
     def one(source):
         target = work / f"{source.stem}.o"
-        command = [*flags, *build.FAST, "-c", source, "-o", target]
+        command = [*flags, "-O2", "-c", source, "-o", target]
         try:
             _run("c++", *command, what=f"compiling {source.name}")
         except BuildError:

@@ -8,7 +8,7 @@ import threading
 
 from amaranth.back import rtlil
 
-from hw.emit import uncollected
+from hw.emit import elaborating
 
 
 __all__ = ["convert", "memories", "plain"]
@@ -66,7 +66,7 @@ def convert(component, top) -> str:
         Name of its module.
     """
     modules = {top: component, **getattr(component, "black_boxes", {})}
-    with _ELABORATING, uncollected():
+    with _ELABORATING, elaborating():
         text = "\n".join(_without_indexes(rtlil.convert(part, name=name, emit_src=False))
                          for name, part in modules.items())
     return "".join(map(_without_checks, _modules(text)))

@@ -21,6 +21,9 @@ gc.set_threshold(100_000, 20, 50)
 # Some tests send Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Most tests simulate few cycles, so simulators that are built soon are better than fast ones.
+os.environ.setdefault("GRAPHLOOM_OPTIMIZE", "0")
+
 # A worker of pytest-xdist, and its child processes, end with the process that hands out the tests.
 if "PYTEST_XDIST_WORKER" in os.environ:
     end_with_parent()

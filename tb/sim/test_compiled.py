@@ -109,3 +109,21 @@ def test_an_unknown_simulator_is_refused(monkeypatch):
     with pytest.raises(ConfigError, match="unknown simulator 'icarus'; must be compiled or "
                                           "verilator"):
         compiled.verilator_is_wanted()
+
+
+def test_optimization_changes_no_cycle(monkeypatch):
+    work = _run(preset("tiny"), DramConfig(), "bfs", "twc", source=0)
+    results, libraries = [], set()
+    for level in ("0", "2"):
+        monkeypatch.setenv("GRAPHLOOM_OPTIMIZE", level)
+        libraries.add(compiled.library(preset("tiny")))
+        results.append(work())
+    assert len(libraries) == 2 and results[0] == results[1]
+    monkeypatch.delenv("GRAPHLOOM_OPTIMIZE")
+    assert compiled.library(preset("tiny")) in libraries       # without it, the level is 2
+
+
+def test_an_unknown_level_of_optimization_is_refused(monkeypatch, capsys):
+    monkeypatch.setenv("GRAPHLOOM_OPTIMIZE", "3")
+    assert main(["run", "bfs", "karate", "--preset", "tiny"]) == 2
+    assert "GRAPHLOOM_OPTIMIZE: unknown level '3'; must be 0, 1 or 2" in capsys.readouterr().err
