@@ -21,7 +21,7 @@ __all__ = ["BuildError", "build"]
 
 
 #: Changes whenever the commands below change, so that old builds are not used.
-_RECIPE = "5"
+_RECIPE = "6"
 
 _FLAGS = ["-std=c++20", "-fPIC", "-w", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0",
           "-DVM_TIMING=0"]
@@ -90,11 +90,10 @@ def _runtime(verilator, waves):
                 for name, option in parts.items()]
         header = work / "parts.h"
         header.write_text(_HEADERS)
-        for option in ("-O0", "-O1"):
-            target = compiler.precompiled(header, option)
-            if target is not None:
-                target.parent.mkdir(exist_ok=True)
-                jobs.append((work, compiler.precompile(header, option), _HEADERS))
+        target = compiler.precompiled(header, "-O0")
+        if target is not None:
+            target.parent.mkdir(exist_ok=True)
+            jobs.append((work, compiler.precompile(header, "-O0"), _HEADERS))
         _compile(verilator, jobs, waves)
     return cache.entry("bench", f"runtime-{key}", make, what="run-time of the benches")
 
@@ -127,17 +126,14 @@ def _verilator(design, name, waves):
              cwd=work, env=verilator.environment)
         model = work / "model"
         main = cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"
-        sources = sorted(model.glob("*.cpp"))
         jobs, objects = [], []
-        for part_name, option, paths in (
-                ("fast", "-O1", [path for path in sources if "Slow" not in path.name]),
-                ("slow", "-O0", [path for path in sources if "Slow" in path.name] + [main])):
-            for index, part in enumerate(_parts(paths)):
-                unit = model / f"part_{part_name}_{index}.cpp"
-                unit.write_text("".join(f'#include "{path}"\n' for path in part))
-                objects.append(unit.with_suffix(".o"))
-                jobs.append((model, [option, *compiler.include(runtime / "parts.h", option),
-                                     "-c", unit, "-o", objects[-1]], ""))
+        for index, part in enumerate(_parts([*sorted(model.glob("*.cpp")), main])):
+            unit = model / f"part_{index}.cpp"
+            unit.write_text("".join(f'#include "{path}"\n' for path in part))
+            objects.append(unit.with_suffix(".o"))
+            # Most of a bench's time goes to Python, so a faster model is not worth its compilation.
+            jobs.append((model, ["-O0", *compiler.include(runtime / "parts.h", "-O0"),
+                                 "-c", unit, "-o", objects[-1]], ""))
         _compile(verilator, jobs, waves)
         libraries = cocotb_tools.config.libs_dir
         _run([*compiler.link, "-rdynamic", *objects, *sorted(runtime.glob("*.o")),

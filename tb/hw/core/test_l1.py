@@ -521,7 +521,9 @@ WIDEST = ["compare_and_swap", "timing_of_hits"]
 ONE_WAY = ["hits_of_a_direct_mapped_cache"]
 
 
-@pytest.mark.parametrize("shape", bench_unit.SHAPES)
+@pytest.mark.parametrize("shape", [
+    pytest.param(shape, marks=[pytest.mark.full] * (fields["threads"] == 32))
+    for shape, fields in bench_unit.SHAPES.items()])
 @pytest.mark.sample(5)
 def test_load_store_unit(simulator, shape):
     config = bench_unit.SHAPES[shape]
