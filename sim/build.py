@@ -293,8 +293,8 @@ class SimulatorCompiler:
         do that, which saves a second per file. With waves they are not: GCC makes over 100 MB of
         precompiled headers, for few builds."""
         # A compiled header names the folders of its headers, so those folders are in the key.
-        key = cache.hashed(_HEADERS, (HARNESS / "print.h").read_bytes(), self.identity, fast(), SLOW,
-                           HARNESS, self.verilator.include, self.tool.command)
+        key = cache.hashed(_HEADERS, (HARNESS / "print.h").read_bytes(), self.identity, fast(),
+                           SLOW, HARNESS, self.verilator.include, self.tool.command)
 
         def make(work):
             header = work / _COMMON

@@ -415,7 +415,7 @@ class _Emitter:
         out += self._changes([(n, values.names(n)) for n in part.nodes if n in self._visible],
                              "active")
         out += self._next_values(index, values)
-        return self._function(f"static inline void part_{index}(State& s)", out)
+        return self._function(f"PART void part_{index}(State& s)", out)
 
     def _keep_write(self, n, index, values):
         """Statements that keep what a write will do at the edge."""

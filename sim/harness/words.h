@@ -9,6 +9,14 @@
 
 using u64 = std::uint64_t;
 
+/// The parts of a design go into large functions. JavaScript engines make slow code of those, so in the
+/// live page each part is a function.
+#ifdef GPU_PAGE
+#define PART static __attribute__((noinline))
+#else
+#define PART static inline
+#endif
+
 /// The words of a wide value, the lowest first.
 template <std::size_t N>
 using Words = std::array<u64, N>;

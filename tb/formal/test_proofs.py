@@ -13,7 +13,7 @@ from formal.registry import PROPERTIES, proofs
 @pytest.mark.parametrize("proof", [
     pytest.param(proof, id=f"{entry.unit}, {entry.name}: {proof.shape}")
     for entry, proof in proofs()])
-@pytest.mark.sample(15)
+@pytest.mark.sample(9)
 def test_proof(tmp_path, proof):
     proof.check(tmp_path)
 
@@ -22,7 +22,7 @@ def test_proof(tmp_path, proof):
 @pytest.mark.parametrize("entry", [
     pytest.param(entry, id=f"{entry.unit}, {entry.name}: {entry.proofs[0].shape}")
     for entry in PROPERTIES if entry.covers])
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_covers(tmp_path, entry):
     """The harness can reach the events that the property is about."""
     entry.check_covers(tmp_path)

@@ -59,7 +59,7 @@ ALGORITHMS = {"bfs": {"source": 0}, "sssp": {"source": 0}, "cc": {},
 @pytest.mark.parametrize("cores", [2, 4, 6])
 @pytest.mark.parametrize("direction", ["push", "pull"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_algorithms(algorithm, direction, cores):
     """Results are bit-identical to the reference, and edges are exchanged."""
     entries = 0

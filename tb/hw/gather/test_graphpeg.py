@@ -632,6 +632,7 @@ def test_states(simulator):
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.sample(8)
 def test_random(simulator, shape, size):
     _run(simulator, {**SHAPES[shape], **SIZES[size]}, _RANDOM, rounds=12, resets=8)
 
