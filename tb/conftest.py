@@ -67,6 +67,12 @@ def simulator(request):
 
 
 @pytest.fixture
+def optimized(monkeypatch):
+    """Simulators are built as for users, for long runs."""
+    monkeypatch.delenv("GRAPHLOOM_OPTIMIZE")
+
+
+@pytest.fixture
 def small_files():
     """A context in which files of this process end at 10,000 bytes, as on a full disk."""
     return _small_files

@@ -1,18 +1,19 @@
-"""Which cases of a long test function run: ``@pytest.mark.sample(N)``.
+"""Which cases of a long test function run: ``@pytest.mark.sample(N)``, and benches.
 
 A function with this mark runs N of its cases. The cases are divided into N groups of neighbours,
 and one case of each group is drawn. With the usual seed the draw is the same every time;
-``./graphloom test --seed fresh`` draws others. All cases run with ``./graphloom test --full``, or
-if the function is named.
+``./graphloom test --seed fresh`` draws others. A bench without the mark that has several shapes
+runs each shape on one simulator, in turn, where both simulators are there. All cases run with
+``./graphloom test --full``, or if the function is named.
 """
 
 import itertools
 import random
 
-from tb import seeds
+from tb import runner, seeds
 
 
-__all__ = ["left_out", "sampled"]
+__all__ = ["left_out", "one_simulator_each", "sampled"]
 
 
 def left_out(items, named) -> set[str]:
@@ -25,7 +26,7 @@ def left_out(items, named) -> set[str]:
     named : iterable of str
         Arguments of the command line: tests and functions among them run.
     """
-    named, out, groups = set(named), set(), {}
+    named, out, groups, benches = set(named), set(), {}, {}
     for item in items:
         function = item.nodeid.partition("[")[0]
         if named & {item.nodeid, function}:
@@ -35,9 +36,24 @@ def left_out(items, named) -> set[str]:
             out.add(item.nodeid)
         elif mark is not None:
             groups.setdefault((function, *mark.args), []).append(item.nodeid)
+        elif "simulator" in getattr(item, "fixturenames", ()):
+            shape = repr({name: value for name, value in item.callspec.params.items()
+                          if name != "simulator"})
+            benches.setdefault(function, {}).setdefault(shape, []).append(item.nodeid)
     for (function, count), cases in groups.items():
         out.update(set(cases) - sampled(function, cases, count))
+    for function, shapes in benches.items():
+        if len(shapes) > 1 and runner.unavailable("icarus") is None:
+            out.update({case for cases in shapes.values() for case in cases}
+                       - one_simulator_each(function, list(shapes.values())))
     return out
+
+
+def one_simulator_each(function, shapes) -> set[str]:
+    """One case of each shape of a bench. ``shapes`` are lists of cases, a case for each simulator;
+    the simulators take turns, and the seed draws which is first."""
+    first = random.Random(f"{function} {seeds.seed(0)}").randrange(2)
+    return {cases[turn % len(cases)] for turn, cases in enumerate(shapes, first)}
 
 
 def sampled(function, cases, count) -> set[str]:

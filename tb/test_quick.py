@@ -102,6 +102,19 @@ def test_a_sample(monkeypatch, count):
     assert drawn == set(cases)
 
 
+def test_each_shape_runs_on_one_simulator(monkeypatch):
+    shapes = [[f"verilator-{shape}", f"icarus-{shape}"] for shape in range(5)]
+    firsts = set()
+    for seed in range(8):
+        monkeypatch.setenv("GRAPHLOOM_SEED", str(seed))
+        found = sampling.one_simulator_each("tb/a.py::test_x", shapes)
+        assert {case.partition("-")[2] for case in found} == set("01234")
+        assert len([case for case in found if case.startswith("icarus")]) in (2, 3)
+        firsts.add("verilator-0" in found)
+    assert firsts == {True, False}
+
+
+
 def test_a_part_and_the_whole(capsys):
     assert main(["test", "--quick", "--full"]) == 2
     assert "give one of them" in capsys.readouterr().err

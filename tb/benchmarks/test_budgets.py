@@ -5,10 +5,7 @@ import pytest
 from sw.benchmarks.budgets import TOLERANCE, load_budgets
 
 
-@pytest.fixture(autouse=True)
-def optimized(monkeypatch):
-    """The simulators are those of the user: they run long here."""
-    monkeypatch.delenv("GRAPHLOOM_OPTIMIZE")
+pytestmark = pytest.mark.usefixtures("optimized")
 
 
 @pytest.mark.parametrize("budget", load_budgets(), ids=lambda budget: budget.name)

@@ -27,6 +27,7 @@ RUNS = [(algorithm, direction, schedule) for algorithm in algorithms.names()
 
 @pytest.mark.parametrize("name", ("tiny", "one", "scalar", "wide", "large"))
 @pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
+@pytest.mark.sample(40)
 def test_algorithms(name, algorithm, direction, schedule):
     for graph in GRAPHS.values():
         run(name, graph, algorithm, schedule, direction=direction)
@@ -34,12 +35,14 @@ def test_algorithms(name, algorithm, direction, schedule):
 
 @pytest.mark.parametrize("algorithm, direction, schedule",
                          [case for case in RUNS if case[2] != "weaver"])
+@pytest.mark.sample(8)
 def test_without_a_weaver(algorithm, direction, schedule):
     run("bare", GRAPHS["random"], algorithm, schedule, direction=direction)
 
 
 @pytest.mark.parametrize("name", ("one", "scalar", "large"))
 @pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
+@pytest.mark.sample(20)
 def test_work_from_a_counter(name, algorithm, direction, schedule):
     run(name, GRAPHS["odd"], algorithm, schedule, direction=direction, split="counter")
 
@@ -47,6 +50,7 @@ def test_work_from_a_counter(name, algorithm, direction, schedule):
 @pytest.mark.parametrize("format", ("coo", "tigr:k=3", "block-coo:block=16", "ell:width=2", "dia",
                                     "cr2:cluster_bits=4"))
 @pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
+@pytest.mark.sample(40)
 def test_formats(format, algorithm, direction, schedule):
     run("tiny", GRAPHS["random"], algorithm, schedule, direction=direction, format=format)
 
@@ -63,6 +67,7 @@ def test_shards(algorithm, direction, schedule):
     *((algorithm, "push", schedule) for algorithm in ("bfs", "sssp")
       for schedule in ("vm", "em", "vwc:width=2", "weaver")),
     ("bfs", "auto", "vm"), ("bfs", "auto", "weaver")])
+@pytest.mark.sample(6)
 def test_lists_of_records_on_several_cores(name, algorithm, direction, schedule):
     run(name, GRAPHS["random"], algorithm, schedule, direction=direction,
         format="cr2:cluster_bits=4", split="counter")
@@ -76,6 +81,7 @@ def test_directions_that_change(name, schedule):
 
 
 @pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
+@pytest.mark.sample(10)
 def test_all_phases(algorithm, direction, schedule):
     """With all phases marked, every phase of a schedule takes time. Otherwise all work on edges
     counts as edge access."""

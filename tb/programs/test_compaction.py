@@ -17,6 +17,7 @@ ALGORITHMS = ("bfs", "cc", "pagerank", "sssp")
 @pytest.mark.parametrize("name", ("tiny", "one", "scalar", "wide", "large", "bare", "pair", "trio"))
 @pytest.mark.parametrize("schedule", ("compact", "compact:fused=no"))
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.sample(16)
 def test_algorithms(name, schedule, algorithm):
     for number, graph in enumerate(GRAPHS.values()):
         result = run(name, graph, algorithm, schedule, split=("static", "counter")[number % 2])
@@ -28,6 +29,7 @@ def test_algorithms(name, schedule, algorithm):
 @pytest.mark.parametrize("schedule", ("scu", "scu-enhanced", "scu-enhanced:grouping=no:sets=1",
                                       "scu-stream", "scu-stream:pieces=3"))
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.sample(16)
 def test_algorithms_on_the_unit(name, schedule, algorithm):
     for number, graph in enumerate(GRAPHS.values()):
         result = run(name, graph, algorithm, schedule, split=("static", "counter")[number % 2])

@@ -30,7 +30,7 @@ RUNS = [(schedule, frontier) for schedule in ("vm", "em", "weaver") for frontier
 @pytest.mark.parametrize("name", ("tiny", "scalar", "large", "pair", "trio"))
 @pytest.mark.parametrize("algorithm", ("bfs", "sssp"))
 @pytest.mark.parametrize("schedule, frontier", RUNS)
-@pytest.mark.sample(15)
+@pytest.mark.sample(10)
 def test_frontiers(name, algorithm, schedule, frontier):
     for graph in GRAPHS.values():
         checksums = {run(name, graph, algorithm, schedule, frontier=frontier,
@@ -42,6 +42,7 @@ def test_frontiers(name, algorithm, schedule, frontier):
 @pytest.mark.parametrize("name", ("one", "wide"))
 @pytest.mark.parametrize("frontier", [name for name in pairs()
                                       if name not in ("rqueue", "lists")])
+@pytest.mark.sample(10)
 def test_corner_shapes(name, frontier):
     """Shapes with one lane in all, and with a warp of 32 lanes."""
     for schedule in ("vm", "weaver"):
@@ -52,7 +53,7 @@ def test_corner_shapes(name, frontier):
 @pytest.mark.parametrize("name", ("tiny", "pair"))
 @pytest.mark.parametrize("algorithm", ("bfs", "sssp"))
 @pytest.mark.parametrize("pair", [name for name in pairs() if "/" in name])
-@pytest.mark.sample(10)
+@pytest.mark.sample(6)
 def test_pairs(name, algorithm, pair):
     """A core's L1 must not hold what a pass has made anew."""
     for graph in GRAPHS.values():
@@ -62,7 +63,7 @@ def test_pairs(name, algorithm, pair):
 
 @pytest.mark.parametrize("name", ("tiny", "large", "pair", "trio"))
 @pytest.mark.parametrize("frontier", ("rqueue", "rqueue/bitmap"))
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_reverse_queues(name, frontier):
     for graph in GRAPHS.values():
         for schedule, split in itertools.product(("vm", "weaver"), SPLITS):
@@ -73,7 +74,7 @@ def test_reverse_queues(name, frontier):
 @pytest.mark.parametrize("name", ("tiny", "one", "large", "pair", "trio"))
 @pytest.mark.parametrize("schedule", ("vm", "weaver"))
 @pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_near_and_far(name, schedule, split):
     for graph in GRAPHS.values():
         plain = run(name, graph, "sssp", schedule, split=split)

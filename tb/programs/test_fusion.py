@@ -84,7 +84,7 @@ def test_stale_lines(name, latency):
 @pytest.mark.parametrize("name", ("tiny", "large", "long", "pair", "trio"))
 @pytest.mark.parametrize("schedule", ("vm", "em", "wm", "twc", "strict", "weaver"))
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.sample(25)
+@pytest.mark.sample(12)
 def test_fused(name, algorithm, schedule):
     if schedule == "twc" and name == "trio":
         pytest.skip("twc needs warps of at least 4 lanes")

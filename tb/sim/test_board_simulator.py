@@ -34,6 +34,8 @@ from sw.runtime import Device
 from tb.sw.graphs import random_graph
 
 
+pytestmark = pytest.mark.usefixtures("optimized")
+
 CONFIG = preset("tiny")
 GRAPH = random_graph(100, 400, 1)
 END = encode("tmc")

@@ -177,6 +177,7 @@ def calls(tmp_path, monkeypatch):
     return tmp_path / "c++.calls"
 
 
+@pytest.mark.usefixtures("optimized")
 def test_damaged_simulator(calls, place, capsys):
     """The library, then also the run-time and the precompiled headers are damaged: each is made
     again."""

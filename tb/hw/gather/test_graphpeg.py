@@ -620,6 +620,7 @@ _RANDOM = ["against_golden", "lists_against_golden", "launches_at_any_time"]
 
 
 @pytest.mark.parametrize("size", SIZES)
+@pytest.mark.sample(3)
 def test_directed(simulator, size):
     _run(simulator, {"warps": 2, "threads": 4, **SIZES[size]}, _DIRECTED)
 
@@ -632,7 +633,7 @@ def test_states(simulator):
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 def test_random(simulator, shape, size):
     _run(simulator, {**SHAPES[shape], **SIZES[size]}, _RANDOM, rounds=12, resets=8)
 

@@ -118,6 +118,7 @@ def test_nothing_at_all():
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.parametrize("schedule", ["vm", "vm:parallel=weights", "vwc:width=4", "weaver"])
 @pytest.mark.parametrize("dimension", [1, 2, 5, 16, 17, 33, 64])
+@pytest.mark.sample(20)
 def test_dimensions(dimension, schedule, direction):
     result = run(schedule=schedule, direction=direction, dimension=dimension, columns=9)
     assert result.outputs["output"].shape == (70, dimension)
@@ -126,6 +127,7 @@ def test_dimensions(dimension, schedule, direction):
 @pytest.mark.parametrize("threads", [1, 2, 8, 32])
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.parametrize("dimension", [1, 3, 8, 20])
+@pytest.mark.sample(12)
 def test_lanes_over_words(dimension, direction, threads):
     for name in ("random", "star", "loops", "single", "no arcs", "one row"):
         run(GRAPHS[name], config(2, threads, cores=2), "vm:parallel=weights", direction,
@@ -152,6 +154,7 @@ def test_together(schedule, direction, together):
 @pytest.mark.parametrize("format", ["csr", "ell:width=3", "dia", "g-shards"])
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.parametrize("schedule", ["vm", "vm:parallel=weights", "vwc:width=4", "em", "weaver"])
+@pytest.mark.sample(15)
 def test_coefficients(schedule, direction, format):
     """Kernels compute the coefficients of the golden model, and no edge of the padding vertex adds
     anything."""
