@@ -29,7 +29,7 @@ _EXPORTS = ("gl_create", "gl_power_on", "gl_write", "gl_read", "gl_run", "gl_err
             "gl_clear_lines", "gl_place_slow", "gl_message", "pg_view", "pg_inside", "pg_watch",
             "pg_count", "malloc")
 
-_FLAGS = ["-target", "wasm32-wasi", "-std=c++17", "-w", *compiled.ALONE,
+_FLAGS = ["-target", "wasm32-wasi", "-std=c++17", "-O2", "-w", *compiled.ALONE,
           "-fno-sanitize=undefined", "-ffp-contract=off", "-mbulk-memory", "-msimd128",
           "-Dthread_local=", "-DGPU_PAGE"]
 
@@ -139,7 +139,7 @@ def _compile(work, flags, sources):
     """Compiles the sources at once, and returns the object files."""
     def one(source):
         target = work / f"{source.stem}.o"
-        command = [*flags, "-O2", "-c", source, "-o", target]
+        command = [*flags, "-c", source, "-o", target]
         try:
             _run("c++", *command, what=f"compiling {source.name}")
         except BuildError:

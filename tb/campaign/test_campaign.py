@@ -45,7 +45,7 @@ RUNS = {schedule: len(SPLITS) * sum(len(schedules.make(schedule).directions(algo
 #: and under `etwc`, with a counter, which a local memory of 1 KiB has no room for.
 NO_ROOM, NO_COUNTER = len(SPLITS), len(algorithms.find("gcn").directions)
 
-#: Schedules whose runs are all that some tests need.
+#: Schedules of which each is refused, runs or fails for a reason of its own.
 FEW = ("compact", "etwc", "graphpeg", "scu", "twce", "vm", "weaver")
 
 
@@ -57,11 +57,13 @@ def plain_runs(names):
                and not schedules.make(schedule).needs_unit) - NO_ROOM
 
 
-@pytest.fixture
-def few_schedules(monkeypatch):
-    """Checks run the schedules of :data:`FEW`."""
+@pytest.fixture(params=[FEW, pytest.param(tuple(RUNS), marks=pytest.mark.full)],
+                ids=["few", "all"])
+def checked(request, monkeypatch):
+    """The schedules that checks run."""
     monkeypatch.setattr(checks, "schedules",
-                        types.SimpleNamespace(names=lambda: FEW, make=schedules.make))
+                        types.SimpleNamespace(names=lambda: request.param, make=schedules.make))
+    return request.param
 
 
 @pytest.mark.parametrize("points", [POINTS[:1], pytest.param(POINTS, marks=pytest.mark.full)])
@@ -114,8 +116,7 @@ def check(config, **settings):
     return Check(3, config, **({"instructions": 300} | settings)).run()
 
 
-@pytest.mark.usefixtures("few_schedules")
-def test_differences(monkeypatch):
+def test_differences(monkeypatch, checked):
     """RTL of a wrong size: the edges detect it, and the other checks go on."""
     config = CONFIGS["tiny"].replace(name="other", local_bytes=1 << 9, memory_bytes=1 << 21,
                                      barriers=2, imem_bytes=1 << 12)
@@ -127,14 +128,14 @@ def test_differences(monkeypatch):
     assert wrong == {"edges: the last of everything", "edges: a word behind global memory",
                      "edges: a word behind local memory", "edges: a barrier behind the last",
                      "edges: an instruction behind the last", "random program of seed 1"}
-    # Queues do not fit in local memory, nor two programs in instruction memory.
-    assert len(record["runs"]) == plain_runs(FEW) - RUNS["twce"] - RUNS["etwc"]
+    # Queues do not fit in local memory, nor two programs of other schedules in instruction memory.
+    assert len(record["runs"]) == (plain_runs(checked) - RUNS["twce"] - RUNS["etwc"]
+                                   - 2 * (checked != FEW))
     for failure in record["failures"]:
         assert "--only 3 " in failure["reproduce"]
 
 
-@pytest.mark.usefixtures("few_schedules")
-def test_a_defect_of_the_host(monkeypatch):
+def test_a_defect_of_the_host(monkeypatch, checked):
     """It ends its own check, its traceback is kept, and the other checks go on."""
     def fail(*arguments, **settings):
         return 1 // 0
@@ -146,7 +147,7 @@ def test_a_defect_of_the_host(monkeypatch):
     failure, = record["failures"]
     assert failure["what"] == "random program of seed 1"
     assert "return 1 // 0" in failure["message"]
-    assert len(record["runs"]) == plain_runs(FEW) - NO_COUNTER
+    assert len(record["runs"]) == plain_runs(checked) - NO_COUNTER
 
 
 def test_a_build_that_fails(monkeypatch):
@@ -196,8 +197,7 @@ def test_commands(number):
     assert f"--only {number} " in record._again()
 
 
-@pytest.mark.usefixtures("few_schedules")
-def test_commands_of_runs(monkeypatch, tmp_path):
+def test_commands_of_runs(monkeypatch, tmp_path, checked):
     """The command ``run`` repeats a failed run, with the same memory."""
     config = CONFIGS["bare"]
     monkeypatch.setattr(checks, "check_cores", lambda *arguments: 1 // 0)
@@ -206,9 +206,9 @@ def test_commands_of_runs(monkeypatch, tmp_path):
     made._algorithms()
     failures = made.record["failures"]
     # Without a Weaver and an SCU.
-    assert len(made.record["refused"]) == (sum(map(RUNS.get, FEW)) - plain_runs(FEW)
+    assert len(made.record["refused"]) == (sum(map(RUNS.get, checked)) - plain_runs(checked)
                                            + RUNS["weaver"] + NO_COUNTER)
-    assert len(failures) == plain_runs(FEW) - RUNS["weaver"] - NO_COUNTER
+    assert len(failures) == plain_runs(checked) - RUNS["weaver"] - NO_COUNTER
     assert all("ZeroDivisionError" in failure["message"] for failure in failures)
     words = shlex.split(failures[0]["reproduce"])
     assert words[0] == "./graphloom" and "gather=none" in words

@@ -273,9 +273,8 @@ async def resets(dut):
 @pytest.mark.sample(2)
 def test_core(simulator, pipeline):
     parameters = CONFIG | {"pipeline": pipeline}
-    tests = ["latencies", "control", "faults"] if simulator == "icarus" else None
     runner.run_bench(Core(HardwareConfig(**parameters)), "core", __name__, simulator=simulator,
-                     parameters=parameters, tests=tests)
+                     parameters=parameters)
 
 
 @pytest.mark.parametrize("seed, pipeline", [(2, "short"), (2, "long")])
