@@ -114,7 +114,6 @@ def test_each_shape_runs_on_one_simulator(monkeypatch):
     assert firsts == {True, False}
 
 
-
 def test_a_part_and_the_whole(capsys):
     assert main(["test", "--quick", "--full"]) == 2
     assert "give one of them" in capsys.readouterr().err

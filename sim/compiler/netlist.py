@@ -151,28 +151,13 @@ def netlist(component, instances=None) -> HardwareNetlist:
     return result
 
 
-class _AmaranthNetlist(nir.Netlist):
-    """Amaranth's netlist, which resolves late nets in a third of the time."""
-
-    def resolve_value(self, value):
-        """The value without late nets, which have negative numbers."""
-        if min(value, default=0) >= 0:
-            return value
-        connections, nets = self.connections, []
-        for net in value:
-            while net < 0:
-                net = connections[net]
-            nets.append(net)
-        return nir.Value(nets)
-
-
 def _built(component, ports):
     """Amaranth's netlist of a component, as far as it is read here.
 
     Amaranth's ``build_netlist`` also looks for combinational loops, which ``optimize.py`` does
     again, and finds the ports of inner modules.
     """
-    result = _AmaranthNetlist()
+    result = nir.Netlist()
     _emit_netlist(result, Fragment.get(component, None).prepare(ports=ports, hierarchy=("top",)))
     result.resolve_all_nets()
     return result

@@ -8,6 +8,8 @@ a structure depends on another field of the structure. Nodes of such cycles are 
 import dataclasses
 import itertools
 
+from amaranth.hdl import _nir as nir
+
 from .netlist import HardwareNetlist, HardwareNode, Slice, constant, cut, joined, width_of
 
 
@@ -36,7 +38,11 @@ class Design:
 
 
 def optimized(netlist: HardwareNetlist, *, checks=True) -> Design:
-    """The design of a netlist, whose nodes it takes over; ``checks`` keeps the assertions."""
+    """The design of a netlist, whose nodes it takes over; ``checks`` keeps the assertions.
+
+    Raises Amaranth's CombinationalCycle, with the places in the source, for a value that depends on
+    itself.
+    """
     if not checks:
         for n in [n for n, node in netlist.nodes.items() if node.kind == "check"]:
             del netlist.nodes[n]
@@ -124,7 +130,15 @@ class _Names:
             self.values[n] = tuple(pieces)
             del nodes[n]
         if not done:
-            raise NotImplementedError("a cycle of combinational logic")
+            raise nir.CombinationalCycle("a loop of combinational logic:" + "".join(
+                f"\n  {nodes[n].place}: {self._name_of(n)}" for n in members))
+
+    def _name_of(self, n):
+        """The name of a signal that has the value of a node, or else the node's operator."""
+        for path, value in self.netlist.names.items():
+            if isinstance(value, tuple) and any(piece.node == n for piece in value):
+                return f"signal {'.'.join(path)}"
+        return f"operator {self.netlist.nodes[n].kind}"
 
 
 def _field(node, low, width):

@@ -9,8 +9,8 @@
 
 using u64 = std::uint64_t;
 
-/// The parts of a design go into large functions. JavaScript engines make slow code of those, so in the
-/// live page each part is a function.
+/// The parts of a design go into large functions. JavaScript engines make slow code of those, so in
+/// the live page each part is a function.
 #ifdef GPU_PAGE
 #define PART static __attribute__((noinline))
 #else

@@ -5,20 +5,24 @@ initial contents      contents: every word of each kind of memory is read;
                       test_words: words of 32 bits, which Yosys writes in decimal
 size of the text      test_size: does not grow with the memories
 modules               test_modules, test_every_memory_has_contents
+quick elaboration     test_elaboration: the same text, and checks and collection afterwards
 ====================  ============================================================
 """
 
+import gc
 import re
 
 import cocotb
 import pytest
+from amaranth.back import rtlil
 from amaranth.hdl import Module
+from amaranth.hdl._nir import Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.config import preset
-from hw.emit import verilog
+from hw.emit import elaborating, verilog
 from hw.top import verilog as gpu_verilog
 from tb import runner
 from tb.clocking import start, tick
@@ -128,3 +132,14 @@ def test_words():
             return m
     text = verilog({"words": Words()})
     assert re.search(r"\[3\] = 32'[dh]0*9;", text) and "for (" not in text
+
+
+def test_elaboration():
+    text = rtlil.convert(Memories(), name="memories")
+    with elaborating():
+        with elaborating():
+            assert rtlil.convert(Memories(), name="memories") == text
+        assert Value([1]) == (1,) and not gc.isenabled()        # a number is no net
+    assert gc.isenabled()
+    with pytest.raises(AssertionError):
+        Value([1])

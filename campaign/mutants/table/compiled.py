@@ -75,4 +75,11 @@ MUTANTS = (
            "sim/harness/models.h", "", "if (core.log.stopped()) return stop(core.log.text());",
            "if (false) return stop(core.log.text());",
            ("tb/sim/test_compiled.py::test_a_failed_assertion[2]",)),
+    # Builds
+    Mutant("compiled-bits-are-unchecked-after-elaboration",
+           "hw/emit.py", "elaborating", "not _elaborating", "False",
+           ("tb/hw/test_emit.py::test_elaboration",)),
+    Mutant("compiled-simulators-of-users-are-not-optimized",
+           "sim/build.py", "fast", "level or 2", "level or 0",
+           ("tb/sim/test_compiled.py::test_optimization_changes_no_cycle",)),
 )

@@ -6,6 +6,7 @@ import random
 import pytest
 from amaranth.hdl import (Assert, ClockDomain, ClockSignal, Instance, Module, ResetSignal,
                           Signal)
+from amaranth.hdl._nir import CombinationalCycle
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
@@ -164,6 +165,27 @@ def test_an_instance_is_put_in_its_place(tmp_path):
 def test_an_unknown_instance_is_refused():
     with pytest.raises(NotImplementedError, match="an instance of counter"):
         compiler.netlist(_Around())
+
+
+class _Loop(wiring.Component):
+    """A value that depends on itself."""
+    add: In(4)
+    out: Out(4)
+
+    def elaborate(self, platform):
+        m = Module()
+        turn = Signal(4)
+        m.d.comb += [turn.eq(self.out + self.add), self.out.eq(turn ^ self.add)]
+        return m
+
+
+def test_a_loop_is_refused():
+    with pytest.raises(CombinationalCycle) as caught:
+        compiler.optimized(compiler.netlist(_Loop()))
+    first, *places = str(caught.value).splitlines()
+    assert first == "a loop of combinational logic:" and len(places) == 2
+    assert all(f"{__file__}:" in place for place in places)
+    assert {place.rpartition(" ")[2] for place in places} == {"out", "turn"}
 
 
 class _Clocks(wiring.Component):
