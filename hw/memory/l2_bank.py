@@ -32,7 +32,7 @@ from hw.memory.miss import MissTable, with_lines
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout, line_layout,
                             memory_request_layout, memory_response_layout)
 from hw.memory.replacement import Replacement
-from hw.util import and_or, check_stream, encode, extra_stage, guard, merge_bytes
+from hw.util import and_or, check_stream, encode, extra_stage, guard, lowest, merge_bytes
 
 
 __all__ = ["L2Bank"]
@@ -150,7 +150,6 @@ class L2Bank(wiring.Component):
         s1_step = Signal(Step)
         s1_request = Signal(request_shape, reset_less=True)
         s1_line = Signal(line_bits, reset_less=True)
-        s1_way = Signal(max(1, way_bits), reset_less=True)      # of a flush
         # An atomic follows an atomic on its line without a gap. Both find the same tags, which the
         # memory's output keeps. The line comes from the first in S2: the memory is not read.
         follows, s1_follows, s2_follows = (
@@ -163,7 +162,6 @@ class L2Bank(wiring.Component):
         act_valid = Signal()
         act = Signal(request_shape, reset_less=True)
         act_line = Signal(line_bits, reset_less=True)
-        act_way = Signal(max(1, way_bits), reset_less=True)
         s2_valid = Signal()
 
         # An arrived line and its address.
@@ -173,8 +171,10 @@ class L2Bank(wiring.Component):
 
         flushing = Signal()
         sweeping = Signal(init=1)
+        # A flush writes back a dirty line of each set, then again until no set has another one.
         flush_set = Signal(set_bits)
-        flush_way = Signal(max(1, way_bits))
+        swept = Signal()        # the last set's step has begun
+        more = Signal()         # a set has another dirty line
         outstanding = Signal(range(config.l2_mshrs + 1))        # fetches whose fill is not done
 
         writeback_room = Signal()
@@ -216,7 +216,7 @@ class L2Bank(wiring.Component):
             misses.replay.eq(come.valid & ~hazard(come_line[:set_bits]) & response_room
                              & (fill_ready | ~misses.replay_first)),
             come.ready.eq(misses.replay & misses.replay_last),
-            flushes.eq(flushing & ~sweeping & ~come.valid & ~hazard(flush_set) & writeback_room),
+            flushes.eq(flushing & ~swept & ~sweeping & ~come.valid & ~hazard(flush_set) & writeback_room),
         ]
         with m.If(sweeping):
             pass
@@ -245,8 +245,7 @@ class L2Bank(wiring.Component):
         m.d.sync += s1_valid.eq(s0_valid)
         with m.If(looks):
             m.d.sync += [
-                s1_step.eq(s0_step), s1_line.eq(s0_line), s1_way.eq(flush_way),
-                s1_follows.eq(follows),
+                s1_step.eq(s0_step), s1_line.eq(s0_line), s1_follows.eq(follows),
                 s1_request.eq(self.request.payload),
             ]
             with m.If(s0_step == Step.FILL):
@@ -262,12 +261,13 @@ class L2Bank(wiring.Component):
         m.d[later] += [
             act_valid.eq(s1_valid), act.eq(active), act_line.eq(s1_line),
             *(act_is[step].eq(bit) for step, bit in s1_is.items()),
-            act_way.eq(s1_way), row.eq(tag_read.data), filled.eq(s1_request.data),
+            row.eq(tag_read.data), filled.eq(s1_request.data),
             compare.eq(Cat(tag_read.data[i].tag == s1_tag for i in range(ways))),
         ]
 
         # S1, acting: allot a way or an MSHR, write tags.
         valid_ways = Signal(ways)
+        dirty_ways = Signal(ways)
         hit_ways = Signal(ways)
         hit = Signal()
         installs = Signal()
@@ -288,7 +288,9 @@ class L2Bank(wiring.Component):
             hit.eq(hit_ways.any()),
             whole.eq(whole_line & ~misses.match),
             installs.eq(is_fill | (accesses & ~hit & whole)),
-            way.eq(Mux(is_flush, 1 << act_way, Mux(installs, replacement.victim, hit_ways))),
+            dirty_ways.eq(Cat(row[i].dirty for i in range(ways))),
+            way.eq(Mux(is_flush, lowest(m, dirty_ways, name="flushed"),
+                       Mux(installs, replacement.victim, hit_ways))),
             dirties.eq((accesses | is_fill) & (act.op != LineOp.READ)),
             replacement.set.eq(act_set), replacement.touched_set.eq(act_set),
             replacement.valid.eq(valid_ways),
@@ -312,7 +314,8 @@ class L2Bank(wiring.Component):
             new_tag.tag.eq(Mux(is_flush, old_tag.tag, act_tag)),
             tag_write.addr.eq(act_set),
             tag_write.data.eq(Cat(new_tag for _ in range(ways))),
-            tag_write.en.eq(Mux(act_valid & (installs | (dirties & hit) | is_flush), way, 0)),
+            tag_write.en.eq(Mux(act_valid & (installs | (dirties & hit) | is_flush), way, 0)
+                            | Mux(is_flush & self.invalidate, ~dirty_ways, 0)),
             line_read.addr.eq(Cat(act_set, encode(way, way_bits))),
             line_read.en.eq(act_valid & ~s1_follows),
         ]
@@ -449,11 +452,11 @@ class L2Bank(wiring.Component):
             with m.If(flush_set == sets - 1):
                 m.d.sync += sweeping.eq(0)
         with m.If(flushes):
-            m.d.sync += flush_way.eq(flush_way + 1)
-            with m.If(flush_way == ways - 1):
-                m.d.sync += [flush_way.eq(0), flush_set.eq(flush_set + 1)]
-                with m.If(flush_set == sets - 1):
-                    m.d.sync += flushing.eq(0)
+            m.d.sync += [flush_set.eq(flush_set + 1), swept.eq(flush_set == sets - 1)]
+        with m.If(is_flush & ((dirty_ways & ~way) != 0)):
+            m.d.sync += more.eq(1)
+        with m.If(swept & ~s1_valid & ~act_valid):
+            m.d.sync += [swept.eq(0), more.eq(0), flushing.eq(more)]
 
         started = Signal()
         m.d.sync += started.eq(1)

@@ -1,6 +1,7 @@
 """Combinations of algorithm, format and the other axes, for ``graphloom list``."""
 
 import collections
+import math
 import time
 
 from sw.errors import UserError
@@ -8,7 +9,7 @@ from sw.errors import UserError
 from . import options
 
 
-__all__ = ["only", "print_all", "run", "to_json"]
+__all__ = ["only", "print_all", "print_number", "run", "to_json"]
 
 
 #: Runs for each line of progress, if there is no terminal.
@@ -31,6 +32,16 @@ def only(assignments) -> dict:
                             f"{', '.join(legal)}")
         found.setdefault(axis, []).append(legal[value])
     return found
+
+
+def print_number():
+    """Print how many combinations there are, without planning them."""
+    from .execute import console
+    from sw.runtime.combinations import axes
+    counts = {axis: len(values()) for axis, values in axes().items()}
+    console().print(f"combinations of {' x '.join(counts)}: {math.prod(counts.values())}; "
+                    "`graphloom list combinations` says which work",
+                    style="bold", soft_wrap=True)
 
 
 def print_all(combined, each):

@@ -38,7 +38,7 @@ def register(app):
 def _list(
         what: Annotated[str | None, typer.Argument(
             metavar=f"[{'|'.join([*_PARTS, _COMBINATIONS])}]", help="Part to list. If left out: "
-            "every part, and only the number of combinations.", show_default=False)] = None,
+            "every part, and the number of combinations.", show_default=False)] = None,
         preset: options.Preset = "default",
         set_: options.Set = None,
         only: Annotated[list[str] | None, typer.Option(
@@ -69,9 +69,9 @@ def _list(
         json: Annotated[str | None, typer.Option(
             "--json", metavar="FILE", help="Write the whole list to a file as well.",
             rich_help_panel="Files", show_default=False)] = None):
-    """List algorithms, schedules, formats and frontiers, and the combinations that work.
+    """List algorithms, schedules, formats and frontiers, or the combinations that work.
 
-    A combination works if the planner accepts it for this hardware and each of three small graphs.
+    Combinations are planned, which takes some twenty seconds. A combination works if the planner accepts it for this hardware and each of three small graphs.
     The list gives the reason for each combination that does not work. With --run, the combinations
     that work are run, and those whose program does not fit are counted apart.
     """
@@ -93,11 +93,13 @@ def _list(
     for part, entries in found.items():
         _print_part(part, entries)
     failed = 0
-    if what in (None, _COMBINATIONS):
+    if what is None:
+        combinations.print_number()
+    elif what == _COMBINATIONS:
         from sw.runtime.combinations import combinations as every
         combined = list(every(config, wanted, all_axes))
         found |= combinations.to_json(config, combined)
-        combinations.print_all(combined, what is not None and not run)
+        combinations.print_all(combined, each=not run)
         if run:
             with options.executor("graphloom list combinations --run", cluster, jobs) as executor:
                 ran = combinations.run(

@@ -1,6 +1,7 @@
 """``graphloom list``."""
 
 import json
+import math
 import shlex
 
 import pytest
@@ -24,6 +25,8 @@ def test_everything(capsys):
     for words in ("Vertex mapping: a lane a vertex", "Compressed sparse rows", ":k=8",
                   "parameters: source", "combinations of algorithm x format x block x schedule"):
         assert words in text
+    count = math.prod(len(values()) for values in combinations.AXES.values())
+    assert f"frontier: {count}; `graphloom list combinations` says which work" in text
 
 
 @pytest.mark.parametrize("what, there, elsewhere", [

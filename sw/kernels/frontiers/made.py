@@ -210,8 +210,7 @@ class List(_List):
 
 
 class ReverseQueue(_List):
-    """The vertices that a pull still has to visit
-    (:meth:`~sw.kernels.algorithm.Algorithm.pending`)."""
+    """The vertices that a pull still has to visit, as its algorithm says."""
     name = REVERSE
     _array = "unfound"
 

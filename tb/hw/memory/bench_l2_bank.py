@@ -178,6 +178,8 @@ class Bench(Client):
     accepted, answered, asked, came : list of int
         Cycles in which a request was accepted; an answer was offered; a request to memory was
         offered; memory's answer was offered.
+    busy : int
+        Cycles in which the bank was busy.
     """
 
     def __init__(self, dut):
@@ -186,6 +188,7 @@ class Bench(Client):
         self.port = MemoryPort(dut, self.config, self.rng)
         self.events = collections.Counter()
         self.accepted, self.answered, self.asked, self.came = [], [], [], []
+        self.busy = 0
         self._cycle = 0
 
     @classmethod
@@ -222,6 +225,12 @@ class Bench(Client):
         assert dut.busy.value == 1
         await FallingEdge(dut.clk)
         await self.settle()
+
+    async def flush_cycles(self, *, invalidate):
+        """Flush while nothing is under way. The cycles in which the bank is busy."""
+        before = self.busy
+        await self.flush(invalidate=invalidate)
+        return self.busy - before
 
     async def verify(self):
         """Check that after a flush memory equals the model, and the events match the traffic."""
@@ -261,6 +270,7 @@ class Bench(Client):
             for name in EVENTS:
                 if getattr(dut, name).value == 1:
                     self.events[name] += 1
+            self.busy += dut.busy.value == 1
             if dut.request__valid.value == 1 and dut.request__ready.value == 1:
                 self.accepted.append(self._cycle)
             for log, valid in ((self.answered, dut.response__valid),

@@ -229,6 +229,28 @@ async def flushes(dut):
 
 
 @cocotb.test()
+async def timing_of_flushes(dut):
+    """A sweep takes a step for each set. There are as many sweeps as a set has dirty lines, and
+    one at least, whether lines are dropped or not. A line of the last set is still on its way to
+    memory when the last sweep ends."""
+    bench = await Bench.start(dut)
+    sets, ways = _organisation(bench.config)
+    sweep = sets + 2 + bench.config.long
+    for invalidate in (False, True):
+        for dirty in [(), *((set_,) * count for set_ in {0, sets - 1} for count in {1, ways}),
+                      range(sets)]:
+            for count, set_ in enumerate(dirty):
+                await bench.write(set_ + count * sets)
+            await bench.settle()
+            sweeps = max((list(dirty).count(set_) for set_ in dirty), default=1)
+            on_its_way = 2 if sets - 1 in dirty else 0
+            assert await bench.flush_cycles(invalidate=invalidate) \
+                == 1 + sweeps * sweep + on_its_way
+            await bench.flush(invalidate=True)
+    await bench.verify()
+
+
+@cocotb.test()
 async def flush_waits(dut):
     """A flush that is requested during traffic waits for all earlier requests.
 
@@ -403,8 +425,9 @@ async def reset_in_flight(dut):
 
 
 TESTS = ["against_model", "few_lines", "atomics", "atomics_that_miss", "misses_are_no_hits",
-         "whole_lines", "lines_one_bit_apart", "hits", "flushes", "flush_waits", "timing",
-         "refusing_memory", "full_write_back_queue", "refusing_core", "reset_in_flight"]
+         "whole_lines", "lines_one_bit_apart", "hits", "flushes", "timing_of_flushes",
+         "flush_waits", "timing", "refusing_memory", "full_write_back_queue", "refusing_core",
+         "reset_in_flight"]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
