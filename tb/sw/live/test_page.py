@@ -19,6 +19,7 @@ import threading
 import pytest
 
 from hw.config import preset
+from sim import wasm
 from sim.inside import INSIDE
 from sw.benchmarks.budgets import load_budgets
 from sw.graph.load import load
@@ -230,9 +231,11 @@ def test_live(live, open_page):
 
 def test_scu(live, open_page):
     """The cycles of its operations count, and what its blocks hold changes in them."""
+    config = equip(preset("tiny"), ["scu"])
+    wasm.module(config)             # a page does not wait as long as its build may take
     tab = open_page(f"{live}#schedule=scu&source=hub")
     ready(tab)
-    with Device.simulate(equip(preset("tiny"), ["scu"])) as device:
+    with Device.simulate(config) as device:
         graph = load("rmat:scale=5,degree=4,seed=1")
         result = device.run("bfs", graph, schedule="scu", source=graph.hub)
     run, = finish(tab)
