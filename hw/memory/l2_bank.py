@@ -216,7 +216,8 @@ class L2Bank(wiring.Component):
             misses.replay.eq(come.valid & ~hazard(come_line[:set_bits]) & response_room
                              & (fill_ready | ~misses.replay_first)),
             come.ready.eq(misses.replay & misses.replay_last),
-            flushes.eq(flushing & ~swept & ~sweeping & ~come.valid & ~hazard(flush_set) & writeback_room),
+            flushes.eq(flushing & ~swept & ~sweeping & ~come.valid & ~hazard(flush_set)
+                       & writeback_room),
         ]
         with m.If(sweeping):
             pass

@@ -71,9 +71,10 @@ def _list(
             rich_help_panel="Files", show_default=False)] = None):
     """List algorithms, schedules, formats and frontiers, or the combinations that work.
 
-    Combinations are planned, which takes some twenty seconds. A combination works if the planner accepts it for this hardware and each of three small graphs.
-    The list gives the reason for each combination that does not work. With --run, the combinations
-    that work are run, and those whose program does not fit are counted apart.
+    A combination works if the planner accepts it for this hardware and each of three small graphs.
+    To plan all of them takes some twenty seconds. The list gives the reason for each combination
+    that does not work. With --run, the combinations that work are run, and those whose program does
+    not fit are counted apart.
     """
     legal = [*_PARTS, _COMBINATIONS]
     if what is not None and what not in legal:

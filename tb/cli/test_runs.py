@@ -1,6 +1,5 @@
 """Tests of commands that simulate, on the smallest preset."""
 
-import dataclasses
 import json
 import os
 import pathlib
@@ -13,8 +12,6 @@ import time
 import numpy as np
 import pytest
 
-from campaign.machines import CONFIGS
-from hw.config import preset
 from sw.cli.main import main
 from sw.cli.tests import ROOT
 from sw.golden.bfs import bfs
@@ -165,10 +162,7 @@ def test_cycle_limit_keeps_the_counters(capsys, tmp_path):
 def test_wave(tmp_path):
     """In a wave, the names of the Weaver's states are text."""
     wave = tmp_path / "run.vcd"
-    small, fields = preset("tiny"), dataclasses.asdict(CONFIGS["one"].replace(name="tiny"))
-    changes = [f"--set={name}={value}" for name, value in fields.items()
-               if value != getattr(small, name)]
-    assert main(["run", "bfs", "karate", *SMALL, *changes, "--wave", str(wave)]) == 0
+    assert main(["run", "bfs", "karate", *SMALL, "--wave", str(wave)]) == 0
     text = wave.read_text()
     code, = {found[1] for found in re.finditer(
         r"\$var \w+ +\d+ (\S+) fsm_state_text(?: \[\d+:0\])? \$end", text)}

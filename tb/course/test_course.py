@@ -60,7 +60,7 @@ def test_unsolved(name, capfd):
 
 
 @each
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_solved(name, solved, capfd):
     code = checks.verdict(find(name), solved(name))
     assert code == 0, capfd.readouterr().out
@@ -279,7 +279,7 @@ def test_numbers_of_a_page():
 
 
 @each
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_numbers(name, solved):
     exercise = find(name)
     known = KNOWN[name](solved)

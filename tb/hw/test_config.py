@@ -180,7 +180,7 @@ SMALL = {"cores": (1, 2, 3), "warps": (1, 2, 4), "threads": (1, 2, 4), "weaver_e
 
 
 @given(legal_values(**SMALL), st.data())
-@settings(max_examples=5)
+@settings(max_examples=3)
 def test_accepted_is_emitted(fields, data):
     """Small shapes, any sizes of memories."""
     assume(not list(reasons(fields)))

@@ -356,6 +356,7 @@ def test_directed(simulator):
 
 
 @pytest.mark.parametrize("cores", [2, 3, 6, 8])
+@pytest.mark.sample(2)
 def test_random(simulator, cores):
     _run(simulator, ["no_edge_is_lost"], cores=cores)
 

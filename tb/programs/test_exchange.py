@@ -59,7 +59,7 @@ ALGORITHMS = {"bfs": {"source": 0}, "sssp": {"source": 0}, "cc": {},
 @pytest.mark.parametrize("cores", [2, 4, 6])
 @pytest.mark.parametrize("direction", ["push", "pull"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_algorithms(algorithm, direction, cores):
     """Results are bit-identical to the reference, and edges are exchanged."""
     entries = 0
@@ -74,6 +74,7 @@ def test_algorithms(algorithm, direction, cores):
 
 
 @pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
+@pytest.mark.sample(1)
 def test_dealt_lists(algorithm):
     """All cores start equally often, also where a part of the lists is empty."""
     for text in GRAPHS.values():

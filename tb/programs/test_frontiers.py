@@ -30,7 +30,7 @@ RUNS = [(schedule, frontier) for schedule in ("vm", "em", "weaver") for frontier
 @pytest.mark.parametrize("name", ("tiny", "scalar", "large", "pair", "trio"))
 @pytest.mark.parametrize("algorithm", ("bfs", "sssp"))
 @pytest.mark.parametrize("schedule, frontier", RUNS)
-@pytest.mark.sample(10)
+@pytest.mark.sample(5)
 def test_frontiers(name, algorithm, schedule, frontier):
     for graph in GRAPHS.values():
         checksums = {run(name, graph, algorithm, schedule, frontier=frontier,
@@ -53,7 +53,7 @@ def test_corner_shapes(name, frontier):
 @pytest.mark.parametrize("name", ("tiny", "pair"))
 @pytest.mark.parametrize("algorithm", ("bfs", "sssp"))
 @pytest.mark.parametrize("pair", [name for name in pairs() if "/" in name])
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 def test_pairs(name, algorithm, pair):
     """A core's L1 must not hold what a pass has made anew."""
     for graph in GRAPHS.values():

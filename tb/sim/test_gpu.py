@@ -10,7 +10,6 @@ waves                 test_wave
 import numpy as np
 import pytest
 
-from campaign.machines import CONFIGS
 from hw.config import preset
 from hw.isa import Csr, encode
 from hw.registers import CORE_COUNTERS
@@ -99,7 +98,8 @@ def test_limit(machine):
 @pytest.mark.parametrize("name", ["out.fst", "out.vcd"])
 @pytest.mark.sample(1)
 def test_wave(tmp_path, name):
-    config, cycles = CONFIGS["one"].replace(trace=True), []  # a build like that of ``run --wave``
+    # A build like that of ``run --wave``.
+    config, cycles = preset("tiny").replace(trace=True), []
     for wave in (None, Output(tmp_path / name)):
         with NativeMachine(config, wave=wave) as machine:
             machine.load_program(STORE)

@@ -244,7 +244,8 @@ class Queue(Frontier):
 
     def _entries(self, session, number):
         block = self._ring.read(session, number)
-        return int(block[self._END] - block[self._START]) // 4 + int(block[self._COUNT])
+        end, start, count = (int(block[word]) for word in (self._END, self._START, self._COUNT))
+        return (end - start) % (1 << 32) // 4 + count
 
     def number_of(self, session, argument):
         return self._ring.place(session.task, argument)

@@ -524,7 +524,7 @@ ONE_WAY = ["hits_of_a_direct_mapped_cache"]
 @pytest.mark.parametrize("shape", [
     pytest.param(shape, marks=[pytest.mark.full] * (fields["threads"] == 32))
     for shape, fields in bench_unit.SHAPES.items()])
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_load_store_unit(simulator, shape):
     config = bench_unit.SHAPES[shape]
     tests = TESTS + ONE_WAY * (config["l1_ways"] == 1)

@@ -320,7 +320,7 @@ def test_directed(simulator, requests):
 
 @pytest.mark.parametrize("requests", [1, 2, 16])
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_random(simulator, shape, requests):
     _run(simulator, {**SHAPES[shape], "eghw_requests": requests}, _RANDOM, rounds=12,
          resets=8)

@@ -266,6 +266,6 @@ def test_directed(simulator, size):
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_random(simulator, shape, size):
     _run(simulator, {**SHAPES[shape], **SIZES[size]}, _RANDOM, rounds=10, resets=6)

@@ -633,7 +633,7 @@ def test_states(simulator):
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_random(simulator, shape, size):
     _run(simulator, {**SHAPES[shape], **SIZES[size]}, _RANDOM, rounds=12, resets=8)
 

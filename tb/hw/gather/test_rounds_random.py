@@ -194,7 +194,7 @@ def _run(simulator, unit, fields, seed, **amounts):
 
 @pytest.mark.parametrize("unit", ROUNDS)
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_weaver(simulator, shape, unit):
     _run(simulator, unit, SHAPES[shape], 1, rounds=30, steps=1000, resets=40)
 
@@ -202,20 +202,20 @@ def test_weaver(simulator, shape, unit):
 @pytest.mark.parametrize("unit", ROUNDS)
 @pytest.mark.parametrize("latency", [10, 40])
 @pytest.mark.parametrize("shape", ["tiny", "one", "fpga", "one_row"])
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_late_tables(simulator, shape, latency, unit):
     _run(simulator, unit, SHAPES[shape] | {"table_latency": latency}, 1, rounds=15, steps=400,
          resets=15)
 
 
 @pytest.mark.parametrize("unit", ROUNDS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_weaver_at_full_size(simulator, unit):
     _run(simulator, unit, {"warps": 32, "threads": 32}, 1, rounds=1, steps=60, resets=2)
 
 
 @pytest.mark.parametrize("unit", ROUNDS)
 @pytest.mark.parametrize("seed", [2, 3, 4])
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_seeds(simulator, seed, unit):
     _run(simulator, unit, SHAPES["tiny"], seed, rounds=60, steps=2000, resets=100)

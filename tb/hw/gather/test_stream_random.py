@@ -197,24 +197,25 @@ def _run(simulator, fields, seed, **amounts):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 def test_stream(simulator, shape):
     _run(simulator, SHAPES[shape], 1, rounds=12, rows=6, steps=250, resets=20)
 
 
 @pytest.mark.parametrize("latency", [10, 40])
 @pytest.mark.parametrize("shape", ["tiny", "one", "fpga", "one_row"])
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_late_tables(simulator, shape, latency):
     _run(simulator, SHAPES[shape] | {"table_latency": latency}, 1, rounds=8, rows=6, steps=150,
          resets=15)
 
 
+@pytest.mark.sample(1)
 def test_stream_at_full_size(simulator):
     _run(simulator, {"warps": 32, "threads": 32}, 1, rounds=1, rows=2, steps=4, resets=2)
 
 
 @pytest.mark.parametrize("seed", [2, 3, 4])
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_seeds(simulator, seed):
     _run(simulator, SHAPES["tiny"], seed, rounds=60, rows=8, steps=600, resets=60)

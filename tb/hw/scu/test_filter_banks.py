@@ -101,7 +101,7 @@ def _run(shape, simulator, tests, module):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_random(simulator, shape):
     _run(shape, simulator, ["against_golden", "in_turn"], "tb.hw.scu.test_filter_group")
 
@@ -118,5 +118,6 @@ def test_banks(simulator, shape):
     _run(shape, simulator, ["fewer_lines_than_banks", "one_bank"], __name__)
 
 
+@pytest.mark.sample(1)
 def test_throughput(simulator):
     _run("64 bytes", simulator, ["elements_a_cycle"], __name__)

@@ -188,6 +188,7 @@ async def measured_rates(dut):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.sample(2)
 def test_controller(simulator, shape):
     arguments = SHAPES[shape]
     runner.run_bench(controller(**arguments), "sdram", __name__, simulator=simulator,

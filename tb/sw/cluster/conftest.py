@@ -5,7 +5,7 @@ import pytest
 from .machines import LocalCluster
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster_of_all():
     with LocalCluster() as found:
         yield found

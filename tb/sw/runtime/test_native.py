@@ -21,7 +21,7 @@ RUNS = list(itertools.product((("pagerank", {"iterations": 3}), ("bfs", {"source
 
 @pytest.mark.parametrize("name", ["tiny", "one", "scalar", "wide"])
 @pytest.mark.parametrize("graph", range(len(GRAPHS)))
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_all_runs(name, graph):
     with Device.simulate(CONFIGS[name], max_cycles=2_000_000) as device:
         for (algorithm, options), direction, schedule in RUNS:

@@ -232,7 +232,7 @@ def test_compiles(name):
 
 @needs_nvcc
 @pytest.mark.parametrize("name", [*names(), *FEATURES])
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_compiles_choices(name):
     """Fused loops under a hybrid schedule, and blocks where operators go through all edges."""
     plans = ["strict,push,dedup:bitmap | cm,pull,unfused_bitmap when input_vertexset_size>=0.1"]

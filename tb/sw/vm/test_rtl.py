@@ -113,6 +113,7 @@ def test_gathered_words():
 
 
 @pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.sample(1)
 def test_on_the_rtl(cores):
     with Device.simulate(preset("tiny").replace(cores=cores, gather="stream")) as device:
         for name, way in itertools.product(("kcore", "bc", NAMES["sssp"]), ("push", "pull")):
