@@ -68,8 +68,9 @@ def simulator(request):
 
 @pytest.fixture
 def optimized(monkeypatch):
-    """Simulators are built as for users, for long runs."""
-    monkeypatch.delenv("GRAPHLOOM_OPTIMIZE")
+    """Simulators are built for long runs: with four fifths of the speed that users have, in less
+    time."""
+    monkeypatch.setenv("GRAPHLOOM_OPTIMIZE", "1")
 
 
 @pytest.fixture
