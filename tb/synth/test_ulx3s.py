@@ -173,7 +173,7 @@ def test_pins():
 
 def test_pll_of_the_top():
     """The instance's parameters give the requested frequency and the SDRAM's delay."""
-    board = Ulx3s(preset("fpga"), frequency=80)
+    board = Ulx3s(CONFIG, frequency=80)
     text, _ = board.convert()
     cell = text[text.index("cell \\EHXPLLL"):].partition("\n  end\n")[0]
     value = {name: int(number) for name, number in re.findall(

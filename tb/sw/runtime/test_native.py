@@ -19,7 +19,8 @@ RUNS = list(itertools.product((("pagerank", {"iterations": 3}), ("bfs", {"source
                               ("pull", "push"), ("vm", "em", "weaver")))
 
 
-@pytest.mark.parametrize("name", ["tiny", "one", "scalar", "wide"])
+@pytest.mark.parametrize("name", ["tiny", "one", "scalar",
+                                  pytest.param("wide", marks=pytest.mark.full)])
 @pytest.mark.parametrize("graph", range(len(GRAPHS)))
 @pytest.mark.sample(1)
 def test_all_runs(name, graph):
