@@ -34,16 +34,20 @@ def _spread(tests, most):
 
 
 #: {file: slow test functions}: with one case and builds in the cache, they took more than two
-#: seconds of a processor.
+#: seconds of a processor, or their builds, which few others share, take more than ten.
 SLOW: dict[str, tuple[str, ...]] = {
     "tb/benchmarks/test_batch.py": ("test_a_line_cut_off_is_done_again",),
     "tb/benchmarks/test_cores.py": ("test_command",),
     "tb/campaign/test_campaign.py": (
         "test_differences", "test_a_defect_of_the_host", "test_configurations",
         "test_a_process_that_dies"),
+    "tb/campaign/test_fuzz.py": ("test_corpus",),
+    "tb/cli/test_launcher.py": ("test_launcher", "test_more_packages"),
+    "tb/cli/test_synth.py": ("test_unit", "test_overhead"),
     "tb/cli/test_tune.py": ("test_bad_graphs", "test_all_strategies_find_the_best"),
     "tb/docs/test_sentences.py": ("test_none",),
     "tb/examples/test_hash_lookup.py": ("test_it_prints_a_table",),
+    "tb/examples/test_notebook.py": ("test_cycles", "test_pictures", "test_the_waveform"),
     "tb/examples/test_widest_path.py": ("test_it_runs",),
     "tb/hw/gather/test_stream_random.py": ("test_seeds",),
     "tb/sim/test_children.py": ("test_programs",),
@@ -54,5 +58,9 @@ SLOW: dict[str, tuple[str, ...]] = {
     "tb/sw/cluster/test_commands.py": (
         "test_list", "test_tune", "test_reproduce", "test_mutants",
         "test_an_interruption_keeps_what_is_done", "test_the_end_of_servers", "test_no_worker"),
+    "tb/sw/runtime/test_combinations.py": ("test_some_on_the_rtl",),
+    "tb/synth/test_budgets.py": ("test_memory_intentions",),
+    "tb/synth/test_gates.py": ("test_block_ram",),
+    "tb/synth/test_place.py": ("test_place",),
     "tb/test_modules.py": ("test_alone",),
 }
