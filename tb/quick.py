@@ -43,7 +43,7 @@ SLOW: dict[str, tuple[str, ...]] = {
         "test_a_process_that_dies"),
     "tb/campaign/test_fuzz.py": ("test_corpus",),
     "tb/cli/test_launcher.py": ("test_launcher", "test_more_packages"),
-    "tb/cli/test_synth.py": ("test_unit", "test_overhead"),
+    "tb/cli/test_synth.py": ("test_unit", "test_budgets", "test_no_place", "test_overhead"),
     "tb/cli/test_tune.py": ("test_bad_graphs", "test_all_strategies_find_the_best"),
     "tb/docs/test_sentences.py": ("test_none",),
     "tb/examples/test_hash_lookup.py": ("test_it_prints_a_table",),
@@ -58,7 +58,8 @@ SLOW: dict[str, tuple[str, ...]] = {
     "tb/sw/cluster/test_commands.py": (
         "test_list", "test_tune", "test_reproduce", "test_mutants",
         "test_an_interruption_keeps_what_is_done", "test_the_end_of_servers", "test_no_worker"),
-    "tb/sw/runtime/test_combinations.py": ("test_some_on_the_rtl",),
+    "tb/sw/runtime/test_combinations.py": (
+        "test_some_on_the_rtl", "test_what_is_listed_is_what_runs"),
     "tb/synth/test_budgets.py": ("test_memory_intentions",),
     "tb/synth/test_gates.py": ("test_block_ram",),
     "tb/synth/test_place.py": ("test_place",),
