@@ -50,7 +50,11 @@ SLOW: dict[str, tuple[str, ...]] = {
     "tb/examples/test_notebook.py": ("test_cycles", "test_pictures", "test_the_waveform"),
     "tb/examples/test_widest_path.py": ("test_it_runs",),
     "tb/hw/gather/test_stream_random.py": ("test_seeds",),
+    "tb/hw/link/test_link.py": ("test_link",),
+    "tb/sim/test_board_simulator.py": ("test_algorithms",),
     "tb/sim/test_children.py": ("test_programs",),
+    "tb/sim/test_cores.py": ("test_wave",),
+    "tb/sim/test_gpu.py": ("test_wave",),
     "tb/sw/cluster/test_cluster.py": (
         "test_a_killed_worker", "test_a_worker_that_joins_later",
         "test_a_piece_that_loses_workers", "test_the_scheduler_ends", "test_another_version",
