@@ -66,6 +66,10 @@ class L2Bank(wiring.Component):
 
     In the long pipeline each of these takes a cycle more, and so does a miss's request to memory.
 
+    A flush takes three cycles, and for each sweep two cycles more than there are sets, in the long
+    pipeline three. There are as many sweeps as a set has dirty lines, and one at least. A memory
+    that refuses write-backs holds the flush up.
+
     Parameters
     ----------
     config : HardwareConfig
@@ -473,6 +477,7 @@ class L2Bank(wiring.Component):
                 Assert(~(line_read.en & line_write.en & (line_read.addr == line_write.addr)),
                        "a line is read and written"),
                 Assert(~act_valid | ((hit_ways & (hit_ways - 1)) == 0), "a line in two ways"),
+                Assert(~act_valid | ((dirty_ways & ~valid_ways) == 0), "no line, but dirty"),
             ]
         check_stream(m, self.memory_request, name="memory_request")
         return m

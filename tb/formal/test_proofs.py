@@ -13,14 +13,10 @@ from formal.registry import PROPERTIES, proofs
 LONG = "scu, rows: width 1"
 
 
-def _marks(name):
-    return [pytest.mark.full] if name == LONG else []
-
-
 @pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
 @pytest.mark.parametrize("proof", [
-    pytest.param(proof, id=name, marks=_marks(name)) for entry, proof in proofs()
-    for name in [f"{entry.unit}, {entry.name}: {proof.shape}"]])
+    pytest.param(proof, id=name, marks=pytest.mark.full if name == LONG else ())
+    for entry, proof in proofs() for name in [f"{entry.unit}, {entry.name}: {proof.shape}"]])
 @pytest.mark.sample(9)
 def test_proof(tmp_path, proof):
     proof.check(tmp_path)

@@ -13,7 +13,6 @@ transmitter             transmits: frames of random words, with gaps
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import FallingEdge, ReadOnly
 
 from hw.link.frames import ESCAPE, FLAG, MAX_WORDS, Answer, Request, frame
@@ -158,7 +157,6 @@ async def transmitter_throughput(dut):
     await FallingEdge(dut.clk)
 
 
-@pytest.mark.sample(1)
 def test_receiver(simulator):
     runner.run_bench(FrameReceiver(), "frame_receiver", __name__, simulator=simulator,
                      tests=["receives", "lengths", "receiver_throughput"])

@@ -18,7 +18,6 @@ random                  storm: requests of all kinds, changed and lost bytes,
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import ReadOnly
 
 from hw.config import preset
@@ -370,6 +369,5 @@ async def storm(dut):
     assert noise.lost and noise.corrupted and noise.repeated
 
 
-@pytest.mark.sample(1)
 def test_link(simulator):
     runner.run_bench(Link(CONFIG, DIVISOR, CLOCK_HZ), "link", __name__, simulator=simulator)

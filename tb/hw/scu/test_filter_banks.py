@@ -118,6 +118,5 @@ def test_banks(simulator, shape):
     _run(shape, simulator, ["fewer_lines_than_banks", "one_bank"], __name__)
 
 
-@pytest.mark.sample(1)
 def test_throughput(simulator):
     _run("64 bytes", simulator, ["elements_a_cycle"], __name__)

@@ -92,7 +92,6 @@ def finish(tab):
 
 
 @pytest.mark.parametrize("budget", TINY, ids=lambda budget: budget.name)
-@pytest.mark.sample(5)
 def test_budgets(site, open_page, budget):
     """Cycles, every counter and the checksum are those of a run of the native simulator."""
     config = equip(preset("tiny"), [budget.case.plan.schedule])

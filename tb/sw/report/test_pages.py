@@ -57,7 +57,6 @@ _NAMELESS = """() =>
 
 
 @pytest.mark.parametrize("width", [1400, 400])
-@pytest.mark.sample(1)
 def test_every_page(show, width):
     for name, plots in PAGES.items():
         tab = show(name, width=width)
