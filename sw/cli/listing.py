@@ -84,7 +84,7 @@ def _list(
              "--results": results is not None}
     if all_axes and what != _COMBINATIONS:
         raise UserError(f"--all-axes adds to combinations: give list {_COMBINATIONS} --all-axes")
-    _check_given(what, only, run, given)
+    _check_given(what, only, run, given, hardware=set_ or preset != "default")
     wanted = combinations.only(only)
     config = options.hardware(preset, set_, wanted.get("schedule", ()))
     files.distinct({"--json": json, "--results": results})
@@ -113,10 +113,13 @@ def _list(
     return 1 if failed else 0
 
 
-def _check_given(what, only, run, given):
+def _check_given(what, only, run, given, *, hardware):
     """Refuse options that would do nothing."""
     if run and what != _COMBINATIONS:
         raise UserError(f"--run runs combinations: give list {_COMBINATIONS} --run")
+    if hardware and what != _COMBINATIONS:
+        raise UserError("--preset and --set name the hardware of combinations: give list "
+                        f"{_COMBINATIONS}")
     if only and what != _COMBINATIONS:
         raise UserError(f"--only selects combinations: give list {_COMBINATIONS} --only")
     for option, there in given.items():

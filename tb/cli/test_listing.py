@@ -190,7 +190,9 @@ def test_a_further_axis(monkeypatch):
 def test_errors(capsys, tmp_path):
     for arguments, words in ((["words"], "there is no list of 'words'; there are algorithms"),
                              (["--json", "list.txt"], "must end in .json"),
-                             (["--set", "threads=3"], "threads"),
+                             (["combinations", "--set", "threads=3"], "threads"),
+                             (["--set", "threads=8"], "give list combinations"),
+                             (["formats", "--preset", "tiny"], "give list combinations"),
                              (["--run"], "give list combinations --run"),
                              (["formats", "--only", "format=csr"], "give list combinations"),
                              (["combinations", "--only", "format"], "must be AXIS=VALUE"),
