@@ -387,30 +387,32 @@ class Coalescer(wiring.Component):
         mates = [Signal(threads, name=f"new_mates_{i}") for i in range(threads)]
         rivals = [Signal(threads, name=f"new_rivals_{i}") for i in range(threads)]
         parts = [Signal(i, name=f"new_parts_{i}") for i in range(1, threads)]
+        every = (1 << threads) - 1
         space = len(head.address[0]) - 1             # the bit that tells global memory from local
         mapped = slice(config.line_bits, ceil_log2(config.memory_bytes))
+        lines = [Cat(address[mapped], address[space]) for address in head.address]
         places = [address[2:config.line_bits] for address in head.address]
         with m.If(guard(config, self.operation.valid)):
-            for high in range(threads):
-                m.d.comb += mates[high][high].eq(1)
-                for low in range(high):
-                    lined, worded, banked, clash, joined = (
-                        Signal(name=f"{name}_{low}_{high}")
-                        for name in ("lined", "worded", "banked", "clash", "joined"))
-                    one, other = head.address[low], head.address[high]
-                    m.d.comb += [
-                        lined.eq(Cat(one[mapped], one[space]) == Cat(other[mapped], other[space])),
-                        worded.eq(places[low] == places[high]),
-                        banked.eq(head.local[low] & head.local[high]),
-                        clash.eq(worded & (lined | banked) | is_cas & banked),
-                        joined.eq(Mux(head.local[low], (~narrow | combines) & worded,
-                                      ~is_amo | combines & (worded | config.line_atomics))
-                                  & lined | is_fence),
-                        mates[low][high].eq(joined), mates[high][low].eq(joined),
-                        rivals[low][high].eq(clash & ~narrow), rivals[high][low].eq(clash & narrow),
-                        parts[high - 1][low].eq(Mux(banked, clash & ~joined,
-                                                    ~joined | clash & narrow & ~is_amo)),
-                    ]
+            # Masks of the other lanes, for each lane. In one line both lanes are local, or neither.
+            for i in range(threads):
+                lined, worded, banked, clash, joined = (
+                    Signal(threads, name=f"{name}_{i}")
+                    for name in ("lined", "worded", "banked", "clash", "joined"))
+                atomics = Mux(combines, every if config.line_atomics else worded, 0)
+                m.d.comb += [
+                    lined.eq(Cat(line == lines[i] for line in lines)),
+                    worded.eq(Cat(place == places[i] for place in places)),
+                    banked.eq(Mux(head.local[i], head.local, 0)),
+                    clash.eq(worded & (lined | banked) | Mux(is_cas, banked, 0)),
+                    joined.eq((banked & Mux(narrow & ~combines, 0, worded)
+                               | ~banked & Mux(is_amo, atomics, every)) & lined
+                              | Mux(is_fence, every, 0)),
+                    mates[i].eq(joined | 1 << i),
+                    rivals[i].eq(clash & Mux(narrow, (1 << i) - 1, every & (-2 << i))),
+                ]
+                if i:
+                    m.d.comb += parts[i - 1].eq(~joined & (clash | ~banked) | (
+                        ~banked & Mux(narrow & ~is_amo, clash, 0)))
         return mates, rivals, parts
 
     @property
@@ -437,13 +439,10 @@ class Coalescer(wiring.Component):
             The partners of each late level. They are 0 if the instruction is no atomic.
         """
         threads, late = self._config.threads, self._late_levels
-        same = {}
-        for high in range(threads):
-            for low in range(high):
-                same[low, high] = Signal(name=f"same_{low}_{high}")
-                with m.If(current.op == MemOp.AMO):
-                    m.d.comb += same[low, high].eq(
-                        left[low] & left[high] & mates[low][high] & rivals[high][low])
+        same = [Signal(high, name=f"same_{high}") for high in range(threads)]
+        with m.If(current.op == MemOp.AMO):
+            m.d.comb += [below.eq(Mux(left[high], left & mates[high] & rivals[high], 0))
+                         for high, below in enumerate(same)]
         found = [partners(m, same, threads, depth) for depth in self._levels]
         operands = [current.data[i] for i in range(threads)]
         for depth in self._levels[:late.start]:

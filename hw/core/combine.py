@@ -34,8 +34,8 @@ def partners(m, same, threads, depth):
     Parameters
     ----------
     m : Module
-    same : dict
-        ``same[low, high]``: whether both lanes are active and access the same word.
+    same : list of Value
+        For each active lane, the active lanes below it that access the same word.
     threads, depth : int
 
     Returns
@@ -47,7 +47,7 @@ def partners(m, same, threads, depth):
         upper = _upper_block(lane, depth)
         found.append(Signal(len(upper), name=f"partner_{depth}_{lane}"))
         m.d.comb += found[-1].eq(Cat(
-            same[lane, one] & ~Cat(same[below, one] for below in range(upper.start, one)).any()
+            same[one][lane] & ~same[one][upper.start:one].any()
             for one in upper))
     return found
 

@@ -74,7 +74,7 @@ class PhaseCounters(wiring.Component):
         with m.If(self.launch):
             m.d.sync += changed.eq(0)
         with m.Elif(self.leaves):
-            m.d.sync += changed.bit_select(self.warp, 1).eq(1)
+            m.d.sync += changed.eq(changed | 1 << self.warp)
 
         # The first cycle reads when the phase began, the second reads the counter, the third writes
         # the counter. All cycles of the warp are added up in parallel.
@@ -123,7 +123,7 @@ class PhaseCounters(wiring.Component):
             with m.If(self.clear):
                 m.d.sync += valid.eq(0)
             with m.Elif(write):
-                m.d.sync += valid.bit_select(at, 1).eq(1)
+                m.d.sync += valid.eq(valid | 1 << at)
 
         # The host's side: a table from counter to place, since the number of a warp's counters is
         # not a power of two. The memories are read a cycle later.
