@@ -14,8 +14,8 @@ from .netlist import HardwareNode, Slice
 __all__ = ["BLOCK", "ConditionBlock", "Statement", "arms_of", "known", "schedule"]
 
 
-#: Nodes that make a condition worth a test. For fewer nodes, a branch that the processor predicts
-#: wrongly costs more than the nodes.
+#: Operators that make a condition worth a test. For fewer, a branch that the processor predicts
+#: wrongly costs more than the operators.
 BLOCK = 4
 
 
@@ -117,16 +117,20 @@ def _assign_blocks(nodes, numbers, needed):
                     uses.setdefault(piece.node, []).append(place)
     for n in numbers:
         block_of[n].nodes.append(n)
-    _dissolve(root)
+    _dissolve(nodes, root)
     return root
 
 
-def _dissolve(block):
-    """Moves the nodes of small blocks to the blocks around them. Returns the number of nodes in a
-    block."""
-    count = len(block.nodes)
+def _work(node):
+    """The work of a node, in simple operators: a value is put together of slices."""
+    return max(1, sum(map(len, node.args)) // 2)
+
+
+def _dissolve(nodes, block):
+    """Moves the nodes of small blocks to the blocks around them. Returns the work of a block."""
+    count = sum(_work(nodes[n]) for n in block.nodes)
     for inner in list(block.inner.values()):
-        count += _dissolve(inner)
+        count += _dissolve(nodes, inner)
     if count < BLOCK and block.parent is not None:
         parent = block.parent
         parent.nodes += block.nodes

@@ -46,7 +46,14 @@ class ValueExpressions:
     def names(self, n):
         """Variables that hold the words of a local node."""
         count = words_of(self._nodes[n].width)
+        if self._nodes[n].kind == "array":
+            return [f"v{n}[{i}]" for i in range(count)]
         return [f"v{n}_{i}" for i in range(count)] if count > 1 else [f"v{n}"]
+
+    def declared(self, n):
+        """The declarators of a local node's variables."""
+        node = self._nodes[n]
+        return [f"v{n}[{words_of(node.width)}]"] if node.kind == "array" else self.names(n)
 
     def _name(self, n, word):
         if n in self._local:
@@ -153,6 +160,12 @@ class ValueExpressions:
                 return self._matches(node)
             case "lowest":
                 return f"{a} ? ({b} & (0 - {b})) : 0"
+            case "equals":
+                return (f"equals<{width}, std::uint{node.extra}_t>({self._address(args[0])}, "
+                        f"{self.word(args[1])})")
+            case "selected":
+                return (f"selected<std::uint{node.extra}_t>({self.word(args[0])}, "
+                        f"{self._address(args[1])})")
             case "lowest-bit":
                 return f"{a} && {b} == 0x{1 << width_of(args[1]) - 1:x}ull"
         raise NotImplementedError(f"an operator {kind} of {width} bits")
@@ -172,6 +185,11 @@ class ValueExpressions:
                          f" ^ {self.word(cut(b, low, high - low))})")
             low = high
         return " | ".join(terms)
+
+    def _address(self, value):
+        """The address of an array."""
+        n = value[0].node
+        return f"v{n}" if n in self._local else f"s.n{n}"
 
     def _amount(self, value):
         """A number of bits to shift by, at most as large as a word can say."""
@@ -212,6 +230,8 @@ class ValueExpressions:
         count = words_of(width)
         last = ones(width - (count - 1) * WORD)
         match kind:
+            case "array":
+                return [], self.words(args[0])
             case "&" | "|" | "^":
                 return [], [f"{x} {kind} {y}"
                             for x, y in zip(*map(self.words, args), strict=True)]

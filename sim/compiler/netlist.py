@@ -39,7 +39,8 @@ class HardwareNode:
         ``input``; ``register``; ``read`` (a register that takes a row of a memory); ``row`` (a row
         of a memory, combinational); ``write``, ``check`` (without a value); an operator of
         Amaranth's netlists; ``part``, ``matches``, ``lowest`` (the lowest bit that is set),
-        ``choose`` (a default with conditional assignments).
+        ``choose`` (a default with conditional assignments); ``array``, ``equals``, ``selected``
+        (:mod:`sim.compiler.arrays`).
     width : int
         Bits of the value.
     args : tuple
@@ -47,7 +48,7 @@ class HardwareNode:
     extra : object
         Further facts, by kind: the initial value of a register; the memory of a port; the pieces
         ``(start, width)`` of the assignments of a ``choose``, whose arguments are the default and
-        then a condition and a value each.
+        then a condition and a value each; the bits of an element of an array.
     place : str
         File and line in the source, for messages.
     module : int

@@ -10,6 +10,7 @@ import itertools
 
 from amaranth.hdl import _nir as nir
 
+from .arrays import with_arrays
 from .netlist import HardwareNetlist, HardwareNode, Slice, constant, cut, joined, width_of
 
 
@@ -48,12 +49,28 @@ def optimized(netlist: HardwareNetlist, *, checks=True) -> Design:
             del netlist.nodes[n]
     _Names(netlist).apply()
     _remove_unread(netlist)
+    _guard_checks(netlist)
     _split_fields(netlist)
     while True:
         _remove_unread(netlist)
         order = _order(netlist)
         if not _Folder(netlist, order).fold():
-            return Design(netlist, order)
+            break
+    with_arrays(netlist)
+    _remove_unread(netlist)
+    return Design(netlist, _order(netlist))
+
+
+def _guard_checks(netlist):
+    """Gives each assertion a test that holds where the assertion is not enabled, so that the test
+    is evaluated only where it matters."""
+    free = max(netlist.nodes, default=0) + 1
+    for node in [node for node in netlist.nodes.values() if node.kind == "check"]:
+        test, enable = node.args
+        netlist.nodes[free] = HardwareNode("m", 1, (enable, test, constant(1, 1)), None,
+                                           node.place, node.module)
+        node.args = ((Slice(free, 0, 1),),)
+        free += 1
 
 
 class _Names:
@@ -354,7 +371,8 @@ class _Folder:
             node.args = tuple(map(names.value, node.args))
             value = _folded(node)
             if value is None and node.kind not in ("write", "check"):
-                key = (node.kind, node.args, node.extra)
+                args = sorted(node.args) if node.kind in _COMMUTATIVE else node.args
+                key = (node.kind, tuple(args), node.extra)
                 other = self._known.setdefault(key, n)
                 if other != n:
                     value = (Slice(other, 0, node.width),)
@@ -379,6 +397,8 @@ def _constants(node):
         numbers.append(value[0].low if value else 0)
     return numbers
 
+
+_COMMUTATIVE = ("&", "|", "^", "+", "*", "==", "!=")
 
 _OPERATORS = {
     "~": lambda w, a: ~a, "&": lambda w, a, b: a & b, "|": lambda w, a, b: a | b,
@@ -423,6 +443,8 @@ def _folded(node):
             return args[0]
     if node.kind in ("r|", "b", "r&", "r^") and width_of(args[0]) == 1:
         return args[0]
+    if node.kind in ("==", "!=") and args[0] == args[1]:
+        return constant(node.kind == "==", 1)
     if node.kind in ("==", "!=") and width_of(args[0]) == 1:
         for one, other in (args, args[::-1]):
             if one == constant(node.kind == "==", 1):

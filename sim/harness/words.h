@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
 /// The parts of a design go into large functions. JavaScript engines make slow code of those, so in
@@ -131,4 +132,40 @@ Words<M> part(const Words<N>& value, u64 offset, u64 stride, bool is_signed) {
 template <std::size_t N>
 Words<N> right(const Words<N>& value, u64 by) {
     return part<N>(value, by, 1, false);
+}
+
+/// Element `index` of an array in words.
+template <typename T>
+inline u64 element(const void* array, std::size_t index) {
+    T value;
+    std::memcpy(&value, static_cast<const char*>(array) + index * sizeof(T), sizeof(T));
+    return value;
+}
+
+/// Bit i tells whether element i of an array equals a value.
+template <std::size_t N, typename T>
+inline u64 equals(const void* array, T value) {
+#ifdef __clang__
+    constexpr std::size_t SIZE = N <= 8 ? 8 : N <= 16 ? 16 : N <= 32 ? 32 : 64;
+    typedef T Vector __attribute__((ext_vector_type(SIZE)));
+    typedef bool Bits __attribute__((ext_vector_type(SIZE)));
+    Vector elements{};
+    std::memcpy(&elements, array, N * sizeof(T));
+    const Bits equal = __builtin_convertvector(elements == value, Bits);
+    u64 result = 0;
+    std::memcpy(&result, &equal, SIZE / 8);
+    return result & (~u64{0} >> (64 - N));
+#else
+    u64 result = 0;
+    for (std::size_t i = 0; i < N; ++i) result |= u64{element<T>(array, i) == value} << i;
+    return result;
+#endif
+}
+
+/// The OR of the elements of an array whose bits in a mask are set.
+template <typename T>
+inline u64 selected(u64 mask, const void* array) {
+    u64 result = 0;
+    for (; mask; mask &= mask - 1) result |= element<T>(array, __builtin_ctzll(mask));
+    return result;
 }

@@ -8,9 +8,11 @@ __all__ = ["MUTANTS"]
 
 _TESTS = "tb/sim/compiler/test_compiler.py::"
 _RANDOM = tuple(f"{_TESTS}test_random_designs[{seed}]" for seed in range(10))
+_LISTS = (f"{_TESTS}test_operations_on_lists[16-8]",)
 _DIRECT = tuple(f"{_TESTS}test_direct_inputs[{seed}]" for seed in range(4))
 _EMIT = "sim/compiler/emit.py"
 _OPTIMIZE = "sim/compiler/optimize.py"
+_ARRAYS = "sim/compiler/arrays.py"
 _BLOCKS = "sim/compiler/blocks.py"
 _WORDS = "sim/compiler/expressions.py"
 
@@ -40,7 +42,7 @@ MUTANTS = (
            _EMIT, "_Emitter._read", "w in transparent", "False", _RANDOM),
     Mutant("compiled-assertions-do-not-fail",
            _EMIT, "_Emitter._keep_check",
-           'f"s.dirty[{index // WORD}] |= u64(s.failed{n}) << {index % WORD};"', '""',
+           'f"s.dirty[{index // MARKS}] |= u32{{s.failed{n}}} << {index % MARKS};"', '""',
            (f"{_TESTS}test_an_assertion_without_registers_fails",)),
     # Nodes
     Mutant("compiled-an-assignment-to-a-field-begins-at-its-first-bit",
@@ -54,6 +56,24 @@ MUTANTS = (
            "condition == constant(1, 1)", _RANDOM),
     Mutant("compiled-shifts-by-constants-turn-around",
            _OPTIMIZE, "_shifted", "left", "not left", _RANDOM),
+    Mutant("compiled-assertions-that-are-not-enabled-fail",
+           _OPTIMIZE, "_guard_checks", "(enable, test, constant(1, 1))",
+           "(enable, test, constant(0, 1))",
+           (f"{_TESTS}test_an_assertion_without_registers_fails",)),
+    Mutant("compiled-equal-operands-are-different",
+           _OPTIMIZE, "_folded", 'constant(node.kind == "==", 1)', 'constant(node.kind != "==", 1)',
+           _LISTS, occurrence=1),
+    # Arrays
+    Mutant("compiled-an-array-has-the-value-that-all-compare-with",
+           _ARRAYS, "_Arrays._other", "other if one == key else one", "key", _LISTS),
+    Mutant("compiled-a-mask-is-turned-around",
+           _ARRAYS, "_Arrays._select", "joined((term.args[0][0] for term in terms))",
+           "joined((term.args[0][0] for term in reversed(terms)))", _LISTS),
+    Mutant("compiled-a-comparison-of-another-value-is-taken",
+           _ARRAYS, "_Arrays._run", "compared and (not keys & args)", "False", _LISTS),
+    Mutant("compiled-a-mask-chooses-one-value",
+           "sim/harness/words.h", "", "for (; mask; mask &= mask - 1)",
+           "for (; mask; mask = 0)", _LISTS),
     # Conditions
     Mutant("compiled-a-block-takes-the-other-arm",
            _BLOCKS, "arms_of", "(2, condition, False)", "(2, condition, True)", _RANDOM),

@@ -1,12 +1,15 @@
 # amaranth: UnusedElaboratable=no
 """Random designs with all that the compiler translates."""
 
+import operator
+from functools import reduce
+
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 
-__all__ = ["INPUTS", "RandomDesign"]
+__all__ = ["INPUTS", "LaneDesign", "RandomDesign"]
 
 
 #: Inputs and their widths: bits, and values of less than a word, a word, and several words.
@@ -132,3 +135,50 @@ class RandomDesign(wiring.Component):
                 *(port.en.eq(self._pick(1)) for port in reads[:2]),
             ]
             self.pool += [Cat(port.data) for port in reads]
+
+
+class LaneDesign(wiring.Component):
+    """Comparisons of a list of values with one value, and choices of values by masks of bits, as
+    units with lanes have them.
+
+    Parameters
+    ----------
+    count : int
+        Values of the list.
+    width : int
+        Bits of a value.
+    """
+
+    def __init__(self, count, width):
+        self._count, self._width = count, width
+        super().__init__({
+            **{name: In(bits) for name, bits in INPUTS.items()},
+            "equal": Out(count), "constant": Out(count), "chosen": Out(width),
+            "halves": Out(width), **{f"row_{i}": Out(count) for i in range(count)},
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        count, width = self._count, self._width
+        values = [Signal(width, name=f"value_{i}") for i in range(count)]
+        turn = Signal(range(count))
+        m.d.sync += turn.eq(Mux(turn == count - 1, 0, turn + 1))
+        for i, value in enumerate(values):
+            # Few different values, so that comparisons are true now and then.
+            with m.If(turn == i):
+                m.d.sync += value.eq(Mux(self.bit, self.word, self.small[:2])[:width])
+        mask = Signal(count)
+        m.d.comb += mask.eq(self.line)
+        for i in range(count):
+            m.d.comb += getattr(self, f"row_{i}").eq(Cat(value == values[i] for value in values))
+        m.d.comb += [
+            self.equal.eq(Cat(value == self.small[:2] for value in values)),
+            self.constant.eq(Cat(value == 1 for value in values)),
+            self.chosen.eq(reduce(operator.or_, (Mux(bit, value, 0)
+                                                 for bit, value in zip(mask, values)))),
+            # Another order of the bits, and an OR that is read elsewhere, too.
+            self.halves.eq(reduce(operator.or_, (Mux(bit, value, 0)
+                                                 for bit, value in zip(mask[::-1], values)))
+                           ^ self.chosen),
+        ]
+        return m

@@ -46,7 +46,7 @@ class Model:
     def __init__(self, component, folder, *, direct=(), instances=None):
         netlist = compiler.netlist(component, instances)
         self.widths = {name: netlist.nodes[n].width for name, n in netlist.inputs.items()}
-        design = compiler.optimized(netlist)
+        self.design = design = compiler.optimized(netlist)
         outputs = {name: sum(piece.width for piece in value)
                    for name, value in design.netlist.outputs.items()}
         for name, text in compiler.emitted(design, "dut", direct=direct).items():

@@ -2,6 +2,8 @@
 """Tests of the compiler: random designs against Amaranth's own simulator."""
 
 import random
+import shutil
+from collections import Counter
 
 import pytest
 from amaranth.hdl import (Assert, ClockDomain, ClockSignal, Instance, Module, ResetSignal,
@@ -13,7 +15,7 @@ from amaranth.sim import Simulator
 
 from sim import compiler
 
-from .designs import INPUTS, RandomDesign
+from .designs import INPUTS, LaneDesign, RandomDesign
 from .model import Model
 
 
@@ -50,19 +52,51 @@ def _simulated(design, stimulus):
     return result
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_random_designs(seed, tmp_path):
-    rng = random.Random(seed)
+def _check(make, rng, folder):
+    """Compares a compiled design with Amaranth's simulator."""
     stimulus = [_inputs(rng, dict.fromkeys(INPUTS, 0))]
     for _ in range(CYCLES):
         stimulus.append(_inputs(rng, stimulus[-1]))
-    expected = _simulated(RandomDesign(random.Random(seed)), stimulus)
-    model = Model(RandomDesign(random.Random(seed)), tmp_path)
+    expected = _simulated(make(), stimulus)
+    model = Model(make(), folder)
     for cycle, (values, outputs) in enumerate(zip(stimulus, expected, strict=True)):
         for name, value in values.items():
             model.set(name, value)
         assert not model.edge()
         assert {name: model.get(name) for name in outputs} == outputs, f"cycle {cycle}"
+    return model
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_designs(seed, tmp_path):
+    _check(lambda: RandomDesign(random.Random(seed)), random.Random(seed), tmp_path)
+
+
+#: Counts and widths of lists: types of all sizes, counts of no power of two and above 64.
+LISTS = [(8, 3), (9, 40), (16, 8), (31, 22), (64, 12), (70, 5)]
+
+
+@pytest.mark.parametrize("count, width", LISTS)
+def test_operations_on_lists(count, width, tmp_path):
+    model = _check(lambda: LaneDesign(count, width), random.Random(count), tmp_path)
+    found = Counter(node.kind for node in model.design.netlist.nodes.values())
+    # One array for all comparisons and choices. A mask has 64 bits, so of a longer list only the
+    # comparisons with the first 64 values are on the array.
+    assert found["array"] == 1
+    # A lane is not compared with itself, so of 8 lanes there are 7 comparisons, too few.
+    assert found["equals"] == (2 if count == 8 else count + 2)
+    assert found["selected"] == (2 if count <= 64 else 0)
+    if 8 < count <= 64:
+        assert found["=="] == count                 # of ``turn``
+
+
+@pytest.mark.parametrize("count, width", LISTS[:2])
+def test_operations_on_lists_with_another_compiler(count, width, tmp_path, monkeypatch):
+    """GCC has no vectors of bits."""
+    if shutil.which("g++") is None:
+        pytest.skip("g++ is not on PATH")
+    monkeypatch.setenv("CXX", "g++")
+    _check(lambda: LaneDesign(count, width), random.Random(count), tmp_path)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -111,22 +145,25 @@ def test_an_assertion_fails_at_the_edge_after_its_cycle(tmp_path):
 
 
 class _Guard(wiring.Component):
-    """An assertion on an input, without any register."""
+    """An assertion on an input while another input is 1, without any register."""
+    ask: In(1)
     bad: In(1)
 
     def elaborate(self, platform):
         m = Module()
-        m.d.sync += Assert(~self.bad)
+        with m.If(self.ask):
+            m.d.sync += Assert(~self.bad)
         return m
 
 
 def test_an_assertion_without_registers_fails(tmp_path):
     model = Model(_Guard(), tmp_path)
     failures = []
-    for bad in (0, 1, 0):
+    for ask, bad in ((1, 0), (0, 1), (1, 1), (0, 0)):
+        model.set("ask", ask)
         model.set("bad", bad)
         failures.append(model.edge())
-    assert failures == [False, False, True]
+    assert failures == [False, False, False, True]
 
 
 def test_an_idle_design_keeps_its_state(tmp_path):
