@@ -153,7 +153,7 @@ class LaneDesign(wiring.Component):
         self._count, self._width = count, width
         super().__init__({
             **{name: In(bits) for name, bits in INPUTS.items()},
-            "equal": Out(count), "constant": Out(count), "chosen": Out(width),
+            "equal": Out(2 * count), "constant": Out(count), "chosen": Out(width),
             "halves": Out(width), **{f"row_{i}": Out(count) for i in range(count)},
         })
 
@@ -172,7 +172,8 @@ class LaneDesign(wiring.Component):
         for i in range(count):
             m.d.comb += getattr(self, f"row_{i}").eq(Cat(value == values[i] for value in values))
         m.d.comb += [
-            self.equal.eq(Cat(value == self.small[:2] for value in values)),
+            self.equal.eq(Cat(*(value == self.small[:2] for value in values),
+                              *(value == self.small[2:4] for value in values))),
             self.constant.eq(Cat(value == 1 for value in values)),
             self.chosen.eq(reduce(operator.or_, (Mux(bit, value, 0)
                                                  for bit, value in zip(mask, values)))),

@@ -84,7 +84,7 @@ def test_operations_on_lists(count, width, tmp_path):
     # comparisons with the first 64 values are on the array.
     assert found["array"] == 1
     # A lane is not compared with itself, so of 8 lanes there are 7 comparisons, too few.
-    assert found["equals"] == (2 if count == 8 else count + 2)
+    assert found["equals"] == (3 if count == 8 else count + 3)
     assert found["selected"] == (2 if count <= 64 else 0)
     if 8 < count <= 64:
         assert found["=="] == count                 # of ``turn``
