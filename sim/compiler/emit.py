@@ -48,6 +48,9 @@ FEW_MARKS, FEW_STORES = 2, 8
 #: fetched in a cycle than with 64.
 MARKS = 32
 
+#: Parts that are looked at together. Parts that are neighbours often rest together.
+GROUP = 8
+
 
 def emitted(design: Design, name: str, *, direct=(), port_name: Callable[[str], str] = str) -> dict:
     """The C++ of a design: file name to text.
@@ -390,11 +393,18 @@ class _Emitter:
     def _settle_word(self, word):
         """The parts whose marks are in a word, and the function that evaluates those marked."""
         functions, calls = [], []
-        for index in self._parts_of_word(word):
-            bit = f"0x{1 << index % MARKS:x}u"
-            functions.append(self._part(index))
-            calls.append(f"if (s.active[{word}] & {bit}) {{ s.active[{word}] &= ~{bit}; "
-                         f"part_{index}(s); }}")
+        numbers = self._parts_of_word(word)
+        for first in range(0, len(numbers), GROUP):
+            tests, group = [], numbers[first:first + GROUP]
+            for index in group:
+                bit = f"0x{1 << index % MARKS:x}u"
+                functions.append(self._part(index))
+                tests.append(f"if (s.active[{word}] & {bit}) {{ s.active[{word}] &= ~{bit}; "
+                             f"part_{index}(s); }}")
+            name = f"group_{group[0]}"
+            functions.append(self._function(f"GROUP void {name}(State& s)", tests))
+            mask = self._masks(group)[word]
+            calls.append(f"if (s.active[{word}] & 0x{mask:x}u) {name}(s);")
         return "\n".join([*functions, self._function(f"void settle_{word}(State& s)", calls)])
 
     def _part(self, index):

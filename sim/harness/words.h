@@ -11,10 +11,12 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
 /// The parts of a design go into large functions. JavaScript engines make slow code of those, so in
-/// the live page each part is a function.
+/// the live page each group of parts is a function.
 #ifdef GPU_PAGE
-#define PART static __attribute__((noinline))
+#define GROUP static __attribute__((noinline))
+#define PART static inline __attribute__((always_inline))
 #else
+#define GROUP static inline
 #define PART static inline
 #endif
 
