@@ -16,7 +16,7 @@ combinational logic can come up.
 from .netlist import HardwareNetlist, HardwareNode, Slice, constant, joined, width_of
 
 
-__all__ = ["FEWEST", "with_arrays"]
+__all__ = ["with_arrays"]
 
 
 #: Elements that make an array worth while.
