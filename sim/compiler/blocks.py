@@ -82,6 +82,8 @@ def arms_of(node: HardwareNode):
         arms = ((1, condition, True), (2, condition, False))
     elif node.kind == "choose":
         arms = tuple((index, node.args[index - 1], True) for index in range(2, len(node.args), 2))
+    elif node.kind == "check":              # the test of an assertion, while it is enabled
+        arms = ((0, node.args[1], True),)
     else:
         return ()
     return tuple((index, condition[0], taken) for index, condition, taken in arms

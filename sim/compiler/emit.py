@@ -443,7 +443,8 @@ class _Emitter:
 
     def _keep_check(self, n, index, values):
         """Statements that keep whether an assertion fails."""
-        return [f"s.failed{n} = ~{values.word(self._nodes[n].args[0])} & 1;",
+        test, enable = self._nodes[n].args
+        return [f"s.failed{n} = {values.word(enable)} ? ~{values.word(test)} & 1 : 0;",
                 f"s.dirty[{index // MARKS}] |= u32{{s.failed{n}}} << {index % MARKS};"]
 
     def _next_values(self, index, values):

@@ -49,7 +49,6 @@ def optimized(netlist: HardwareNetlist, *, checks=True) -> Design:
             del netlist.nodes[n]
     _Names(netlist).apply()
     _remove_unread(netlist)
-    _guard_checks(netlist)
     _split_fields(netlist)
     while True:
         _remove_unread(netlist)
@@ -59,18 +58,6 @@ def optimized(netlist: HardwareNetlist, *, checks=True) -> Design:
     with_arrays(netlist)
     _remove_unread(netlist)
     return Design(netlist, _order(netlist))
-
-
-def _guard_checks(netlist):
-    """Gives each assertion a test that holds where the assertion is not enabled, so that the test
-    is evaluated only where it matters."""
-    free = max(netlist.nodes, default=0) + 1
-    for node in [node for node in netlist.nodes.values() if node.kind == "check"]:
-        test, enable = node.args
-        netlist.nodes[free] = HardwareNode("m", 1, (enable, test, constant(1, 1)), None,
-                                           node.place, node.module)
-        node.args = ((Slice(free, 0, 1),),)
-        free += 1
 
 
 class _Names:

@@ -32,6 +32,14 @@ def _inputs(rng, before):
     return values
 
 
+def _stimulus(rng):
+    """The inputs of each cycle."""
+    stimulus = [_inputs(rng, dict.fromkeys(INPUTS, 0))]
+    for _ in range(CYCLES):
+        stimulus.append(_inputs(rng, stimulus[-1]))
+    return stimulus
+
+
 def _simulated(design, stimulus):
     """The outputs in each cycle, by Amaranth's simulator."""
     result = []
@@ -54,9 +62,7 @@ def _simulated(design, stimulus):
 
 def _check(make, rng, folder):
     """Compares a compiled design with Amaranth's simulator."""
-    stimulus = [_inputs(rng, dict.fromkeys(INPUTS, 0))]
-    for _ in range(CYCLES):
-        stimulus.append(_inputs(rng, stimulus[-1]))
+    stimulus = _stimulus(rng)
     expected = _simulated(make(), stimulus)
     model = Model(make(), folder)
     for cycle, (values, outputs) in enumerate(zip(stimulus, expected, strict=True)):
@@ -104,9 +110,7 @@ def test_direct_inputs(seed, tmp_path):
     """Inputs that the current cycle sees, after the rest of the cycle has been evaluated."""
     rng = random.Random(100 + seed)
     direct = ("bit", "half", "line")
-    stimulus = [_inputs(rng, dict.fromkeys(INPUTS, 0))]
-    for _ in range(CYCLES):
-        stimulus.append(_inputs(rng, stimulus[-1]))
+    stimulus = _stimulus(rng)
     expected = _simulated(RandomDesign(random.Random(seed)), stimulus)
     model = Model(RandomDesign(random.Random(seed)), tmp_path, direct=direct)
     for cycle, (values, outputs) in enumerate(zip(stimulus, expected, strict=True)):
