@@ -158,7 +158,7 @@ class _Emitter:
              self._take("take", [port for port in self._netlist.inputs
                                  if port not in (*self._direct, "clk")]),
              self._commit(), self._settle(), self._show()]) + "}\n"
-        for word in range(0, self._mark_words, 2):
+        for word in range(0, self._mark_words, 2):          # two words of parts in a file
             result[f"{self._name}_{word // 2}.cpp"] = header + "\n".join(
                 self._settle_word(w) for w in range(word, min(word + 2, self._mark_words))) + "}\n"
         return result
