@@ -43,6 +43,7 @@ class App {
 
   async load(choice) {
     const turn = ++this.turn;
+    delete document.body.dataset.ready;
     this.running = false;
     this.buttons();
     try {

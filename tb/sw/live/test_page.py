@@ -4,7 +4,8 @@
 figures               test_budgets: each case of preset ``tiny`` of a static site;
                       test_default: a case of ``default``
 units                 test_live: the Weaver; test_scu: the pipeline of the SCU
-controls              test_steps, test_keys, test_race, test_again, test_differs, test_widths
+controls              test_steps, test_a_message_moves_no_button, test_keys, test_race,
+                      test_again, test_differs, test_widths
 a server              test_live, test_dropped_file, test_drawn_graph, test_what_is_refused
 size                  test_size
 ====================  ======================================================================
@@ -135,6 +136,16 @@ def test_steps(site, open_page):
     assert run["verdict"] == "equal"
 
 
+def test_a_message_moves_no_button(site, open_page):
+    """A click that begins while a message disappears would end beside the button."""
+    tab = open_page(f"{site[0]}#case={TINY[0].name}")
+    ready(tab)
+    place = tab.page.locator("#run").bounding_box()
+    tab.page.evaluate("graphloom.say('preparing')")
+    assert tab.page.locator("#message").is_visible()
+    assert tab.page.locator("#run").bounding_box() == place
+
+
 def test_keys(site, open_page):
     tab = open_page(f"{site[0]}#case={TINY[0].name}")
     ready(tab)
@@ -262,6 +273,7 @@ def test_dropped_file(live, open_page):
     tab.page.set_input_files("#file", {"name": "path.el", "mimeType": "text/plain",
                                        "buffer": b"0 1\n1 2\n2 3\n3 4\n"})
     tab.page.wait_for_function("graphloom.runs[0].recording.graph.name === 'path'")
+    ready(tab)
     run, = finish(tab)
     assert run["verdict"] == "equal"
     assert tab.page.inner_text("[data-part=command]").endswith(
@@ -285,6 +297,7 @@ def test_drawn_graph(live, open_page):
     assert tab.page.inner_text("#drawn") == "3 vertices, 3 arcs"
     tab.page.click("#use")
     tab.page.wait_for_function("graphloom.runs[0].recording.graph.name === 'drawn-1'")
+    ready(tab)
     assert tab.page.evaluate("graphloom.runs[0].recording.graph.arcs") == 6
     run, = finish(tab)
     assert run["verdict"] == "equal"
