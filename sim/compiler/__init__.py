@@ -8,6 +8,8 @@ netlist
     Amaranth's netlist of a component as nodes.
 optimize
     Nodes without those that are constant, equal to others or not read.
+neighbours
+    Equal operations on neighbouring values as operations on wider values.
 arrays
     Equal operations on many values as operations on arrays.
 partition

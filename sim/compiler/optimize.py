@@ -11,6 +11,7 @@ import itertools
 from amaranth.hdl import _nir as nir
 
 from .arrays import with_arrays
+from .neighbours import with_neighbours
 from .netlist import HardwareNetlist, HardwareNode, Slice, constant, cut, joined, width_of
 
 
@@ -55,6 +56,8 @@ def optimized(netlist: HardwareNetlist, *, checks=True) -> Design:
         order = _order(netlist)
         if not _Folder(netlist, order).fold():
             break
+    with_neighbours(netlist, order, _Names(netlist))
+    _remove_unread(netlist)
     with_arrays(netlist)
     _remove_unread(netlist)
     return Design(netlist, _order(netlist))

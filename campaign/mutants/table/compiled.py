@@ -9,9 +9,11 @@ __all__ = ["MUTANTS"]
 _TESTS = "tb/sim/compiler/test_compiler.py::"
 _RANDOM = tuple(f"{_TESTS}test_random_designs[{seed}]" for seed in range(10))
 _LISTS = (f"{_TESTS}test_operations_on_lists[16-8]",)
+_ROWS = (f"{_TESTS}test_operations_on_neighbours[9-8]",)
 _DIRECT = tuple(f"{_TESTS}test_direct_inputs[{seed}]" for seed in range(4))
 _EMIT = "sim/compiler/emit.py"
 _OPTIMIZE = "sim/compiler/optimize.py"
+_NEIGHBOURS = "sim/compiler/neighbours.py"
 _ARRAYS = "sim/compiler/arrays.py"
 _BLOCKS = "sim/compiler/blocks.py"
 _WORDS = "sim/compiler/expressions.py"
@@ -75,6 +77,21 @@ MUTANTS = (
     Mutant("compiled-a-mask-chooses-one-value",
            "sim/harness/words.h", "", "for (; mask; mask &= mask - 1)",
            "for (; mask; mask = 0)", _LISTS),
+    Mutant("compiled-registers-begin-with-the-value-of-the-first-lane",
+           _NEIGHBOURS, "_Joiner._join_group", "node.extra << index * width", "node.extra", _ROWS),
+    Mutant("compiled-next-values-of-lanes-are-turned-around",
+           _NEIGHBOURS, "_Joiner._join_group", "(node.args[0] for node in nodes)",
+           "(node.args[0] for node in reversed(nodes))", _ROWS),
+    Mutant("compiled-all-operators-have-one-depth",
+           _NEIGHBOURS, "_Joiner._levels", "levels.setdefault(depth[n], [])",
+           "levels.setdefault(0, [])", _ROWS),
+    Mutant("compiled-choices-have-the-condition-of-the-first-lane",
+           _NEIGHBOURS, "_Joiner._classes",
+           "_conditions(node.kind, len(args))", "()", _ROWS),
+    Mutant("compiled-a-choice-by-a-mask-takes-one-arm",
+           _NEIGHBOURS, "_Joiner._join_row", "(mask, yes)", "(mask, no)", _ROWS),
+    Mutant("compiled-all-lanes-are-the-first",
+           _NEIGHBOURS, "_Joiner._replace", "index * width // count", "0", _ROWS),
     # Conditions
     Mutant("compiled-a-block-takes-the-other-arm",
            _BLOCKS, "arms_of", "(2, condition, False)", "(2, condition, True)", _RANDOM),

@@ -9,7 +9,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 
-__all__ = ["INPUTS", "LaneDesign", "RandomDesign"]
+__all__ = ["INPUTS", "LaneDesign", "RandomDesign", "RowDesign"]
 
 
 #: Inputs and their widths: bits, and values of less than a word, a word, and several words.
@@ -182,4 +182,53 @@ class LaneDesign(wiring.Component):
                                                  for bit, value in zip(mask[::-1], values)))
                            ^ self.chosen),
         ]
+        return m
+
+
+class RowDesign(wiring.Component):
+    """Registers of lanes, and the same operators bit by bit in each lane.
+
+    Parameters
+    ----------
+    count : int
+        Lanes.
+    width : int
+        Bits of a lane's values.
+    """
+
+    def __init__(self, count, width):
+        self._count, self._width = count, width
+        super().__init__({
+            **{name: In(bits) for name, bits in INPUTS.items()},
+            "kept": Out(count * width), "mixed": Out(count * width), "passed": Out(count * width),
+            "masked": Out(count * width), "flags": Out(count), "chain": Out(count),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        lanes, width = range(self._count), self._width
+        kept = [Signal(width, init=5 * i + 1 & (1 << width) - 1, name=f"kept_{i}") for i in lanes]
+        mixed = [Signal(width, init=~i & (1 << width) - 1, name=f"mixed_{i}") for i in lanes]
+        flags = [Signal(name=f"flag_{i}", init=i % 3 == 1) for i in lanes]
+        mask = Signal(self._count)
+        m.d.comb += mask.eq(self.line)
+        carry = self.bit
+        for i in lanes:
+            # Registers that keep their values, with different sources.
+            with m.If(self.small[0]):
+                m.d.sync += kept[i].eq(kept[i] + mixed[i - 1] + (i + 1))
+            # Operators of one value of each register, and choices under one condition.
+            both = Mux(self.small[1], kept[i] ^ mixed[i], ~(kept[i] | mixed[i]))
+            other = self.half[:width] if width >= 16 else Const(i, width)
+            m.d.sync += mixed[i].eq(Mux(self.small[2], both, other))
+            # Single bits: choices under one condition each.
+            m.d.sync += flags[i].eq(Mux(mask[i], flags[i] ^ self.line[100 + i], self.bit))
+            # Each operator reads the one before.
+            carry = flags[i] & carry | mask[i]
+            m.d.comb += self.chain[i].eq(carry)
+            m.d.comb += self.passed[i * width:(i + 1) * width].eq(
+                Mux(self.bit, kept[i] & mixed[i], Const(1, width)))
+            m.d.comb += self.masked[i * width:(i + 1) * width].eq(
+                Mux(mask[i], kept[i], mixed[i]))
+        m.d.comb += [self.kept.eq(Cat(kept)), self.mixed.eq(Cat(mixed)), self.flags.eq(Cat(flags))]
         return m

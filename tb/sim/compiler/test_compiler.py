@@ -15,7 +15,7 @@ from amaranth.sim import Simulator
 
 from sim import compiler
 
-from .designs import INPUTS, LaneDesign, RandomDesign
+from .designs import INPUTS, LaneDesign, RandomDesign, RowDesign
 from .model import Model
 
 
@@ -103,6 +103,33 @@ def test_operations_on_lists_with_another_compiler(count, width, tmp_path, monke
         pytest.skip("g++ is not on PATH")
     monkeypatch.setenv("CXX", "g++")
     _check(lambda: LaneDesign(count, width), random.Random(count), tmp_path)
+
+
+#: Counts and widths of lanes: registers of a word and of many words, of more bits than one register
+#: may have, and lanes that are too few or of a width that is not joined.
+ROWS = [(16, 1), (4, 4), (9, 8), (40, 16), (16, 32), (3, 8), (8, 22)]
+
+
+@pytest.mark.parametrize("count, width", ROWS)
+def test_operations_on_neighbours(count, width, tmp_path):
+    model = _check(lambda: RowDesign(count, width), random.Random(count), tmp_path)
+    nodes = model.design.netlist.nodes.values()
+    registers = Counter(node.width for node in nodes if node.kind == "register")
+    choices = Counter(node.width for node in nodes if node.kind in ("m", "choose"))
+    if count < 4:
+        assert registers == {width: 2 * count, 1: count}
+    elif width == 22:
+        assert registers == {width: 2 * count, count: 1}
+    elif width == 1:
+        # The bits of the registers that keep their values come from different sources.
+        assert registers == {count: 3} and choices == {count: 5, 1: count}
+    else:
+        rows = [lanes * width for lanes in (min(count, 512 // width), count - 512 // width)
+                if lanes > 0]
+        assert registers == Counter([*rows, *rows, count])
+        # A choice of each flag by its bit of a mask has become operators on the mask. A value of
+        # several bits is not chosen so.
+        assert choices == Counter([*rows * 5, count, *[width] * count])
 
 
 @pytest.mark.parametrize("seed", range(4))
