@@ -1,10 +1,12 @@
 """Equal operations on many values become one operation on an array.
 
-A unit with lanes, entries or ways compares all of them with one value, and takes one of them by a
-one-hot mask. In the netlist these are an operator for each element. This module finds them:
+A unit with lanes, entries or ways compares all of them with one value, and takes one of them by an
+index or a one-hot mask. In the netlist these are operators for each element. This module finds
+them:
 
 - A value of neighbouring bits, each the result of a comparison with the same value, becomes a node
   ``equals``: bit ``i`` tells whether element ``i`` of an array equals the value.
+- A tree of choices by the bits of an index becomes a node ``element``: the element of an array.
 - An OR of values, each behind a bit that lets the value pass or gives 0, becomes a node
   ``selected``: the OR of the elements of an array whose bits in a mask are set.
 
@@ -48,8 +50,12 @@ class _Arrays:
         readers = self._count_readers()
         inner = set()
         for n, node in sorted(self._nodes.items(), reverse=True):
-            if node.kind == "|" and n not in inner and node.width <= MOST:
+            if n in inner or node.width > MOST:
+                continue
+            if node.kind == "|":
                 self._select(node, readers, inner)
+            elif node.kind == "m":
+                self._index(node, inner)
 
     def _new(self, kind, width, args, extra, like):
         """The number of a node, which exists once."""
@@ -123,6 +129,32 @@ class _Arrays:
     def _other(self, n, key):
         one, other = self._nodes[n].args
         return other if one == key else one
+
+    # Choices by the bits of an index
+
+    def _index(self, node, inner):
+        """Makes a tree of choices one node. The choice at its root is by the highest bit."""
+        level, conditions, found, values = [node], [], set(), []
+        while level and all(each.kind == "m" and each.args[0] == level[0].args[0]
+                            for each in level):
+            found.update(value[0].node for value in values)
+            conditions.append(level[0].args[0])
+            values = [value for each in level for value in (each.args[2], each.args[1])]
+            level = [self._nodes[value[0].node] for value in values if self._is_node(value, node)]
+            if len(level) < len(values):
+                break
+        if len(values) < FEWEST:
+            return
+        inner.update(found)
+        array, size = self._array(values, node.width, node)
+        index = joined(piece for condition in reversed(conditions) for piece in condition)
+        node.kind, node.extra, node.args = "element", size, (index, array)
+
+    def _is_node(self, value, like):
+        """Whether a value is a whole node of the width of another."""
+        n = value[0].node
+        return value == (Slice(n, 0, like.width),) and n != -1 and (
+            self._nodes[n].width == like.width)
 
     # Choices by a mask
 

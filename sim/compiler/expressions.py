@@ -163,6 +163,9 @@ class ValueExpressions:
             case "equals":
                 return (f"equals<{width}, std::uint{node.extra}_t>({self._address(args[0])}, "
                         f"{self.word(args[1])})")
+            case "element":
+                return (f"element<std::uint{node.extra}_t>({self._address(args[1])}, "
+                        f"{self.word(args[0])})")
             case "selected":
                 return (f"selected<std::uint{node.extra}_t>({self.word(args[0])}, "
                         f"{self._address(args[1])})")

@@ -39,8 +39,8 @@ class HardwareNode:
         ``input``; ``register``; ``read`` (a register that takes a row of a memory); ``row`` (a row
         of a memory, combinational); ``write``, ``check`` (without a value); an operator of
         Amaranth's netlists; ``part``, ``matches``, ``lowest`` (the lowest bit that is set),
-        ``choose`` (a default with conditional assignments); ``array``, ``equals``, ``selected``
-        (:mod:`sim.compiler.arrays`).
+        ``choose`` (a default with conditional assignments); ``array``, ``equals``, ``element``,
+        ``selected`` (:mod:`sim.compiler.arrays`).
     width : int
         Bits of the value.
     args : tuple

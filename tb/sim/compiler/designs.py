@@ -8,6 +8,8 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.util import mux_tree
+
 
 __all__ = ["INPUTS", "LaneDesign", "RandomDesign", "RowDesign"]
 
@@ -138,8 +140,8 @@ class RandomDesign(wiring.Component):
 
 
 class LaneDesign(wiring.Component):
-    """Comparisons of a list of values with one value, and choices of values by masks of bits, as
-    units with lanes have them.
+    """Comparisons of a list of values with one value, and choices of values by masks of bits and by
+    the bits of an index, as units with lanes have them.
 
     Parameters
     ----------
@@ -154,7 +156,8 @@ class LaneDesign(wiring.Component):
         super().__init__({
             **{name: In(bits) for name, bits in INPUTS.items()},
             "equal": Out(2 * count), "constant": Out(count), "chosen": Out(width),
-            "halves": Out(width), **{f"row_{i}": Out(count) for i in range(count)},
+            "halves": Out(width), "indexed": Out(width), "few": Out(width),
+            "uneven": Out(width), **{f"row_{i}": Out(count) for i in range(count)},
         })
 
     def elaborate(self, platform):
@@ -181,6 +184,12 @@ class LaneDesign(wiring.Component):
             self.halves.eq(reduce(operator.or_, (Mux(bit, value, 0)
                                                  for bit, value in zip(mask[::-1], values)))
                            ^ self.chosen),
+            self.indexed.eq(mux_tree(self.small, values[:1 << count.bit_length() - 1][:32])
+                            ^ mux_tree(self.line[7:10], values[:8])),
+            self.few.eq(mux_tree(self.small, values[4:8])),
+            # The two halves have different indexes.
+            self.uneven.eq(Mux(self.small[2], mux_tree(self.small, values[:4]),
+                               mux_tree(self.line[3:5], values[4:8]))),
         ]
         return m
 

@@ -86,9 +86,11 @@ LISTS = [(8, 3), (9, 40), (16, 8), (31, 22), (64, 12), (70, 5)]
 def test_operations_on_lists(count, width, tmp_path):
     model = _check(lambda: LaneDesign(count, width), random.Random(count), tmp_path)
     found = Counter(node.kind for node in model.design.netlist.nodes.values())
-    # One array for all comparisons and choices. A mask has 64 bits, so of a longer list only the
-    # comparisons with the first 64 values are on the array.
-    assert found["array"] == 1
+    # One array for all comparisons and choices by masks. A mask has 64 bits, so of a longer list
+    # only the comparisons with the first 64 values are on the array. Indexes have arrays of up to
+    # 32 values, and of 8.
+    assert found["array"] == len({count, min(32, 1 << count.bit_length() - 1), 8})
+    assert found["element"] == 2
     # A lane is not compared with itself, so of 8 lanes there are 7 comparisons, too few.
     assert found["equals"] == (3 if count == 8 else count + 3)
     assert found["selected"] == (2 if count <= 64 else 0)
