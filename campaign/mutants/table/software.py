@@ -72,7 +72,7 @@ MUTANTS = (
     Mutant("weaver-schedule-drops-the-last-turn",
            "sw/schedules/works.py", "WorkSchedule._drain",
            "self._turn(k, works[:count], predicate, after)", "pass",
-           _all_graphs("bfs", "push", "weaver")),
+           _all_graphs("bfs", "push", "weaver", "4x1")),
     Mutant("weaver-schedule-takes-works-for-full",
            "sw/schedules/works.py", "WorkSchedule._drain",
            "a.sltu(predicate, works[0].token, self.no_work(k))", "a.li(predicate, 1)",
