@@ -23,7 +23,7 @@ _LOCAL = ("tb/hw/core/test_local.py::test_local_memory[icarus-8]",)
 _FETCH = ("tb/hw/core/test_fetch.py::test_fetch[icarus-2-short]",)
 _WRITEBACK = ("tb/hw/core/test_writeback.py::test_writeback[icarus-short-4]",)
 _PHASES = ("tb/hw/core/test_phases.py::test_phase_counters[icarus-8]",)
-_CORE = ("tb/hw/core/test_core.py::test_core[icarus-short]",)
+_CORE = ("tb/hw/core/test_core.py::test_core[verilator-short]",)
 
 
 MUTANTS = (
