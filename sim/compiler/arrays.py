@@ -38,7 +38,6 @@ class _Arrays:
 
     def __init__(self, netlist):
         self._netlist, self._nodes = netlist, netlist.nodes
-        self._free = max(netlist.nodes, default=0) + 1
         self._known = {}
 
     def find(self):
@@ -58,13 +57,11 @@ class _Arrays:
                 self._index(node, inner)
 
     def _new(self, kind, width, args, extra, like):
-        """The number of a node, which exists once."""
+        """The value of a node, which exists once."""
         key = kind, args, extra
         if key not in self._known:
-            self._nodes[self._free] = HardwareNode(kind, width, args, extra, like.place,
-                                                   like.module)
-            self._known[key] = self._free
-            self._free += 1
+            self._known[key] = self._netlist.add(
+                HardwareNode(kind, width, args, extra, like.place, like.module))
         return self._known[key]
 
     def _array(self, elements, width, like):
@@ -74,8 +71,7 @@ class _Arrays:
                     if bits >= width and bits * len(elements) > MOST)
         value = joined(piece for element in elements
                        for piece in (*element, *constant(0, bits - width)))
-        number = self._new("array", bits * len(elements), (value,), None, like)
-        return (Slice(number, 0, bits * len(elements)),), bits
+        return self._new("array", bits * len(elements), (value,), None, like), bits
 
     # Comparisons
 
@@ -96,8 +92,7 @@ class _Arrays:
                         for piece in bits[at:at + count]]
             first = next(piece for piece in bits[at:] if piece.node != -1)
             array, size = self._array(elements, width_of(key), self._nodes[first.node])
-            number = self._new("equals", count, (array, key), size, self._nodes[first.node])
-            result.append(Slice(number, 0, count))
+            result += self._new("equals", count, (array, key), size, self._nodes[first.node])
             at += count
         return joined(result)
 

@@ -13,14 +13,11 @@ combinational logic can come up.
 
 import itertools
 
-from .netlist import HardwareNetlist, HardwareNode, Slice, joined
+from .netlist import BITWISE, HardwareNetlist, HardwareNode, Slice, joined
 
 
 __all__ = ["with_neighbours"]
 
-
-#: Operators that work bit by bit, if their conditions are the same.
-BITWISE = ("&", "|", "^", "~", "m", "choose")
 
 #: Operators or registers that are worth joining.
 FEWEST = 4
@@ -54,8 +51,7 @@ class _Joiner:
     """Joins the operators and registers of one netlist."""
 
     def __init__(self, netlist, names):
-        self._nodes, self._names = netlist.nodes, names
-        self._free = max(netlist.nodes, default=0) + 1
+        self._netlist, self._nodes, self._names = netlist, netlist.nodes, names
 
     def join(self, order):
         """Changes the netlist."""
@@ -68,10 +64,9 @@ class _Joiner:
         self._names.rename()
 
     def _put(self, kind, width, args, extra, like):
-        """A new node as a value."""
-        self._nodes[self._free] = HardwareNode(kind, width, args, extra, like.place, like.module)
-        self._free += 1
-        return (Slice(self._free - 1, 0, width),)
+        """The value of a new node."""
+        return self._netlist.add(
+            HardwareNode(kind, width, args, extra, like.place, like.module))
 
     def _replace(self, members, value):
         """Gives each of some nodes its bits of a value."""

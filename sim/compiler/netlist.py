@@ -18,8 +18,12 @@ from amaranth.hdl._ir import PortDirection, _emit_netlist
 from amaranth.lib.wiring import In
 
 
-__all__ = ["HardwareMemory", "HardwareNetlist", "HardwareNode", "Slice", "constant", "cut",
-           "joined", "netlist", "width_of"]
+__all__ = ["BITWISE", "HardwareMemory", "HardwareNetlist", "HardwareNode", "Slice", "constant",
+           "cut", "joined", "netlist", "width_of"]
+
+
+#: Operators whose bits depend on the same bits of their arguments, besides conditions.
+BITWISE = ("&", "|", "^", "~", "m", "choose")
 
 
 class Slice(NamedTuple):
@@ -86,6 +90,13 @@ class HardwareNetlist:
     inputs: dict
     outputs: dict
     names: dict = dataclasses.field(default_factory=dict)
+    free: int = 0               # no node has had this number, or a higher one
+
+    def add(self, node: HardwareNode) -> tuple:
+        """Adds a node, and returns its value."""
+        self.nodes[self.free] = node
+        self.free += 1
+        return (Slice(self.free - 1, 0, node.width),)
 
 
 def width_of(value) -> int:
@@ -170,7 +181,7 @@ class _Reader:
 
     def __init__(self, target, instances):
         self._target, self._instances = target, instances
-        self._free, self._module = 0, 0
+        self._module = 0
 
     def read(self, component, path, inputs=None):
         """The outputs by name. ``inputs`` are values by name; without them inputs are nodes."""
@@ -180,23 +191,23 @@ class _Reader:
                 Value.cast(value),
                 PortDirection.Input if member.flow == In else PortDirection.Output)
         design = _built(component, ports)
-        base, module = self._free, self._module
-        self._free += len(design.cells)
+        base, module = self._target.free, self._module
+        self._target.free += len(design.cells)
         self._module += len(design.modules)
         top = design.top
         aliases = {}                    # number of a cell to [(first bit, value)], in bits' order
         aliases[0] = [(0, (Slice(-1, 2, 2),))]
         for name, (start, width) in top.ports_i.items():
             if inputs is None:
-                self._target.inputs[name] = self._new(HardwareNode("input", width, ()))
-                value = (Slice(self._target.inputs[name], 0, width),)
+                value = self._target.add(HardwareNode("input", width, ()))
+                self._target.inputs[name] = value[0].node
             else:
                 value = inputs[name]
             aliases[0].append((start, value))
         for index, cell in enumerate(design.cells):
             if isinstance(cell, nir.Instance):
                 aliases[index] = [
-                    (start, (Slice(self._new(HardwareNode("alias", width, ())), 0, width),))
+                    (start, self._target.add(HardwareNode("alias", width, ())))
                     for start, width in cell.ports_o.values()]
         cells = _Cells(design, base, aliases)
         for index, cell in enumerate(design.cells):
@@ -209,12 +220,6 @@ class _Reader:
                     self._target.nodes[alias.node].args = (outputs[name],)
         cells.add_to(self._target, module, path)
         return {name: cells.value(value) for name, value in top.ports_o.items()}
-
-    def _new(self, node):
-        number = self._free
-        self._free += 1
-        self._target.nodes[number] = node
-        return number
 
 
 class _Cells:

@@ -12,7 +12,8 @@ from amaranth.hdl import _nir as nir
 
 from .arrays import with_arrays
 from .neighbours import with_neighbours
-from .netlist import HardwareNetlist, HardwareNode, Slice, constant, cut, joined, width_of
+from .netlist import (BITWISE, HardwareNetlist, HardwareNode, Slice, constant, cut, joined,
+                      width_of)
 
 
 __all__ = ["STATE", "Design", "optimized"]
@@ -21,8 +22,8 @@ __all__ = ["STATE", "Design", "optimized"]
 #: Kinds of nodes that have their value from the last clock edge, or from outside.
 STATE = ("input", "register", "read")
 
-#: Kinds of nodes whose bits depend on the same bits of their arguments.
-_BITWISE = ("&", "|", "^", "~", "m", "choose", "alias")
+#: Kinds of nodes that can be split into bits.
+_BITWISE = (*BITWISE, "alias")
 
 
 @dataclasses.dataclass
@@ -131,9 +132,7 @@ class _Names:
             done = True
             pieces = []
             for low, high in itertools.pairwise(places):
-                number = max(nodes) + 1
-                nodes[number] = _field(node, low, high - low)
-                pieces.append(Slice(number, 0, high - low))
+                pieces += self.netlist.add(_field(node, low, high - low))
             self.values[n] = tuple(pieces)
             del nodes[n]
         if not done:
@@ -210,7 +209,6 @@ def _split_fields(netlist):
                 wide[n] |= edges
                 changed = True
     names = _Names(netlist)
-    free = max(nodes) + 1
     for n, edges in wide.items():
         places = _merged(sorted(edges))
         if len(places) == 2:
@@ -218,9 +216,7 @@ def _split_fields(netlist):
         node = nodes.pop(n)
         pieces = []
         for low, high in itertools.pairwise(places):
-            nodes[free] = _field(node, low, high - low)
-            pieces.append(Slice(free, 0, high - low))
-            free += 1
+            pieces += netlist.add(_field(node, low, high - low))
         names.values[n] = tuple(pieces)
     names.rename()
 
