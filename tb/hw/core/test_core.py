@@ -201,7 +201,7 @@ def rates(bench):
 
 
 def programs():
-    """Random programs of a test. Icarus takes ten times as long for a program as Verilator."""
+    """Random programs of a test. Icarus takes more than ten times as long for one as Verilator."""
     return range(1 if cocotb.SIM_NAME.startswith("Icarus") else 3)
 
 
