@@ -12,11 +12,26 @@ from cocotb.triggers import FallingEdge, ReadOnly, Timer
 from tb import runner
 
 
-__all__ = ["Beat", "Pins", "reset", "start", "tick"]
+__all__ = ["Beat", "Pins", "integer", "reset", "start", "tick"]
 
 
 #: Nanoseconds of a cycle.
 _PERIOD = 10
+
+
+def integer(signal) -> int:
+    """The value of a signal. ``int(signal.value)`` takes several times as long.
+
+    Raises
+    ------
+    AssertionError
+        A bit of the signal is neither 0 nor 1.
+    """
+    text = signal._handle.get_signal_val_binstr()
+    try:
+        return int(text, 2)
+    except ValueError:
+        raise AssertionError(f"{signal._path} is {text}") from None
 
 
 async def _watch(limit):
@@ -109,6 +124,6 @@ class Beat:
             for call in self._drive:
                 call()
             await settled
-            self.reset = self._reset is not None and self._reset.value == 1
+            self.reset = self._reset is not None and integer(self._reset) == 1
             for call in sample:
                 call()

@@ -18,7 +18,7 @@ from amaranth.hdl import Const, Shape, ShapeCastable
 from amaranth.lib import data
 from cocotb.triggers import with_timeout
 
-from tb.clocking import Beat, Pins
+from tb.clocking import Beat, Pins, integer
 
 
 __all__ = ["StreamSink", "StreamSource", "pack", "unpack"]
@@ -81,29 +81,15 @@ class _Port:
         self.pins = Pins()
 
     def bits(self):
-        if self.payload is None:
-            return 0
-        value = self.payload.value
-        try:
-            return int(value)
-        except ValueError:
-            raise AssertionError(f"stream {self.name}: the payload is {value} while valid") \
-                from None
-
-    def _flag(self, handle, what):
-        if handle is None:
-            return True
-        value = handle.value
-        assert value.is_resolvable, f"stream {self.name}: {what} is {value}"
-        return bool(value)
+        return 0 if self.payload is None else integer(self.payload)
 
     def sample(self):
         """Whether the next rising edge transfers an item. Called when inputs have settled."""
         if self.beat.reset:
             self.held = None
             return False
-        valid = self._flag(self.valid, "valid")
-        ready = self._flag(self.ready, "ready")
+        valid = integer(self.valid)
+        ready = self.ready is None or integer(self.ready)
         if self.held is not None:
             assert valid, f"stream {self.name}: valid fell before the item was taken"
             assert self.bits() == self.held, (

@@ -15,7 +15,7 @@ import re
 import cocotb
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.hdl._nir import Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -23,9 +23,10 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import preset
 from hw.emit import elaborating, verilog
+from hw.gather.fsm import Weaver
 from hw.top import verilog as gpu_verilog
 from tb import runner
-from tb.clocking import start, tick
+from tb.clocking import integer, start, tick
 
 
 #: {name of a memory: initial contents}.
@@ -72,7 +73,7 @@ async def contents(dut):
         dut.address.value = address
         await tick(dut)
         for name, words in CONTENTS.items():
-            value = int(getattr(dut, name).value)
+            value = integer(getattr(dut, name))
             assert value == words[address], f"{name}[{address}] = {value}"
 
 
@@ -136,11 +137,15 @@ def test_words():
 
 
 def test_elaboration():
-    text = rtlil.convert(Memories(), name="memories")
+    def text():
+        return [rtlil.convert(component, name="top", emit_src=False)
+                for component in (Memories(), Weaver(preset("tiny")))]
+    usual, shape = text(), Signal.shape
     with elaborating():
         with elaborating():
-            assert rtlil.convert(Memories(), name="memories") == text
+            assert text() == usual
+        assert Signal.shape is not shape
         assert Value([1]) == (1,) and not gc.isenabled()        # a number is no net
-    assert gc.isenabled()
+    assert gc.isenabled() and Signal.shape is shape
     with pytest.raises(AssertionError):
         Value([1])
