@@ -44,16 +44,17 @@ import sys
 import tempfile
 from xml.etree import ElementTree
 
+import cocotb
 import cocotb_tools.config
 import find_libpython
 
-from sim import toolchain
+from sim import cache, toolchain
 from sim.children import tied
 from tb import build, emit, seeds
 
 
-__all__ = ["CYCLES", "BenchFailed", "cycle_limit", "inputs", "parameters", "run_bench",
-           "unavailable"]
+__all__ = ["CYCLES", "BenchFailed", "cycle_limit", "inputs", "on_icarus", "parameters",
+           "run_bench", "unavailable"]
 
 
 #: Simulated cycles after which a test of a bench fails, by default.
@@ -100,6 +101,12 @@ def cycle_limit():
     return _settings()["cycles"]
 
 
+def on_icarus():
+    """In a bench: whether the simulator is Icarus Verilog. It takes some ten times as long for a
+    cycle of a large design as Verilator, so benches of such designs do less on it."""
+    return cocotb.SIM_NAME.startswith("Icarus")
+
+
 def _settings():
     return json.loads(os.environ[_SETTINGS])
 
@@ -125,8 +132,12 @@ def _environment(design, test_module, parameters, seed, tests, cycles, results):
         "PYGPI_PYTHON_BIN": sys.executable,
         "PYTHONPATH": os.pathsep.join([str(_ROOT)] + [path] * bool(path)),
         "PYTHONUNBUFFERED": "1",
+        # Bytecode of all benches, also where the environment keeps it out of the sources: half a
+        # second of each bench, because pytest rewrites the assertions of a module without bytecode.
+        "PYTHONPYCACHEPREFIX": str(cache.folder("toolchain") / "bytecode"),
     }
-    for name in ("COCOTB_TEST_FILTER", "COCOTB_TESTCASE", "PYTEST_CURRENT_TEST"):
+    for name in ("COCOTB_TEST_FILTER", "COCOTB_TESTCASE", "PYTEST_CURRENT_TEST",
+                 "PYTHONDONTWRITEBYTECODE"):
         environment.pop(name, None)
     if tests is not None:
         names = "|".join(re.escape(name) for name in tests)

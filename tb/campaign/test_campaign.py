@@ -141,6 +141,7 @@ def test_differences(monkeypatch, checked):
         assert "--only 3 " in failure["reproduce"]
 
 
+@pytest.mark.parametrize("checked", [("compact", "etwc", "vm")], indirect=True, ids=["three"])
 def test_a_defect_of_the_host(monkeypatch, checked):
     """It ends its own check, its traceback is kept, and the other checks go on."""
     def fail(*arguments, **settings):

@@ -19,7 +19,7 @@ from hw.registers import (CORE_BASE, CORE_COUNTERS, COUNTERS, IMEM_BASE, WARP_CO
 from sim.errors import SimulationError
 from sim.memory import ArrayMemory
 from tb import runner
-from tb.clocking import start, tick
+from tb.clocking import integer, start, tick
 from tb.hw.memory.responders import DramPort, LineStore, MemoryPort
 
 
@@ -88,12 +88,12 @@ class BenchMachine(ArrayMemory):
         dut.host_read.value, dut.host_address.value = 1, int(address)
         await tick(dut)
         dut.host_read.value = 0
-        return int(dut.host_read_data.value)
+        return integer(dut.host_read_data)
 
     async def wait(self, limit=300_000):
         """Wait until the GPU is idle. Returns the number of cycles."""
         for cycle in range(limit):
-            if not int(self.dut.busy.value):
+            if not integer(self.dut.busy):
                 return cycle
             await FallingEdge(self.dut.clk)
         raise SimulationError("limit", f"busy for {limit} cycles")
@@ -108,10 +108,10 @@ class BenchMachine(ArrayMemory):
         await self.write(Register.ENTRY, entry)
         await self.write(Register.ARGUMENT, argument)
         await self.write(Register.CONTROL, Control.LAUNCH)
-        assert int(self.dut.busy.value) == 1
+        assert integer(self.dut.busy) == 1
         assert await self.read(Register.STATUS) & Status.BUSY
         await self.wait()
-        if int(self.dut.error.value):
+        if integer(self.dut.error):
             raise SimulationError("device", str(await self.failure()))
 
     async def failure(self):

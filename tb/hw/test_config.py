@@ -180,9 +180,9 @@ SMALL = {"cores": (1, 2, 3), "warps": (1, 2, 4), "threads": (1, 2, 4), "weaver_e
 
 
 @given(legal_values(**SMALL), st.data())
-@settings(max_examples=3)
+@settings(max_examples=1)
 def test_accepted_is_emitted(fields, data):
-    """Small shapes, any sizes of memories."""
+    """A small shape, any sizes of memories. ``./graphloom campaign`` has many more."""
     assume(not list(reasons(fields)))
     config = HardwareConfig(**fields)
     fields["weaver_entries"] = data.draw(st.sampled_from(config.legal("weaver_entries")))

@@ -21,7 +21,7 @@ from hw.counters import counting_cycles
 from hw.registers import CORE_BASE, GPU_BASE, Control, Register, Status
 from hw.scu.registers import SCU_BASE, SCU_REGISTERS
 from tb import runner
-from tb.clocking import start, tick
+from tb.clocking import integer, start, tick
 
 
 FIELDS = {"cores": 2, "warps": 1, "threads": 4, "scu": 4}
@@ -57,19 +57,19 @@ async def accesses(dut):
         dut.scu_value.value, dut.counter_value.value = values["scu"], values["counter"]
         await ReadOnly()
         of_scu = expected(address) == "scu"
-        assert int(dut.scu_read.value) == (read and of_scu), hex(address)
-        assert int(dut.scu_write.value) == (write and of_scu), hex(address)
-        reads_counter = int(dut.gpu_read.value) | int(dut.core_read.value)
+        assert integer(dut.scu_read) == (read and of_scu), hex(address)
+        assert integer(dut.scu_write) == (write and of_scu), hex(address)
+        reads_counter = integer(dut.gpu_read) | integer(dut.core_read)
         assert reads_counter == (read and expected(address) == "counter"), hex(address)
         if of_scu:
-            assert int(dut.offset.value) == address - SCU_BASE
+            assert integer(dut.offset) == address - SCU_BASE
         # The value read in the cycle before.
         if before is not None:
             right = values[expected(before)]
             if right is None and before == Register.ARGUMENT:
                 right = 0x1234
             if right is not None:
-                assert int(dut.read_data.value) == right, hex(before)
+                assert integer(dut.read_data) == right, hex(before)
         before = address if read else None
         await tick(dut)
 
@@ -81,7 +81,7 @@ async def busy(dut):
     assert counting > 20
     await tick(dut, counting + 1)
     await ReadOnly()
-    assert not int(dut.busy.value)
+    assert not integer(dut.busy)
     await tick(dut)
     dut.scu_busy.value = 1
     for cycle in range(20):
@@ -90,21 +90,21 @@ async def busy(dut):
             Control.LAUNCH | Control.FLUSH | Control.CLEAR)
         dut.read.value = 0
         await ReadOnly()
-        assert int(dut.busy.value)
-        assert not int(dut.launch.value) | int(dut.flush.value) | int(dut.clear.value)
+        assert integer(dut.busy)
+        assert not integer(dut.launch) | integer(dut.flush) | integer(dut.clear)
         await tick(dut)
     dut.write.value, dut.read.value, dut.address.value = 0, 1, Register.STATUS
     await tick(dut)
     await ReadOnly()
-    assert int(dut.read_data.value) == Status.BUSY
+    assert integer(dut.read_data) == Status.BUSY
     await tick(dut)
     dut.scu_busy.value, dut.read.value = 0, 0
     for _ in range(counting):           # the SCU's last events are being counted
         await ReadOnly()
-        assert int(dut.busy.value)
+        assert integer(dut.busy)
         await tick(dut)
     await ReadOnly()
-    assert not int(dut.busy.value)
+    assert not integer(dut.busy)
 
 
 def test_control(simulator):

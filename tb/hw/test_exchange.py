@@ -21,7 +21,7 @@ from hw.config import ConfigError, HardwareConfig
 from hw.exchange import ControlProcessor, event_layout
 from hw.gather.interface import BalancingControl, BalancingState, entry_layout
 from tb import runner
-from tb.clocking import Beat, Pins, start, tick
+from tb.clocking import Beat, Pins, integer, start, tick
 from tb.streams import pack, unpack
 
 
@@ -77,22 +77,22 @@ class _Cores:
 
     def sample(self):
         """When inputs have settled."""
-        if self.dut.rst.value == 1:
+        if integer(self.dut.rst) == 1:
             return
         numbers = range(len(self.cores))
-        commands = [BalancingControl(int(self._signal(c, "rbc").value)) for c in numbers]
-        over = {int(self._signal(c, "over").value) for c in numbers}
+        commands = [BalancingControl(integer(self._signal(c, "rbc"))) for c in numbers]
+        over = {integer(self._signal(c, "over")) for c in numbers}
         assert len(over) == 1, "the exchange is over for some cores only"
         self.commands.append(commands)
         self.over.append(bool(over.pop()))
         for c in numbers:
             if commands[c] is ER:
-                entry = unpack(entry_layout(), int(self._signal(c, "received").value))
+                entry = unpack(entry_layout(), integer(self._signal(c, "received")))
                 self.received.append({name: int(entry[name])
                                       for name in ("vertex", "sindex", "eindex")})
         assert [commands.count(one) for one in (ED, ERS, ER)] in (
             [0, 0, 0], [1, 1, 0], [0, 0, 1]), commands
-        events = unpack(event_layout(), int(self.dut.events.value))
+        events = unpack(event_layout(), integer(self.dut.events))
         for name in self.events:
             self.events[name] += int(events[name])
         if self.react is not None:
@@ -130,13 +130,13 @@ async def the_largest_gives_to_the_smallest(dut):
         core.refs = refs
     assert (await cores.until(ED), await cores.until(ERS)) == (1, 2)
     await tick(dut, 30)
-    assert cores.commands[-1] == [IDLE, ED, ERS, IDLE] and dut.busy.value == 1
+    assert cores.commands[-1] == [IDLE, ED, ERS, IDLE] and integer(dut.busy) == 1
     await cores.give(1, ENTRY)
     await tick(dut, 2)
     assert cores.received == [ENTRY]
     told = [commands for commands in cores.commands if ER in commands]
     assert told == [[IDLE, IDLE, ER, IDLE]]
-    assert cores.commands[-1] == [IDLE] * 4 and dut.busy.value == 0
+    assert cores.commands[-1] == [IDLE] * 4 and integer(dut.busy) == 0
     assert cores.events == {"exchange_looks": 1, "exchange_difference": 895,
                             "exchange_entries": 1, "exchange_edges": 240}
 
@@ -265,7 +265,7 @@ async def a_launch_forgets(dut):
     cores.cores[1].refs = 0
     await tick(dut, 100)
     assert cores.commands[-90:] == [[IDLE] * 4] * 90 and not cores.received
-    assert dut.busy.value == 0
+    assert integer(dut.busy) == 0
 
 
 class _Working:

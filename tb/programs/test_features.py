@@ -37,7 +37,7 @@ def finish(a, memory=None, **options):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 def test_csrs(name):
     config = CONFIGS[name]
     numbers = (Csr.MSCRATCH, Csr.PHASE, Csr.THREAD_ID, Csr.WARP_ID, Csr.CORE_ID, Csr.ACTIVE_MASK,

@@ -95,10 +95,9 @@ def test_limit(machine):
     assert (machine.memory.view(np.uint32)[:8] == np.arange(8)).all()
 
 
-@pytest.mark.parametrize("name", ["out.fst", "out.vcd"])
-@pytest.mark.sample(1)
+@pytest.mark.parametrize("name", ["out.vcd", pytest.param("out.fst", marks=pytest.mark.full)])
 def test_wave(tmp_path, name):
-    # A build like that of ``run --wave``.
+    # The build of tb/cli/test_runs.py.
     config, cycles = preset("tiny").replace(trace=True), []
     for wave in (None, Output(tmp_path / name)):
         with NativeMachine(config, wave=wave) as machine:

@@ -24,7 +24,7 @@ from hw.gather.fsm import Weaver
 from synth.devices import DEVICES
 from synth.logic import BLOCK, synthesize
 from tb import runner
-from tb.clocking import start, tick
+from tb.clocking import integer, start, tick
 from tb.hw.scu.configs import scu_config
 from tb.hw.gather import test_fsm as directed
 from tb.hw.gather import test_rounds_random as at_random
@@ -86,7 +86,7 @@ async def memories(dut):
             words[to % depth] = words[to % depth] & ~mask | data & mask
         await tick(dut)
         for name in MEMORIES:
-            got = int(getattr(dut, f"q_{name}").value)
+            got = integer(getattr(dut, f"q_{name}"))
             assert got == wanted[name], f"{name}, cycle {cycle}: {got:#x}, not {wanted[name]:#x}"
 
 

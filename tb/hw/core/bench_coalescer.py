@@ -8,7 +8,7 @@ from cocotb.triggers import FallingEdge, ReadOnly
 from hw.core.access import LOCAL, AccessOp, mapped_bits, operation_layout, pass_layout
 from hw.core.loads import slot_layout
 from hw.operations import MemOp
-from tb.clocking import start
+from tb.clocking import integer, start
 from tb.hw.core.bench_unit import configuration, generator
 from tb.hw.core.models_memory import bank_of, fault, is_local, lanes_of, passes
 from tb.hw.memory.packing import packed
@@ -103,7 +103,7 @@ class Bench:
             dut.slot.value, dut.slot_free.value = slot, free
             await ReadOnly()
             self._cycle += 1
-            if dut.rst.value == 1:
+            if integer(dut.rst) == 1:
                 self.forget()
                 continue
             self._check_accept(slot, free)
@@ -113,24 +113,24 @@ class Bench:
 
     def _check_accept(self, slot, free):
         dut = self.dut
-        valid = bool(dut.operation__valid.value)
-        accept = valid and bool(dut.operation__ready.value)
-        assert bool(dut.coalescer_busy.value) == (valid or any(self.expected) or any(self._told))
-        self._conflicts -= int(dut.local_conflict.value)
+        valid = bool(integer(dut.operation__valid))
+        accept = valid and bool(integer(dut.operation__ready))
+        assert bool(integer(dut.coalescer_busy)) == (valid or any(self.expected) or any(self._told))
+        self._conflicts -= integer(dut.local_conflict)
         operation = self.waiting.popleft() if accept else None
         self._told.append(operation)
         self._check_told(self._told.pop(0))
         if not accept:
-            assert not dut.allot.value
+            assert not integer(dut.allot)
             return
         assert free or not operation.wants_slot
         self.accepted.append((self._cycle, [0 for _ in self.banks]))
         wrong = fault(self.config, operation)
-        assert dut.allot.value == (operation.wants_slot and wrong is None), operation
+        assert integer(dut.allot) == (operation.wants_slot and wrong is None), operation
         if wrong is not None:
             return
         if operation.wants_slot:
-            entry = unpack(slot_layout(self.config), dut.entry.value)
+            entry = unpack(slot_layout(self.config), integer(dut.entry))
             assert (entry.warp, entry.rd, entry.mask, entry.size, entry.signed) \
                 == (operation.warp, operation.rd, operation.mask, operation.size,
                     operation.signed)
@@ -147,7 +147,7 @@ class Bench:
     def _check_told(self, operation):
         """Check the report of an instruction, or that nothing is reported."""
         dut = self.dut
-        signals = [int(getattr(dut, name).value)
+        signals = [integer(getattr(dut, name))
                    for name in ("fault", "started_global", "started_local")]
         if operation is None:
             assert signals == [0, 0, 0], signals
@@ -158,16 +158,16 @@ class Bench:
         assert signals == [wrong is not None, begins and not local, begins and local], \
             (signals, operation)
         if begins:
-            assert (int(dut.started_warp.value), int(dut.started_rd.value)) \
+            assert (integer(dut.started_warp), integer(dut.started_rd)) \
                 == (operation.warp, operation.rd)
         if wrong is not None:
             self.faults += 1
-            assert (int(dut.fault_cause.value), int(dut.fault_address.value)) == wrong, operation
-            assert (int(dut.fault_pc.value), int(dut.fault_warp.value)) \
+            assert (integer(dut.fault_cause), integer(dut.fault_address)) == wrong, operation
+            assert (integer(dut.fault_pc), integer(dut.fault_warp)) \
                 == (operation.pc, operation.warp)
 
     def _signal(self, bank, name):
-        return getattr(self.dut, f"access__{bank}__{name}").value
+        return integer(getattr(self.dut, f"access__{bank}__{name}"))
 
     def _offered(self, bank):
         return unpack(pass_layout(self.config), self._signal(bank, "payload"))

@@ -12,7 +12,7 @@ from hw.counters import event_layout
 from hw.isa import MemoryMap
 from hw.registers import CORE_COUNTERS
 from tb import runner
-from tb.clocking import reset, start, tick
+from tb.clocking import integer, reset, start, tick
 from tb.hw.memory.responders import L2Model
 from tb.streams import unpack
 
@@ -83,7 +83,7 @@ class CoreBench:
         dut = self.dut
         for cycle in range(limit if until is None else until):
             await ReadOnly()
-            bits = int(dut.events.value)
+            bits = integer(dut.events)
             events = {name: bits >> offset & mask for name, offset, mask in self._events}
             for name, count in events.items():
                 self.counts[name] += count
@@ -91,7 +91,7 @@ class CoreBench:
                 self.issues.append(cycle)
             stalls = sum(count for name, count in events.items() if name.startswith("stall_"))
             assert stalls + events["instructions"] == events["cycles"], "a cycle is counted once"
-            idle = not int(dut.busy.value)
+            idle = not integer(dut.busy)
             await FallingEdge(dut.clk)
             if idle and until is None and cycle > 1:
                 dut.running.value = 0
@@ -110,9 +110,9 @@ class CoreBench:
     @property
     def fault(self):
         """The error with which the core stopped, or None."""
-        if not int(self.dut.failed.value):
+        if not integer(self.dut.failed):
             return None
-        return unpack(fault_layout(self.config), int(self.dut.fault.value))
+        return unpack(fault_layout(self.config), integer(self.dut.fault))
 
     async def reset(self):
         """Reset the core in any state. The model forgets everything under way."""

@@ -11,7 +11,7 @@ from hw.core.banks import EVENTS
 from hw.core.loads import writeback_layout
 from hw.operations import MemOp
 from hw.stalls import L1_STALLS
-from tb.clocking import start
+from tb.clocking import integer, start
 from tb.hw.core.bench_unit import configuration, generator
 from tb.hw.core.models_memory import LaneMemory, Operation, lanes_of, local_address, passes
 from tb.hw.memory.packing import packed
@@ -95,7 +95,7 @@ class Bench:
         for _ in range(200_000):
             await self._tick()
             under_way = self.source.sent < self._queued or self.expected or self.l2.waiting
-            quiet = 0 if under_way or self.dut.busy.value == 1 else quiet + 1
+            quiet = 0 if under_way or integer(self.dut.busy) == 1 else quiet + 1
             if quiet == 3:
                 return
         raise AssertionError(f"after {self.source.sent} of {self._queued} instructions nothing "
@@ -162,17 +162,17 @@ class Bench:
             await self._tick()
             await ReadOnly()
             self.cycle += 1
-            if dut.rst.value == 1:
+            if integer(dut.rst) == 1:
                 continue
             for name in EVENTS:
-                self.events[name] += int(getattr(dut, name).value)
-            self.events["lanes"] += int(dut.atomic_lanes.value)
-            self.stalls["bank"] += int(dut.bank_conflict.value)
+                self.events[name] += integer(getattr(dut, name))
+            self.events["lanes"] += integer(dut.atomic_lanes)
+            self.stalls["bank"] += integer(dut.bank_conflict)
             for name in L1_STALLS:
-                self.stalls[name] += int(getattr(dut, f"stall_{name}").value)
+                self.stalls[name] += integer(getattr(dut, f"stall_{name}"))
             for name, signal in (("taken", dut.taken), ("loaded", dut.loaded_count),
                                  ("offered", dut.writeback__valid)):
-                self.log[name] += [self.cycle] * int(signal.value)
+                self.log[name] += [self.cycle] * integer(signal)
 
     async def _check(self):
         while True:

@@ -24,7 +24,7 @@ from hw.core.alu import Alu, controls
 from hw.core.multiplier import Multiplier
 from hw.operations import AluOp, BranchOp, MulOp
 from tb import runner
-from tb.clocking import start, tick
+from tb.clocking import integer, start, tick
 
 
 class Lane(wiring.Component):
@@ -104,7 +104,7 @@ async def apply(dut, cases):
         dut.op.value, dut.branch.value, dut.subtract.value = op.value, branch.value, int(subtract)
         dut.a.value, dut.b.value, dut.scalar.value = a, b, scalar
         await ReadOnly()
-        got = int(dut.result.value), int(dut.total.value), bool(dut.taken.value)
+        got = integer(dut.result), integer(dut.total), bool(integer(dut.taken))
         want = (alu(op, a, b, scalar), (a - b if subtract else a + b) & WORD,
                 taken(branch, a, b))
         assert got == want, f"{op} {branch} {a:#x} {b:#x}: got {got}, expected {want}"
@@ -152,7 +152,7 @@ async def products(dut):
         await ReadOnly()
         earlier = previous.popleft()
         if earlier is not None:
-            assert int(dut.product.value) == product(*earlier), earlier
+            assert integer(dut.product) == product(*earlier), earlier
         previous.append((op, a, b))
         await tick(dut)
 

@@ -18,7 +18,7 @@ from cocotb.triggers import ReadOnly
 from hw.config import HardwareConfig
 from hw.core.barrier import Barriers
 from tb import runner
-from tb.clocking import start, tick
+from tb.clocking import integer, start, tick
 
 
 class Model:
@@ -77,13 +77,13 @@ class Bench:
         if arrival is not None and not invalid:
             released = model.arrive(warp, number, count)
         await ReadOnly()
-        assert int(dut.released.value) == mask(released)
-        assert int(dut.waiting.value) == mask(waiting)
-        assert int(dut.invalid.value) == int(invalid)
+        assert integer(dut.released) == mask(released)
+        assert integer(dut.waiting) == mask(waiting)
+        assert integer(dut.invalid) == int(invalid)
         deadlock = bool(self.active) and self.active <= waiting
-        assert int(dut.deadlock.value) == int(deadlock)
+        assert integer(dut.deadlock) == int(deadlock)
         if deadlock:
-            assert (int(dut.deadlock_warp.value), int(dut.deadlock_number.value)) == (first, at)
+            assert (integer(dut.deadlock_warp), integer(dut.deadlock_number)) == (first, at)
         if launch:
             self.launch()
         await tick(dut)

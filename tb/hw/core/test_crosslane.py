@@ -21,6 +21,7 @@ from hw.config import HardwareConfig
 from hw.core.crosslane import CrossLane
 from hw.operations import CrossOp
 from tb import runner
+from tb.clocking import integer
 
 
 VOTES = (CrossOp.ALL, CrossOp.ANY, CrossOp.UNI, CrossOp.BALLOT)
@@ -67,7 +68,7 @@ class Bench:
             await Timer(1, "ns")
             dut.clk.value = 1
         await Timer(1, "ns")
-        got = int(dut.result.value)
+        got = integer(dut.result)
         return [got >> 32 * lane & 0xFFFF_FFFF for lane in range(self.threads)]
 
     def words(self):

@@ -21,6 +21,7 @@ from hw.core.decode import Decoder, Predecoder, decoded_layout
 from hw.isa import INSTRUCTIONS, Cause, Csr, decode
 from hw.operations import AluOp, Format, Unit, WarpOp
 from tb import runner
+from tb.clocking import integer
 from tb.streams import unpack
 
 
@@ -121,7 +122,7 @@ async def check(dut, word):
         row = None
     dut.word.value = word
     await Timer(1, "ns")
-    decoded = unpack(decoded_layout(), int(dut.decoded.value))
+    decoded = unpack(decoded_layout(), integer(dut.decoded))
     want = expected(row, word) if row is not None else expected_illegal(word)
     got = {name: decoded[name] for name in want}
     assert got == want, f"{word:#010x} ({row and row.name}): got {got}, expected {want}"

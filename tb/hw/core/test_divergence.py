@@ -22,7 +22,7 @@ from hw.config import HardwareConfig
 from hw.core.divergence import Divergence, stack_depth
 from hw.operations import WarpOp
 from tb import runner
-from tb.clocking import start, tick
+from tb.clocking import integer, start, tick
 
 
 Entry = collections.namedtuple("Entry", "whole behind resume turned")
@@ -109,18 +109,18 @@ class Bench:
             dut.returned.value = min(scalar_1, stack_depth(self.config) + 1)
             done = model.perform(*operation)
         await ReadOnly()
-        assert int(dut.mask.value) == mask_before
-        assert int(dut.active.value) == active
+        assert integer(dut.mask) == mask_before
+        assert integer(dut.active) == active
         if done is not None:
             failed = done.overflow or done.underflow
-            assert int(dut.overflow.value) == int(done.overflow), operation
-            assert int(dut.underflow.value) == int(done.underflow), operation
-            assert int(dut.pointer.value) == done.pointer
+            assert integer(dut.overflow) == int(done.overflow), operation
+            assert integer(dut.underflow) == int(done.underflow), operation
+            assert integer(dut.pointer) == done.pointer
             if not failed:
-                assert int(dut.jump.value) == int(done.jump is not None), operation
-                assert int(dut.ends.value) == int(done.mask == 0)
+                assert integer(dut.jump) == int(done.jump is not None), operation
+                assert integer(dut.ends) == int(done.mask == 0)
             if done.jump is not None:
-                assert int(dut.jump_pc.value) == done.jump
+                assert integer(dut.jump_pc) == done.jump
         await tick(dut)
         if set_mask is not None:
             self.models[set_mask[0]].mask = set_mask[1]

@@ -20,7 +20,7 @@ from hw.core.divider import Divider
 from hw.core.loads import writeback_layout
 from hw.operations import DivOp
 from tb import runner
-from tb.clocking import reset, start, tick
+from tb.clocking import integer, reset, start, tick
 from tb.streams import unpack
 
 
@@ -70,7 +70,7 @@ class Bench:
         Returns the expected results.
         """
         dut, rng, config = self.dut, self.rng, self.config
-        assert not dut.busy.value
+        assert not integer(dut.busy)
         warp, rd = rng.randrange(config.warps), rng.randrange(1, 32)
         mask = rng.randrange(1, 1 << config.threads)
         dut.start.value, dut.op.value = 1, op.value
@@ -86,7 +86,7 @@ class Bench:
 
     def compare(self, right):
         """Compare the result on offer."""
-        got = unpack(self.layout, int(self.dut.result__payload.value))
+        got = unpack(self.layout, integer(self.dut.result__payload))
         lanes = [got.data[lane] for lane in range(self.config.threads)]
         assert (got.warp, got.rd, got.mask, lanes) == right
 
@@ -97,8 +97,8 @@ class Bench:
         """
         dut = self.dut
         for cycles in range(1, 100):
-            assert dut.busy.value
-            if dut.result__valid.value:
+            assert integer(dut.busy)
+            if integer(dut.result__valid):
                 break
             await tick(dut)
         for _ in range(wait):
@@ -109,7 +109,7 @@ class Bench:
         dut.result__ready.value = 1
         await tick(dut)
         dut.result__ready.value = 0
-        assert not dut.result__valid.value and not dut.busy.value
+        assert not integer(dut.result__valid) and not integer(dut.busy)
         return cycles
 
     async def divide(self, op, pairs, wait=0):
@@ -148,7 +148,7 @@ async def timing(dut):
     offers = []
     for cycle in range(4 * 34):
         dut.start.value = int(not dut.busy.value)
-        if dut.result__valid.value:
+        if integer(dut.result__valid):
             offers.append(cycle)
         await tick(dut)
     assert offers == [33 + 34 * i for i in range(4)]
@@ -161,7 +161,7 @@ async def reset_in_flight(dut):
         await bench.give(DivOp.DIV, [(7, 3)] * bench.config.threads)
         await tick(dut, delay)
         await reset(dut)
-        assert not dut.busy.value and not dut.result__valid.value
+        assert not integer(dut.busy) and not integer(dut.result__valid)
         await tick(dut)
         assert await bench.divide(DivOp.DIVU, [(99, 10)] * bench.config.threads) == 33
 

@@ -19,7 +19,7 @@ from cocotb.triggers import ReadOnly
 from hw.config import HardwareConfig
 from hw.core.fetch import Fetch
 from tb import runner
-from tb.clocking import start, tick
+from tb.clocking import integer, start, tick
 
 
 class Bench:
@@ -65,7 +65,7 @@ class Bench:
         self.dut.launch.value = self.dut.may_fetch.value = 0
         self.pcs = [entry] * self.warps
         self.coming, self.starved = [None] * self.stages, [0] * self.warps
-        assert int(self.dut.fetched.value) == 0
+        assert integer(self.dut.fetched) == 0
         await tick(self.dut)
 
     async def cycle(self, may_fetch, redirect=None):
@@ -88,17 +88,17 @@ class Bench:
             self.pcs[picked] += 1
         if redirect is not None:
             self.pcs[redirect[0]] = redirect[1]
-        assert int(dut.fetched.value) == int(self.coming[0] is not None)
+        assert integer(dut.fetched) == int(self.coming[0] is not None)
         if self.coming[0] is not None:
             warp, pc = self.coming[0]
-            assert int(dut.fetched_warp.value) == warp
-            assert int(dut.fetched_by.value) == 1 << warp
+            assert integer(dut.fetched_warp) == warp
+            assert integer(dut.fetched_by) == 1 << warp
             outside = pc >= self.words
-            assert int(dut.fetched_outside.value) == int(outside)
+            assert integer(dut.fetched_outside) == int(outside)
             if not outside:
-                assert int(dut.fetched_pc.value) == 4 * pc
+                assert integer(dut.fetched_pc) == 4 * pc
                 # test_decode checks the other fields of the word.
-                assert int(dut.fetched_word.value) & 0xFFFF_FFFF == self.memory[pc]
+                assert integer(dut.fetched_word) & 0xFFFF_FFFF == self.memory[pc]
         return picked
 
     @property
@@ -139,7 +139,7 @@ async def directed(dut):
     for warp in everyone:
         dut.pc_of.value = warp
         await ReadOnly()
-        assert int(dut.pc.value) == 4 * bench.pcs[warp]
+        assert integer(dut.pc) == 4 * bench.pcs[warp]
         await tick(dut)
 
 

@@ -18,7 +18,7 @@ from cocotb.triggers import ReadOnly
 from hw.config import HardwareConfig
 from hw.core.issue_queue import QUEUE, IssueQueue
 from tb import runner
-from tb.clocking import reset, start, tick
+from tb.clocking import integer, reset, start, tick
 from tb.hw.core.bench_unit import generator
 
 
@@ -53,11 +53,11 @@ class Pipeline:
         dut.instruction.value = entering or 0
         dut.o__ready.value = int(ready)
         await ReadOnly()
-        room = int(dut.room.value)
+        room = integer(dut.room)
         may, self.known = (self.known if self.long else room), room
-        leaves = bool(int(dut.o__valid.value)) and ready
-        if int(dut.o__valid.value):
-            assert int(dut.o__payload.value) == self.waiting[0] & (1 << BITS) - 1
+        leaves = bool(integer(dut.o__valid)) and ready
+        if integer(dut.o__valid):
+            assert integer(dut.o__payload) == self.waiting[0] & (1 << BITS) - 1
         if leaves:
             self.waiting.popleft()
         if entering is not None:

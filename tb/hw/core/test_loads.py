@@ -11,7 +11,7 @@ from hw.config import HardwareConfig
 from hw.core.access import loaded_layout
 from hw.core.loads import LoadQueue, slot_layout, writeback_layout
 from tb import runner
-from tb.clocking import reset, start, tick
+from tb.clocking import integer, reset, start, tick
 from tb.hw.core.bench_unit import configuration, generator
 from tb.hw.core.models_memory import extend, lanes_of
 from tb.hw.memory.packing import packed
@@ -85,7 +85,7 @@ class Bench:
             await FallingEdge(self.dut.clk)
             if not self.queue and not self.slots:
                 await tick(self.dut)
-                assert self.dut.busy.value == 0
+                assert integer(self.dut.busy) == 0
                 return
         raise AssertionError(f"{len(self.queue)} loads to enter, {len(self.slots)} under way")
 
@@ -118,7 +118,7 @@ class Bench:
         dut = self.dut
         while True:
             await FallingEdge(dut.clk)
-            if dut.rst.value == 1:
+            if integer(dut.rst) == 1:
                 self.forget()
             while self.sink.items:
                 self._check(self.sink.items.popleft())
@@ -136,16 +136,16 @@ class Bench:
                     for name in ("warp", "rd", "mask", "size", "signed", "offset", "bank")})
             await ReadOnly()
             self.cycle += 1
-            if dut.rst.value == 1:
+            if integer(dut.rst) == 1:
                 self.forget()
                 continue
-            assert dut.busy.value == bool(self.slots)
+            assert integer(dut.busy) == bool(self.slots)
             if len(self.slots) < self.config.load_queue:
-                assert dut.free.value == 1, "a slot is free and is not offered"
-            if dut.writeback__valid.value == 1:
+                assert integer(dut.free) == 1, "a slot is free and is not offered"
+            if integer(dut.writeback__valid) == 1:
                 self.offered.append(self.cycle)
             if enters:
-                slot = int(dut.slot.value)
+                slot = integer(dut.slot)
                 assert slot not in self.slots, f"slot {slot} is allotted twice"
                 self.slots[slot] = self.queue.pop(0)
                 self.allotted.append(self.cycle)
@@ -226,7 +226,7 @@ async def full(dut):
     await tick(dut, 8 * count + 20 + bench.config.threads * count)
     assert len(bench.slots) == sum(map(len, bench.complete)) == count
     await ReadOnly()
-    assert dut.free.value == 0
+    assert integer(dut.free) == 0
     await tick(dut)
     bench.sink.stall = 0.0
     await bench.settle()

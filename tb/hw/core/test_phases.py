@@ -12,7 +12,7 @@ from hw.core.phases import PhaseCounters
 from hw.isa import PHASES
 from hw.registers import WARP_COUNTS
 from tb import runner
-from tb.clocking import start
+from tb.clocking import integer, start
 
 
 SHAPES = {"1": {"warps": 1}, "8": {"warps": 8}, "32": {"warps": 32}}
@@ -68,7 +68,7 @@ class Bench:
                     dut.index.value = 2 * (warp * WARP_COUNTS + place) + half
                     await FallingEdge(dut.clk)
                     dut.read.value = 0
-                    words.append(int(dut.value.value))
+                    words.append(integer(dut.value))
                 assert words[0] | words[1] << 32 == count, (warp, place)
             assert sum(counts[:-1]) == counts[-1]
 

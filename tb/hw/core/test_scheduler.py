@@ -31,7 +31,7 @@ from hw.core.scheduler import Scheduler, issued_layout
 from hw.operations import AluOp, CrossOp, DivOp, GatherOp, MemOp, MulOp, Unit, WarpOp
 from hw.stalls import STALLS
 from tb import runner
-from tb.clocking import start, tick
+from tb.clocking import integer, start, tick
 from tb.streams import pack, unpack
 
 
@@ -221,11 +221,11 @@ class Bench:
             state.fits = len(state.buffer) + takes < 2
             if self.active >> warp & 1 and state.unresolved is None and fits and not takes:
                 may_fetch |= 1 << warp
-        assert int(dut.may_fetch.value) == may_fetch
-        assert int(dut.picked.value) == (0 if chosen is None else 1 << chosen), \
+        assert integer(dut.may_fetch) == may_fetch
+        assert integer(dut.picked) == (0 if chosen is None else 1 << chosen), \
             f"cycle {self.cycle_number}: warp {chosen} should be picked"
         blocked = {name for bit, name in enumerate(STALLS)
-                   if int(dut.blocked.value) >> bit & 1}
+                   if integer(dut.blocked) >> bit & 1}
         expected = set()
         if chosen is None:
             expected = model.blocked(unit_takes, self.active, at_barrier)
@@ -237,17 +237,17 @@ class Bench:
 
     def _compare_issued(self, issued):
         dut = self.dut
-        assert int(dut.issue.value) == int(issued is not None), \
+        assert integer(dut.issue) == int(issued is not None), \
             f"cycle {self.cycle_number}: {issued} should issue"
         if issued is None:
             return
         warp, first = issued
-        got = unpack(issued_layout(self.config), int(dut.issued.value))
+        got = unpack(issued_layout(self.config), integer(dut.issued))
         assert (got.warp, got.decoded.imm) == (warp, first.number), \
             f"cycle {self.cycle_number}: {got} issues instead of {first} of warp {warp}"
         assert got.pc == 4 * (first.number % 200)
         assert got.decoded.as_bits() == pack(decoded_layout(), self._decoded(first))
-        assert int(dut.issued_units.value) == 1 << first.unit.value
+        assert integer(dut.issued_units) == 1 << first.unit.value
 
     def _update(self, issued, fetch, write, local, resume):
         warps = self.model.warps

@@ -9,7 +9,7 @@ from hw.config import HardwareConfig
 from hw.core.loads import writeback_layout
 from hw.core.writeback import WriteBack
 from tb import runner
-from tb.clocking import start, tick
+from tb.clocking import integer, start, tick
 from tb.hw.core.bench_unit import generator
 from tb.streams import StreamSource, pack, unpack
 
@@ -42,23 +42,23 @@ async def against_model(dut):
         own = result(1) if rng.random() < often else None
         dut.own.value, dut.result.value = int(own is not None), pack(layout, own or result(1))
         await ReadOnly()
-        offered = {name: int(getattr(dut, f"{name}__valid").value) for name in others}
+        offered = {name: integer(getattr(dut, f"{name}__valid")) for name in others}
         taker = "own" if own else next((name for name in others if offered[name]), None)
         for name in others:
             if offered[name]:
-                assert int(getattr(dut, f"{name}__ready").value) == (name == taker)
+                assert integer(getattr(dut, f"{name}__ready")) == (name == taker)
         now = own or (waiting[taker].pop(0) if taker else None)
-        assert int(dut.write.value) == bool(now and now["rd"])
+        assert integer(dut.write) == bool(now and now["rd"])
         if now and now["rd"]:
-            assert unpack(layout, dut.written.value) == layout.const(now)
+            assert unpack(layout, integer(dut.written)) == layout.const(now)
             written.append((now["warp"], now["rd"]))
         if taker != "own" and not config.long:
             untold = now if now and now["rd"] else None
         tells = own or untold
-        assert int(dut.tells.value) == bool(tells)
-        assert int(dut.busy.value) == bool(offered["rare"] or untold)
+        assert integer(dut.tells) == bool(tells)
+        assert integer(dut.busy) == bool(offered["rare"] or untold)
         if tells:
-            told.append((int(dut.told_warp.value), int(dut.told_rd.value)))
+            told.append((integer(dut.told_warp), integer(dut.told_rd)))
             assert told[-1] == (tells["warp"], tells["rd"])
         if taker != "own":
             untold = now if now and now["rd"] and config.long else None

@@ -5,7 +5,7 @@ import itertools
 from hw.gather.interface import access_layout, fetched_layout
 from hw.isa import MemoryMap
 from hw.operations import NONE, GatherOp, GatherSetting
-from tb.clocking import tick
+from tb.clocking import integer, tick
 from tb.hw.gather.warps import Warps
 from tb.streams import StreamSink, StreamSource
 
@@ -194,7 +194,7 @@ class Core(Warps):
         quiet = 0
         while quiet < 4 + self.threads:
             await tick(self.dut)
-            busy = (self._loads or self.dut.busy.value == 1 or self.dut.access__valid.value == 1
+            busy = (self._loads or integer(self.dut.busy) or integer(self.dut.access__valid)
                     or not self.data.drained)
             quiet = 0 if busy else quiet + 1
 
@@ -207,7 +207,7 @@ class Core(Warps):
 
     def _each_cycle(self):
         """Perform the accesses that were taken, and send data that are due."""
-        assert self.dut.fetched__ready.value == 1
+        assert integer(self.dut.fetched__ready) == 1
         while self.accesses.items:
             item = self.accesses.items.popleft()
             self._taken += 1
@@ -224,7 +224,7 @@ class Core(Warps):
             self.under_way += 1
             self.most = max(self.most, self.under_way)
             assert self.under_way <= self.config.eghw_requests
-        self._held = self.dut.access__valid.value == 1 and self.dut.access__ready.value == 0
+        self._held = integer(self.dut.access__valid) == 1 and integer(self.dut.access__ready) == 0
         for load in self._loads:
             load[0] -= 1
         if self.data.drained:

@@ -1,7 +1,7 @@
 """Plays the control processor for one core's GraphPEG."""
 
 from hw.gather.interface import BalancingControl, BalancingState, entry_layout
-from tb.clocking import Beat, Pins, tick
+from tb.clocking import Beat, Pins, integer, tick
 from tb.hw.gather.graphpeg_driver import Core
 from tb.streams import pack, unpack
 
@@ -48,7 +48,7 @@ class ExchangingCore(Core):
 
     def _registers(self):
         dut = self.dut
-        return {name: int(getattr(dut, f"exchange__{name}").value)
+        return {name: integer(getattr(dut, f"exchange__{name}"))
                 for name in ("open", "dry", "room", "rbs")}
 
     def drive(self):
@@ -61,7 +61,7 @@ class ExchangingCore(Core):
 
     def sample(self):
         """When inputs have settled: decide on the registers of the next cycle."""
-        if self.dut.rst.value == 1 or self.dut.reset.value == 1:
+        if integer(self.dut.rst) == 1 or integer(self.dut.reset) == 1:
             self._idle()
             return
         now, command = self._registers(), self._command
@@ -90,7 +90,7 @@ class ExchangingCore(Core):
         if answer is BalancingState.NOTHING:
             self.nothing += 1
             return
-        entry = unpack(entry_layout(), int(self.dut.exchange__rbw.value))
+        entry = unpack(entry_layout(), integer(self.dut.exchange__rbw))
         entry = {name: int(entry[name]) for name in ("vertex", "sindex", "eindex")}
         assert entry["sindex"] < entry["eindex"], f"nothing is given: {entry}"
         self.pool.append(entry)
@@ -107,7 +107,7 @@ class ExchangingCore(Core):
 
     def refs(self):
         """REFS."""
-        return int(self.dut.exchange__refs.value)
+        return integer(self.dut.exchange__refs)
 
     async def donation(self):
         """Ask for an entry. Returns the entry, or None if nothing can be given."""
@@ -115,7 +115,7 @@ class ExchangingCore(Core):
         self._command = BalancingControl.ED
         while (given, nothing) == (self.given, self.nothing):
             await tick(self.dut)
-        while int(self.dut.exchange__rbs.value) != BalancingState.IDLE.value:
+        while integer(self.dut.exchange__rbs) != BalancingState.IDLE.value:
             await tick(self.dut)
         return self.pool[-1] if self.given > given else None
 

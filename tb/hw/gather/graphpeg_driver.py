@@ -5,7 +5,7 @@ import collections
 from hw.gather.interface import access_layout, fetched_layout
 from hw.isa import MemoryMap
 from hw.operations import NONE, GatherOp, GatherSetting, InputMode
-from tb.clocking import tick
+from tb.clocking import integer, tick
 from tb.hw.gather.eghw_driver import Graph, Memory
 from tb.hw.gather.warps import Warps
 from tb.streams import StreamSink, StreamSource
@@ -239,7 +239,7 @@ class Core(Warps):
         quiet = 0
         while quiet < 2:
             await tick(self.dut)
-            busy = (self._loads or self.dut.busy.value == 1 or not self.data.drained)
+            busy = (self._loads or integer(self.dut.busy) == 1 or not self.data.drained)
             quiet = 0 if busy else quiet + 1
         before = len(self.loads) + len(self.stores)
         await tick(self.dut, 4)
@@ -257,7 +257,7 @@ class Core(Warps):
 
     def _each_cycle(self):
         """Perform the accesses that were taken, and send data that are due."""
-        assert self.dut.fetched__ready.value == 1
+        assert integer(self.dut.fetched__ready) == 1
         while self.accesses.items:
             item = self.accesses.items.popleft()
             lanes = [lane for lane in range(self.threads) if item.mask >> lane & 1]

@@ -25,7 +25,7 @@ from hw.gather import variants
 from hw.gather.delay import DelayQueue
 from hw.operations import GatherOp
 from tb import runner
-from tb.clocking import reset, start, tick
+from tb.clocking import integer, reset, start, tick
 from tb.hw.gather import driver, stream_driver
 
 
@@ -44,7 +44,7 @@ LATE = 20
 async def _cycle(dut, item=None, take=False):
     """A cycle in which an item comes, or the first leaves. Returns the first item, if ripe."""
     dut.w_en.value, dut.w_data.value = item is not None, item or 0
-    ripe = int(dut.r_data.value) if dut.r_rdy.value == 1 else None
+    ripe = integer(dut.r_data) if integer(dut.r_rdy) == 1 else None
     dut.r_en.value = take and ripe is not None
     await tick(dut)
     return ripe
@@ -71,7 +71,7 @@ async def against_a_list(dut):
     queue, left = collections.deque(), 0
     for cycle in range(3000):
         pace = (1.0, 0.5, 0.1)[cycle // 100 % 3], (1.0, 0.2, 0.6, 0.9)[cycle // 70 % 4]
-        assert dut.w_rdy.value == (len(queue) < DEPTH)
+        assert integer(dut.w_rdy) == (len(queue) < DEPTH)
         item = rng.randrange(1, 256) if len(queue) < DEPTH and rng.random() < pace[0] else None
         take = rng.random() < pace[1]
         ripe = queue[0][1] if queue and queue[0][0] <= cycle else None

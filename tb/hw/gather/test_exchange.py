@@ -21,7 +21,7 @@ from hw.gather import variants
 from hw.gather.interface import BalancingControl
 from hw.operations import NONE, GatherOp, InputMode
 from tb import runner
-from tb.clocking import tick
+from tb.clocking import integer, tick
 from tb.hw.gather.exchange_driver import ExchangingCore
 from tb.hw.gather.graphpeg_driver import Graph
 from tb.hw.gather.graphpeg_random import (SIZES, close_list, fill_with_mark, golden_records,
@@ -235,8 +235,8 @@ async def launches_at_any_time(dut):
             core.ask(warp, GatherOp.DEC_ID)
         await tick(dut, core.rng.choice([1, 5, 20, 60]))
         await core.launch()
-        assert int(dut.exchange__rbs.value) == BalancingControl.IDLE.value
-        assert (core.refs(), int(dut.exchange__open.value)) == (0, 0)
+        assert integer(dut.exchange__rbs) == BalancingControl.IDLE.value
+        assert (core.refs(), integer(dut.exchange__open)) == (0, 0)
         _random_graph(core)
         vertices = random_input(core)
         got = []

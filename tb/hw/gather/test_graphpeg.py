@@ -31,7 +31,7 @@ from hw.gather.graphpeg import GraphPeg
 from hw.gather.graphpeg.accesses import buffer_rows, group_size, groups
 from hw.operations import NONE, GatherOp, GatherSetting, InputMode
 from tb import runner
-from tb.clocking import tick
+from tb.clocking import integer, tick
 from tb.hw.gather.graphpeg_driver import BEYOND, COUNT, INPUT, OUTPUT, Core, Graph
 from tb.hw.gather.graphpeg_random import (SIZES, close_list, fill_with_mark, golden_records,
                                           pusher, random_graph, random_input, random_memory)
@@ -277,7 +277,7 @@ async def rows_wait_for_stores(dut):
             core.push(number % core.warps, words, mask)
             expected += [word for lane, word in enumerate(words) if mask >> lane & 1]
         await tick(dut, 20 * lanes)
-        assert dut.busy.value == 1
+        assert integer(dut.busy) == 1
         if full:
             assert len(core.requests) - before == 4
         core.stores.clear()
@@ -393,14 +393,14 @@ async def accesses_end_with_the_launch(dut):
             core.push(1, range(core.threads))
             core.push(1, range(core.threads))
             await tick(dut, 20)
-            assert dut.access__valid.value == 1
+            assert integer(dut.access__valid) == 1
         elif kept:
             assert any(part(load[2]) == kept for load in core._loads)
         await core.launch()
         core.accesses.stall = 0
         core.holds = lambda load: False
         await tick(dut, 5)
-        assert dut.busy.value == 0 and dut.access__valid.value == 0
+        assert integer(dut.busy) == 0 and integer(dut.access__valid) == 0
         core.use(Graph([2, 7, 0, 1]), weighted=True)
         core.start_list([3, 1, 0])
         got = []
@@ -460,7 +460,7 @@ async def an_entry_takes_a_cycle(dut):
             core.start_range(0, count)
             await core.source.drain()
             begin, before = cocotb.utils.get_sim_time("ns"), len(core.loads)
-            while (core._loads or dut.busy.value == 1 or not core.data.drained
+            while (core._loads or integer(dut.busy) == 1 or not core.data.drained
                    or len(core.loads) == before):
                 await tick(dut)
             cycles[degree, count] = (cocotb.utils.get_sim_time("ns") - begin) // 10
@@ -585,7 +585,7 @@ async def launches_at_any_time(dut):
         await core.launch()
         core.ask(0, GatherOp.DEC_ID)
         await tick(dut, 20)
-        assert core.waits(0) and not core.sink.items and dut.access__valid.value == 0
+        assert core.waits(0) and not core.sink.items and integer(dut.access__valid) == 0
         random_graph(core)
         vertices = random_input(core)
         got = []

@@ -11,7 +11,7 @@ from hw.gather.interface import event_layout, request_layout, response_layout
 from hw.operations import GatherOp
 from sw.golden.gather import variants
 from tb import runner
-from tb.clocking import start, tick
+from tb.clocking import integer, start, tick
 from tb.streams import StreamSink, StreamSource, unpack
 
 
@@ -106,24 +106,24 @@ class Warps:
             await FallingEdge(dut.clk)
             await ReadOnly()
             cycle += 1
-            if dut.rst.value == 1 or dut.reset.value == 1:
+            if integer(dut.rst) == 1 or integer(dut.reset) == 1:
                 waiting.clear()
-                assert dut.rst.value == 1 or dut.request__ready.value == 0
+                assert integer(dut.rst) == 1 or integer(dut.request__ready) == 0
                 continue
             self._each_cycle()
-            events = unpack(event_layout(), int(dut.events.value))
+            events = unpack(event_layout(), integer(dut.events))
             self.skipped += events.skipped
             assert events.waiting == bool(waiting)
             answered = False
-            if dut.response__valid.value == 1 and dut.response__ready.value == 1:
-                payload = unpack(response_layout(self.config), int(dut.response__payload.value))
+            if integer(dut.response__valid) == 1 and integer(dut.response__ready) == 1:
+                payload = unpack(response_layout(self.config), integer(dut.response__payload))
                 answered = payload.warp in waiting and self._ends_wait(payload)
                 if answered:
                     waiting.remove(payload.warp)
                 self.responses.append(Event(cycle, payload.warp, asked[payload.warp]))
             assert events.decoded == answered
-            if dut.request__valid.value == 1 and dut.request__ready.value == 1:
-                payload = unpack(self.layout, int(dut.request__payload.value))
+            if integer(dut.request__valid) == 1 and integer(dut.request__ready) == 1:
+                payload = unpack(self.layout, integer(dut.request__payload))
                 self.requests.append(Event(cycle, payload.warp, payload.op))
                 if payload.op not in _WITHOUT_ANSWER:
                     asked[payload.warp] = payload.op

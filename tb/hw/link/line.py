@@ -2,7 +2,7 @@
 
 import collections
 
-from tb.clocking import Beat, Pins
+from tb.clocking import Beat, Pins, integer
 
 
 __all__ = ["Line"]
@@ -73,7 +73,7 @@ class Line:
         """When inputs have settled."""
         if self._tx is None:
             return
-        level = int(self._tx.value)
+        level = integer(self._tx)
         if self._phase is None:
             if level:
                 return

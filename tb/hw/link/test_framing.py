@@ -19,7 +19,7 @@ from hw.link.frames import ESCAPE, FLAG, MAX_WORDS, Answer, Request, frame
 from hw.link.framing import (BUFFER_WORDS, FrameReceiver, FrameTransmitter, end_layout,
                              word_layout)
 from tb import runner
-from tb.clocking import start, tick
+from tb.clocking import integer, start, tick
 from tb.streams import StreamSink, StreamSource
 
 
@@ -45,14 +45,14 @@ class _Buffer:
         while True:
             await FallingEdge(dut.clk)
             await ReadOnly()
-            if dut.o__valid.value == 1 and dut.o__ready.value == 1:
-                end = int(dut.o__payload.value)
+            if integer(dut.o__valid) == 1 and integer(dut.o__ready) == 1:
+                end = integer(dut.o__payload)
                 count = end >> 1 & BUFFER_WORDS - 1
                 self.frames.append(b"".join(word.to_bytes(4, "little")
                                             for word in self.words[:count]) if end & 1 else None)
-            if dut.write.value == 1:
-                assert dut.o__valid.value == 0
-                self.words[int(dut.address.value)] = int(dut.word.value)
+            if integer(dut.write) == 1:
+                assert integer(dut.o__valid) == 0
+                self.words[integer(dut.address)] = integer(dut.word)
 
 
 @cocotb.test()

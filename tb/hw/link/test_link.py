@@ -27,7 +27,7 @@ from hw.link.link import Link
 from hw.link.share import WORD_REQUEST
 from sim.noise import Noise
 from tb import runner
-from tb.clocking import Beat, start, tick
+from tb.clocking import Beat, integer, start, tick
 from tb.hw.link.line import Line
 from tb.streams import StreamSink, StreamSource
 
@@ -89,15 +89,15 @@ class _Bench:
     def sample(self):
         """When inputs have settled."""
         dut = self.dut
-        address = int(dut.address.value)
-        assert not (dut.read.value == 1 and dut.write.value == 1)
-        if dut.write.value == 1:
-            self.registers[address] = int(dut.write_data.value)
+        address = integer(dut.address)
+        assert not (integer(dut.read) == 1 and integer(dut.write) == 1)
+        if integer(dut.write) == 1:
+            self.registers[address] = integer(dut.write_data)
             self.written.append(address)
-        if dut.read.value == 1:
+        if integer(dut.read) == 1:
             self._value = self.registers.get(address, 0)
-        self.resets += dut.reset.value == 1 and not self._reset
-        self._reset = dut.reset.value == 1
+        self.resets += integer(dut.reset) == 1 and not self._reset
+        self._reset = integer(dut.reset) == 1
 
     def request(self, operation, address=0, words=(), count=None, *, session=SESSION,
                 sequence=None):
@@ -137,10 +137,10 @@ class _Bench:
 @cocotb.test()
 async def opens(dut):
     bench = await _Bench.start(dut, opened=False)
-    assert dut.session.value == 0
+    assert integer(dut.session) == 0
     words = await bench.ask(Operation.OPEN)
     assert BoardDescription.parse(words) == (CONFIG, CLOCK_HZ)
-    assert dut.session.value == SESSION
+    assert integer(dut.session) == SESSION
     assert await bench.ask(Operation.OPEN) == words
 
 
@@ -185,25 +185,25 @@ async def fills(dut):
 async def resets(dut):
     bench = await _Bench.start(dut)
     bench.line.send(bench.request(Operation.RESET).encode())
-    while dut.reset.value == 0:
+    while integer(dut.reset) == 0:
         await tick(dut)
     for _ in range(100):                        # reads are under way
         await tick(dut)
-        assert dut.reset.value == 1
+        assert integer(dut.reset) == 1
     assert set(bench.line.received) <= {FLAG}   # the last of the answer before
     dut.drained.value = 1
     await tick(dut, 2)
-    assert dut.reset.value == 0
+    assert integer(dut.reset) == 0
     assert (await bench.answers(1))[0].status == AnswerStatus.DONE
-    assert dut.session.value == SESSION
+    assert integer(dut.session) == SESSION
     bench.line.send(bench.request(Operation.RESET).encode())
-    while dut.reset.value == 0:
+    while integer(dut.reset) == 0:
         await tick(dut)
     for _ in range(15):
         await tick(dut)
-        assert dut.reset.value == 1
+        assert integer(dut.reset) == 1
     await tick(dut, 2)
-    assert dut.reset.value == 0
+    assert integer(dut.reset) == 0
     await bench.answers(1)
 
 

@@ -21,7 +21,7 @@ from hw.link.share import (WORD_REQUEST, MemoryShare, shared_request_layout,
                            shared_response_layout)
 from hw.memory.port import memory_request_layout, memory_response_layout, memory_tag_bits
 from tb import runner
-from tb.clocking import start, tick
+from tb.clocking import integer, start, tick
 from tb.hw.memory.packing import packed
 from tb.hw.memory.responders import LineStore, Responder
 from tb.streams import StreamSink, StreamSource
@@ -144,11 +144,11 @@ async def latency(dut):
         bench.gpu_asks()
         await tick(dut)
         await ReadOnly()
-        if dut.gpu_request__valid.value == 1:
-            assert dut.memory_request__valid.value == 0
+        if integer(dut.gpu_request__valid) == 1:
+            assert integer(dut.memory_request__valid) == 0
             await tick(dut)
             await ReadOnly()
-            assert dut.memory_request__valid.value == 1
+            assert integer(dut.memory_request__valid) == 1
             break
         await tick(dut)
 
@@ -169,10 +169,10 @@ async def hold(dut):
         task = cocotb.start_soon(bench.asking(dut, 3))
         for _ in range(3000):
             await ReadOnly()
-            if dut.idle.value == 1 and task.done():
+            if integer(dut.idle) == 1 and task.done():
                 break
             await tick(dut)
-        assert dut.idle.value == 1
+        assert integer(dut.idle) == 1
         await tick(dut)
         assert not bench.gpu_answers.items and bench.gpu.sent == heard
         dut.hold.value = 0

@@ -11,7 +11,7 @@ from hw.isa import MemoryMap
 from hw.operations import AmoOp
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout, core_tag_layout)
 from tb import runner
-from tb.clocking import start
+from tb.clocking import integer, start
 from tb.hw.core.models_memory import WORD, amo_result
 from tb.hw.memory.packing import packed
 from tb.hw.memory.responders import LineStore, MemoryPort
@@ -208,7 +208,7 @@ class Bench(Client):
         for _ in range(100_000):
             await FallingEdge(self.dut.clk)
             under_way = self.under_way or self.port.waiting
-            quiet = 0 if under_way or self.dut.busy.value == 1 else quiet + 1
+            quiet = 0 if under_way or integer(self.dut.busy) == 1 else quiet + 1
             if quiet == 3:
                 return
         raise AssertionError(f"after {self.source.sent} of {self._queued} requests nothing ends; "
@@ -222,7 +222,7 @@ class Bench(Client):
         await FallingEdge(dut.clk)
         dut.flush.value = 0
         await ReadOnly()
-        assert dut.busy.value == 1
+        assert integer(dut.busy) == 1
         await FallingEdge(dut.clk)
         await self.settle()
 
@@ -265,16 +265,16 @@ class Bench(Client):
             await FallingEdge(dut.clk)
             await ReadOnly()
             self._cycle += 1
-            if dut.rst.value == 1:
+            if integer(dut.rst) == 1:
                 continue
             for name in EVENTS:
-                if getattr(dut, name).value == 1:
+                if integer(getattr(dut, name)) == 1:
                     self.events[name] += 1
-            self.busy += dut.busy.value == 1
-            if dut.request__valid.value == 1 and dut.request__ready.value == 1:
+            self.busy += integer(dut.busy) == 1
+            if integer(dut.request__valid) == 1 and integer(dut.request__ready) == 1:
                 self.accepted.append(self._cycle)
             for log, valid in ((self.answered, dut.response__valid),
                                (self.asked, dut.memory_request__valid),
                                (self.came, dut.memory_response__valid)):
-                if valid.value == 1:
+                if integer(valid) == 1:
                     log.append(self._cycle)

@@ -11,7 +11,7 @@ from hw.config import HardwareConfig
 from hw.operations import AmoOp
 from hw.memory.l2 import L2
 from tb import runner
-from tb.clocking import reset, start, tick
+from tb.clocking import integer, reset, start, tick
 from tb.hw.memory.bench_l2_bank import Client
 from tb.hw.memory.responders import MemoryPort
 
@@ -87,7 +87,7 @@ class Bench:
         for _ in range(100_000):
             await FallingEdge(self.dut.clk)
             under_way = self.port.waiting or any(core.under_way for core in self.cores)
-            quiet = 0 if under_way or self.dut.busy.value == 1 else quiet + 1
+            quiet = 0 if under_way or integer(self.dut.busy) == 1 else quiet + 1
             if quiet == 3:
                 return
         raise AssertionError("nothing ends")
@@ -98,7 +98,7 @@ class Bench:
         await FallingEdge(self.dut.clk)
         self.dut.flush.value = 0
         await ReadOnly()
-        assert self.dut.busy.value == 1
+        assert integer(self.dut.busy) == 1
         await FallingEdge(self.dut.clk)
         await self.settle()
 
@@ -133,15 +133,15 @@ class Bench:
             await ReadOnly()
             self._cycle += 1
             for name in self.counts:
-                if self.dut.rst.value != 1:
-                    self.counts[name] += int(getattr(self.dut, name).value)
+                if integer(self.dut.rst) != 1:
+                    self.counts[name] += integer(getattr(self.dut, name))
             for core in range(self.config.requesters):
-                request = [getattr(self.dut, f"request__{core}__{name}").value
+                request = [integer(getattr(self.dut, f"request__{core}__{name}"))
                            for name in ("valid", "ready")]
                 if request == [1, 1]:
                     self.accepted.append(self._cycle)
                     self.takers.append(core)
-                if getattr(self.dut, f"response__{core}__valid").value == 1:
+                if integer(getattr(self.dut, f"response__{core}__valid")) == 1:
                     self.answered.append(self._cycle)
 
 

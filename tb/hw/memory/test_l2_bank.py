@@ -10,7 +10,7 @@ from hw.operations import AmoOp
 from hw.memory.port import core_request_layout, memory_request_layout
 from hw.memory.l2_bank import BUFFER_SETS, BUFFER_WAYS, L2Bank
 from tb import runner
-from tb.clocking import reset, tick
+from tb.clocking import integer, reset, tick
 from tb.hw.memory.bench_l2_bank import Bench
 
 
@@ -417,7 +417,7 @@ async def reset_in_flight(dut):
         await reset(dut, 2)
         bench.forget()
         await ReadOnly()
-        assert dut.busy.value == 1 and dut.request__ready.value == 0
+        assert integer(dut.busy) == 1 and integer(dut.request__ready) == 0
         await tick(dut)
         bench.sink.stall = 0.3
         await _some(bench, lines)

@@ -9,7 +9,7 @@ from cocotb.triggers import FallingEdge, ReadOnly
 
 from hw.memory.miss import MissTable
 from tb import runner
-from tb.clocking import reset, start
+from tb.clocking import integer, reset, start
 
 
 LINE_BITS, PAYLOAD_BITS = 6, 20
@@ -89,23 +89,23 @@ class Bench:
         dut.replay_index.value, dut.replay.value = index, int(replay)
         await ReadOnly()
 
-        assert dut.match.value == (match is not None)
+        assert integer(dut.match) == (match is not None)
         place = model.free_index() if match is None else match
         if place is not None:
-            assert dut.index.value == place
-        assert dut.room.value == model.room()
-        assert dut.ample.value == model.room(2)
-        assert dut.plenty.value == model.room(3)
-        assert dut.empty.value == (not model.taken)
+            assert integer(dut.index) == place
+        assert integer(dut.room) == model.room()
+        assert integer(dut.ample) == model.room(2)
+        assert integer(dut.plenty) == model.room(3)
+        assert integer(dut.empty) == (not model.taken)
         if model.taken:
-            assert dut.asked_line.value == model.taken[asked][0]
+            assert integer(dut.asked_line) == model.taken[asked][0]
         if self._owed is not None:
-            assert dut.replay_payload.value == self._owed, "the wrong access is replayed"
+            assert integer(dut.replay_payload) == self._owed, "the wrong access is replayed"
         if model.replaying is not None:
             _, payloads, is_stale = model.taken[index]
-            assert dut.replay_stale.value == is_stale
-            assert dut.replay_first.value == model.first
-            assert dut.replay_last.value == (len(payloads) == 1)
+            assert integer(dut.replay_stale) == is_stale
+            assert integer(dut.replay_first) == model.first
+            assert integer(dut.replay_last) == (len(payloads) == 1)
 
         self._owed = None
         if match is not None and stale:

@@ -9,7 +9,7 @@ from cocotb.triggers import ReadOnly
 
 from hw.memory.replacement import Replacement
 from tb import runner
-from tb.clocking import start, tick
+from tb.clocking import integer, start, tick
 
 
 @cocotb.test()
@@ -30,7 +30,7 @@ async def against_promise(dut):
         if passing:
             dut.once.value = int(once)
         await ReadOnly()
-        victim = int(dut.victim.value)
+        victim = integer(dut.victim)
         invalid = [way for way in range(ways) if not valid >> way & 1]
         if invalid:
             assert victim == 1 << invalid[0]

@@ -13,7 +13,7 @@ from hw.scu.registers import (ScuCommand, ScuCompare, ScuError, ScuOperation, Sc
                               ScuRegister, ScuStatus)
 from sw.golden.scu import ScuOutcome, ScuModel
 from tb import runner
-from tb.clocking import reset, start, tick
+from tb.clocking import integer, reset, start, tick
 from tb.hw.memory.responders import L2Model
 from tb.hw.scu.configs import scu_config
 
@@ -90,7 +90,7 @@ class Host:
         await tick(self.dut)
         self.dut.read.value = 0
         await ReadOnly()
-        value = int(self.dut.read_data.value)
+        value = integer(self.dut.read_data)
         await FallingEdge(self.dut.clk)
         return value
 
@@ -109,9 +109,9 @@ class Host:
         cycles, stalls = 0, event_layout()["stall_l2"]
         while True:
             await ReadOnly()
-            busy = int(self.dut.busy.value)
-            refused = int(self.dut.request__valid.value) & ~int(self.dut.request__ready.value)
-            event = int(self.dut.events.value) >> stalls.offset & 1
+            busy = integer(self.dut.busy)
+            refused = integer(self.dut.request__valid) & ~integer(self.dut.request__ready)
+            event = integer(self.dut.events) >> stalls.offset & 1
             assert event == busy & refused, f"stall_l2 is {event} in cycle {cycles}"
             await FallingEdge(self.dut.clk)
             if not busy:
@@ -336,7 +336,7 @@ async def latency(dut):
                  ScuRegister.SOURCE: _BASE, ScuRegister.DESTINATION: _BASE + 4096}
     await host.begin(registers)
     cycles = 1
-    while not int(dut.request__valid.value):
+    while not integer(dut.request__valid):
         await tick(dut)
         cycles += 1
     await host.wait()

@@ -16,7 +16,7 @@ from hw.scu.registers import (EMPTY, ScuCommand, ScuCompare, ScuOperation, ScuOu
                               entry_bytes)
 from sw.golden.scu import ScuModel as Golden
 from tb import runner
-from tb.clocking import reset, start, tick
+from tb.clocking import integer, reset, start, tick
 from tb.hw.memory.packing import packed
 from tb.hw.memory.responders import Responder
 from tb.hw.scu.streams import BeatSink, BeatSource, cut
@@ -106,7 +106,7 @@ class Bench:
             await ReadOnly()
             self.cycle += 1
             for name in ("looked_up", "found", "fetched"):
-                self.counts[name] = self.counts.get(name, 0) + int(getattr(self.dut, name).value)
+                self.counts[name] = self.counts.get(name, 0) + integer(getattr(self.dut, name))
 
     def random_table(self, output, *, most_lines=16):
         """A table of a random size at a random place."""
@@ -204,7 +204,7 @@ class Bench:
         assert got == given
         assert not self.memory.waiting
         if output == ScuOutput.GROUP:
-            assert self.dut.groups.value == selected
+            assert integer(self.dut.groups) == selected
         # The unit writes nothing outside the table, and the table is right.
         lines = table.lines(output, self.line_bytes)
         assert {request.line for request in list(self.memory.requests)[written:]} <= set(lines)

@@ -11,7 +11,7 @@ from cocotb.triggers import ReadOnly
 from hw.scu.bitmask import BitPacker, Comparator
 from hw.scu.registers import ScuCompare
 from tb import runner
-from tb.clocking import reset, start, tick
+from tb.clocking import integer, reset, start, tick
 from tb.hw.scu.block import BlockBench
 from tb.hw.scu.streams import BeatSink, BeatSource, ScuBeat, Together, Transfers, cut
 
@@ -74,7 +74,7 @@ async def comparisons(dut):
                     for k, word in enumerate(beat):
                         getattr(dut, f"comparator__elements__{k}").value = word
                     await ReadOnly()
-                    got = int(dut.comparator__holds.value)
+                    got = integer(dut.comparator__holds)
                     for k, word in enumerate(beat):
                         assert got >> k & 1 == holds(word ^ flip, reference ^ flip), \
                             (word, compare, reference, signed)

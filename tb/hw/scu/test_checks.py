@@ -11,7 +11,7 @@ from hw.scu.checks import Bounds, RegisterCheck, Sieve, fault_layout, register_l
 from hw.scu.registers import ScuCommand, ScuError, ScuOperation, ScuOutput, ScuRegister
 from sw.golden import scu as golden
 from tb import runner
-from tb.clocking import reset, tick
+from tb.clocking import integer, reset, tick
 from tb.hw.memory.packing import packed
 from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
@@ -71,7 +71,7 @@ class Bench(BlockBench):
 
     def fault(self):
         """Error and address of the fault."""
-        fault = fault_layout().from_bits(int(getattr(self.dut, f"{self.name}__fault").value))
+        fault = fault_layout().from_bits(integer(getattr(self.dut, f"{self.name}__fault")))
         return fault.error, fault.address
 
     async def over(self):
@@ -134,7 +134,7 @@ async def registers_as_the_model(dut):
             name.name.lower(): value for name, value in registers.items()
             if name.name.lower() in layout.members}))
         cycles = 0
-        while dut.registers__done.value == 0:
+        while integer(dut.registers__done) == 0:
             await tick(dut)
             cycles += 1
             assert cycles < 20, "the check does not end"
@@ -146,12 +146,12 @@ async def registers_as_the_model(dut):
         if output and error == ScuError.NONE:
             sets, ways = (registers[name] for name in (ScuRegister.HASH_SETS,
                                                        ScuRegister.HASH_WAYS))
-            assert 1 << int(dut.registers__sets_bits.value) == sets
-            assert 1 << int(dut.registers__ways_bits.value) == ways
-            assert int(dut.registers__table_bytes.value) == model._table.nbytes
+            assert 1 << integer(dut.registers__sets_bits) == sets
+            assert 1 << integer(dut.registers__ways_bits) == ways
+            assert integer(dut.registers__table_bytes) == model._table.nbytes
         seen[error] += 1
         await tick(dut, 1 + bench.rng.randrange(3))
-        assert dut.registers__done.value == 0
+        assert integer(dut.registers__done) == 0
     del seen[ScuError.VECTOR]       # an error of elements only
     assert min(seen.values()) > 10, seen
 

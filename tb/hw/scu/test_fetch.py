@@ -11,7 +11,7 @@ from hw.scu.coalescer import WINDOW, CoalescingUnit, place_layout
 from hw.scu.fetch import DataFetch
 from hw.scu.interface import SLOTS, read_layout
 from tb import runner
-from tb.clocking import reset, tick
+from tb.clocking import integer, reset, tick
 from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
 from tb.hw.scu.reader import ReadPort
@@ -138,7 +138,7 @@ class CoalescerBench(BlockBench):
         taken = False
         while True:
             await FallingEdge(self.dut.clk)
-            if self.dut.rst.value == 1:
+            if integer(self.dut.rst) == 1:
                 continue
             self._follow()
             taken = bool(self.waiting) and self.rng.random() < self.takes

@@ -13,7 +13,7 @@ from hw.scu.output import OutputStage
 from hw.scu.registers import ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput
 from hw.scu.store import placed_layout
 from tb import runner
-from tb.clocking import reset, tick
+from tb.clocking import integer, reset, tick
 from tb.hw.memory.packing import packed
 from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
@@ -83,9 +83,9 @@ class Bench(BlockBench):
             while self.lookups.items:
                 self._answer(self.lookups.unpack(self.lookups.items.popleft()))
             await ReadOnly()
-            if self.dut.rst.value == 0:
-                self.stored += int(self.dut.stored.value)
-                self.ones += int(self.dut.ones.value)
+            if integer(self.dut.rst) == 0:
+                self.stored += integer(self.dut.stored)
+                self.ones += integer(self.dut.ones)
 
     async def begin(self, command, words, *, operands=None, order=None, **registers):
         """Reset, as before each operation, and begin it."""
@@ -122,7 +122,7 @@ class Bench(BlockBench):
     async def over(self, *, stored, ones, fault=(0, 0)):
         """Check that nothing else comes, and that counts and fault are right."""
         await hush(self.dut, "o", 4)
-        got = fault_layout().from_bits(int(self.dut.fault.value))
+        got = fault_layout().from_bits(integer(self.dut.fault))
         assert (got.error, got.address) == fault
         assert (self.stored, self.ones) == (stored, ones)
 
@@ -207,7 +207,7 @@ async def bitmask(dut):
         bits = [int(HOLDS[compare]((word + operand & WORD) ^ flip, reference ^ flip))
                 for word, operand in zip(words, operands)]
         got = await bench.elements()
-        assert dut.bits.value == ordered
+        assert integer(dut.bits) == ordered
         if ordered:
             assert [(place, bit, value & 1) for place, bit, value in got] \
                 == [((destination >> 2) + (at >> 5), at & 31, bit)
@@ -249,7 +249,7 @@ async def hashed(dut):
             assert got == [(first + k, sum(bit << n for n, bit in enumerate(
                 bits[32 * k:32 * k + 32]))) for k in range(-(-length // 32))]
             await bench.over(stored=length, ones=sum(bits))
-        assert dut.bits.value == 0
+        assert integer(dut.bits) == 0
 
 
 @cocotb.test()

@@ -11,7 +11,7 @@ from hw.scu.interface import SLOTS, line_request_layout, line_response_layout, r
 from hw.scu.port import Port, Reader
 from hw.scu.store import store_request_layout
 from tb import runner
-from tb.clocking import reset, tick
+from tb.clocking import integer, reset, tick
 from tb.hw.memory.packing import packed
 from tb.hw.memory.responders import L2Model, LineStore
 from tb.hw.scu.block import BlockBench
@@ -47,7 +47,7 @@ class Bench(BlockBench):
             await FallingEdge(self.dut.clk)
             await ReadOnly()
             for name in self.counts:
-                self.counts[name] += self.dut.rst.value == 0 and int(getattr(self.dut, name).value)
+                self.counts[name] += integer(self.dut.rst) == 0 and integer(getattr(self.dut, name))
 
     def _line(self, block):
         return block * REGION + self.rng.randrange(REGION)
@@ -95,7 +95,7 @@ class Bench(BlockBench):
             await FallingEdge(self.dut.clk)
         for _ in range(3000):
             await ReadOnly()
-            if self.dut.idle.value == 1:
+            if integer(self.dut.idle) == 1:
                 break
             await FallingEdge(self.dut.clk)
         else:
@@ -189,10 +189,10 @@ async def stop(dut):
     bench.write(STORE)
     await bench.store.drain()
     assert bench.hash.drained
-    assert dut.idle.value == 0
+    assert integer(dut.idle) == 0
     for _ in range(300):
         await tick(dut)
-        if dut.idle.value == 1:
+        if integer(dut.idle) == 1:
             break
     assert not bench.l2.waiting and bench.counts["read"] == heard
     assert bench.counts["written"] == 1

@@ -9,7 +9,7 @@ from cocotb.triggers import FallingEdge, ReadOnly
 
 from hw.scu.store import DataStore, placed_layout, store_request_layout
 from tb import runner
-from tb.clocking import reset
+from tb.clocking import integer, reset
 from tb.hw.memory.packing import packed
 from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
@@ -61,7 +61,7 @@ class Bench(BlockBench):
         for _ in range(limit):
             await FallingEdge(self.dut.clk)
             await ReadOnly()
-            if self.dut.done.value == 1:
+            if integer(self.dut.done) == 1:
                 break
         else:
             raise AssertionError("the store does not end")
@@ -69,7 +69,7 @@ class Bench(BlockBench):
         for _ in range(5):
             await FallingEdge(self.dut.clk)
             await ReadOnly()
-            assert self.dut.done.value == 1 and self.dut.request__valid.value == 0
+            assert integer(self.dut.done) == 1 and integer(self.dut.request__valid) == 0
         await FallingEdge(self.dut.clk)
         return requests
 

@@ -12,7 +12,7 @@ from hw.scu.pairs import PairPlaces, pair_layout
 from hw.scu.rows import RowLookup
 from hw.scu.store import placed_layout
 from tb import runner
-from tb.clocking import tick
+from tb.clocking import integer, tick
 from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
 from tb.hw.scu.reader import ReadPort
@@ -65,8 +65,8 @@ class PairsBench(BlockBench):
         while True:
             await FallingEdge(self.dut.clk)
             await ReadOnly()
-            if self.dut.rst.value == 0:
-                self.passed += int(self.dut.pairs__passing.value)
+            if integer(self.dut.rst) == 0:
+                self.passed += integer(self.dut.pairs__passing)
 
 
 @cocotb.test()
@@ -225,7 +225,7 @@ async def rows(dut):
         if looks:
             assert found["given"][:end] == [
                 memory.word((key + costs & WORD) // 4) for key in keys[:end]]
-        assert (int(dut.rows__fault.value) & 7, int(dut.rows__fault.value) >> 3) == fault
+        assert (integer(dut.rows__fault) & 7, integer(dut.rows__fault) >> 3) == fault
 
 
 @cocotb.test()

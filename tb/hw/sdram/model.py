@@ -10,7 +10,7 @@ import numpy as np
 from hw.sdram.timing import BYTES
 from sim import cache, toolchain
 from sim.sdram import SdramParameters, SdramPins, sdram_parameters
-from tb.clocking import Beat
+from tb.clocking import Beat, integer
 
 
 __all__ = ["BrokenRule", "SdramModel", "SdramOnPins"]
@@ -125,6 +125,6 @@ class SdramOnPins:
         if self.broken is None:
             try:
                 self._data.value = self._model.cycle(
-                    **{name: int(pin.value) for name, pin in self._pins.items()})
+                    **{name: integer(pin) for name, pin in self._pins.items()})
             except BrokenRule as error:
                 self.broken = error

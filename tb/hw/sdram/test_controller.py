@@ -20,7 +20,7 @@ from hw.config import ConfigError, HardwareConfig, preset
 from hw.memory.port import memory_request_layout
 from hw.sdram.controller import SdramController
 from tb import runner
-from tb.clocking import reset, tick
+from tb.clocking import integer, reset, tick
 from tb.hw.sdram.bench_controller import SHAPES, TIMING, ControllerBench, controller
 
 
@@ -99,7 +99,7 @@ async def reset_in_mid_flight(dut):
 async def _quiet(bench):
     """Wait until the cycle after a refresh, so that the next refresh is far away."""
     pins = bench.dut.pins__ras, bench.dut.pins__cas, bench.dut.pins__we
-    while [int(pin.value) for pin in pins] != [1, 1, 0]:
+    while [integer(pin) for pin in pins] != [1, 1, 0]:
         await tick(bench.dut)
     await tick(bench.dut, 20)
 

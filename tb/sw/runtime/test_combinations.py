@@ -28,7 +28,7 @@ from sw.runtime.combinations import AXES, FURTHER, GRAPHS, HARDWARE, combination
 
 
 #: Combinations that are drawn, each on every graph; and the parts in which they run.
-DRAWN, PARTS = 40, 8
+DRAWN, PARTS = 40, 20
 
 CONFIG = CONFIGS["large"]
 
