@@ -128,7 +128,7 @@ def test_programs_fit(config):
 
 @pytest.mark.parametrize("algorithm", algorithms.names())
 @pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_what_is_refused(split, algorithm):
     """Only impossible combinations of algorithm, schedule and direction are refused."""
     class Nothing(Exception):

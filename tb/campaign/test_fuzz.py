@@ -160,9 +160,9 @@ def test_short():
         nonlocal total
         total += sum(counts.values())
         found.extend(faults)
-    fuzz(11, [f"line:{number}" for number in range(80)]
-         + [f"file:{number}" for number in range(160)], 1, report)
-    assert total == 240
+    fuzz(11, [f"line:{number}" for number in range(50)]
+         + [f"file:{number}" for number in range(100)], 1, report)
+    assert total == 150
     assert [(fault["case"], fault["command"], fault["fault"]) for fault in found] == []
 
 

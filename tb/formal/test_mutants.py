@@ -19,7 +19,7 @@ CASES = {mutant.name: mutant for mutant in MUTANTS
 
 @pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 def test_mutant_is_refuted(tmp_path, name):
     mutant = CASES[name]
     with imported(mutant):

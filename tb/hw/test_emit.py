@@ -111,7 +111,7 @@ def test_every_memory_has_contents():
     {}, {"pipeline": "long"}, {"l2_bytes": 1 << 10, "scu": 4}, {"gather": "scan"},
     {"gather": "stream", "table_latency": 10}, {"gather": "eghw"}, {"gather": "graphpeg"},
     {"gather": "graphpeg", "cores": 2, "exchange_interval": 64}])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_every_signal_has_its_name(fields):
     """No signal is called "$signal", as Amaranth does for ``a, b = Signal(), Signal()``.
 

@@ -189,7 +189,7 @@ def test_an_error_stops_all_cores(name, failing):
 @pytest.mark.parametrize("algorithm", OPTIONS)
 @pytest.mark.parametrize("direction", ("push", "pull"))
 @pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 def test_algorithms(name, algorithm, direction, split):
     config = CORES[name]
     for graph in (random_graph(40, 160, 5), random_graph(100, 900, 6)):

@@ -284,7 +284,7 @@ def test_core(simulator, pipeline):
 
 
 @pytest.mark.parametrize("seed, pipeline", [(2, "short"), (2, "long")])
-@pytest.mark.sample(1)
+@pytest.mark.full
 def test_core_again(seed, pipeline):
     """The same with other seeds and so other latencies, on the fast simulator only."""
     parameters = CONFIG | {"pipeline": pipeline}

@@ -164,7 +164,7 @@ async def random_words(dut):
 
 @pytest.mark.parametrize("absent, unit", [(None, "fsm"), (None, "eghw"), ("GATHER", "none"),
                                           ("DIV", "fsm")])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_decoder(simulator, absent, unit):
     config = preset("tiny").replace(gather=unit, **{"divider": "none"} if absent == "DIV" else {})
     runner.run_bench(Both(config), "decoder", __name__, simulator=simulator,

@@ -163,7 +163,7 @@ TESTS = ["paper_example", "last_output_is_partial", "fused", "out_of_order_regis
     (["an_answer_a_cycle"], {"warps": 8, "threads": 1}),
     (["an_answer_a_cycle"], {"warps": 4, "threads": 16})],
     ids=["full", "small_table", "more_warps", "many_warps", "one_lane", "wide"])
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_scan(simulator, tests, fields):
     fields = {"gather": "scan", **fields}
     runner.run_bench(ScanWeaver(HardwareConfig(**fields)), "scan", __name__, simulator=simulator,

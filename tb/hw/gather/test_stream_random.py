@@ -197,7 +197,7 @@ def _run(simulator, fields, seed, **amounts):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_stream(simulator, shape):
     _run(simulator, SHAPES[shape], 1, rounds=12, rows=6, steps=250, resets=20)
 

@@ -329,9 +329,9 @@ async def storm(dut):
     bench = await _Bench.start(dut)
     rng = bench.rng
     dut.drained.value = 1
-    noise = Noise(corrupt=0.003, lose=0.003, repeat=0.003, seed=cocotb.RANDOM_SEED)
+    noise = Noise(corrupt=0.006, lose=0.006, repeat=0.006, seed=cocotb.RANDOM_SEED)
     reader, memory, registers, last = FrameReader(), {}, {}, None
-    for turn in range(60):
+    for turn in range(30):
         if turn % 10 == 0:
             bench.requests.stall = rng.choice([0, 0.5, 0.9])
             bench.latency = rng.choice([(0, 0), (0, 8), (30, 60)])
