@@ -34,7 +34,9 @@ def _spread(tests, most):
 
 
 #: {file: slow test functions}: with one case and builds in the cache, they took more than two
-#: seconds of a processor, or their builds, which few others share, take more than ten.
+#: seconds of a processor, or they need what few others need and takes some ten seconds: the first
+#: start of Yosys (proofs, placement), the simulator of the page, that of the board, a list of all
+#: combinations, a model of a configuration of their own.
 SLOW: dict[str, tuple[str, ...]] = {
     "tb/benchmarks/test_batch.py": (
         "test_a_line_cut_off_is_done_again", "test_a_failure_loses_no_other_run"),
@@ -46,32 +48,42 @@ SLOW: dict[str, tuple[str, ...]] = {
     "tb/campaign/test_fuzz.py": ("test_corpus",),
     "tb/cli/test_launcher.py": ("test_launcher", "test_more_packages"),
     "tb/cli/test_reproduce.py": ("test_a_figure_on_a_system_of_its_own",),
-    "tb/cli/test_runs.py": ("test_verilog", "test_compare_without_a_named_unit"),
+    "tb/cli/test_runs.py": (
+        "test_verilog", "test_compare_without_a_named_unit",
+        "test_compare_builds_the_unit_that_a_schedule_needs"),
     "tb/cli/test_synth.py": ("test_unit", "test_budgets", "test_no_place", "test_overhead"),
     "tb/cli/test_tune.py": ("test_bad_graphs", "test_all_strategies_find_the_best"),
+    "tb/course/test_course.py": ("test_unsolved", "test_solved", "test_faults"),
     "tb/docs/test_sentences.py": ("test_none",),
     "tb/examples/test_hash_lookup.py": ("test_it_prints_a_table",),
     "tb/examples/test_notebook.py": ("test_cycles", "test_pictures", "test_the_waveform"),
     "tb/examples/test_widest_path.py": ("test_it_runs",),
     "tb/formal/test_mutants.py": ("test_mutant_is_refuted",),
-    "tb/formal/test_proofs.py": ("test_proof",),
+    "tb/formal/test_proofs.py": ("test_proof", "test_covers", "test_a_cover_that_is_not_reached"),
     "tb/hw/gather/test_stream_random.py": ("test_seeds",),
+    "tb/hw/link/test_framing.py": ("test_receiver",),
     "tb/hw/link/test_link.py": ("test_link",),
     "tb/hw/scu/test_scu.py": ("test_scu",),
     "tb/hw/test_top.py": ("test_parts",),
     "tb/programs/test_algorithms.py": ("test_results_are_the_same_on_every_shape",),
     "tb/programs/test_compaction.py": ("test_results_are_those_of_other_schedules",),
     "tb/programs/test_eghw.py": ("test_ids_are_seen",),
-    "tb/programs/test_exchange.py": ("test_algorithms", "test_the_edges_of_one_core"),
+    "tb/programs/test_exchange.py": (
+        "test_algorithms", "test_the_edges_of_one_core", "test_dealt_lists", "test_no_exchange",
+        "test_fused_loops"),
+    "tb/programs/test_frontiers.py": ("test_pairs",),
     "tb/programs/test_fusion.py": ("test_units",),
     "tb/programs/test_graphpeg.py": ("test_edges_of_a_list",),
     "tb/programs/test_lockstep.py": ("test_random_programs",),
     "tb/programs/test_slow.py": ("test_programs",),
     "tb/sim/test_board_simulator.py": (
-        "test_algorithms", "test_machine", "test_board_command", "test_run"),
+        "test_algorithms", "test_machine", "test_board_command", "test_run", "test_limit",
+        "test_reset", "test_unplugged", "test_other_board"),
     "tb/sim/test_children.py": ("test_programs",),
-    "tb/sim/test_compiled.py": ("test_runs_are_equal",),
-    "tb/sim/test_cores.py": ("test_wave", "test_assertion_in_a_core"),
+    "tb/sim/test_compiled.py": (
+        "test_runs_are_equal", "test_traces_are_equal", "test_a_limit_ends_both_in_the_same_cycle",
+        "test_optimization_changes_no_cycle"),
+    "tb/sim/test_cores.py": ("test_wave", "test_assertion_in_a_core", "test_path_through_the_gpu"),
     "tb/sim/test_gpu.py": ("test_wave",),
     "tb/sw/cluster/test_cluster.py": (
         "test_a_killed_worker", "test_a_worker_that_joins_later", "test_a_piece_that_loses_workers",
@@ -81,19 +93,26 @@ SLOW: dict[str, tuple[str, ...]] = {
         "test_list", "test_tune", "test_reproduce", "test_mutants",
         "test_an_interruption_keeps_what_is_done", "test_the_end_of_servers", "test_no_worker"),
     "tb/sw/figures/test_results.py": (
-        "test_a_recorded_run_gives_the_same_cycles", "test_every_file_is_a_picture_or_a_record"),
-    "tb/sw/live/test_machine.py": ("test_figures",),
-    "tb/sw/live/test_page.py": ("test_budgets",),
+        "test_a_recorded_run_gives_the_same_cycles", "test_every_file_is_a_picture_or_a_record",
+        "test_pictures_are_up_to_date"),
+    "tb/sw/live/test_machine.py": (
+        "test_figures", "test_parts", "test_state_machine", "test_other_words", "test_other_cycles",
+        "test_other_counters", "test_outside_memory"),
+    "tb/sw/live/test_page.py": (
+        "test_budgets", "test_default", "test_steps", "test_a_message_moves_no_button", "test_keys",
+        "test_race", "test_again", "test_command", "test_differs", "test_widths", "test_live",
+        "test_scu", "test_dropped_file", "test_drawn_graph", "test_size"),
     "tb/sw/report/test_pages.py": ("test_every_page",),
     "tb/sw/reproduce/test_graphpeg_runs.py": (
         "test_a_run_exchanges_edges", "test_a_run_counts_phases"),
     "tb/sw/runtime/test_combinations.py": (
         "test_some_on_the_rtl", "test_what_is_listed_is_what_runs",
-        "test_a_trial_is_its_combination"),
+        "test_a_trial_is_its_combination", "test_no_further_value_helps", "test_drawn",
+        "test_with_the_fewest_registers", "test_some_on_every_unit_and_several_cores"),
     "tb/synth/test_budgets.py": ("test_memory_intentions",),
     "tb/synth/test_flow.py": ("test_wrapper", "test_units"),
     "tb/synth/test_gates.py": ("test_block_ram", "test_weaver"),
-    "tb/synth/test_place.py": ("test_place", "test_does_not_fit"),
+    "tb/synth/test_place.py": ("test_place", "test_does_not_fit", "test_bad_constraints"),
     "tb/test_modules.py": ("test_alone",),
     "tb/test_quick.py": ("test_some_cases_run",),
 }
