@@ -36,7 +36,7 @@ _ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-d
 _OWN_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 #: Milliseconds that a page may take for a step. The machines of tests may be slow.
-_PATIENCE = 60_000
+_PATIENCE = 300_000
 
 
 def unavailable():

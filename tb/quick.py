@@ -60,6 +60,7 @@ SLOW: dict[str, tuple[str, ...]] = {
     "tb/examples/test_widest_path.py": ("test_it_runs",),
     "tb/formal/test_mutants.py": ("test_mutant_is_refuted",),
     "tb/formal/test_proofs.py": ("test_proof", "test_covers", "test_a_cover_that_is_not_reached"),
+    "tb/formal/test_streams.py": ("test_not_kept", "test_refuted_by_structure"),
     "tb/hw/gather/test_stream_random.py": ("test_seeds",),
     "tb/hw/link/test_framing.py": ("test_receiver",),
     "tb/hw/link/test_link.py": ("test_link",),
@@ -75,6 +76,7 @@ SLOW: dict[str, tuple[str, ...]] = {
     "tb/programs/test_fusion.py": ("test_units",),
     "tb/programs/test_graphpeg.py": ("test_edges_of_a_list",),
     "tb/programs/test_lockstep.py": ("test_random_programs",),
+    "tb/programs/test_scu.py": ("test_operations",),
     "tb/programs/test_slow.py": ("test_programs",),
     "tb/sim/test_board_simulator.py": (
         "test_algorithms", "test_machine", "test_board_command", "test_run", "test_limit",
@@ -94,21 +96,22 @@ SLOW: dict[str, tuple[str, ...]] = {
         "test_an_interruption_keeps_what_is_done", "test_the_end_of_servers", "test_no_worker"),
     "tb/sw/figures/test_results.py": (
         "test_a_recorded_run_gives_the_same_cycles", "test_every_file_is_a_picture_or_a_record",
-        "test_pictures_are_up_to_date"),
+        "test_pictures_are_up_to_date", "test_a_run_that_fails"),
     "tb/sw/live/test_machine.py": (
         "test_figures", "test_parts", "test_state_machine", "test_other_words", "test_other_cycles",
         "test_other_counters", "test_outside_memory"),
     "tb/sw/live/test_page.py": (
         "test_budgets", "test_default", "test_steps", "test_a_message_moves_no_button", "test_keys",
         "test_race", "test_again", "test_command", "test_differs", "test_widths", "test_live",
-        "test_scu", "test_dropped_file", "test_drawn_graph", "test_size"),
+        "test_scu", "test_dropped_file", "test_drawn_graph", "test_size", "test_what_is_refused"),
     "tb/sw/report/test_pages.py": ("test_every_page",),
     "tb/sw/reproduce/test_graphpeg_runs.py": (
         "test_a_run_exchanges_edges", "test_a_run_counts_phases"),
     "tb/sw/runtime/test_combinations.py": (
         "test_some_on_the_rtl", "test_what_is_listed_is_what_runs",
         "test_a_trial_is_its_combination", "test_no_further_value_helps", "test_drawn",
-        "test_with_the_fewest_registers", "test_some_on_every_unit_and_several_cores"),
+        "test_with_the_fewest_registers", "test_some_on_every_unit_and_several_cores",
+        "test_the_command_that_repeats_it", "test_some_in_one_launch", "test_a_failure_is_told"),
     "tb/synth/test_budgets.py": ("test_memory_intentions",),
     "tb/synth/test_flow.py": ("test_wrapper", "test_units"),
     "tb/synth/test_gates.py": ("test_block_ram", "test_weaver"),
