@@ -2,15 +2,16 @@
 
 Each file of tests gives at most :data:`MOST` of its test functions, spread evenly over the file,
 and of each function the first case, that is, the function with the first of its parameters. A file
-of ``tb/hw`` gives one, because each bench starts a simulator. The functions of :data:`SLOW` are
-left out before.
+of ``tb/hw`` or ``tb/programs`` gives one, because each bench and each configuration has a simulator
+of its own. The functions of :data:`SLOW` are left out before.
 """
 
-__all__ = ["BENCHES", "MOST", "SLOW", "chosen"]
+__all__ = ["FEWER", "FOLDERS", "MOST", "SLOW", "chosen"]
 
 
-#: Test functions of a file, and of a file with benches.
-MOST, BENCHES = 3, 1
+#: Test functions of a file, and of a file of :data:`FOLDERS`.
+MOST, FEWER = 3, 1
+FOLDERS = ("tb/hw/", "tb/programs/")
 
 
 def chosen(tests) -> set[str]:
@@ -24,7 +25,7 @@ def chosen(tests) -> set[str]:
         if name.rpartition("::")[2] not in SLOW.get(file, ()):
             files.setdefault(file, []).append(test)
     return {test for file, all_ in files.items()
-            for test in _spread(all_, BENCHES if file.startswith("tb/hw/") else MOST)}
+            for test in _spread(all_, FEWER if file.startswith(FOLDERS) else MOST)}
 
 
 def _spread(tests, most):
@@ -39,7 +40,8 @@ def _spread(tests, most):
 #: combinations, a model of a configuration of their own.
 SLOW: dict[str, tuple[str, ...]] = {
     "tb/benchmarks/test_batch.py": (
-        "test_a_line_cut_off_is_done_again", "test_a_failure_loses_no_other_run"),
+        "test_a_line_cut_off_is_done_again", "test_a_failure_loses_no_other_run",
+        "test_a_direction_that_a_schedule_does_not_have_is_no_failure"),
     "tb/benchmarks/test_cores.py": ("test_command", "test_limits_are_shares_of_what_there_is"),
     "tb/benchmarks/test_system.py": ("test_a_batch_runs_them_on_their_own",),
     "tb/campaign/test_campaign.py": (
@@ -47,10 +49,11 @@ SLOW: dict[str, tuple[str, ...]] = {
         "test_a_process_that_dies"),
     "tb/campaign/test_fuzz.py": ("test_corpus",),
     "tb/cli/test_launcher.py": ("test_launcher", "test_more_packages"),
+    "tb/cli/test_prove.py": ("test_timeout", "test_proof", "test_refuted"),
     "tb/cli/test_reproduce.py": ("test_a_figure_on_a_system_of_its_own",),
     "tb/cli/test_runs.py": (
         "test_verilog", "test_compare_without_a_named_unit",
-        "test_compare_builds_the_unit_that_a_schedule_needs"),
+        "test_compare_builds_the_unit_that_a_schedule_needs", "test_compare_leaves_out"),
     "tb/cli/test_synth.py": ("test_unit", "test_budgets", "test_no_place", "test_overhead"),
     "tb/cli/test_tune.py": ("test_bad_graphs", "test_all_strategies_find_the_best"),
     "tb/course/test_course.py": ("test_unsolved", "test_solved", "test_faults"),
@@ -72,8 +75,8 @@ SLOW: dict[str, tuple[str, ...]] = {
     "tb/programs/test_exchange.py": (
         "test_algorithms", "test_the_edges_of_one_core", "test_dealt_lists", "test_no_exchange",
         "test_fused_loops"),
-    "tb/programs/test_frontiers.py": ("test_pairs",),
-    "tb/programs/test_fusion.py": ("test_units",),
+    "tb/programs/test_frontiers.py": ("test_pairs", "test_reverse_queues"),
+    "tb/programs/test_fusion.py": ("test_units", "test_launch_cycles"),
     "tb/programs/test_graphpeg.py": ("test_edges_of_a_list",),
     "tb/programs/test_lockstep.py": ("test_random_programs",),
     "tb/programs/test_scu.py": ("test_operations",),
@@ -113,7 +116,8 @@ SLOW: dict[str, tuple[str, ...]] = {
         "test_with_the_fewest_registers", "test_some_on_every_unit_and_several_cores",
         "test_the_command_that_repeats_it", "test_some_in_one_launch", "test_a_failure_is_told"),
     "tb/synth/test_budgets.py": ("test_memory_intentions",),
-    "tb/synth/test_flow.py": ("test_wrapper", "test_units"),
+    "tb/synth/test_estimate.py": ("test_carry", "test_path", "test_memory", "test_xor"),
+    "tb/synth/test_flow.py": ("test_wrapper", "test_units", "test_failure"),
     "tb/synth/test_gates.py": ("test_block_ram", "test_weaver"),
     "tb/synth/test_place.py": ("test_place", "test_does_not_fit", "test_bad_constraints"),
     "tb/test_modules.py": ("test_alone",),
