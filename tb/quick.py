@@ -117,7 +117,10 @@ SLOW: dict[str, tuple[str, ...]] = {
         "test_the_command_that_repeats_it", "test_some_in_one_launch", "test_a_failure_is_told"),
     "tb/synth/test_budgets.py": ("test_memory_intentions",),
     "tb/synth/test_estimate.py": ("test_carry", "test_path", "test_memory", "test_xor"),
-    "tb/synth/test_flow.py": ("test_wrapper", "test_units", "test_failure"),
+    "tb/synth/test_flow.py": (
+        "test_wrapper", "test_units", "test_failure", "test_area", "test_ecp5",
+        "test_without_placement", "test_memories", "test_mapped", "test_collisions", "test_arrays",
+        "test_kept", "test_deleted_in_part"),
     "tb/synth/test_gates.py": ("test_block_ram", "test_weaver"),
     "tb/synth/test_place.py": ("test_place", "test_does_not_fit", "test_bad_constraints"),
     "tb/test_modules.py": ("test_alone",),
