@@ -48,7 +48,7 @@ import cocotb
 import cocotb_tools.config
 import find_libpython
 
-from sim import cache, toolchain
+from sim import toolchain
 from sim.children import tied
 from tb import build, emit, seeds
 
@@ -132,12 +132,8 @@ def _environment(design, test_module, parameters, seed, tests, cycles, results):
         "PYGPI_PYTHON_BIN": sys.executable,
         "PYTHONPATH": os.pathsep.join([str(_ROOT)] + [path] * bool(path)),
         "PYTHONUNBUFFERED": "1",
-        # Bytecode of all benches, also where the environment keeps it out of the sources: half a
-        # second of each bench, because pytest rewrites the assertions of a module without bytecode.
-        "PYTHONPYCACHEPREFIX": str(cache.folder("toolchain") / "bytecode"),
     }
-    for name in ("COCOTB_TEST_FILTER", "COCOTB_TESTCASE", "PYTEST_CURRENT_TEST",
-                 "PYTHONDONTWRITEBYTECODE"):
+    for name in ("COCOTB_TEST_FILTER", "COCOTB_TESTCASE", "PYTEST_CURRENT_TEST"):
         environment.pop(name, None)
     if tests is not None:
         names = "|".join(re.escape(name) for name in tests)

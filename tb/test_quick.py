@@ -3,7 +3,7 @@
 ====================  ============================================================================
 selection             test_the_first_case_of_some_functions, test_slow_functions_are_left_out
 the whole suite       test_every_room_and_every_file, test_slow_functions_are_there
-the command           test_the_command
+the command           test_the_command, test_bytecode_is_kept_beside_the_sources
 samples               test_a_sample, test_some_cases_run
 minutes               test_what_takes_minutes
 ====================  ============================================================================
@@ -15,6 +15,7 @@ import pathlib
 
 import pytest
 
+from sim import cache
 from sw.cli.main import main
 from sw.installation import ROOT
 from tb import quick, sampling, seeds
@@ -112,6 +113,26 @@ def test_each_shape_runs_on_one_simulator(monkeypatch):
         assert len([case for case in found if case.startswith("icarus")]) in (2, 3)
         firsts.add("verilator-0" in found)
     assert firsts == {True, False}
+
+
+def test_bytecode_is_kept_beside_the_sources(monkeypatch, capsys):
+    """Or in the cache, if the environment keeps it out of the sources."""
+    started = []
+
+    class Pytest:
+        def __init__(self, command, env, **options):
+            started.append(env)
+
+        def wait(self):
+            return 0
+    monkeypatch.setattr("sw.cli.tests.subprocess.Popen", Pytest)
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
+    for value in ("1", ""):
+        monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", value)
+        assert main(["test"]) == 0
+    kept, usual = started
+    assert "PYTHONDONTWRITEBYTECODE" not in kept and "PYTHONPYCACHEPREFIX" not in usual
+    assert kept["PYTHONPYCACHEPREFIX"] == str(cache.folder("toolchain") / "bytecode")
 
 
 def test_a_part_and_the_whole(capsys):

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from hw import numbers
+from sim import cache
 from sim.children import tied
 from sw.errors import UserError
 from sw.installation import ROOT, need, need_tree
@@ -67,6 +68,9 @@ def _test(context: typer.Context,
     command = [sys.executable, "-m", "pytest", "--quiet", "-rs", *["--quick"] * quick,
                *["--full"] * full]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    if environment.pop("PYTHONDONTWRITEBYTECODE", ""):
+        # Some thousand processes import the same modules, so bytecode is kept, not in the sources.
+        environment.setdefault("PYTHONPYCACHEPREFIX", str(cache.folder("toolchain") / "bytecode"))
     again = ""
     if seed is not None:
         number = _seed(seed)
