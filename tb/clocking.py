@@ -1,4 +1,4 @@
-"""Clock and reset of a bench.
+"""Clock, reset and signals of a bench.
 
 A bench acts at the falling edge. Inputs change there, and :func:`tick` returns before they settle.
 After ``ReadOnly`` the inputs have settled, and a bench sees the values on which the rising edge

@@ -102,8 +102,8 @@ def cycle_limit():
 
 
 def on_icarus():
-    """In a bench: whether the simulator is Icarus Verilog. It takes some ten times as long for a
-    cycle of a large design as Verilator, so benches of such designs do less on it."""
+    """In a bench: whether the simulator is Icarus Verilog. Benches of large designs take ten to
+    thirty times as long on it as on Verilator, so they do less on it."""
     return cocotb.SIM_NAME.startswith("Icarus")
 
 

@@ -3,7 +3,7 @@
 ====================  ============================================================================
 selection             test_the_first_case_of_some_functions, test_slow_functions_are_left_out
 the whole suite       test_every_room_and_every_file, test_slow_functions_are_there
-the command           test_the_command, test_bytecode_is_kept_beside_the_sources
+the command           test_the_command, test_bytecode
 samples               test_a_sample, test_some_cases_run
 minutes               test_what_takes_minutes
 ====================  ============================================================================
@@ -12,6 +12,7 @@ minutes               test_what_takes_minutes
 import ast
 import functools
 import pathlib
+import tempfile
 
 import pytest
 
@@ -115,8 +116,13 @@ def test_each_shape_runs_on_one_simulator(monkeypatch):
     assert firsts == {True, False}
 
 
-def test_bytecode_is_kept_beside_the_sources(monkeypatch, capsys):
-    """Or in the cache, if the environment keeps it out of the sources."""
+def test_bytecode(monkeypatch, tmp_path):
+    """If it may not lie beside the sources, it is kept, but not that of copies."""
+    monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
+    place = cache.kept("toolchain", "bytecode")
+    old = place / tempfile.gettempdir().lstrip("/") / "copy"
+    for folder in (old, place / "project"):
+        folder.mkdir(parents=True)
     started = []
 
     class Pytest:
@@ -132,7 +138,8 @@ def test_bytecode_is_kept_beside_the_sources(monkeypatch, capsys):
         assert main(["test"]) == 0
     kept, usual = started
     assert "PYTHONDONTWRITEBYTECODE" not in kept and "PYTHONPYCACHEPREFIX" not in usual
-    assert kept["PYTHONPYCACHEPREFIX"] == str(cache.folder("toolchain") / "bytecode")
+    assert kept["PYTHONPYCACHEPREFIX"] == str(place)
+    assert not old.exists() and (place / "project").exists()
 
 
 def test_a_part_and_the_whole(capsys):

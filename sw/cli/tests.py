@@ -2,9 +2,11 @@
 
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from typing import Annotated
 
 import typer
@@ -45,6 +47,15 @@ def _seed(text):
     return seed
 
 
+def _bytecode():
+    """A folder for bytecode, if it may not lie beside the sources. Some thousand processes of the
+    tests import the same modules. The bytecode of copies that tests made before is removed."""
+    folder = cache.kept("toolchain", "bytecode")
+    for copies in (tempfile.gettempdir(), cache.root()):
+        shutil.rmtree(folder / str(copies).lstrip("/"), ignore_errors=True)
+    return folder
+
+
 def _test(context: typer.Context,
           seed: Annotated[str | None, typer.Option(
               metavar="N|fresh", help="Give the random tests other seeds than the usual ones: "
@@ -68,9 +79,8 @@ def _test(context: typer.Context,
     command = [sys.executable, "-m", "pytest", "--quiet", "-rs", *["--quick"] * quick,
                *["--full"] * full]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    if environment.pop("PYTHONDONTWRITEBYTECODE", ""):
-        # Some thousand processes import the same modules, so bytecode is kept, not in the sources.
-        environment.setdefault("PYTHONPYCACHEPREFIX", str(cache.folder("toolchain") / "bytecode"))
+    if environment.pop("PYTHONDONTWRITEBYTECODE", "") and "PYTHONPYCACHEPREFIX" not in environment:
+        environment["PYTHONPYCACHEPREFIX"] = str(_bytecode())
     again = ""
     if seed is not None:
         number = _seed(seed)

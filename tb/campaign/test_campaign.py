@@ -141,7 +141,8 @@ def test_differences(monkeypatch, checked):
         assert "--only 3 " in failure["reproduce"]
 
 
-@pytest.mark.parametrize("checked", [("compact", "etwc", "vm")], indirect=True, ids=["three"])
+@pytest.mark.parametrize("checked", [("compact", "etwc", "vm"), pytest.param(
+    tuple(RUNS), marks=pytest.mark.full)], indirect=True, ids=["three", "all"])
 def test_a_defect_of_the_host(monkeypatch, checked):
     """It ends its own check, its traceback is kept, and the other checks go on."""
     def fail(*arguments, **settings):

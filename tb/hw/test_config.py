@@ -182,7 +182,7 @@ SMALL = {"cores": (1, 2, 3), "warps": (1, 2, 4), "threads": (1, 2, 4), "weaver_e
 @given(legal_values(**SMALL), st.data())
 @settings(max_examples=1)
 def test_accepted_is_emitted(fields, data):
-    """A small shape, any sizes of memories. ``./graphloom campaign`` has many more."""
+    """A small shape, any sizes of memories. Other seeds of the tests draw others."""
     assume(not list(reasons(fields)))
     config = HardwareConfig(**fields)
     fields["weaver_entries"] = data.draw(st.sampled_from(config.legal("weaver_entries")))

@@ -138,7 +138,7 @@ def test_words():
 
 def test_elaboration():
     def text():
-        return [rtlil.convert(component, name="top", emit_src=False)
+        return [rtlil.convert(component, name="top")
                 for component in (Memories(), Weaver(preset("tiny")))]
     usual, shape = text(), Signal.shape
     with elaborating():

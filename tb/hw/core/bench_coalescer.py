@@ -113,9 +113,9 @@ class Bench:
 
     def _check_accept(self, slot, free):
         dut = self.dut
-        valid = bool(integer(dut.operation__valid))
-        accept = valid and bool(integer(dut.operation__ready))
-        assert bool(integer(dut.coalescer_busy)) == (valid or any(self.expected) or any(self._told))
+        valid = integer(dut.operation__valid)
+        accept = valid and integer(dut.operation__ready)
+        assert integer(dut.coalescer_busy) == bool(valid or any(self.expected) or any(self._told))
         self._conflicts -= integer(dut.local_conflict)
         operation = self.waiting.popleft() if accept else None
         self._told.append(operation)

@@ -104,7 +104,7 @@ async def apply(dut, cases):
         dut.op.value, dut.branch.value, dut.subtract.value = op.value, branch.value, int(subtract)
         dut.a.value, dut.b.value, dut.scalar.value = a, b, scalar
         await ReadOnly()
-        got = integer(dut.result), integer(dut.total), bool(integer(dut.taken))
+        got = integer(dut.result), integer(dut.total), integer(dut.taken)
         want = (alu(op, a, b, scalar), (a - b if subtract else a + b) & WORD,
                 taken(branch, a, b))
         assert got == want, f"{op} {branch} {a:#x} {b:#x}: got {got}, expected {want}"

@@ -55,7 +55,7 @@ class Pipeline:
         await ReadOnly()
         room = integer(dut.room)
         may, self.known = (self.known if self.long else room), room
-        leaves = bool(integer(dut.o__valid)) and ready
+        leaves = integer(dut.o__valid) and ready
         if integer(dut.o__valid):
             assert integer(dut.o__payload) == self.waiting[0] & (1 << BITS) - 1
         if leaves:
