@@ -153,6 +153,7 @@ def _child(action, folder, limits, out, err):
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _stop_at_work()
+    sys.dont_write_bytecode = True       # for modules that only the case imports
     _watch(folder)
     try:
         code = action()
