@@ -5,6 +5,8 @@ given twice, unless the option is a list, and reads numbers by the grammar of :m
 The functions of the commands are given numbers, never texts that spell them.
 """
 
+import functools
+
 import typer
 from typer.core import TyperCommand
 
@@ -54,6 +56,15 @@ class App(typer.Typer):
     def command(self, name=None, *, cls=StrictCommand, **settings):
         """Add a command. The parameters are those of ``typer.Typer.command``."""
         return super().command(name, cls=cls, **settings)
+
+    @functools.cached_property
+    def _made(self):
+        return typer.main.get_command(self)
+
+    def __call__(self, *args, **settings):
+        """Run a command line with the parameters of ``click.Command.main``. The parsers of all
+        commands are made once: this takes longer than most command lines that are refused."""
+        return self._made(*args, **settings)
 
 
 def _title(parameter):
