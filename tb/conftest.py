@@ -51,6 +51,11 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if item.nodeid in kept]
 
 
+def pytest_runtest_setup(item):
+    runner.whole = item.config.getoption("--full") or sampling.is_named(item.nodeid,
+                                                                        item.config.args)
+
+
 @pytest.fixture(params=["verilator", "icarus"])
 def simulator(request):
     """The name of a simulator. A test with this fixture runs once on each simulator.

@@ -28,7 +28,8 @@ These functions take the fixture ``simulator``, so that each runs once on each s
 
 All coroutines of the module run, unless ``tests`` names some of them. Random numbers in a bench
 come from ``random.Random(cocotb.RANDOM_SEED)`` or from the stream helpers, which derive their seeds
-from ``RANDOM_SEED``. Equal seeds give equal runs. A failed ``Assert`` of the design fails the
+from ``RANDOM_SEED``. Equal seeds give equal runs. Loops of random turns do as many as
+:func:`turns` says. A failed ``Assert`` of the design fails the
 bench. A test that has not ended after :data:`CYCLES` cycles also fails;
 ``run_bench(..., cycles=N)`` sets another limit.
 
@@ -54,12 +55,15 @@ from tb import build, emit, seeds
 
 
 __all__ = ["CYCLES", "BenchFailed", "cycle_limit", "inputs", "on_icarus", "parameters",
-           "run_bench", "unavailable"]
+           "run_bench", "turns", "unavailable"]
 
 
 #: Simulated cycles after which a test of a bench fails, by default.
 CYCLES = 1_000_000
 
+
+#: Whether benches do all turns of their random tests (:func:`turns`).
+whole = True
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _SETTINGS = "GRAPHLOOM_BENCH"
@@ -107,12 +111,23 @@ def on_icarus():
     return cocotb.SIM_NAME.startswith("Icarus")
 
 
+def turns(count):
+    """In a bench: how many of so many random turns to do.
+
+    A usual run of the tests does half of them, and a quarter on Icarus Verilog, on which they take
+    ten to thirty times as long. ``--full`` does all of them, and so does a run that names the
+    function (:mod:`tb.sampling`).
+    """
+    return count if _settings()["whole"] else -(-count // (4 if on_icarus() else 2))
+
+
 def _settings():
     return json.loads(os.environ[_SETTINGS])
 
 
 def _environment(design, test_module, parameters, seed, tests, cycles, results):
-    settings = {"parameters": parameters or {}, "inputs": design.inputs, "cycles": cycles}
+    settings = {"parameters": parameters or {}, "inputs": design.inputs, "cycles": cycles,
+                "whole": whole}
     path = os.environ.get("PYTHONPATH")
     environment = {
         **os.environ,

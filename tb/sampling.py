@@ -3,7 +3,8 @@
 A function with this mark runs N of its cases. The cases are divided into N groups of neighbours,
 and one case of each group is drawn. With the usual seed the draw is the same every time;
 ``./graphloom test --seed fresh`` draws others. A bench without the mark that has several shapes
-runs each shape on one simulator, in turn, where both simulators are there. All cases run with
+runs each shape on one simulator, in turn, where both simulators are there. Random tests of benches
+do a part of their turns (:func:`tb.runner.turns`). All cases and all turns run with
 ``./graphloom test --full``, or if the function is named.
 """
 
@@ -13,7 +14,12 @@ import random
 from tb import runner, seeds
 
 
-__all__ = ["left_out", "one_simulator_each", "sampled"]
+__all__ = ["is_named", "left_out", "one_simulator_each", "sampled"]
+
+
+def is_named(test, named) -> bool:
+    """Whether arguments of the command line name a test (pytest's node id) or its function."""
+    return bool({test, test.partition("[")[0]} & set(named))
 
 
 def left_out(items, named) -> set[str]:
@@ -29,7 +35,7 @@ def left_out(items, named) -> set[str]:
     named, out, groups, benches = set(named), set(), {}, {}
     for item in items:
         function = item.nodeid.partition("[")[0]
-        if named & {item.nodeid, function}:
+        if is_named(item.nodeid, named):
             continue
         mark = item.get_closest_marker("sample")
         if item.get_closest_marker("full") is not None:

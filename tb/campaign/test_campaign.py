@@ -205,6 +205,8 @@ def test_commands(number):
     assert f"--only {number} " in record._again()
 
 
+@pytest.mark.parametrize("checked", [("compact", "etwc", "vm", "weaver"), pytest.param(
+    tuple(RUNS), marks=pytest.mark.full)], indirect=True, ids=["four", "all"])
 def test_commands_of_runs(monkeypatch, tmp_path, checked):
     """The command ``run`` repeats a failed run, with the same memory."""
     config = CONFIGS["bare"]

@@ -324,7 +324,7 @@ async def no_edge_is_lost(dut):
     for core in cores.cores:
         core.open = 0
     entries = 0
-    for _ in range(runner.parameters()["rounds"]):
+    for _ in range(runner.turns(runner.parameters()["rounds"])):
         working = _Working(cores, rng)
         edges = [rng.choice([0, 1, 50, 1000, 3000]) for _ in cores.cores]
         cores.received.clear()

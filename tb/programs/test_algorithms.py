@@ -27,7 +27,7 @@ RUNS = [(algorithm, direction, schedule) for algorithm in algorithms.names()
 
 @pytest.mark.parametrize("name", ("tiny", "one", "scalar", "wide", "large"))
 @pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
-@pytest.mark.sample(40)
+@pytest.mark.sample(20)
 def test_algorithms(name, algorithm, direction, schedule):
     for graph in GRAPHS.values():
         run(name, graph, algorithm, schedule, direction=direction)
@@ -50,7 +50,7 @@ def test_work_from_a_counter(name, algorithm, direction, schedule):
 @pytest.mark.parametrize("format", ("coo", "tigr:k=3", "block-coo:block=16", "ell:width=2", "dia",
                                     "cr2:cluster_bits=4"))
 @pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
-@pytest.mark.sample(40)
+@pytest.mark.sample(20)
 def test_formats(format, algorithm, direction, schedule):
     run("tiny", GRAPHS["random"], algorithm, schedule, direction=direction, format=format)
 

@@ -17,7 +17,7 @@ ALGORITHMS = ("bfs", "cc", "pagerank", "sssp")
 @pytest.mark.parametrize("name", ("tiny", "one", "scalar", "wide", "large", "bare", "pair", "trio"))
 @pytest.mark.parametrize("schedule", ("compact", "compact:fused=no"))
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.sample(16)
+@pytest.mark.sample(8)
 def test_algorithms(name, schedule, algorithm):
     for number, graph in enumerate(GRAPHS.values()):
         result = run(name, graph, algorithm, schedule, split=("static", "counter")[number % 2])

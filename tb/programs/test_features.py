@@ -106,6 +106,7 @@ def test_active_warps():
 
 
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.sample(4)
 def test_phase_is_the_warps_own_and_is_0_at_a_launch(name):
     config = CONFIGS[name]
     a, lane, place = assembler(config)

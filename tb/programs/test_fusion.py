@@ -99,6 +99,7 @@ def test_fused(name, algorithm, schedule):
 
 @pytest.mark.parametrize("frontier", ("bitmap", "bytemap", "counter", "bitmap/queue"))
 @pytest.mark.parametrize("name", CORES)
+@pytest.mark.sample(4)
 def test_frontiers(name, frontier):
     for graph in GRAPHS.values():
         run(name, graph, "sssp", "vm", frontier=frontier, fusion=True)
@@ -106,13 +107,14 @@ def test_frontiers(name, frontier):
 
 @pytest.mark.parametrize("name", ("scan", "stream", "eghw"))
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.sample(6)
 def test_units(name, algorithm):
     for graph in GRAPHS.values():
         for direction in ("push", "pull") if algorithm != "cc" else (None,):
             run(name, graph, algorithm, "weaver", fusion=True, direction=direction)
 
 
-def test_six_cores():
+def test_six_cores(optimized):
     with Device.simulate(preset("tiny").replace(cores=6, l2_banks=2, imem_bytes=1 << 14)) as device:
         for first, graph in enumerate(GRAPHS.values()):
             for turn, algorithm in enumerate(ALGORITHMS, first):

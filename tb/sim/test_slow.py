@@ -198,7 +198,7 @@ def _random_dram(rng):
 
 
 @pytest.mark.parametrize("seed", range(40))
-@pytest.mark.sample(15)
+@pytest.mark.sample(8)
 def test_random(seed):
     rng = random.Random(seed)
     dram, operations = _random_dram(rng), _operations(rng)

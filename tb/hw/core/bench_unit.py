@@ -26,7 +26,7 @@ from hw.util import index_bits
 from tb import emit, runner
 
 
-__all__ = ["DetachableUnit", "SHAPES", "configuration", "count", "generator", "run"]
+__all__ = ["DetachableUnit", "SHAPES", "configuration", "count", "generator", "run", "turns"]
 
 
 #: Small caches, so that lines are replaced often. The keys name the tests.
@@ -162,3 +162,8 @@ def generator():
 def count(instructions):
     """In a bench: the number of instructions to send, fewer if they have many lanes."""
     return max(15, instructions * 8 // (8 + configuration().threads))
+
+
+def turns(instructions):
+    """In a bench: the number of random instructions to send (:func:`tb.runner.turns`)."""
+    return runner.turns(count(instructions))

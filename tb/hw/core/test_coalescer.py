@@ -114,7 +114,7 @@ async def against_model(dut):
         for unit, name in ((bench.source, "idle"), (bench, "no_slot"),
                            *((sink, "stall") for sink in bench.sinks)):
             setattr(unit, name, bench.rng.choice([0.0, 0.0, 0.3, 0.8]))
-        bench.send(*(traffic.operation() for _ in range(bench_unit.count(60))))
+        bench.send(*(traffic.operation() for _ in range(bench_unit.turns(60))))
         await bench.settle()
 
 
@@ -133,7 +133,7 @@ async def timing(dut):
     if config.l1_banks > 1:
         del traffic.kinds[FENCE]
     await tick(dut, 3)
-    bench.send(*(traffic.operation() for _ in range(bench_unit.count(40))))
+    bench.send(*(traffic.operation() for _ in range(bench_unit.turns(40))))
     await bench.settle()
     for (accepted, counts), (following, _) in itertools.pairwise(bench.accepted):
         assert following == accepted + max(counts) + gap
@@ -204,7 +204,7 @@ WIDEST = ["timing"]
 @pytest.mark.parametrize("shape", [
     pytest.param(shape, marks=[pytest.mark.full] * (fields["threads"] == 32))
     for shape, fields in bench_unit.SHAPES.items()])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_coalescer(simulator, shape):
     tests = TESTS
     if simulator == "icarus" and bench_unit.SHAPES[shape]["threads"] > 8:   # Icarus takes too long

@@ -202,7 +202,7 @@ def rates(bench):
 
 def programs():
     """Random programs of a test."""
-    return range(1 if runner.on_icarus() else 3)
+    return range(runner.turns(3))
 
 
 @cocotb.test()

@@ -126,7 +126,7 @@ async def idle(dut):
 
 @pytest.mark.parametrize("threads, pipeline", [(1, "short"), (4, "short"), (32, "short"),
                                                (8, "long")])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_crosslane(simulator, threads, pipeline):
     parameters = {"threads": threads, "pipeline": pipeline}
     runner.run_bench(CrossLane(HardwareConfig(**parameters)), "crosslane", __name__,

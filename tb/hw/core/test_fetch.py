@@ -169,7 +169,7 @@ async def against_model(dut):
 
 @pytest.mark.parametrize("warps, pipeline", [(1, "short"), (2, "short"), (8, "short"),
                                              (2, "long"), (8, "long")])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_fetch(simulator, warps, pipeline):
     parameters = {"warps": warps, "threads": 1, "imem_bytes": 1 << 10, "pipeline": pipeline}
     runner.run_bench(Fetch(HardwareConfig(**parameters)), "fetch", __name__, simulator=simulator,

@@ -42,7 +42,7 @@ async def _random(bench, traffic, count):
     bench.source.idle = rng.choice([0.0, 0.0, 0.5])
     bench.sink.stall = rng.choice([0.0, 0.0, 0.5, 0.9])
     bench.l2.source.idle = rng.choice([0.0, 0.0, 0.5])
-    for _ in range(bench_unit.count(count)):
+    for _ in range(bench_unit.turns(count)):
         await bench.send(traffic.operation())
     await bench.settle()
 
@@ -486,7 +486,7 @@ async def answers_before_requests(dut):
     traffic = Traffic(bench.rng, bench.config)
     for latency in ((1, 1), (1, 30)):
         bench.l2.latency = latency
-        await bench.send(*(traffic.operation() for _ in range(bench_unit.count(20))))
+        await bench.send(*(traffic.operation() for _ in range(bench_unit.turns(20))))
         await bench.settle()
     await bench.verify()
 
@@ -524,7 +524,7 @@ ONE_WAY = ["hits_of_a_direct_mapped_cache"]
 @pytest.mark.parametrize("shape", [
     pytest.param(shape, marks=[pytest.mark.full] * (fields["threads"] == 32))
     for shape, fields in bench_unit.SHAPES.items()])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_load_store_unit(simulator, shape):
     config = bench_unit.SHAPES[shape]
     tests = TESTS + ONE_WAY * (config["l1_ways"] == 1)

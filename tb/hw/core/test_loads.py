@@ -254,7 +254,7 @@ TESTS = ["sizes", "against_model", "timing", "full", "reset_in_flight"]
     {"threads": 8, "load_queue": 16, "l1_banks": 4}],
     ids=lambda fields: str(fields["threads"]) + (
         f", {fields['l1_banks']} banks" if "l1_banks" in fields else ""))
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_load_queue(simulator, fields):
     runner.run_bench(LoadQueue(HardwareConfig(**fields)), "loads", __name__, simulator=simulator,
                      parameters={"config": fields}, tests=TESTS)

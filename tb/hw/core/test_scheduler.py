@@ -325,7 +325,7 @@ async def against_model(dut):
     await bench.cycle(launch=True)
     eager = rng.random()
     launches = 0
-    for _ in range(CYCLES):
+    for _ in range(runner.turns(CYCLES)):
         if rng.random() < 0.01:
             eager = rng.choice([0.1, 0.5, 0.9, 1.0])
         if rng.random() < 0.005:

@@ -194,7 +194,7 @@ async def against_golden(dut):
     """Rounds of registration and distribution; answers and records are compared with the model."""
     core = await Core.start(dut)
     rng = core.rng
-    for _ in range(runner.parameters()["rounds"]):
+    for _ in range(runner.turns(runner.parameters()["rounds"])):
         random_rates(core, rng)
         _random_memory(core)
         graph = await _random_rows(core, rng.random() < 0.5)
@@ -225,7 +225,7 @@ async def promise_under_races(dut):
     """
     core = await Core.start(dut, golden=False)
     rng = core.rng
-    for _ in range(runner.parameters()["rounds"]):
+    for _ in range(runner.turns(runner.parameters()["rounds"])):
         random_rates(core, rng)
         _random_memory(core)
         graph = Graph([random_degree(rng, core.threads)
@@ -285,7 +285,7 @@ async def launches_at_any_time(dut):
     """After a launch, with no access under way, the unit behaves like new."""
     core = await Core.start(dut)
     rng = core.rng
-    for _ in range(runner.parameters()["resets"]):
+    for _ in range(runner.turns(runner.parameters()["resets"])):
         _random_memory(core)
         await _random_rows(core, rng.random() < 0.5)
         for warp in core.idle_warps()[:rng.randrange(core.warps + 1)]:
@@ -320,7 +320,7 @@ def test_directed(simulator, requests):
 
 @pytest.mark.parametrize("requests", [1, 2, 16])
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_random(simulator, shape, requests):
     _run(simulator, {**SHAPES[shape], "eghw_requests": requests}, _RANDOM, rounds=12,
          resets=8)

@@ -226,7 +226,7 @@ async def exchanges_against_golden(dut):
 async def launches_at_any_time(dut):
     """After a launch in the midst of an exchange the unit behaves like new."""
     core = await ExchangingCore.start(dut)
-    for _ in range(runner.parameters()["resets"]):
+    for _ in range(runner.turns(runner.parameters()["resets"])):
         core.donates, core.receives = 0.5, 0.5
         random_memory(core)
         _random_graph(core)
@@ -266,6 +266,6 @@ def test_directed(simulator, size):
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_random(simulator, shape, size):
     _run(simulator, {**SHAPES[shape], **SIZES[size]}, _RANDOM, rounds=10, resets=6)

@@ -21,6 +21,7 @@ wrong parameters              test_wrong_variant
 
 import collections
 import itertools
+import random
 
 import cocotb
 import pytest
@@ -364,7 +365,7 @@ async def answers_come_backwards(dut):
     for weighted in (False, True):
         core.use(Graph([3, 0, 4 * core.threads + 1, 1, 0, 0, core.threads] * 6), weighted)
         vertices = [*range(42)]
-        core.rng.shuffle(vertices)
+        random.Random(1).shuffle(vertices)          # some orders do not use all requests
         core.start_list(vertices)
         turns = cocotb.start_soon(in_turns())
         got = []
@@ -527,7 +528,7 @@ async def against_golden(dut):
     """Each edge of the input once, with its words, and rising within a row; all rows but the last
     are full. The list of pushed vertices is exact."""
     core = await Core.start(dut)
-    for _ in range(runner.parameters()["rounds"]):
+    for _ in range(runner.turns(runner.parameters()["rounds"])):
         random_rates(core, core.rng)
         random_memory(core)
         await core.rest()
@@ -551,7 +552,7 @@ async def against_golden(dut):
 async def lists_against_golden(dut):
     """Vertices come once, in their order. Edges may follow in the same launch."""
     core = await Core.start(dut)
-    for _ in range(runner.parameters()["rounds"]):
+    for _ in range(runner.turns(runner.parameters()["rounds"])):
         random_rates(core, core.rng)
         random_memory(core)
         await core.rest()
@@ -572,7 +573,7 @@ async def launches_at_any_time(dut):
     """After a launch, also with loads under way, the unit behaves like new."""
     core = await Core.start(dut)
     rng = core.rng
-    for _ in range(runner.parameters()["resets"]):
+    for _ in range(runner.turns(runner.parameters()["resets"])):
         random_memory(core)
         random_graph(core)
         random_input(core)
@@ -620,7 +621,7 @@ _RANDOM = ["against_golden", "lists_against_golden", "launches_at_any_time"]
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_directed(simulator, size):
     _run(simulator, {"warps": 2, "threads": 4, **SIZES[size]}, _DIRECTED)
 
@@ -633,7 +634,7 @@ def test_states(simulator):
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_random(simulator, shape, size):
     _run(simulator, {**SHAPES[shape], **SIZES[size]}, _RANDOM, rounds=12, resets=8)
 

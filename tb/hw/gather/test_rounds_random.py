@@ -35,7 +35,7 @@ async def against_golden(dut):
     """Rounds of registration and distribution; every response is compared with the model."""
     core = await Core.start(dut)
     rng = core.rng
-    for _ in range(runner.parameters()["rounds"]):
+    for _ in range(runner.turns(runner.parameters()["rounds"])):
         random_rates(core, rng)
         _register(core, rng)
         seen, empty = set(), 0
@@ -116,7 +116,7 @@ async def promise_under_races(dut):
     ledger = _Ledger(core.model.rows)
     decodes = {}                         # warp -> (number, VIDs) whose EIDs are not known yet
     barred = {}                          # warp -> VIDs skipped before its DEC_ID
-    steps, step, ended = runner.parameters()["steps"], 0, False
+    steps, step, ended = runner.turns(runner.parameters()["steps"]), 0, False
     while not ended:
         step += 1
         if step % 50 == 0:
@@ -166,7 +166,7 @@ async def launches_and_resets_in_flight(dut):
     """After a launch or reset at any time, the Weaver behaves like new."""
     core = await Core.start(dut)
     rng = core.rng
-    for _ in range(runner.parameters()["resets"]):
+    for _ in range(runner.turns(runner.parameters()["resets"])):
         random_rates(core, rng)
         _register(core, rng)
         for _ in range(rng.randrange(4)):
@@ -194,7 +194,7 @@ def _run(simulator, unit, fields, seed, **amounts):
 
 @pytest.mark.parametrize("unit", ROUNDS)
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_weaver(simulator, shape, unit):
     _run(simulator, unit, SHAPES[shape], 1, rounds=30, steps=1000, resets=40)
 
@@ -210,8 +210,9 @@ def test_late_tables(simulator, shape, latency, unit):
 
 @pytest.mark.parametrize("unit", ROUNDS)
 @pytest.mark.sample(1)
-def test_weaver_at_full_size(simulator, unit):
-    _run(simulator, unit, {"warps": 32, "threads": 32}, 1, rounds=1, steps=60, resets=2)
+def test_weaver_at_full_size(unit):
+    """On the fast simulator only; Icarus Verilog has the other shapes."""
+    _run("verilator", unit, {"warps": 32, "threads": 32}, 1, rounds=1, steps=60, resets=2)
 
 
 @pytest.mark.parametrize("unit", ROUNDS)

@@ -22,7 +22,7 @@ async def against_golden(dut):
     rng = core.rng
     seen = set()                         # warps whose dense table is defined
     rest = 3 * core.rows + 2 * core.threads + 8 + core.config.table_latency
-    for _ in range(runner.parameters()["steps"]):
+    for _ in range(runner.turns(runner.parameters()["steps"])):
         if rng.random() < 0.05:
             random_rates(core, rng)
         warp, kind = rng.randrange(core.warps), rng.random()
@@ -88,7 +88,7 @@ async def promise(dut):
     skipped. Works are full. The end comes when nothing is left, and it comes."""
     core = await Core.start(dut)
     rng, threads = core.rng, core.threads
-    for _ in range(runner.parameters()["rounds"]):
+    for _ in range(runner.turns(runner.parameters()["rounds"])):
         ledger = _Ledger()
         many = rng.randrange(1, core.rows + 1)           # rows of a warp in the table
         registrars = core.rows // many
@@ -171,7 +171,7 @@ async def resets_in_flight(dut):
     """After a launch or reset at any time, the unit behaves like new."""
     core = await Core.start(dut)
     rng = core.rng
-    for _ in range(runner.parameters()["resets"]):
+    for _ in range(runner.turns(runner.parameters()["resets"])):
         random_rates(core, rng)
         for warp in range(core.warps):
             core.reg(warp, [(lane, 7 * lane, random_degree(rng, core.threads))
@@ -197,7 +197,7 @@ def _run(simulator, fields, seed, **amounts):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_stream(simulator, shape):
     _run(simulator, SHAPES[shape], 1, rounds=12, rows=6, steps=250, resets=20)
 
@@ -210,9 +210,9 @@ def test_late_tables(simulator, shape, latency):
          resets=15)
 
 
-@pytest.mark.sample(1)
-def test_stream_at_full_size(simulator):
-    _run(simulator, {"warps": 32, "threads": 32}, 1, rounds=1, rows=2, steps=4, resets=2)
+def test_stream_at_full_size():
+    """On the fast simulator only; Icarus Verilog has the other shapes."""
+    _run("verilator", {"warps": 32, "threads": 32}, 1, rounds=1, rows=2, steps=4, resets=2)
 
 
 @pytest.mark.parametrize("seed", [2, 3, 4])

@@ -64,7 +64,7 @@ async def receives(dut, idle, stall):
     source = StreamSource(dut, "i", idle=idle)
     sink = StreamSink(dut, "o", end_layout, stall=stall)
     expected = []
-    for turn in range(60):
+    for turn in range(runner.turns(60)):
         request = _request(rng, rng.choice([0, 1, 2, 5, 17, MAX_WORDS]))
         line = request.encode()
         content = Request.HEADER.pack(*request[:5]) + request.payload
@@ -134,7 +134,7 @@ async def transmits(dut, idle, stall):
     source = StreamSource(dut, "i", word_layout, idle=idle)
     sink = StreamSink(dut, "o", stall=stall)
     line = b""
-    for turn in range(30):
+    for turn in range(runner.turns(30)):
         answer = Answer(rng.getrandbits(16), rng.getrandbits(8), rng.getrandbits(8),
                         rng.getrandbits(32), _payload(rng, rng.choice([0, 1, 2, 5, 17])))
         line += answer.encode()

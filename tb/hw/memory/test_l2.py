@@ -281,7 +281,7 @@ TESTS = ["against_model", "one_counter_of_all", "timing", "turns", "reset_in_fli
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_l2(simulator, shape):
     fields = {"threads": 4, **SHAPES[shape]}
     tests = TESTS if fields["l2_bytes"] else [name for name in TESTS if name != "timing"]

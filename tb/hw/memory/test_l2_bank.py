@@ -431,7 +431,7 @@ TESTS = ["against_model", "few_lines", "atomics", "atomics_that_miss", "misses_a
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_l2_bank(simulator, shape):
     runner.run_bench(L2Bank(HardwareConfig(**SHAPES[shape])), "l2_bank", __name__,
                      simulator=simulator, parameters={"config": SHAPES[shape]}, tests=TESTS)

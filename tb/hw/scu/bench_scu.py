@@ -149,7 +149,7 @@ class Host:
 async def random_operations(dut):
     host = await Host.start(dut)
     operations = Operations(host.rng, host.memory, host.config.line_bytes, longest=120)
-    for _ in range(host.operations):
+    for _ in range(runner.turns(host.operations)):
         host.behave(host.rng.choice([(1, 1), (3, 20), (20, 60), (1, 200)]),
                     host.rng.choice([0, 0.3, 0.8]), host.rng.choice([0, 0.5]))
         await host.check(operations.next())
@@ -161,7 +161,7 @@ async def random_streams(dut):
     host = await Host.start(dut)
     operations = Operations(host.rng, host.memory, host.config.line_bytes, longest=80,
                             operations=(ScuOperation.STREAM,))
-    for _ in range(host.operations):
+    for _ in range(runner.turns(host.operations)):
         host.behave(host.rng.choice([(1, 1), (3, 20), (20, 60), (1, 200)]),
                     host.rng.choice([0, 0.3, 0.8]), host.rng.choice([0, 0.5]))
         await host.check(operations.next())

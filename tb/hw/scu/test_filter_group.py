@@ -71,7 +71,7 @@ async def _random_operation(bench, output, most):
 async def against_golden(dut, output):
     """Random operations back to back, all outputs, at all rates."""
     bench = await Bench.start(dut)
-    for _ in range(6):
+    for _ in range(runner.turns(6)):
         await _random_operation(bench, output, runner.parameters()["most"])
 
 
@@ -79,7 +79,7 @@ async def against_golden(dut, output):
 async def in_turn(dut):
     """Outputs change from one operation to the next; the same table takes other shapes."""
     bench = await Bench.start(dut)
-    for _ in range(6):
+    for _ in range(runner.turns(6)):
         await _random_operation(bench, bench.rng.choice([UNIQUE, BEST, GROUP]), 40)
 
 

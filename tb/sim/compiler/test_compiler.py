@@ -74,6 +74,7 @@ def _check(make, rng, folder):
 
 
 @pytest.mark.parametrize("seed", range(10))
+@pytest.mark.sample(5)
 def test_random_designs(seed, tmp_path):
     _check(lambda: RandomDesign(random.Random(seed)), random.Random(seed), tmp_path)
 

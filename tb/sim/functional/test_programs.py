@@ -36,6 +36,7 @@ from tb.sw.graphs import random_graph
 
 
 @pytest.mark.parametrize("name", CONFIGS | CORES)
+@pytest.mark.sample(7)
 def test_random_programs(name):
     config = (CONFIGS | CORES)[name]
     done = Run()

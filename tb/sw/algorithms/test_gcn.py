@@ -137,7 +137,7 @@ def test_lanes_over_words(dimension, direction, threads):
 @pytest.mark.parametrize("together", ["yes", "no"])
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.parametrize("schedule", ["em", "wm", "cm", "strict", "weaver", "weaver:works=3"])
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 def test_together(schedule, direction, together):
     for threads, dimension, names in ((4, 16, ("random", "single")), (16, 3, ("one row", "sparse")),
                                       (32, 16, ("random", "one column")), (1, 4, ("star",)),

@@ -62,7 +62,7 @@ def run(machine, algorithm, graph, schedule, seed=None, **options):
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "{}x{}".format(*shape))
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.sample(35)
+@pytest.mark.sample(18)
 def test_all_graphs(algorithm, schedule, shape):
     for seed, graph in enumerate(GRAPHS.values()):
         machine = hardware(schedule, *shape, cores=1 + seed % 3)
@@ -74,6 +74,7 @@ def test_all_graphs(algorithm, schedule, shape):
 @given(graph=graphs(weighted=False, max_vertices=30, max_edges=90),
        seed=st.integers(0, 1 << 20), data=st.data())
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.sample(16)
 def test_random_graphs_and_interleavings(algorithm, schedule, graph, seed, data):
     options = dict(OPTIONS[algorithm])
     if "source" in options:
@@ -94,7 +95,7 @@ def test_random_graphs_and_interleavings(algorithm, schedule, graph, seed, data)
                                     "cr2:cluster_bits=5:expand=no:bases=global",
                                     "cr2:cluster_bits=4:reorder=louvain"])
 @pytest.mark.parametrize("schedule", SCHEDULES[:5])
-@pytest.mark.sample(15)
+@pytest.mark.sample(8)
 def test_formats_and_frontiers(schedule, format):
     """Every frontier with every format that has rows; the unit copies addresses of neighbours."""
     refused = set()
@@ -124,6 +125,7 @@ def test_formats_and_frontiers(schedule, format):
 
 @pytest.mark.parametrize("format", ["csr:reorder=rcm", "csr:block=7", "ell:block=40:reorder=rcm"])
 @pytest.mark.parametrize("schedule", SCHEDULES[:5])
+@pytest.mark.sample(8)
 def test_inputs_and_orderings(schedule, format):
     """Reordered vertices and virtual rows, with an input that a pass makes of the frontier. Parents
     are the smallest original numbers. A virtual row is in no list."""
@@ -143,6 +145,7 @@ def test_inputs_and_orderings(schedule, format):
 @pytest.mark.parametrize("other", ["vm direction=push", "vm direction=pull split=counter",
                                    "wm format=cr2:cluster_bits=4 direction=push"])
 @pytest.mark.parametrize("schedule", SCHEDULES[:5])
+@pytest.mark.sample(8)
 def test_hybrids(monkeypatch, schedule, other):
     """Supersteps of another plan come between, one or two at a time. A vertex is in the frontier
     once, and its edges are listed once."""
@@ -401,7 +404,7 @@ def test_grouped_ends_stand_together(monkeypatch):
 
 @pytest.mark.parametrize("delta", [1, 13, 40, 1000, (1 << 32) - 1, "auto"])
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.sample(16)
+@pytest.mark.sample(8)
 def test_deltas(schedule, delta):
     for seed, name in enumerate(("random", "dense", "star", "path", "one row", "loops")):
         result = run(hardware(schedule, 2, 8, cores=1 + seed % 2), "sssp", GRAPHS[name], schedule,

@@ -48,7 +48,7 @@ orders = st.sampled_from(list(ORDERS))
 @pytest.mark.parametrize("direction", ["push", "pull"])
 @pytest.mark.parametrize("text", VARIANTS)
 @given(graph=graphs())
-@pytest.mark.sample(26)
+@pytest.mark.sample(13)
 def test_edges_come_back(text, direction, graph):
     image = formats.build_image(graph, text, direction)
     image.check()

@@ -32,7 +32,7 @@ HUB = int(np.argmax(SKEWED.out_degrees))
 @pytest.mark.parametrize("format", ["coo", "csr", "dia", "ell:width=2", "tigr:k=3",
                                     "g-shards:shard=16", "cr2:cluster_bits=4:warp_bits=2"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.sample(55)
+@pytest.mark.sample(28)
 def test_blocks_and_orderings(algorithm, format, order):
     """Every format and algorithm with blocks, where there may be blocks, in each ordering."""
     options = dict(ALGORITHMS[algorithm])

@@ -110,6 +110,7 @@ class Recorder:
 
 
 @pytest.mark.parametrize("algorithm, direction, schedule, frontier", COMBINATIONS)
+@pytest.mark.sample(17)
 def test_all_graphs(algorithm, direction, schedule, frontier):
     for deduplicate in choices(direction, schedule, algorithm):
         for seed, (name, graph) in enumerate(GRAPHS.items()):
@@ -122,6 +123,7 @@ def test_all_graphs(algorithm, direction, schedule, frontier):
 @pytest.mark.parametrize("format", ["coo", "tigr:k=3", "block-coo:block=16"])
 @pytest.mark.parametrize("algorithm, direction, schedule, frontier",
                          [case for case in COMBINATIONS if case[1] == "push"])
+@pytest.mark.sample(38)
 def test_formats(format, algorithm, direction, schedule, frontier):
     """Formats with several rows a vertex have no queue."""
     if frontier == "queue" and format != "coo":
@@ -136,6 +138,7 @@ def test_formats(format, algorithm, direction, schedule, frontier):
                          [case for case in COMBINATIONS if case[0] != "cc"])
 @given(graph=graphs(), seed=st.integers(0, 1 << 20), data=st.data())
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.sample(14)
 def test_random_graphs_and_interleavings(algorithm, direction, schedule, frontier, graph, seed,
                                          data):
     source = data.draw(st.integers(0, graph.num_vertices - 1))
@@ -193,6 +196,7 @@ PAIRED = [(algorithm, schedule, pair)
 
 @pytest.mark.parametrize("algorithm, schedule, pair", PAIRED,
                          ids=["-".join(case) for case in PAIRED])
+@pytest.mark.sample(40)
 def test_pairs(algorithm, schedule, pair):
     """Every pair with every way to go through rows or edges, and both splits."""
     for seed, (name, split, deduplicate) in enumerate((

@@ -109,7 +109,7 @@ def test_nobody_passes_the_barrier_early(cores, seed):
 @pytest.mark.parametrize("cores", (1, 2, 6))
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.sample(45)
+@pytest.mark.sample(24)
 def test_same_results(algorithm, schedule, cores):
     device = Device.functional(config_of(cores), seed=cores)
     for graph in GRAPHS.values():
@@ -120,6 +120,7 @@ def test_same_results(algorithm, schedule, cores):
 @pytest.mark.parametrize("frontier", ("queue", "bitmap", "bytemap", "counter", "bitmap/queue",
                                       "queue/bytemap", "bytemap/bitmap"))
 @pytest.mark.parametrize("algorithm", ("bfs", "sssp"))
+@pytest.mark.sample(14)
 def test_frontiers(algorithm, frontier, deduplicate):
     for cores in (1, 2):
         device = Device.functional(config_of(cores), seed=3)

@@ -97,7 +97,7 @@ def test_there_is_nothing_that_is_not_tested():
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "{}x{}".format(*shape))
 @pytest.mark.parametrize("algorithm, direction, schedule", COMBINATIONS)
-@pytest.mark.sample(60)
+@pytest.mark.sample(30)
 def test_all_graphs(shape, algorithm, direction, schedule):
     if schedule == "vwc" and shape[1] == 1:
         pytest.skip("a warp of one lane has no virtual warps")
@@ -109,6 +109,7 @@ def test_all_graphs(shape, algorithm, direction, schedule):
 @pytest.mark.parametrize("algorithm, direction, schedule", COMBINATIONS)
 @given(graph=graphs(), seed=st.integers(0, 1 << 20), data=st.data())
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.sample(30)
 def test_random_graphs_and_interleavings(algorithm, direction, schedule, graph, seed, data):
     options = dict(ALGORITHMS[algorithm])
     if "source" in options:
@@ -130,7 +131,7 @@ def test_random_graphs_and_interleavings(algorithm, direction, schedule, graph, 
                                     "cr2:cluster_bits=5:expand=no:bases=global",
                                     "cr2:cluster_bits=4:reorder=louvain"])
 @pytest.mark.parametrize("algorithm, direction, schedule", COMBINATIONS)
-@pytest.mark.sample(150)
+@pytest.mark.sample(75)
 def test_formats(format, algorithm, direction, schedule):
     names = ("star", "loops", "single", "no arcs", "one row", "one column", "sparse")
     other = names[zlib.crc32(f"{format} {algorithm} {schedule}".encode()) % len(names)]
@@ -157,7 +158,7 @@ def test_shards(algorithm, direction):
                                     "g-shards", "cr2:cluster_bits=3",
                                     "cr2:cluster_bits=4:reorder=louvain"])
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.sample(10)
+@pytest.mark.sample(6)
 def test_directions_that_change(schedule, format):
     if format == "g-shards" and schedule != "em":
         pytest.skip("no rows")

@@ -73,6 +73,7 @@ def look(device, keys, values, queries, buckets=None, **options):
 
 @pytest.mark.parametrize("cores", CORE_COUNTS)
 @pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.sample(32)
 def test_random(schedule, cores):
     """Tables of few keys have duplicates, and many queries find nothing."""
     rng = draw(schedule, cores)
@@ -109,6 +110,7 @@ SPECIAL = {
 
 @pytest.mark.parametrize("schedule", ["vm", "vwc", "wm", "cm", "em", "strict", "weaver"])
 @pytest.mark.parametrize("name", SPECIAL)
+@pytest.mark.sample(28)
 def test_special(name, schedule):
     keys, values, queries = SPECIAL[name]
     for unit in UNITS if schedule == "weaver" else ("fsm",):

@@ -315,7 +315,7 @@ def test_hybrids_that_do_not_fit(text, reason):
 @pytest.mark.parametrize("schedule", schedules.names())
 @pytest.mark.parametrize("algorithm, direction", [
     (name, way) for name in algorithms.names() for way in algorithms.find(name).directions])
-@pytest.mark.sample(80)
+@pytest.mark.sample(40)
 def test_warps(algorithm, direction, schedule, split):
     """Results are the same whatever the number of warps that take part."""
     if algorithm == "gcn" and direction == "push" and schedule in COMPACTING:

@@ -30,6 +30,7 @@ COMMUNITY = "community:vertices=300,edges=3000,communities=12,mixing=0.1,shuffle
 
 @pytest.mark.parametrize("warps, threads", [(1, 2), (2, 4), (4, 8), (1, 32)])
 @pytest.mark.parametrize("sample", [100, 40, 1])
+@pytest.mark.sample(6)
 def test_counts(warps, threads, sample):
     """A round compares the counts of all its sweeps."""
     for seed, (name, graph) in enumerate(GRAPHS.items()):

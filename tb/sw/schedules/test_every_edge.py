@@ -279,6 +279,7 @@ shapes = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "{}x{}".form
 @each
 @shapes
 @pytest.mark.parametrize("direction", ["pull", "push"])
+@pytest.mark.sample(80)
 def test_all_vertices(schedule, shape, direction):
     count(draw(schedule, shape, direction), schedule, shape, direction=direction)
 
@@ -286,7 +287,7 @@ def test_all_vertices(schedule, shape, direction):
 @each
 @shapes
 @pytest.mark.parametrize("frontier", ["queue", "queue/bitmap", "queue/bytemap", "others"])
-@pytest.mark.sample(65)
+@pytest.mark.sample(33)
 def test_a_frontier(schedule, shape, frontier):
     rng = draw(schedule, shape, frontier)
     if frontier == "others":
@@ -297,6 +298,7 @@ def test_a_frontier(schedule, shape, frontier):
 
 @each
 @pytest.mark.parametrize("frontier", [None, "queue", "bitmap"])
+@pytest.mark.sample(24)
 def test_cores(schedule, frontier):
     count(draw(schedule, frontier), schedule, (4, 4), frontier, "push", cores=2)
 

@@ -49,6 +49,7 @@ def plan(algorithm, graph="random", device=None, **choices):
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.sample(20)
 def test_results(algorithm, direction, schedule):
     """Bit-identical to the reference, warps in random order, orders that are drawn."""
     rng = draw("graphpeg", algorithm, direction, schedule)

@@ -53,7 +53,7 @@ def run(rng, algorithm, name, schedule, direction, **options):
 @each
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.sample(25)
+@pytest.mark.sample(12)
 def test_results(algorithm, direction, schedule):
     rng = draw(algorithm, direction, schedule)
     for name in ("one row", "one column", *rng.sample(list(GRAPHS), 2)):
@@ -62,7 +62,7 @@ def test_results(algorithm, direction, schedule):
 
 @each
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.sample(15)
+@pytest.mark.sample(8)
 def test_formats(algorithm, schedule):
     rng = draw(algorithm, schedule)
     for format in FORMATS:

@@ -40,7 +40,7 @@ each = pytest.mark.parametrize("schedule", SCHEDULES)
 @each
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.sample(40)
+@pytest.mark.sample(20)
 def test_results(algorithm, direction, schedule):
     rng = draw(algorithm, direction, schedule)
     for name in ("one row", "one column", *rng.sample(list(GRAPHS), 2)):
@@ -49,7 +49,7 @@ def test_results(algorithm, direction, schedule):
 
 @each
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.sample(20)
+@pytest.mark.sample(10)
 def test_formats(algorithm, schedule):
     rng = draw(algorithm, schedule)
     for format in FORMATS:

@@ -55,7 +55,7 @@ def run(rng, algorithm, name, schedule, direction, **options):
 @each
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.sample(30)
+@pytest.mark.sample(15)
 def test_results(algorithm, direction, schedule):
     rng = draw(algorithm, direction, schedule)
     for name in ("one row", "one column", "single", *rng.sample(list(GRAPHS), 3)):
@@ -64,7 +64,7 @@ def test_results(algorithm, direction, schedule):
 
 @each
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.sample(15)
+@pytest.mark.sample(8)
 def test_formats(algorithm, schedule):
     rng = draw(algorithm, schedule)
     for format in FORMATS:

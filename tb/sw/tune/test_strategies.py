@@ -43,6 +43,7 @@ def test_every_point_once(name):
 
 @pytest.mark.parametrize("seed", range(1, 6))
 @pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.sample(8)
 def test_all_find_the_best(name, seed):
     """On a cost to which each axis contributes alone, coordinate descent finds the best too."""
     table = Table(separable)

@@ -77,7 +77,7 @@ def run_text(text, tmp_path, on=None, **choices):
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sample(35)
+@pytest.mark.sample(18)
 def test_programs(name, schedule):
     kinds = [each for each in formats.image_names() if each != "g-shards"]
     turn = list(NAMES).index(name) + SCHEDULES.index(schedule)
