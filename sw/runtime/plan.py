@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import dataclasses
 import fractions
+import functools
 import operator
 import re
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,21 @@ CLOSED = {
 
 #: Share of the frontier from which ``direction=auto`` pulls.
 _PULL_SHARE = 0.05
+
+
+@functools.lru_cache(1000, typed=True)
+def _settled(*values):
+    """Values of the fields of :data:`CLOSED`, in its order, as :func:`settle` returns them."""
+    return settle(CLOSED, dict(zip(CLOSED, values)), "plan")
+
+
+def _closed(plan):
+    """The fields of a plan with a closed set of values. Raises UserError."""
+    values = [getattr(plan, name) for name in CLOSED]
+    try:
+        return _settled(*values)
+    except TypeError:               # a list cannot be a key of the cache, nor a legal value
+        return settle(CLOSED, dict(zip(CLOSED, values)), "plan")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +134,7 @@ class Plan:
                                            for name, value in dict(self.parameters).items())),
                 "schedule": schedules.canonical(self.schedule),
                 "format": formats.canonical(self.format),
-                **settle(CLOSED, {name: getattr(self, name) for name in CLOSED}, "plan")}
+                **_closed(self)}
         for name, value in form.items():
             object.__setattr__(self, name, value)
 

@@ -12,6 +12,7 @@ Where sums are added by atomics, a kernel *init* clears them before.
 """
 
 import operator
+import weakref
 
 import numpy as np
 
@@ -35,6 +36,29 @@ _MOST_DIMENSION = 64
 
 #: Contents of sums before the kernels clear or store them.
 _UNUSED = -1
+
+
+#: What was drawn for each graph, by all that it depends on.
+_made: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+
+
+def _in_words(graph, features, weight, kind):
+    """The matrices in words, and the entries of the features as a graph."""
+    matrices = choose(graph, features, weight, kind)
+    return matrices, Graph(max(graph.num_vertices, features.num_columns), features.columns,
+                           features.rows, matrices.values.view(np.uint32),
+                           f"features of {graph.name}")
+
+
+def _drawn(graph, columns, density, seed, dimension, kind):
+    """Features that are drawn, the matrices in words, and the entries as a graph. They are made
+    once as long as there is the graph, so that plans share the images of the entries as well."""
+    made, key = _made.setdefault(graph, {}), (columns, density, seed, dimension, kind)
+    if key not in made:
+        features = random_features(graph.num_vertices, columns, density, seed)
+        weight = draw_weight(columns, dimension, seed)
+        made[key] = features, *_in_words(graph, features, weight, kind)
+    return made[key]
 
 
 class GraphConvolution(Algorithm):
@@ -86,31 +110,33 @@ class GraphConvolution(Algorithm):
                 if value is not None:
                     raise UserError(f"gcn: {name} is for features that are drawn, and features is "
                                     f"{features}")
-            plain = features.lower().removesuffix(".gz")
-            self._features = (read_content if plain.endswith(".content") else read_features)(
-                features)
-            if self._features.num_vertices != graph.num_vertices:
-                raise UserError(f"{features}: has {self._features.num_vertices} rows, must have "
-                                f"{graph.num_vertices}, one for each vertex of {graph.name}")
+            self._features, weight = self._read(features, dimension)
+            self.matrices, entries = _in_words(graph, self._features, weight, coefficients)
         else:
             columns = self._number("columns", 64 if columns is None else columns, 1, 1 << 20)
             density = 0.1 if density is None else density
             if not 0 <= density <= 1:
                 raise UserError(f"gcn: density is {density!r}, must be from 0 to 1")
-            self._features = random_features(graph.num_vertices, columns, density, self._seed)
-        self._weight = self._features.weight
-        if self._weight is None:
-            self._weight = draw_weight(self._features.num_columns, dimension or 16, self._seed)
-        self._dimension = self._number("dimension", self._weight.shape[1], 1, _MOST_DIMENSION)
-        if dimension not in (None, self._dimension):
-            raise UserError(f"{features}: weight has {self._dimension} columns, and dimension is "
-                            f"{dimension}")
-        self.matrices = choose(graph, self._features, self._weight, coefficients)
-        entries = Graph(max(graph.num_vertices, self._features.num_columns),
-                        self._features.columns, self._features.rows,
-                        self.matrices.values.view(np.uint32), f"features of {graph.name}")
+            self._features, self.matrices, entries = _drawn(
+                graph, columns, density, self._seed, dimension or 16, coefficients)
+        self._dimension = self.matrices.weight.shape[1]
         self._operators = {"spmm": Spmm(entries, self._dimension, together),
                            "graphsum": GraphSum(graph, self._dimension, together, coefficients)}
+
+    def _read(self, file, dimension):
+        """The features of a file, and its weight matrix or one that is drawn. Raises UserError."""
+        plain = file.lower().removesuffix(".gz")
+        found = (read_content if plain.endswith(".content") else read_features)(file)
+        if found.num_vertices != self.graph.num_vertices:
+            raise UserError(f"{file}: has {found.num_vertices} rows, must have "
+                            f"{self.graph.num_vertices}, one for each vertex of {self.graph.name}")
+        weight = found.weight
+        if weight is None:
+            weight = draw_weight(found.num_columns, dimension or 16, self._seed)
+        count = self._number("dimension", weight.shape[1], 1, _MOST_DIMENSION)
+        if dimension not in (None, count):
+            raise UserError(f"{file}: weight has {count} columns, and dimension is {dimension}")
+        return found, weight
 
     @staticmethod
     def _number(name, value, low, high):

@@ -24,7 +24,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import itertools
 
 import numpy as np
 
@@ -119,8 +118,9 @@ class Sweep(ProgramRun):
         return frozen({vector.name: machine.words(vector.name)
                        for vector in self.program.vectors})
 
-    def _functions(self, names):
-        return [self.program.function(name) for name in names]
+    @classmethod
+    def _functions(cls, names):
+        return [cls.program.function(name) for name in names]
 
     def _switched(self):
         """The vectors that a round both reads at sources and stores."""
@@ -153,34 +153,28 @@ class Sweep(ProgramRun):
     def _identity_value(self):
         return _IDENTITY[self.form.reduce.operation]
 
-    @functools.cached_property
-    def _chains(self):
-        """The chains, by the arguments of :meth:`_chain`."""
-        return {key: self._make_chain(*key)
-                for key in itertools.product((True, False), (True, False))}
-
     def _chain(self, more, fused):
         """The functions of vertices that end a round, as one, or None; ``more`` tells whether
         another round follows, ``fused`` whether the sum is in a register."""
-        return self._chains[more, fused]
+        return self._chain_of(more, fused, frozenset(self.shown), self.asks)
 
-    def _make_chain(self, more, fused):
-        form = self.form
+    @classmethod
+    @functools.lru_cache(1000)          # plans ask again and again for the few chains of a program
+    def _chain_of(cls, more, fused, shown, asks):
+        form = cls.form
         names = (*form.after, *(form.before if more else ()))
         if not names:
             return None
-        chain = chained(self._functions(names))
-        last = stored_for_sure(chained(self._functions(form.after))) if form.after else {}
-        live = self.shown | set(self.program.outputs)
+        chain = chained(cls._functions(names))
+        last = stored_for_sure(chained(cls._functions(form.after))) if form.after else {}
+        live = shown | set(cls.program.outputs)
         if more:
-            if not self.asks:
+            if not asks:
                 live -= set(last)
             live |= {load.vector for load in (*form.loads, *loads_of(chain))}
-            live.add(form.reduce.vector)
-        if fused:
-            live.discard(form.reduce.vector)
-        live.discard(form.flags)
-        chain = without_stores(chain, {vector.name for vector in self.program.vectors} - live)
+            live |= {form.reduce.vector}
+        live -= {form.flags, form.reduce.vector if fused else None}
+        chain = without_stores(chain, {vector.name for vector in cls.program.vectors} - live)
         return chain if chain.body else None
 
     def _fused(self, task):
