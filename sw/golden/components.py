@@ -1,8 +1,6 @@
 """Connected components: the smallest vertex that each vertex can reach along arcs either way."""
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 
 __all__ = ["components"]
@@ -20,6 +18,8 @@ def components(graph):
     label : uint32[V]
         The smallest vertex of each vertex's component.
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
     count = graph.num_vertices
     arcs = coo_array((np.ones(graph.num_edges, np.int8), (graph.src, graph.dst)),
                      shape=(count, count))

@@ -26,7 +26,6 @@ hundred.
 import dataclasses
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from sw.errors import UserError
 
@@ -97,6 +96,7 @@ def inverse_degrees(graph):
 
 def _incoming(graph, dtype):
     """The matrix whose product with the shares gives the sums."""
+    from scipy.sparse import csr_array
     offsets, neighbors, _ = graph.csr(reverse=True)
     return csr_array((np.ones(graph.num_edges, dtype=dtype), neighbors.astype(np.int32),
                       offsets.astype(np.int32)), shape=(graph.num_vertices,) * 2)

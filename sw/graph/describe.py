@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 if TYPE_CHECKING:
     from typing import Any
@@ -49,6 +47,8 @@ def describe(graph: Graph) -> dict[str, Any]:
         direction), ``components`` (weakly connected); ``weighted``, ``min_weight`` and
         ``max_weight`` (``None`` without weights or arcs). Numbers are Python's own.
     """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
     offsets, neighbors, _ = graph.csr()
     rows = np.repeat(np.arange(graph.num_vertices, dtype=np.uint32), graph.out_degrees)
     parallel = (rows[1:] == rows[:-1]) & (neighbors[1:] == neighbors[:-1])

@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse     # pyright: ignore[reportMissingTypeStubs]
 
 if TYPE_CHECKING:
     from typing import Any
@@ -65,6 +64,7 @@ def gorder(sources: Any, destinations: Any, num_vertices: int) -> Any:
 
 def _rows(bases: Any, neighbors: Any, num_vertices: int) -> Any:
     """The neighbours of each vertex, once each and without the vertex, as a sparse matrix."""
+    from scipy import sparse     # pyright: ignore[reportMissingTypeStubs]
     apart = bases != neighbors
     matrix = sparse.coo_matrix((np.ones(int(apart.sum()), dtype=np.int8),
                                 (bases[apart].astype(np.int64), neighbors[apart].astype(np.int64))),

@@ -24,7 +24,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse     # pyright: ignore[reportMissingTypeStubs]
 
 from sw.errors import UserError
 from sw.graph.gorder import gorder
@@ -50,6 +49,7 @@ _FINER = 4
 
 def _pattern(sources: Any, destinations: Any, num_vertices: int) -> Any:
     """The adjacency matrix, made symmetric: the number of edges between two vertices."""
+    from scipy import sparse     # pyright: ignore[reportMissingTypeStubs]
     ends = (np.concatenate([sources, destinations]).astype(np.int32),
             np.concatenate([destinations, sources]).astype(np.int32))
     return sparse.coo_matrix((np.ones(len(ends[0])), ends), shape=(num_vertices,) * 2).tocsr()

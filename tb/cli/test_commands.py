@@ -3,6 +3,8 @@
 import itertools
 import json
 import re
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -26,6 +28,15 @@ from synth import tools
 def test_help(capsys, command):
     assert main([*command, "--help"]) == 0
     assert "Usage: graphloom" in capsys.readouterr().out
+
+
+def test_a_start_loads_little():
+    """These packages take long to load, and few commands need them."""
+    large = ["dask", "matplotlib", "networkx", "plotly", "scipy.sparse", "wasmtime"]
+    code = f"import sys, sw.cli.main; print([name for name in {large} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True,
+                          check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_docs_are_up_to_date():

@@ -29,7 +29,6 @@ where the largest feature takes 15 bits; a real weight to as many bits as fit, a
 import dataclasses
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from sw.errors import UserError
 
@@ -212,6 +211,7 @@ def _values(features):
 
 
 def _matrix(features, values):
+    from scipy.sparse import csr_array
     return csr_array((values, features.columns, features.offsets),
                      shape=(features.num_vertices, features.num_columns))
 
@@ -247,6 +247,7 @@ def _inverse_roots(numbers):
 
 def _arcs(graph, values):
     """The matrix that adds up over the arcs that enter a vertex."""
+    from scipy.sparse import csr_array
     return csr_array((values, (graph.dst.astype(np.int64), graph.src.astype(np.int64))),
                      shape=(graph.num_vertices,) * 2)
 
