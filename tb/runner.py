@@ -192,7 +192,8 @@ def run_bench(design, toplevel, test_module, *, simulator, parameters=None, seed
     toplevel : str
         Name of the top module.
     test_module : str
-        Module with the ``@cocotb.test()`` coroutines; usually ``__name__``.
+        Module with the ``@cocotb.test()`` coroutines; usually ``__name__``. Several modules are
+        separated by commas.
     simulator : str
         ``"verilator"`` or ``"icarus"``.
     parameters : dict, optional

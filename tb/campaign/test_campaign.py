@@ -62,7 +62,9 @@ def plain_runs(names):
 @pytest.fixture(params=[FEW, pytest.param(tuple(RUNS), marks=pytest.mark.full)],
                 ids=["few", "all"])
 def checked(request, monkeypatch):
-    """The schedules that checks run."""
+    """The schedules that checks run; if they are few, on a graph of a quarter of the vertices."""
+    if request.param != tuple(RUNS):
+        monkeypatch.setattr(checks, "graph_of", lambda config: "rmat:scale=4,degree=8,seed=1")
     monkeypatch.setattr(checks, "schedules",
                         types.SimpleNamespace(names=lambda: request.param, make=schedules.make))
     return request.param

@@ -95,7 +95,7 @@ async def program(dut):
     speeds = ((10, 60), 0.5), ((1, 3), 0.0)
     for latency, stall in speeds[:1] if runner.on_icarus() else speeds:
         machine.port.latency, machine.port.stall = latency, stall
-        case = random_case(CONFIG, machine.port._rng.randrange(1 << 20), size=30)
+        case = random_case(CONFIG, machine.port._rng.randrange(1 << 20), size=runner.turns(30))
         expected = simulate(CONFIG, case)
         await machine.write_back(invalidate=True)
         case.fill(machine.memory)
@@ -233,7 +233,8 @@ def cases(seeds):
 async def cycles(dut, which):
     dram, seeds = DRAMS[which]
     machine = await BenchMachine.start(dut, dram)
-    for case, expected in zip(cases(seeds), runner.parameters()["counters"][which], strict=True):
+    programs = [*zip(cases(seeds), runner.parameters()["counters"][which], strict=True)]
+    for case, expected in programs[:runner.turns(len(programs))]:
         await machine.write_back(invalidate=True)
         case.fill(machine.memory)
         await machine.load(case.words)

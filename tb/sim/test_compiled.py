@@ -44,7 +44,7 @@ def _run(config, dram, algorithm, schedule, **options):
     ({"gather": "graphpeg"}, "cc", "graphpeg", {}),
     ({"scu": 1}, "bfs", "scu", {"source": 0}),
 ], ids=lambda value: value if isinstance(value, str) else None)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_runs_are_equal(monkeypatch, fields, algorithm, schedule, options):
     dram = DramConfig(latency=37, bytes_per_cycle=4)
     mine, other = _both(monkeypatch, _run(preset("tiny").replace(**fields), dram, algorithm,

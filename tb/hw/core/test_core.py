@@ -211,7 +211,7 @@ async def random_programs(dut):
     for _ in programs():
         rates(bench)
         seed = bench.rng.randrange(1 << 20)
-        case = random_case(bench.config, seed, size=40)
+        case = random_case(bench.config, seed, size=runner.turns(40))
         expected = simulate(bench.config, case)
         await bench.run(case)
         assert bench.fault is None
@@ -252,7 +252,7 @@ async def faults(dut):
         assert (fault.cause, fault.warp, fault.pc) == (cause, 2, place)
         assert fault.address == (8 if cause is Cause.LOAD_ACCESS else word)
         assert bench.l2.waiting == 0
-    case = random_case(bench.config, 0, size=20)
+    case = random_case(bench.config, 0, size=runner.turns(20))
     await bench.run(case)
     assert bench.fault is None
 
@@ -263,7 +263,7 @@ async def resets(dut):
     bench = await CoreBench.start(dut)
     for _ in programs():
         rates(bench)
-        case = random_case(bench.config, bench.rng.randrange(1 << 20), size=15)
+        case = random_case(bench.config, bench.rng.randrange(1 << 20), size=runner.turns(15))
         bench.fill(case.memory)
         await bench.load(case.words)
         await bench.launch(case.entry, case.argument)

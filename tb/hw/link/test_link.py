@@ -369,5 +369,12 @@ async def storm(dut):
     assert noise.lost and noise.corrupted and noise.repeated
 
 
+#: What a usual run of the tests does on Icarus Verilog: all parts of the link, the long tests of
+#: single claims left out.
+_SHORT = ["opens", "registers", "memory", "fills", "resets", "once", "storm"]
+
+
 def test_link(simulator):
-    runner.run_bench(Link(CONFIG, DIVISOR, CLOCK_HZ), "link", __name__, simulator=simulator)
+    tests = _SHORT if simulator == "icarus" and not runner.whole else None
+    runner.run_bench(Link(CONFIG, DIVISOR, CLOCK_HZ), "link", __name__, simulator=simulator,
+                     tests=tests)

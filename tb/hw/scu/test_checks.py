@@ -279,6 +279,7 @@ async def bounds(dut):
 
 
 @pytest.mark.parametrize("fields", SHAPES, ids="{0[scu]}-{0[line_bytes]}".format)
+@pytest.mark.sample(2)
 def test_checks(simulator, fields):
     config = scu_config(**fields)
     runner.run_bench(Together(registers=RegisterCheck(config), sieve=Sieve(config.scu),

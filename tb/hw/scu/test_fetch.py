@@ -297,6 +297,7 @@ async def promises_of_time(dut):
 
 
 @pytest.mark.parametrize("fields", SHAPES, ids="{0[scu]}-{0[line_bytes]}".format)
+@pytest.mark.sample(2)
 def test_fetch(simulator, fields):
     config = scu_config(**fields)
     runner.run_bench(Together(coalescer=CoalescingUnit(config, config.scu, BEATS[config.scu]),

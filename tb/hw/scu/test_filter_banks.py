@@ -91,11 +91,12 @@ async def elements_a_cycle(dut):
             assert cycles <= count / min(rate, width) + 4 * lines + 80, (name, cycles)
 
 
-def _run(shape, simulator, tests, module):
+def _run(shape, simulator, tests):
     fields, width, most = SHAPES[shape]
     # The smallest buffers: a table of some lines does not fit.
     fields = fields | {"scu": width, "scu_hash_bytes": 2048}
-    runner.run_bench(FilterBanks(HardwareConfig(**fields), width), "filter_banks", module,
+    runner.run_bench(FilterBanks(HardwareConfig(**fields), width), "filter_banks",
+                     f"{__name__},tb.hw.scu.test_filter_group",
                      simulator=simulator, seed=1, tests=tests,
                      parameters={"config": fields, "width": width, "most": most})
 
@@ -103,20 +104,11 @@ def _run(shape, simulator, tests, module):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.sample(2)
 def test_random(simulator, shape):
-    _run(shape, simulator, ["against_golden", "in_turn"], "tb.hw.scu.test_filter_group")
-
-
-@pytest.mark.parametrize("shape", ["16 bytes", "64 bytes"])
-def test_directed(simulator, shape):
-    _run(shape, simulator, ["nothing", "empty_is_no_element", "unsigned_costs",
-                            "several_times_in_a_set", "one_set", "reset_in_flight"],
-         "tb.hw.scu.test_filter_group")
+    _run(shape, simulator, ["against_golden", "in_turn"])
 
 
 @pytest.mark.parametrize("shape", ["16 bytes", "64 bytes"])
 def test_banks(simulator, shape):
-    _run(shape, simulator, ["fewer_lines_than_banks", "one_bank"], __name__)
-
-
-def test_throughput(simulator):
-    _run("64 bytes", simulator, ["elements_a_cycle"], __name__)
+    _run(shape, simulator, ["nothing", "empty_is_no_element", "unsigned_costs",
+                            "several_times_in_a_set", "one_set", "reset_in_flight",
+                            "fewer_lines_than_banks", "one_bank", "elements_a_cycle"])

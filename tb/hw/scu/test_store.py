@@ -185,6 +185,7 @@ async def speed(dut):
 
 
 @pytest.mark.parametrize("fields", SHAPES, ids="{0[scu]}-{0[line_bytes]}".format)
+@pytest.mark.sample(2)
 def test_store(simulator, fields):
     config = scu_config(**fields)
     runner.run_bench(DataStore(config, config.scu), "store", __name__, simulator=simulator,

@@ -158,6 +158,7 @@ async def as_far_as_there_is_room(dut, kind):
 
 
 @pytest.mark.parametrize("fields", SHAPES, ids="{0[scu]}-{0[line_bytes]}".format)
+@pytest.mark.sample(2)
 def test_vectors(simulator, fields):
     config = scu_config(**fields)
     runner.run_bench(Together(words=WordVector(config, config.scu),

@@ -42,7 +42,7 @@ def examples(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_the_format_with_every_schedule(algorithm, direction):
     assert "sorted" in sw.formats.names()
     for schedule in SCHEDULES:
@@ -53,7 +53,7 @@ def test_the_format_with_every_schedule(algorithm, direction):
 
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_the_schedule_with_every_format(algorithm, direction):
     assert "edge-by-edge" in sw.schedules.names()
     for format in sw.formats.names():
@@ -64,7 +64,7 @@ def test_the_schedule_with_every_format(algorithm, direction):
 
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_the_schedule_of_two_kernels(algorithm, direction):
     for format in ("csr", "tigr:k=3", "ell", "cr2:cluster_bits=3", "sorted"):
         for name, split in zip(("random", "star", "one row"), ("static", "counter", "static")):

@@ -81,7 +81,7 @@ def test_runs():
 
 
 @pytest.mark.parametrize("figure", SCU.figures, ids=lambda figure: figure.name)
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_every_figure_stands_a_failure_of_all(figure):
     assert figure.title and figure.source and figure.method
     assert figure.cases(SETTING)

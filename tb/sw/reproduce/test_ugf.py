@@ -158,7 +158,7 @@ def test_larger_hardware():
 # Figures
 
 @pytest.mark.parametrize("figure", PAPER.figures, ids=lambda figure: figure.name)
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_every_figure_stands_a_failure_of_all(figure, absence):
     assert figure.title and figure.source and figure.method
     outcome = figure.outcome(SETTING, CaseRecords({
