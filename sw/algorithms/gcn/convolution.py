@@ -38,7 +38,7 @@ _MOST_DIMENSION = 64
 _UNUSED = -1
 
 
-#: What was drawn for each graph, by all that it depends on.
+#: The results of :func:`_drawn` for each graph, by its other arguments.
 _made: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 

@@ -369,8 +369,8 @@ async def storm(dut):
     assert noise.lost and noise.corrupted and noise.repeated
 
 
-#: What a usual run of the tests does on Icarus Verilog: all parts of the link, the long tests of
-#: single claims left out.
+#: The tests that a usual run does on Icarus Verilog. They use all parts of the link; long tests of
+#: single claims are left out.
 _SHORT = ["opens", "registers", "memory", "fills", "resets", "once", "storm"]
 
 
