@@ -141,6 +141,7 @@ def _environment(design, test_module, parameters, seed, tests, cycles, results):
         # By default every module, even of libraries, is rewritten for pytest's messages. This takes
         # several seconds for each bench.
         "COCOTB_REWRITE_ASSERTION_FILES": " ".join(_REWRITTEN),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "TOPLEVEL_LANG": "verilog",
         "GPI_USERS": f"{find_libpython.find_libpython()};"
                      f"{cocotb_tools.config.pygpi_entry_point()}",

@@ -5,13 +5,18 @@ selection             test_the_first_case_of_some_functions, test_slow_functions
 the whole suite       test_every_room_and_every_file, test_slow_functions_are_there
 the command           test_the_command, test_bytecode
 samples               test_a_sample, test_some_cases_run
+turns of benches      test_turns, test_who_does_all_turns
 minutes               test_what_takes_minutes
 ====================  ============================================================================
 """
 
 import ast
 import functools
+import json
+import os
 import pathlib
+import subprocess
+import sys
 import tempfile
 
 import pytest
@@ -19,7 +24,7 @@ import pytest
 from sim import cache
 from sw.cli.main import main
 from sw.installation import ROOT
-from tb import quick, sampling, seeds
+from tb import quick, runner, sampling, seeds
 
 
 @functools.cache
@@ -114,6 +119,38 @@ def test_each_shape_runs_on_one_simulator(monkeypatch):
         assert len([case for case in found if case.startswith("icarus")]) in (2, 3)
         firsts.add("verilator-0" in found)
     assert firsts == {True, False}
+
+
+@pytest.mark.parametrize("name, counts", [
+    ("Verilator", [(1, 1), (2, 1), (15, 8)]), ("Icarus Verilog", [(1, 1), (4, 1), (15, 4)])])
+def test_turns(monkeypatch, name, counts):
+    """A usual run does half of the turns, and a quarter on Icarus, but at least one."""
+    monkeypatch.setattr("cocotb.SIM_NAME", name, raising=False)
+    for whole in (True, False):
+        monkeypatch.setenv("GRAPHLOOM_BENCH", json.dumps({"whole": whole}))
+        assert [runner.turns(count) for count, _ in counts] == [
+            count if whole else few for count, few in counts]
+
+
+@pytest.mark.parametrize("arguments, whole", [
+    ([], False), (["--full"], True), (["test_it.py::test_a"], True),
+    (["test_it.py::test_a[1]"], True), (["test_it.py"], False)])
+def test_who_does_all_turns(tmp_path, arguments, whole):
+    """Tests that are named, and all with --full."""
+    file = tmp_path / "test_it.py"
+    file.write_text(f"""
+import pytest
+from tb import runner
+
+@pytest.mark.parametrize("number", [1])
+def test_a(number):
+    assert runner.whole is {whole}
+""")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "tb.conftest", "--rootdir", ".", *arguments],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, text=True,
+        check=False)
+    assert done.returncode == 0, done.stdout
 
 
 def test_bytecode(monkeypatch, tmp_path):

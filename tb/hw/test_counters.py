@@ -72,6 +72,7 @@ async def against_model(dut):
 
 
 @pytest.mark.parametrize("number", WIDTHS)
+@pytest.mark.sample(2)
 def test_counters(simulator, number):
     layout = data.StructLayout({f"event_{i}": width for i, width in enumerate(WIDTHS[number])})
     runner.run_bench(Counters(layout), "counters", __name__, simulator=simulator,

@@ -138,6 +138,7 @@ async def against_model(dut):
 
 
 @pytest.mark.parametrize("warps, barriers", [(1, 1), (4, 2), (32, 4)])
+@pytest.mark.sample(2)
 def test_barriers(simulator, warps, barriers):
     parameters = {"warps": warps, "barriers": barriers, "threads": 1}
     runner.run_bench(Barriers(HardwareConfig(**parameters)), "barriers", __name__,

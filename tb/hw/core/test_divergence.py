@@ -289,6 +289,7 @@ async def wild(dut):
 
 
 @pytest.mark.parametrize("warps, threads", [(1, 1), (1, 2), (4, 4), (2, 32)])
+@pytest.mark.sample(2)
 def test_divergence(simulator, warps, threads):
     parameters = {"warps": warps, "threads": threads, "imem_bytes": 1 << 10}
     runner.run_bench(Divergence(HardwareConfig(**parameters)), "divergence", __name__,

@@ -113,6 +113,7 @@ async def long_times(dut):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.sample(2)
 def test_phase_counters(simulator, shape):
     fields = SHAPES[shape]
     runner.run_bench(PhaseCounters(HardwareConfig(**fields)), "phases", __name__,

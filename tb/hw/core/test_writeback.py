@@ -69,6 +69,7 @@ async def against_model(dut):
 
 
 @pytest.mark.parametrize("pipeline, threads", [("short", 1), ("short", 4), ("long", 4)])
+@pytest.mark.sample(2)
 def test_writeback(simulator, pipeline, threads):
     parameters = {"pipeline": pipeline, "threads": threads, "warps": 4}
     runner.run_bench(WriteBack(HardwareConfig(**parameters)), "writeback", __name__,

@@ -314,6 +314,7 @@ _RANDOM = ["against_golden", "promise_under_races", "launches_at_any_time"]
 
 
 @pytest.mark.parametrize("requests", [1, 2, 16])
+@pytest.mark.sample(2)
 def test_directed(simulator, requests):
     _run(simulator, {"warps": 2, "threads": 4, "eghw_requests": requests}, _DIRECTED)
 

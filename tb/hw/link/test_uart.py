@@ -121,6 +121,7 @@ async def throughput(dut):
 
 
 @pytest.mark.parametrize("divisor", [4, 5, 16])
+@pytest.mark.sample(2)
 def test_receiver(simulator, divisor):
     runner.run_bench(UartReceiver(divisor), "uart_receiver", __name__, simulator=simulator,
                      parameters={"divisor": divisor},
@@ -128,6 +129,7 @@ def test_receiver(simulator, divisor):
 
 
 @pytest.mark.parametrize("divisor", [4, 5, 16])
+@pytest.mark.sample(2)
 def test_transmitter(simulator, divisor):
     runner.run_bench(UartTransmitter(divisor), "uart_transmitter", __name__, simulator=simulator,
                      parameters={"divisor": divisor}, tests=["transmits", "throughput"])

@@ -176,7 +176,7 @@ def _table(fields):
 
 
 @pytest.mark.parametrize("fields", SHAPES, ids=lambda fields: "x".join(map(str, fields.values())))
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_miss_table(simulator, fields):
     runner.run_bench(_table(fields), "misses", __name__, simulator=simulator, parameters=fields,
                      tests=TESTS)

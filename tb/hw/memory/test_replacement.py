@@ -52,6 +52,7 @@ async def against_promise(dut):
 
 
 @pytest.mark.parametrize("sets, ways, passing", [(1, 2, False), (8, 4, False), (8, 4, True)])
+@pytest.mark.sample(2)
 def test_replacement(simulator, sets, ways, passing):
     parameters = {"sets": sets, "ways": ways, "passing": passing}
     runner.run_bench(Replacement(**parameters), "replacement", __name__, simulator=simulator,
