@@ -148,8 +148,8 @@ def test_a(number):
 """)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "tb.conftest", "--rootdir", ".", *arguments],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, text=True,
-        check=False)
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE,
+        text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 
