@@ -61,6 +61,10 @@ MUTANTS = (
     Mutant("gcn-wastes-a-bit",
            _NUMBERS, "choose", "int(np.floor(np.log2(_HALF / need))) + 1",
            "int(np.floor(np.log2(_HALF / need))) - 1", (f"{_GCN}test_a_star_grows",)),
+    Mutant("gcn-shares-what-other-seeds-have-drawn",
+           "sw/algorithms/gcn/convolution.py", "_drawn",
+           "(columns, density, seed, dimension, kind)", "(columns, density, dimension, kind)",
+           (f"{_GCN}test_drawn_once",)),
 
     # Kernels
     Mutant("gcn-sums-are-not-cleared",

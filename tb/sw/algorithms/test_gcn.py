@@ -15,6 +15,7 @@ coefficients from degrees                              test_coefficients
 several launches for many words                        test_launches
 rows that warps of a core share                        test_rows_of_a_core
 addresses in arrays of several widths                  test_ways_between_arrays
+plans share what is drawn for a graph                  test_drawn_once
 bad parameters and files                               test_refused, tb/sw/graph/test_features.py
 =====================================================  ==========================================
 """
@@ -26,6 +27,7 @@ import numpy as np
 import pytest
 
 from hw.config import preset
+from sw import algorithms
 from sw.algorithms.gcn.fixed_point import Matrices, choose, scales
 from sw.errors import UserError
 from sw.golden.gcn import gcn
@@ -55,6 +57,22 @@ def test_scales():
         math.isqrt((1 << 64) // degree) for degree in degrees[2:]]
     for degree, scale in zip(degrees[2:], scales(degrees[2:]).tolist()):
         assert scale ** 2 * degree <= 1 << 64 < (scale + 1) ** 2 * degree
+
+
+def test_drawn_once():
+    """Plans on a graph share its matrices if all that they depend on is equal. They are those that
+    are drawn for an equal graph."""
+    make = algorithms.find("gcn")
+    found = [make(GRAPH).matrices]
+    assert make(GRAPH, together="no", columns=64).matrices is found[0]
+    for changed in ({"dimension": 3}, {"columns": 9}, {"density": 0.5}, {"matrix_seed": 4},
+                    {"coefficients": "computed"}):
+        mine, other = (make(graph, **changed).matrices
+                       for graph in (GRAPH, random_graph(70, 420, 5)))
+        assert all(mine is not one for one in found) and mine is not other
+        assert np.array_equal(mine.values, other.values)
+        assert np.array_equal(mine.weight, other.weight)
+        found.append(mine)
 
 
 @pytest.mark.parametrize("seed", range(5))
