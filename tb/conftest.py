@@ -52,8 +52,8 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_runtest_setup(item):
-    runner.whole = item.config.getoption("--full") or sampling.is_named(item.nodeid,
-                                                                        item.config.args)
+    named = sampling.is_named(item.nodeid, item.config.args)
+    runner.whole = named or item.config.getoption("--full")
 
 
 @pytest.fixture(params=["verilator", "icarus"])

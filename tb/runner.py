@@ -29,9 +29,8 @@ These functions take the fixture ``simulator``, so that each runs once on each s
 All coroutines of the module run, unless ``tests`` names some of them. Random numbers in a bench
 come from ``random.Random(cocotb.RANDOM_SEED)`` or from the stream helpers, which derive their seeds
 from ``RANDOM_SEED``. Equal seeds give equal runs. Loops of random turns do as many as
-:func:`turns` says. A failed ``Assert`` of the design fails the
-bench. A test that has not ended after :data:`CYCLES` cycles also fails;
-``run_bench(..., cycles=N)`` sets another limit.
+:func:`turns` says. A failed ``Assert`` of the design fails the bench. A test that has not ended
+after :data:`CYCLES` cycles also fails; ``run_bench(..., cycles=N)`` sets another limit.
 
 Drive and sample at the falling edge of the clock (:mod:`tb.clocking`).
 """
@@ -54,16 +53,17 @@ from sim.children import tied
 from tb import build, emit, seeds
 
 
-__all__ = ["CYCLES", "BenchFailed", "cycle_limit", "inputs", "on_icarus", "parameters",
-           "run_bench", "turns", "unavailable"]
+__all__ = ["CYCLES", "BenchFailed", "brief", "cycle_limit", "inputs", "parameters", "run_bench",
+           "turns", "unavailable"]
 
 
 #: Simulated cycles after which a test of a bench fails, by default.
 CYCLES = 1_000_000
 
 
-#: Whether benches do all turns of their random tests (:func:`turns`).
+#: Whether benches do everything (:func:`brief`, :func:`turns`). A usual run of the tests does not.
 whole = True
+
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _SETTINGS = "GRAPHLOOM_BENCH"
@@ -105,20 +105,17 @@ def cycle_limit():
     return _settings()["cycles"]
 
 
-def on_icarus():
-    """In a bench: whether the simulator is Icarus Verilog. Benches of large designs take ten to
-    thirty times as long on it as on Verilator, so they do less on it."""
-    return cocotb.SIM_NAME.startswith("Icarus")
+def brief():
+    """In a bench: whether to do less. A usual run of the tests does less on Icarus Verilog, on
+    which large designs take ten to thirty times as long as on Verilator. ``--full`` does
+    everything, and so does a run that names the function (:mod:`tb.sampling`)."""
+    return not _settings()["whole"] and cocotb.SIM_NAME.startswith("Icarus")
 
 
 def turns(count):
-    """In a bench: how many of so many random turns to do.
-
-    A usual run of the tests does half of them, and a quarter on Icarus Verilog, on which they take
-    ten to thirty times as long. ``--full`` does all of them, and so does a run that names the
-    function (:mod:`tb.sampling`).
-    """
-    return count if _settings()["whole"] else -(-count // (4 if on_icarus() else 2))
+    """In a bench: how many of so many random turns to do. A usual run of the tests does half of
+    them, and a quarter where benches are :func:`brief`."""
+    return count if _settings()["whole"] else -(-count // (4 if brief() else 2))
 
 
 def _settings():

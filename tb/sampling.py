@@ -19,7 +19,7 @@ __all__ = ["is_named", "left_out", "one_simulator_each", "sampled"]
 
 def is_named(test, named) -> bool:
     """Whether arguments of the command line name a test (pytest's node id) or its function."""
-    return bool({test, test.partition("[")[0]} & set(named))
+    return not {test, test.partition("[")[0]}.isdisjoint(named)
 
 
 def left_out(items, named) -> set[str]:
@@ -32,7 +32,7 @@ def left_out(items, named) -> set[str]:
     named : iterable of str
         Arguments of the command line: tests and functions among them run.
     """
-    named, out, groups, benches = set(named), set(), {}, {}
+    out, groups, benches = set(), {}, {}
     for item in items:
         function = item.nodeid.partition("[")[0]
         if is_named(item.nodeid, named):

@@ -124,12 +124,14 @@ def test_each_shape_runs_on_one_simulator(monkeypatch):
 @pytest.mark.parametrize("name, counts", [
     ("Verilator", [(1, 1), (2, 1), (15, 8)]), ("Icarus Verilog", [(1, 1), (4, 1), (15, 4)])])
 def test_turns(monkeypatch, name, counts):
-    """A usual run does half of the turns, and a quarter on Icarus, but at least one."""
+    """A usual run does half of the turns, and a quarter on Icarus, where benches are brief, but at
+    least one."""
     monkeypatch.setattr("cocotb.SIM_NAME", name, raising=False)
     for whole in (True, False):
         monkeypatch.setenv("GRAPHLOOM_BENCH", json.dumps({"whole": whole}))
         assert [runner.turns(count) for count, _ in counts] == [
             count if whole else few for count, few in counts]
+        assert runner.brief() == (name == "Icarus Verilog" and not whole)
 
 
 @pytest.mark.parametrize("arguments, whole", [

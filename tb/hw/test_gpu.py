@@ -93,7 +93,7 @@ async def registers(dut):
 async def program(dut):
     machine = await BenchMachine.start(dut)
     speeds = ((10, 60), 0.5), ((1, 3), 0.0)
-    for latency, stall in speeds[:1] if runner.on_icarus() else speeds:
+    for latency, stall in speeds[:1] if runner.brief() else speeds:
         machine.port.latency, machine.port.stall = latency, stall
         case = random_case(CONFIG, machine.port._rng.randrange(1 << 20), size=runner.turns(30))
         expected = simulate(CONFIG, case)
@@ -122,7 +122,7 @@ async def algorithms(dut):
         return device.run(algorithm, graph, schedule=schedule, **options)
     runs = (("bfs", "weaver", {"source": 1}), ("pagerank", "weaver", {"iterations": 1}),
             ("bfs", "vm", {"source": 1}))
-    for algorithm, schedule, options in runs[:2] if runner.on_icarus() else runs:
+    for algorithm, schedule, options in runs[:2] if runner.brief() else runs:
         result = await run(algorithm, schedule, **options)
         assert result.verified
         check_counters(CONFIG, result.counters)
@@ -144,7 +144,7 @@ async def fused(dut):
         return device.run(algorithm, graph, schedule=schedule, fusion=True, **options)
     runs = (("pagerank", "weaver", {"iterations": 3}), ("bfs", "vm", {"source": 1}),
             ("sssp", "wm", {"source": 1}), ("cc", "em", {}))
-    for algorithm, schedule, options in runs[:1] if runner.on_icarus() else runs:
+    for algorithm, schedule, options in runs[:1] if runner.brief() else runs:
         result = await run(algorithm, schedule, **options)
         assert result.verified and result.launches == 1 and result.supersteps > 1
         dut._log.info(f"{algorithm} by {schedule}: {result.cycles} cycles")

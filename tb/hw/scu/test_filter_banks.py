@@ -73,7 +73,7 @@ async def elements_a_cycle(dut):
     2.5 a cycle. One bank takes an element a cycle."""
     bench = await Bench.start(dut)
     bench.memory.latency, bench.memory.in_order = (8, 8), True
-    width, count = bench.width, 500 if runner.on_icarus() else 2000
+    width, count = bench.width, 500 if runner.brief() else 2000
     for output in (UNIQUE, BEST):
         per_line = bench.line_bytes // entry_bytes(output, bench.line_bytes)
         lines = 16
