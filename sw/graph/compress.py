@@ -4,7 +4,7 @@ A comparison sort of the edges takes several times as long as the rest of buildi
 sort keys are numbers below |V|, so a counting sort is enough. Two passes, by neighbour and then by
 base, leave every row in ascending order. scipy does both passes: from a list of coordinates to
 compressed columns, and from columns to rows. It is imported where it is used, here and elsewhere:
-many commands need none of it, and it takes a third of the time in which a command starts.
+many commands need none of it, and it took a fifth of the time in which a command starts.
 """
 
 from __future__ import annotations
