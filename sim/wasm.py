@@ -2,7 +2,8 @@
 
 The model, the harness and the DRAM model are those of :mod:`sim.compiled`. The hardware has its
 trace port, and the signals of :mod:`sim.inside` are visible. Neither changes a cycle. The Clang of
-the ``ziglang`` wheel compiles, with the C library that it brings for ``wasm32-wasi``.
+the ``ziglang`` wheel compiles, with the headers that it brings for ``wasm32-wasi``. The few functions
+of the C library that are needed are in ``harness/heap.h``.
 
 The module has no imports. It exports the functions of ``harness/harness.cpp`` and
 ``harness/page.cpp``, ``malloc`` and its memory.
@@ -22,19 +23,22 @@ from . import build, cache, compiled, inside, toolchain
 from .errors import BuildError, ToolError
 
 
-__all__ = ["Module", "module", "page_config"]
+__all__ = ["FLAGS", "Module", "compile_all", "link", "module", "page_config"]
 
 
 _EXPORTS = ("gl_create", "gl_power_on", "gl_write", "gl_read", "gl_run", "gl_error", "gl_report",
             "gl_clear_lines", "gl_place_slow", "gl_message", "pg_view", "pg_inside", "pg_watch",
-            "pg_count", "malloc")
+            "pg_count", "malloc", "_initialize")
 
-_FLAGS = ["-target", "wasm32-wasi", "-std=c++17", "-O2", "-w", *compiled.ALONE,
+#: Options of the compiler.
+FLAGS = ["-target", "wasm32-wasi", "-std=c++17", "-O2", "-w", *compiled.ALONE,
           "-fno-sanitize=undefined", "-ffp-contract=off", "-mbulk-memory", "-msimd128",
           "-Dthread_local=", "-DGPU_PAGE"]
 
 #: Bytes of the module's memory beside the GPU's, for the model, the ring and the overview.
 _ROOM = 24 << 20
+
+_STACK = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,19 +127,23 @@ def _build(work, folder, config, report):
     """Builds ``gpu.wasm.gz`` in an empty folder."""
     if report is not None:
         report("compiling the simulator to WebAssembly")
-    flags = [*_FLAGS, *_defines(config), "-I", build.HARNESS, "-I", folder]
-    objects = _compile(work, flags, [build.HARNESS / "page.cpp", *sorted(folder.glob("*.cpp"))])
-    memory = config.memory_bytes + _ROOM
-    _run("cc", "-target", "wasm32-wasi", "-mexec-model=reactor", "-O2", "-s", *objects,
-         *(f"-Wl,--export={name}" for name in _EXPORTS), f"-Wl,--initial-memory={memory}",
-         "-o", work / "gpu.wasm", what="linking the simulator")
+    flags = [*FLAGS, *_defines(config), "-I", build.HARNESS, "-I", folder]
+    objects = compile_all(work, flags, [build.HARNESS / "page.cpp", *sorted(folder.glob("*.cpp"))])
+    link(work / "gpu.wasm", objects, _EXPORTS, config.memory_bytes + _ROOM)
     (work / "gpu.wasm.gz").write_bytes(
         gzip.compress((work / "gpu.wasm").read_bytes(), compresslevel=9, mtime=0))
     for path in (*objects, work / "gpu.wasm"):
         path.unlink()
 
 
-def _compile(work, flags, sources):
+def link(target, objects, exports, memory):
+    """Links object files into a module with these exports and so many bytes of memory."""
+    _run("wasm-ld", "--no-entry", "--strip-all", "--stack-first", "-z", f"stack-size={_STACK}",
+         *objects, *(f"--export={name}" for name in exports), f"--initial-memory={memory}",
+         "-o", target, what="linking the simulator")
+
+
+def compile_all(work, flags, sources):
     """Compiles the sources at once, and returns the object files."""
     def one(source):
         target = work / f"{source.stem}.o"
@@ -152,7 +160,7 @@ def _compile(work, flags, sources):
 
 
 def _run(driver, *arguments, what):
-    """Runs ``zig cc`` or ``zig c++``, with its own cache in Graphloom's."""
+    """Runs a program of ``zig``, with its own cache in Graphloom's."""
     store = str(cache.folder("toolchain") / "zig")
     build._run([_zig()[0], driver, *arguments], what=what,
                env={**os.environ, "ZIG_GLOBAL_CACHE_DIR": store, "ZIG_LOCAL_CACHE_DIR": store})

@@ -2,6 +2,7 @@
 // those that show a running GPU. Compiled with GPU_PAGE and the definitions of harness.cpp.
 
 #include "harness.cpp"
+#include "heap.h"
 #include "inside.h"
 
 extern "C" {

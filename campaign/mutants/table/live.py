@@ -9,6 +9,7 @@ __all__ = ["MUTANTS"]
 _RECORDING = "tb/sw/live/test_recording.py::"
 _SERVER = "tb/sw/live/test_server.py::"
 _EXPORT = "tb/sw/live/test_export.py::"
+_HEAP = "tb/sim/test_heap.py::"
 _INSIDE = "tb/sim/test_inside.py::"
 
 
@@ -45,4 +46,19 @@ MUTANTS = (
     Mutant("operations-of-the-scu-do-not-count-on-the-page",
            "sim/harness/page.h", "", "if (!running && !scu) return;", "if (!running) return;",
            ("tb/sw/live/test_page.py::test_scu",)),
+    Mutant("what-a-module-frees-is-lost",
+           "sim/harness/heap.h", "", "heap_free = block;", "heap_free = nullptr;",
+           (f"{_HEAP}test_same_again",)),
+    Mutant("a-block-that-is-free-again-is-too-short",
+           "sim/harness/heap.h", "", "block->bytes < bytes", "block->bytes + 1 < bytes",
+           (f"{_HEAP}test_random",)),
+    Mutant("blocks-that-are-free-again-lie-anywhere",
+           "sim/harness/heap.h", "", "reinterpret_cast<std::uintptr_t>(block + 1) % alignment",
+           "false", (f"{_HEAP}test_random",)),
+    Mutant("memory-of-calloc-is-as-it-was",
+           "sim/harness/heap.h", "", "std::memset(memory, 0, bytes)", "memory",
+           (f"{_HEAP}test_zeros",)),
+    Mutant("a-block-ends-where-no-address-is",
+           "sim/harness/heap.h", "", "if (pages >= PAGE) return nullptr;", ";",
+           (f"{_HEAP}test_end_of_the_addresses",)),
 )
