@@ -17,6 +17,8 @@ from amaranth.hdl._ast import Value
 from amaranth.hdl._ir import PortDirection, _emit_netlist
 from amaranth.lib.wiring import In
 
+from hw.emit import elaborating
+
 
 __all__ = ["BITWISE", "HardwareMemory", "HardwareNetlist", "HardwareNode", "Slice", "constant",
            "cut", "joined", "netlist", "width_of"]
@@ -170,8 +172,10 @@ def _built(component, ports):
     again, and finds the ports of inner modules.
     """
     result = nir.Netlist()
-    _emit_netlist(result, Fragment.get(component, None).prepare(ports=ports, hierarchy=("top",)))
-    result.resolve_all_nets()
+    with elaborating(share=True):
+        _emit_netlist(result,
+                      Fragment.get(component, None).prepare(ports=ports, hierarchy=("top",)))
+        result.resolve_all_nets()
     return result
 
 

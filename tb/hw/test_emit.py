@@ -15,8 +15,9 @@ import re
 import cocotb
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Module, Signal
-from amaranth.hdl._nir import Value
+from amaranth.hdl import Fragment, Module, Mux, ResetSignal, Signal
+from amaranth.hdl._ir import PortDirection, build_netlist
+from amaranth.hdl._nir import Operator, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -149,3 +150,33 @@ def test_elaboration():
     assert gc.isenabled() and Signal.shape is shape
     with pytest.raises(AssertionError):
         Value([1])
+
+
+class Shared(wiring.Component):
+    """A sum in two statements, and the reset in two others."""
+    a: In(8)
+    o: Out(8)
+    p: Out(8)
+    q: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        total, off = self.a + 3, ~ResetSignal()
+        m.d.comb += [self.o.eq(total), self.q.eq(off & self.a[0])]
+        m.d.sync += self.p.eq(Mux(off, total, 0))
+        return m
+
+
+def test_values_stay_one():
+    """A value in two statements has one cell. Values with the reset of a domain are transformed."""
+    def cells(**options):
+        design = Shared()
+        ports = {name: (getattr(design, name),
+                        PortDirection.Input if name == "a" else PortDirection.Output)
+                 for name in design.signature.members}
+        with elaborating(**options):
+            netlist = build_netlist(Fragment.get(design, None), ports=ports)
+        return [cell.operator for cell in netlist.cells if isinstance(cell, Operator)]
+    assert [cells().count("+"), cells(share=True).count("+")] == [2, 1]
+    assert cells(share=True).count("~") == 2
+    assert cells().count("+") == 2          # the next context is as usual
