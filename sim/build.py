@@ -290,22 +290,26 @@ class SimulatorCompiler:
     @functools.cached_property
     def headers(self):
         """The headers that begin every file, in the cache. They are precompiled if the compiler can
-        do that, which saves a second per file. With waves they are not: GCC makes over 100 MB of
-        precompiled headers, for few builds."""
+        do that, which saves a second per file. Builds with waves are few: for them only the level
+        of most files is worth it, and GCC, which would make over 100 MB, makes none."""
+        text = _HEADERS + (f'#include "verilated_{self.waves}_c.h"\n' if self.waves else "")
+        options = {*fast(), *(() if self.waves else SLOW)}
+        if self.waves and self.tool.family == "gcc":
+            options = set()
         # A compiled header names the folders of its headers, so those folders are in the key.
-        key = cache.hashed(_HEADERS, (HARNESS / "print.h").read_bytes(), self.identity, fast(),
-                           SLOW, HARNESS, self.verilator.include, self.tool.command)
+        key = cache.hashed(text, (HARNESS / "print.h").read_bytes(), self.identity,
+                           sorted(options), HARNESS, self.verilator.include, self.tool.command)
 
         def make(work):
             header = work / _COMMON
-            header.write_text(_HEADERS)
-            for option in () if self.waves else {*fast(), *SLOW}:
+            header.write_text(text)
+            for option in options:
                 target = self.tool.precompiled(header, option)
                 if target is not None:
                     target.parent.mkdir(exist_ok=True)
                     self.run([*self.tool.command, *self.flags,
                               *self.tool.precompile(header, option)], target,
-                             what=f"compiling {_COMMON}", text_in=_HEADERS)
+                             what=f"compiling {_COMMON}", text_in=text)
         return cache.entry("runtime", key, make, what="headers of the simulator") / _COMMON
 
     def compile_runtime(self, name):
