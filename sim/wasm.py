@@ -2,8 +2,8 @@
 
 The model, the harness and the DRAM model are those of :mod:`sim.compiled`. The hardware has its
 trace port, and the signals of :mod:`sim.inside` are visible. Neither changes a cycle. The Clang of
-the ``ziglang`` wheel compiles, with the headers that it brings for ``wasm32-wasi``. The few functions
-of the C library that are needed are in ``harness/heap.h``.
+the ``ziglang`` wheel compiles, with the headers that it brings for ``wasm32-wasi``. The few
+functions of the C library that are needed are in ``harness/heap.h``.
 
 The module has no imports. It exports the functions of ``harness/harness.cpp`` and
 ``harness/page.cpp``, ``malloc`` and its memory.

@@ -56,7 +56,8 @@ ALGORITHMS = {"bfs": {"source": 0}, "sssp": {"source": 0}, "cc": {},
               "pagerank": {"iterations": 2}}
 
 
-@pytest.mark.parametrize("cores", [2, 4, 6])
+@pytest.mark.parametrize("cores", [3, *(pytest.param(cores, marks=pytest.mark.full)
+                                        for cores in (2, 4, 6))])
 @pytest.mark.parametrize("direction", ["push", "pull"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.sample(1)
@@ -80,7 +81,7 @@ def test_dealt_lists(algorithm):
     for text in GRAPHS.values():
         for lists in ("own", "dealt"):
             for frontier in ("lists", "queue"):
-                result = _device(4).run(
+                result = _device(3).run(
                     algorithm, _graph(text), schedule=f"graphpeg:lists={lists}",
                     direction="push", frontier=frontier, **ALGORITHMS[algorithm])
                 assert result.verified, (text, lists, frontier)
@@ -89,7 +90,7 @@ def test_dealt_lists(algorithm):
 def test_fused_loops():
     """A launch starts the units once for each superstep."""
     for algorithm in ("cc", "pagerank"):
-        assert _device(2).run(algorithm, _graph(GRAPHS["rmat"]), schedule="graphpeg",
+        assert _device(3).run(algorithm, _graph(GRAPHS["rmat"]), schedule="graphpeg",
                               direction="push", fusion=True, **ALGORITHMS[algorithm]).verified
 
 
@@ -188,7 +189,7 @@ def test_an_error_stops_all_cores():
 
 def test_counters():
     """An entry has two edges at least before the first half of it goes."""
-    result = _device(4).run("bfs", _graph(GRAPHS["rmat"]), schedule="graphpeg", direction="push",
+    result = _device(3).run("bfs", _graph(GRAPHS["rmat"]), schedule="graphpeg", direction="push",
                             **ALGORITHMS["bfs"])
     counters = result.counters
     assert 0 < counters["exchange_entries"] <= counters["exchange_looks"]
@@ -199,7 +200,7 @@ def test_counters():
 
 def test_no_exchange():
     """Without an exchange its counters are 0, and the results are the same."""
-    device = Device.simulate(_config(4).replace(exchange_interval=0))
+    device = Device.simulate(_config(2).replace(exchange_interval=0))
     result = device.run("bfs", _graph(GRAPHS["rmat"]), schedule="graphpeg", direction="push",
                         **ALGORITHMS["bfs"])
     assert result.verified

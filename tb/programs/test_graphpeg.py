@@ -294,7 +294,7 @@ def test_a_start_without_bases(settings, start, address):
 def test_an_error_of_one_of_two_cores():
     """Core 1 fails, and stops core 0, whose unit has loads under way. The error has the number of
     the core. The next launch begins anew on both."""
-    config = CONFIG.replace(name="graphpeg2", cores=2, l2_banks=2)
+    config = CONFIG.replace(name="graphpeg2", cores=2, l2_banks=2, imem_bytes=1 << 15)
     device = NativeMachine(config, DramConfig(latency=60, queue=16, bytes_per_cycle=32))
     wrong = _Program()
     wrong.csrr(wrong.base, Csr.CORE_ID)

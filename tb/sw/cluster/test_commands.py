@@ -37,7 +37,8 @@ from .machines import LocalCluster, free_port
 
 
 LIST = ["list", "combinations", "--run", "--functional", "--preset", "tiny", "--only",
-        "format=csr", "--only", "schedule=vm", "--only", "algorithm=bfs"]
+        "format=csr", "--only", "schedule=vm", "--only", "algorithm=bfs", "--only",
+        "direction=push", "--only", "block=none"]
 
 
 def _error(capsys, *arguments):
@@ -68,8 +69,9 @@ def test_tune(cluster, capsys, tmp_path, monkeypatch):
     for more in (["--cluster", cluster.address], ["--jobs", "1"]):
         assert main(["tune", "bfs", "ring.el", "--preset", "tiny", "--strategy", "exhaustive",
                      "--no-stop", "--only", "format=csr", "--only", "schedule=vm", "--only",
-                     "direction=push", "--only", "split=static", "--options", "none", "--results",
-                     f"{len(trials)}.jsonl", "--json", "found.json", *more]) == 0
+                     "direction=push", "--only", "split=static", "--only", "frontier=counter",
+                     "--options", "none", "--results", f"{len(trials)}.jsonl", "--json",
+                     "found.json", *more]) == 0
         trials.append({trial["plan"]: trial for trial in
                        json.loads(pathlib.Path("found.json").read_text())["trials"]})
     assert trials[0] == trials[1] and len(trials[0]) > 1
@@ -162,7 +164,7 @@ def test_an_interruption_keeps_what_is_done(cluster, capsys, tmp_path):
     """After Ctrl-C: exit code 130, one line, and the workers are free for the next command."""
     records = tmp_path / "runs.jsonl"
     command = ["list", "combinations", "--run", "--functional", "--preset", "tiny",
-               "--only", "algorithm=bfs", "--sample", "40",
+               "--only", "algorithm=bfs", "--only", "format=csr", "--sample", "40",
                "--results", str(records), "--cluster", cluster.address]
     process = _started(*command)
     end = time.monotonic() + 120

@@ -81,7 +81,7 @@ def test_formats(algorithm, schedule):
                                                   ("bfs", "push"), ("cc", "push")])
 @pytest.mark.sample(5)
 def test_on_the_rtl(algorithm, direction, schedule):
-    with Device.simulate(CONFIGS["stream"].replace(imem_bytes=1 << 15, local_bytes=256)) as device:
+    with Device.simulate(CONFIGS["stream"]) as device:
         for name in ("random", "star", "one row"):      # pulling, in several parts of local memory
             result = device.run(algorithm, GRAPHS[name].weighted(40, 7), schedule=schedule,
                                 direction=direction, **ALGORITHMS[algorithm])
