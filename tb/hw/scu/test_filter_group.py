@@ -166,7 +166,7 @@ async def lines_there(dut):
     """An element a cycle if the lines are held: kept, found, replaced, with a better cost."""
     bench = await Bench.start(dut)
     _quick(bench)
-    count = 1000
+    count = 300 if runner.brief() else 1000
     for output in (UNIQUE, BEST):
         slots = runner.parameters()["slots"]
         per_line = bench.line_bytes // entry_bytes(output, bench.line_bytes)
@@ -206,7 +206,7 @@ async def lines_not_there(dut):
     """Two cycles an element if each has a line read and another written back."""
     bench = await Bench.start(dut)
     _quick(bench)
-    count, slots = 600, runner.parameters()["slots"]
+    count, slots = 200 if runner.brief() else 600, runner.parameters()["slots"]
     lines = 4 * slots
     for output in (UNIQUE, BEST, GROUP):
         unit = bench.line_bytes // 4 if output == GROUP else 1
