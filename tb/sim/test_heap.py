@@ -87,7 +87,7 @@ def test_zeros(binary):
 
 
 def test_same_again(binary):
-    """What is freed is handed out again, so that the same again takes no more memory."""
+    """Freed blocks are handed out again, so equal turns take no more memory."""
     heap, sizes = Heap(binary), [100_000, 64, 1 << 20, 5_000]
     for turn in range(50):
         places = [heap.malloc(size) for size in sizes]
