@@ -12,7 +12,7 @@ from sw.errors import RunError
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
-def test_rates(name):
+def test_rates(name, optimized):
     """The rates of each part, also on the smallest core with two warps."""
     benchmark = BENCHMARKS[name]
     config = benchmark.configure(CONFIGS["tiny"])

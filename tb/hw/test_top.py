@@ -1,12 +1,19 @@
 """The parts of the GPU's Verilog."""
 
+import functools
 import re
 
 from hw import top
 from hw.config import preset
 
 
-CONFIG = preset("tiny").replace(cores=2, l2_bytes=1 << 15)
+CONFIG = preset("tiny").replace(cores=2, warps=1, threads=1, gather="none", divider="none",
+                                l2_bytes=1 << 15)
+
+
+@functools.cache
+def parts(l2_bytes=CONFIG.l2_bytes):
+    return top.parts(CONFIG.replace(l2_bytes=l2_bytes))
 
 
 def modules(text):
@@ -14,13 +21,12 @@ def modules(text):
 
 
 def test_parts():
-    gpu, core = top.parts(CONFIG)
+    gpu, core = parts()
     assert modules(gpu) == ["graphloom_gpu"] and modules(core) == ["graphloom_core"]
     assert "core_1__request__payload" in gpu and "core_2__" not in gpu
     assert set(modules(top.verilog(CONFIG))) == {"graphloom_gpu", "graphloom_core"}
 
 
 def test_large_memories_are_short_in_verilog():
-    small, large = (len(top.parts(CONFIG.replace(l2_bytes=size))[0])
-                    for size in (1 << 15, 1 << 20))
+    small, large = (len(each[0]) for each in (parts(), parts(1 << 20)))
     assert abs(large - small) < 10_000

@@ -44,6 +44,7 @@ def test_algorithms_on_the_unit(name, schedule, algorithm):
 
 @pytest.mark.parametrize("name", ("tiny", "wide", "pair"))
 @pytest.mark.parametrize("schedule", ("compact", "compact:fused=no"))
+@pytest.mark.sample(3)
 def test_far_vertices(name, schedule):
     """Several moves of the threshold, and paths whose lengths do not fit in 32 bits."""
     graph = random_graph(60, 240, 8).weighted(1 << 27)

@@ -86,6 +86,7 @@ def test_near_and_far(name, schedule, split):
 @pytest.mark.parametrize("name", ("tiny", "pair"))
 @pytest.mark.parametrize("algorithm, direction", [("bfs", "pull"), ("sssp", "pull"), ("cc", "push"),
                                                   ("cc", "pull")])
+@pytest.mark.sample(4)
 def test_deduplicated_where_all_vertices_take_part(name, algorithm, direction):
     for schedule in ("vm", "em", "weaver"):
         run(name, GRAPHS["wide"], algorithm, schedule, direction=direction, deduplicate=True)

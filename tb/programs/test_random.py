@@ -14,10 +14,11 @@ from campaign.random_statements import memory_needed
 from hw.operations import GatherSetting
 from sw.golden.gather.graphpeg import GraphpegModel
 from sw.golden.simulator import Simulator
-from tb import seeds
+from tb import runner, seeds
 
 
-#: Number of programs for each configuration. Wide warps take longer to simulate.
+#: Number of programs for each configuration. Wide warps take longer to simulate. A usual run of the
+#: tests does half of them.
 COUNTS = {"tiny": 60, "one": 40, "scalar": 40, "wide": 15, "large": 15, "bare": 40, "long": 40,
           "scan": 30, "stream": 30, "eghw": 30, "graphpeg": 30, "late": 30}
 
@@ -28,7 +29,7 @@ MEMORIES = ({"latency": 20}, {"latency": 3, "queue": 2, "bytes_per_cycle": 4})
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.sample(4)
 def test_random_programs(name):
-    for number in range(COUNTS[name]):
+    for number in range(COUNTS[name] if runner.whole else COUNTS[name] // 2):
         seed = seeds.seed(number)
         case = random_case(CONFIGS[name], seed)
         try:

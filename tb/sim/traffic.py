@@ -5,6 +5,8 @@ operation after the other. So a test of the simulator can say exactly which requ
 sees. Observations are read back through the counters, under the names of :data:`PROBES`.
 """
 
+import functools
+
 from amaranth import Assert, Cat, Const, Module, Signal
 from amaranth.back import verilog
 from amaranth.lib import enum, wiring
@@ -208,6 +210,7 @@ class TrafficGenerator(wiring.Component):
                         m.d.sync += self.host_rdata.eq(value)
 
 
+@functools.cache
 def traffic_verilog(config):
     """The Verilog of the stand-in, as a module ``graphloom_gpu``."""
     return verilog.convert(TrafficGenerator(config), name="graphloom_gpu",

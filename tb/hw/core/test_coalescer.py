@@ -243,7 +243,7 @@ def test_the_model_does_what_the_lanes_do(shape):
     config = HardwareConfig(**bench_unit.SHAPES[shape])
     traffic = Traffic(random.Random(1), config)
     lanewise, passwise = (LaneMemory(config, lambda address: address & 0xFF) for _ in range(2))
-    for _ in range(300):
+    for _ in range(100):
         operation = traffic.operation()
         assert fault(config, operation) is None
         made = passes(config, operation)

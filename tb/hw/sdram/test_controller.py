@@ -211,6 +211,7 @@ def test_rates(simulator):
     ("refresh", 9000, "since the last REFRESH"),
     ("power_up", 500, "after power-up"),
 ])
+@pytest.mark.sample(3)
 def test_mutants(field, mutant, complaint):
     """The chip catches a controller that has one wrong time."""
     arguments = {**SHAPES["128 bytes, 100 MHz"], "threads": 8}

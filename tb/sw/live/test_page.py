@@ -36,7 +36,7 @@ TINY = [budget for budget in load_budgets() if budget.preset == "tiny"]
 
 def serving(server):
     """Serve until the generator is closed."""
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     try:
         yield

@@ -26,7 +26,7 @@ from sw.live.server import LiveServer
 @pytest.fixture
 def server():
     with LiveServer(port=0, graph="karate") as made:
-        thread = threading.Thread(target=made.serve_forever)
+        thread = threading.Thread(target=made.serve_forever, args=(0.02,))
         thread.start()
         yield made
         made.shutdown()
