@@ -32,8 +32,8 @@ _EXPORTS = ("gl_create", "gl_power_on", "gl_write", "gl_read", "gl_run", "gl_err
 
 #: Options of the compiler.
 FLAGS = ["-target", "wasm32-wasi", "-std=c++17", "-O2", "-w", *compiled.ALONE,
-          "-fno-sanitize=undefined", "-ffp-contract=off", "-mbulk-memory", "-msimd128",
-          "-Dthread_local=", "-DGPU_PAGE"]
+         "-fno-sanitize=undefined", "-ffp-contract=off", "-mbulk-memory", "-msimd128",
+         "-Dthread_local=", "-DGPU_PAGE"]
 
 #: Bytes of the module's memory beside the GPU's, for the model, the ring and the overview.
 _ROOM = 24 << 20

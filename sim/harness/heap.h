@@ -1,7 +1,7 @@
-// malloc, calloc, aligned_alloc, free and abort of a module of WebAssembly. With them it is linked
-// without a C library, which zig would compile first, for half a minute. The free blocks are a list,
-// because a simulator allocates little, and the same again at each power on. Defines functions:
-// include it in one file.
+// The start of a module of WebAssembly, and what it needs of a C library: malloc, calloc,
+// aligned_alloc, free and abort. So no C library is linked, which zig would compile first, for half
+// a minute. The free blocks are a list, because a simulator allocates little, and the same again at
+// each power on. Defines functions: include it in one file.
 
 #pragma once
 
