@@ -6,7 +6,7 @@ the ``ziglang`` wheel compiles, with the headers that it brings for ``wasm32-was
 functions of the C library that are needed are in ``harness/heap.h``.
 
 The module has no imports. It exports the functions of ``harness/harness.cpp`` and
-``harness/page.cpp``, ``malloc`` and its memory.
+``harness/page.cpp``, ``_initialize``, which comes before all others, ``malloc`` and its memory.
 """
 
 import concurrent.futures
@@ -23,17 +23,16 @@ from . import build, cache, compiled, inside, toolchain
 from .errors import BuildError, ToolError
 
 
-__all__ = ["FLAGS", "Module", "compile_all", "link", "module", "page_config"]
+__all__ = ["Module", "linked", "module", "page_config"]
 
 
 _EXPORTS = ("gl_create", "gl_power_on", "gl_write", "gl_read", "gl_run", "gl_error", "gl_report",
             "gl_clear_lines", "gl_place_slow", "gl_message", "pg_view", "pg_inside", "pg_watch",
             "pg_count", "malloc", "_initialize")
 
-#: Options of the compiler.
-FLAGS = ["-target", "wasm32-wasi", "-std=c++17", "-O2", "-w", *compiled.ALONE,
-         "-fno-sanitize=undefined", "-ffp-contract=off", "-mbulk-memory", "-msimd128",
-         "-Dthread_local=", "-DGPU_PAGE"]
+_FLAGS = ["-target", "wasm32-wasi", "-std=c++17", "-O2", "-w", *compiled.ALONE,
+          "-fno-sanitize=undefined", "-ffp-contract=off", "-mbulk-memory", "-msimd128",
+          "-Dthread_local="]
 
 #: Bytes of the module's memory beside the GPU's, for the model, the ring and the overview.
 _ROOM = 24 << 20
@@ -112,7 +111,7 @@ def _translate(work, config, report):
 
 
 def _defines(config):
-    return [*build.harness_defines(config, 0), "-DCOMPILED",
+    return [*build.harness_defines(config, 0), "-DCOMPILED", "-DGPU_PAGE",
             f"-DGPU_TRACE_DELAY={3 if config.long else 1}"]
 
 
@@ -127,23 +126,43 @@ def _build(work, folder, config, report):
     """Builds ``gpu.wasm.gz`` in an empty folder."""
     if report is not None:
         report("compiling the simulator to WebAssembly")
-    flags = [*FLAGS, *_defines(config), "-I", build.HARNESS, "-I", folder]
-    objects = compile_all(work, flags, [build.HARNESS / "page.cpp", *sorted(folder.glob("*.cpp"))])
-    link(work / "gpu.wasm", objects, _EXPORTS, config.memory_bytes + _ROOM)
-    (work / "gpu.wasm.gz").write_bytes(
-        gzip.compress((work / "gpu.wasm").read_bytes(), compresslevel=9, mtime=0))
-    for path in (*objects, work / "gpu.wasm"):
-        path.unlink()
+    text = linked(work, [build.HARNESS / "page.cpp", *sorted(folder.glob("*.cpp"))],
+                  [*_defines(config), "-I", folder], _EXPORTS, config.memory_bytes + _ROOM)
+    (work / "gpu.wasm.gz").write_bytes(gzip.compress(text, compresslevel=9, mtime=0))
 
 
-def link(target, objects, exports, memory):
-    """Links object files into a module with these exports and so many bytes of memory."""
+def linked(work, sources, flags, exports, memory) -> bytes:
+    """A module of WebAssembly, made in a folder that is empty again afterwards.
+
+    Parameters
+    ----------
+    work : pathlib.Path
+    sources : list of pathlib.Path
+        C++, of which one file includes ``harness/heap.h``.
+    flags : list
+        Options of the compiler, in addition to those of all modules.
+    exports : iterable of str
+        Names of functions.
+    memory : int
+        Bytes of memory at first.
+
+    Raises
+    ------
+    BuildError
+        With the end of the output of the program that failed.
+    """
+    objects = _compile(work, [*_FLAGS, "-I", build.HARNESS, *flags], sources)
+    target = work / "linked.wasm"
     _run("wasm-ld", "--no-entry", "--strip-all", "--stack-first", "-z", f"stack-size={_STACK}",
          *objects, *(f"--export={name}" for name in exports), f"--initial-memory={memory}",
          "-o", target, what="linking the simulator")
+    text = target.read_bytes()
+    for path in (*objects, target):
+        path.unlink()
+    return text
 
 
-def compile_all(work, flags, sources):
+def _compile(work, flags, sources):
     """Compiles the sources at once, and returns the object files."""
     def one(source):
         target = work / f"{source.stem}.o"

@@ -11,7 +11,7 @@ import random
 import pytest
 import wasmtime
 
-from sim import build, wasm
+from sim import wasm
 
 
 _EXPORTS = ("malloc", "calloc", "aligned_alloc", "free", "_initialize")
@@ -26,9 +26,7 @@ def binary(tmp_path_factory):
     work = tmp_path_factory.mktemp("heap")
     source = work / "heap_alone.cpp"
     source.write_text(_SOURCE)
-    objects = wasm.compile_all(work, [*wasm.FLAGS, "-I", build.HARNESS], [source])
-    wasm.link(work / "heap.wasm", objects, _EXPORTS, 1 << 21)
-    return (work / "heap.wasm").read_bytes()
+    return wasm.linked(work, [source], [], _EXPORTS, 1 << 21)
 
 
 class Heap:

@@ -28,7 +28,7 @@ export class Machine {
   /** @param module a compiled simulator; @param recording whose hardware the module simulates */
   constructor(module, recording) {
     this.wasm = new WebAssembly.Instance(module).exports;
-    this.wasm._initialize?.();
+    this.wasm._initialize();
     const { base, bytes, occupancy, latency, queue } = recording.memory;
     this.base = base;
     this.bytes = bytes;
