@@ -233,8 +233,6 @@ def cases(seeds):
 @cocotb.parametrize(which=range(len(DRAMS)))
 async def cycles(dut, which):
     dram, seeds = DRAMS[which]
-    if runner.brief() and dram.bytes_per_cycle < 32:
-        return                      # narrow memory takes many cycles
     machine = await BenchMachine.start(dut, dram)
     programs = [*zip(cases(seeds), runner.parameters()["counters"][which], strict=True)]
     for case, expected in programs[:runner.turns(len(programs))]:

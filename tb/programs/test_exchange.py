@@ -49,8 +49,8 @@ def _graph(name):
     return load(name).weighted(40, 7)
 
 
-GRAPHS = {"rmat": "rmat:scale=7,degree=16,seed=1", "road": "road:side=12,seed=1",
-          "powerlaw": "powerlaw:vertices=200,edges=2000,seed=2"}
+GRAPHS = {"rmat": "rmat:scale=8,degree=16,seed=1", "road": "road:side=12,seed=1",
+          "powerlaw": "powerlaw:vertices=300,edges=4000,seed=2"}
 
 ALGORITHMS = {"bfs": {"source": 0}, "sssp": {"source": 0}, "cc": {},
               "pagerank": {"iterations": 2}}

@@ -12,6 +12,7 @@ from hw.core.access import AccessOp
 from hw.core.coalescer import Coalescer
 from hw.isa import Cause
 from hw.operations import AmoOp, MemOp
+from tb import runner
 from tb.clocking import integer, reset, tick
 from tb.hw.core import bench_unit
 from tb.hw.core.bench_coalescer import Bench
@@ -243,7 +244,7 @@ def test_the_model_does_what_the_lanes_do(shape):
     config = HardwareConfig(**bench_unit.SHAPES[shape])
     traffic = Traffic(random.Random(1), config)
     lanewise, passwise = (LaneMemory(config, lambda address: address & 0xFF) for _ in range(2))
-    for _ in range(100):
+    for _ in range(300 if runner.whole else 100):
         operation = traffic.operation()
         assert fault(config, operation) is None
         made = passes(config, operation)

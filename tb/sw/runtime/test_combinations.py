@@ -189,7 +189,7 @@ def test_with_the_fewest_registers(frontier):
     only = {"algorithm": ["sssp"], "format": ["cr2"], "schedule": ["vwc"], "direction": ["push"],
             "frontier": [frontier]}
     for case in trials(combinations(CONFIG, only)):
-        assert _split(case, "counter").run(SMALL, DramConfig())["verified"]
+        assert _split(case, "counter").run(CONFIG, DramConfig())["verified"]
 
 
 def test_a_failure_is_told(monkeypatch):

@@ -46,7 +46,7 @@ def test_results(algorithm, direction, schedule):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.sample(4)
 def test_algorithms(algorithm, direction):
-    with Device.simulate(CONFIGS["eghw"]) as device:
+    with Device.simulate(CONFIGS["eghw"].replace(eghw_requests=16)) as device:
         for name in ("random", "star", "one row"):
             result = device.run(algorithm, GRAPHS[name].weighted(40, 7), schedule="weaver",
                                 direction=direction, **ALGORITHMS[algorithm])
