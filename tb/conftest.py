@@ -15,7 +15,7 @@ from tb.browser import chromium, open_page  # noqa: F401 (fixtures)
 
 
 # Designs and results are many objects with a long life. Frequent collections would take long.
-gc.set_threshold(100_000, 20, 50)
+gc.set_threshold(1_000_000, 20, 50)
 
 # A program that a script starts in the background ignores Ctrl-C, and its children inherit this.
 # Some tests send Ctrl-C.
