@@ -34,8 +34,10 @@ def _report(
     """
     need("graphloom report", "plotly")
     from sw.report.build import build
+    from sw.report.plots import counted
     pages = build(results, output, mixed=mixed)
     plots = sum(bool(block.variants) for _, page in pages for block in page.blocks)
     for path, page in pages:
         print(f"{path}: {page.title} ({page.kind})")
-    print(f"{output}/index.html: {len(pages)} pages with {plots} plots; open it in a browser")
+    print(f"{output}/index.html: {counted(len(pages), 'page')} with "
+          f"{counted(plots, 'plot')}; open it in a browser")

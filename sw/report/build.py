@@ -7,7 +7,7 @@ from sw.errors import UserError
 
 from . import folder, inputs, papers, results, runs, synthesis, timeline, trade, tuning
 from .command import hardware_of, memory_of
-from .plots import Page, count
+from .plots import Page, counted
 
 
 __all__ = ["build", "pages_of"]
@@ -94,8 +94,7 @@ def _paper(group, name):
             records += kept
             seen |= {str(record["case"]) for record, *_ in kept}
             if others:
-                notes.append(f"{source.path}: {count(others)} lines are of other sources and do "
-                             "not count.")
+                notes.append(f"{source.path}: {counted(others, 'line')} of other sources left out.")
     for value in figures:
         for record in value["records"]:
             if str(record["case"]) not in seen:
@@ -122,6 +121,6 @@ def _index(found, pages, mixed):
     if mixed and len(digests) > 1:
         notes = ("The runs were measured with different sources of Graphloom: their cycles do not "
                  "compare.",)
-    return Page("Report", f"{count(len(found))} files of results on {count(len(pages))} pages.",
-                (), (block,) if block else (), notes)
+    summary = f"{counted(len(found), 'file')} of results on {counted(len(pages), 'page')}."
+    return Page("Report", summary, (), (block,) if block else (), notes)
 

@@ -12,8 +12,8 @@ import re
 import textwrap
 
 
-__all__ = ["CAUSES", "COLOURS", "Block", "Page", "PlotPoint", "bars", "count", "faster", "figure",
-           "lines", "percent", "slug", "times"]
+__all__ = ["CAUSES", "COLOURS", "Block", "Page", "PlotPoint", "bars", "count", "counted", "faster",
+           "figure", "lines", "percent", "slug", "times"]
 
 
 #: Colours of series, in turn, which are told apart on light and on dark pages.
@@ -46,6 +46,11 @@ def count(value) -> str:
     if value is None:
         return "-"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+
+
+def counted(number: int, name: str) -> str:
+    """A number of things: ``1 page``, ``2 pages``."""
+    return f"{count(number)} {name}{'' if number == 1 else 's'}"
 
 
 def percent(above, below) -> str:

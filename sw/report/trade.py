@@ -117,6 +117,7 @@ def _plot(entries, overhead):
     for index, unit in enumerate(units):
         mine = [(run, area) for run, area in entries
                 if (", ".join(units_of(run)) or "no unit") == unit]
+        least = min(run.total for run, _ in mine)
         points = [PlotPoint(run.name, (("unit", unit), ("added", f"{count(area)} LUT4"),
                                        *((("of the core without", percent(area, bare)),) if bare
                                          else ()),
@@ -124,7 +125,8 @@ def _plot(entries, overhead):
                             hardware_text(run.config)) for run, area in mine]
         traces.append({"type": "scatter", "mode": "markers+text", "name": unit,
                        "x": [area for _, area in mine], "y": [run.total for run, _ in mine],
-                       "text": [run.name for run, _ in mine], "textposition": "top center",
+                       "text": [run.name if run.total == least else "" for run, _ in mine],
+                       "textposition": "top center",
                        "cliponaxis": False, "points": points,
                        "marker": {"size": 12, "color": COLOURS[index % len(COLOURS)],
                                   "symbol": _SYMBOLS[index % len(_SYMBOLS)]}})

@@ -40,7 +40,7 @@ def test_report(folder, capsys):
     captured = capsys.readouterr()
     assert captured.err == ""
     assert captured.out == ("run.json: bfs on karate (run)\n"
-                            "report/index.html: 1 pages with 5 plots; open it in a browser\n")
+                            "report/index.html: 1 page with 5 plots; open it in a browser\n")
     assert "bfs on karate" in (folder / "report" / "index.html").read_text()
     assert main(["report", "run.json", "--output", "report"]) == 0
 

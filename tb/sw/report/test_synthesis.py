@@ -3,7 +3,8 @@
 ======================  ========================================================
 a unit                  test_unit: area, frequency, critical path
 all units               test_overhead: the file that the project keeps
-area against cycles     test_front, test_trade, test_units_of, test_unknown_area
+area against cycles     test_front, test_trade, test_one_label_for_each_unit,
+                        test_units_of, test_unknown_area
 ======================  ========================================================
 """
 
@@ -95,6 +96,18 @@ def test_trade(made):
     assert shown.finding.startswith(f"{best.name} is the fastest of 2 runs with {best.total:,}")
     assert trade.block(runs[:1], OVERHEAD) is None
     assert trade.block(runs).variants.keys() == shown.variants.keys()   # those that are kept
+
+
+def test_one_label_for_each_unit(made):
+    """The fastest run of a unit has its name beside it. Other names would cover each other."""
+    value = copy.deepcopy(made.compare)
+    _, weaver = value["results"]
+    value["results"].append(copy.deepcopy(weaver))
+    weaver |= {"plan": f"{weaver['plan']} frontier=bitmap",
+               "total_cycles": weaver["total_cycles"] + 1}
+    plain, _, fastest = runs = runs_of(value)
+    drawn, = trade.block(runs, OVERHEAD).variants.values()
+    assert series(drawn, "text") == {"no unit": [plain.name], "Weaver fsm": ["", fastest.name]}
 
 
 def test_units_of(made):
