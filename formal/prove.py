@@ -10,7 +10,7 @@ import sysconfig
 
 from amaranth.back import rtlil
 
-from hw.emit import elaborating
+from hw.elaboration import elaborating
 from sim.children import tied
 from sim.toolchain import ToolError
 

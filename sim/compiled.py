@@ -60,9 +60,10 @@ def key(config: HardwareConfig, *more) -> str:
 
 
 def _write(work, config, assertions):
-    from hw import emit, top
+    from hw import top
+    from hw.elaboration import elaborating
 
-    with emit.elaborating():
+    with elaborating():
         if config.cores == 1:
             write_model(work, "gpu", whole(config), assertions=assertions)
             return

@@ -16,8 +16,8 @@ import json
 import os
 import pathlib
 
-from hw import emit
 from hw.config import ConfigError, HardwareConfig
+from hw.elaboration import elaborating
 
 from . import build, cache, compiled, inside, toolchain
 from .errors import BuildError, ToolError
@@ -102,7 +102,7 @@ def _translate(work, config, report):
     """Writes the C++ of the hardware, with the shown signals as outputs."""
     if report is not None:
         report("translating the hardware for the browser")
-    with emit.elaborating():
+    with elaborating():
         netlist = compiled.whole(config)
         found = inside.found_in(netlist, config)
         compiled.write_model(work, "gpu", netlist)

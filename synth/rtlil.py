@@ -8,7 +8,7 @@ import threading
 
 from amaranth.back import rtlil
 
-from hw.emit import elaborating
+from hw.elaboration import elaborating
 
 
 __all__ = ["convert", "memories", "plain"]

@@ -11,7 +11,7 @@ import re
 
 from amaranth.back import rtlil, verilog
 
-from hw.emit import elaborating
+from hw.elaboration import elaborating
 from sim import cache
 
 

@@ -12,12 +12,13 @@ import dataclasses
 from typing import NamedTuple
 
 from amaranth.hdl import Fragment
+from amaranth.hdl import _ir as ir
 from amaranth.hdl import _nir as nir
 from amaranth.hdl._ast import Value
-from amaranth.hdl._ir import PortDirection, _emit_netlist
+from amaranth.hdl._ir import PortDirection
 from amaranth.lib.wiring import In
 
-from hw.emit import elaborating
+from hw.elaboration import elaborating
 
 
 __all__ = ["BITWISE", "HardwareMemory", "HardwareNetlist", "HardwareNode", "Slice", "constant",
@@ -173,8 +174,8 @@ def _built(component, ports):
     """
     result = nir.Netlist()
     with elaborating(share=True):
-        _emit_netlist(result,
-                      Fragment.get(component, None).prepare(ports=ports, hierarchy=("top",)))
+        ir._emit_netlist(result,
+                         Fragment.get(component, None).prepare(ports=ports, hierarchy=("top",)))
         result.resolve_all_nets()
     return result
 

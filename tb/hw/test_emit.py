@@ -5,26 +5,20 @@ initial contents      contents: every word of each kind of memory is read;
                       test_words: words of 32 bits, which Yosys writes in decimal
 size of the text      test_size: does not grow with the memories
 modules               test_modules, test_every_memory_has_contents
-quick elaboration     test_elaboration: the same text, and checks and collection afterwards
 ====================  ============================================================
 """
 
-import gc
 import re
 
 import cocotb
 import pytest
-from amaranth.back import rtlil
-from amaranth.hdl import Fragment, Module, Mux, ResetSignal, Signal
-from amaranth.hdl._ir import PortDirection, build_netlist
-from amaranth.hdl._nir import Operator, Value
+from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.config import preset
-from hw.emit import elaborating, verilog
-from hw.gather.fsm import Weaver
+from hw.emit import verilog
 from hw.top import verilog as gpu_verilog
 from tb import runner
 from tb.clocking import integer, start, tick
@@ -135,49 +129,3 @@ def test_words():
             return m
     text = verilog({"words": Words()})
     assert re.search(r"\[3\] = 32'[dh]0*9;", text) and "for (" not in text
-
-
-def test_elaboration():
-    def text():
-        return [rtlil.convert(component, name="top")
-                for component in (Memories(), Weaver(preset("tiny")))]
-    usual, shape = text(), Signal.shape
-    with elaborating():
-        with elaborating():
-            assert text() == usual
-        assert Signal.shape is not shape
-        assert Value([1]) == (1,) and not gc.isenabled()        # a number is no net
-    assert gc.isenabled() and Signal.shape is shape
-    with pytest.raises(AssertionError):
-        Value([1])
-
-
-class Shared(wiring.Component):
-    """A sum in two statements, and the reset in two others."""
-    a: In(8)
-    o: Out(8)
-    p: Out(8)
-    q: Out(1)
-
-    def elaborate(self, platform):
-        m = Module()
-        total, off = self.a + 3, ~ResetSignal()
-        m.d.comb += [self.o.eq(total), self.q.eq(off & self.a[0])]
-        m.d.sync += self.p.eq(Mux(off, total, 0))
-        return m
-
-
-def test_values_stay_one():
-    """A value in two statements has one cell. Values with the reset of a domain are transformed."""
-    def operators():
-        design = Shared()
-        ports = {name: (getattr(design, name),
-                        PortDirection.Input if name == "a" else PortDirection.Output)
-                 for name in design.signature.members}
-        netlist = build_netlist(Fragment.get(design, None), ports=ports)
-        return [cell.operator for cell in netlist.cells if isinstance(cell, Operator)]
-    with elaborating():
-        assert operators().count("+") == 2
-        with elaborating(share=True):
-            assert operators().count("+") == 1 and operators().count("~") == 2
-        assert operators().count("+") == 2
