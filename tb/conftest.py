@@ -43,7 +43,8 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    left_out = set() if config.getoption("--full") else sampling.left_out(items, config.args)
+    left_out = set() if config.getoption("--full") else sampling.left_out(
+        items, sampling.named(config))
     kept = {item.nodeid for item in items} - left_out
     if config.getoption("--quick"):
         kept = quick.chosen([item.nodeid for item in items if item.nodeid in kept])
@@ -52,8 +53,9 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_runtest_setup(item):
-    named = sampling.is_named(item.nodeid, item.config.args)
+    named = sampling.is_named(item.nodeid, sampling.named(item.config))
     runner.whole = named or item.config.getoption("--full")
+    sampling.use_examples(item.obj, whole=runner.whole)
 
 
 @pytest.fixture(params=["verilator", "icarus"])

@@ -4,17 +4,43 @@ A function with this mark runs N of its cases. The cases are divided into N grou
 and one case of each group is drawn. With the usual seed the draw is the same every time;
 ``./graphloom test --seed fresh`` draws others. A bench without the mark that has several shapes
 runs each shape on one simulator, in turn, where both simulators are there. Random tests of benches
-do a part of their turns (:func:`tb.runner.turns`). All cases and all turns run with
-``./graphloom test --full``, or if the function is named.
+do a part of their turns (:func:`tb.runner.turns`), and tests of Hypothesis half of their examples.
+All cases, turns and examples run with ``./graphloom test --full``, or if the function is named.
 """
 
 import itertools
+import pathlib
 import random
+
+import hypothesis
 
 from tb import runner, seeds
 
 
-__all__ = ["is_named", "left_out", "one_simulator_each", "sampled"]
+__all__ = ["is_named", "left_out", "named", "one_simulator_each", "sampled", "use_examples"]
+
+#: The settings of a test of Hypothesis, which has no public name for them. The version is locked.
+_SETTINGS = "_hypothesis_internal_use_settings"
+
+
+def named(config) -> set[str]:
+    """The tests and functions that the command line names, as pytest's node ids."""
+    found = set()
+    for argument in config.args:
+        file, _, rest = argument.partition("::")
+        path = pathlib.Path(config.invocation_params.dir, file).resolve()
+        if rest and path.is_relative_to(config.rootpath):
+            found.add(f"{path.relative_to(config.rootpath).as_posix()}::{rest}")
+    return found
+
+
+def use_examples(function, *, whole):
+    """Let a test of Hypothesis have all of its examples, or half of them."""
+    settings = getattr(function, _SETTINGS, None)
+    if settings is not None:
+        usual = vars(function).setdefault("_graphloom_settings", settings)
+        setattr(function, _SETTINGS, usual if whole else hypothesis.settings(
+            usual, max_examples=-(-usual.max_examples // 2)))
 
 
 def is_named(test, named) -> bool:

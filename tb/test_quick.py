@@ -136,18 +136,29 @@ def test_turns(monkeypatch, name, counts):
 
 @pytest.mark.parametrize("arguments, whole", [
     ([], False), (["--full"], True), (["test_it.py::test_a"], True),
-    (["test_it.py::test_a[1]"], True), (["test_it.py"], False)])
+    (["test_it.py::test_a[1]"], True), (["test_it.py"], False), (["./test_it.py::test_a"], True),
+    (["{}/test_it.py::test_a"], True), (["{}/test_it.py"], False)])
 def test_who_does_all_turns(tmp_path, arguments, whole):
-    """Tests that are named, and all with --full."""
+    """Tests that are named, and all with --full, which have all examples of Hypothesis, too."""
     file = tmp_path / "test_it.py"
     file.write_text(f"""
+import hypothesis
 import pytest
 from tb import runner
 
-@pytest.mark.parametrize("number", [1])
-def test_a(number):
+given = []
+
+@pytest.mark.parametrize("number", [0, 1])
+@hypothesis.settings(max_examples=15)
+@hypothesis.given(value=hypothesis.strategies.integers())
+def test_a(number, value):
+    given.append(number)
     assert runner.whole is {whole}
+
+def teardown_module():
+    assert all(given.count(number) == {15 if whole else 8} for number in set(given))
 """)
+    arguments = [argument.format(tmp_path) for argument in arguments]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "tb.conftest", "--rootdir", ".", *arguments],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE,
