@@ -83,7 +83,8 @@ _collect = ir.Design._collect_used_signals_value
 
 
 def _collected(self, fragment, value):
-    """``Design._collect_used_signals_value``, once for each value of a fragment."""
+    """``Design._collect_used_signals_value``, once for each value of a fragment. The fragment keeps
+    its values, so no two of them have the same id."""
     seen = vars(self.fragments[fragment]).setdefault("_graphloom_seen", set())
     if id(value) in seen:
         return
@@ -107,14 +108,10 @@ def _key(signal):
         return signal._graphloom_key
 
 
-def _nets(first, count):
-    """A value of nets with successive numbers."""
-    return tuple.__new__(nir.Value, map(nir.Net, range(first, first + count)))
-
-
 def _add_value_cell(self, width, cell):
     """``Netlist.add_value_cell``, without a check of each bit."""
-    return _nets(self.add_cell(cell) << 16, width)
+    first = self.add_cell(cell) << 16
+    return tuple.__new__(nir.Value, map(nir.Net, range(first, first + width)))
 
 
 def _emit_netlist(netlist, design, *, all_undef_to_ff=False):
@@ -209,9 +206,9 @@ def elaborating(*, share=False):
     The garbage collector is off: the millions of objects of a design all live until the end, and
     scanning them again and again would take two fifths of the time. A fifth each is saved because
     Amaranth does not check the type of each bit of each value, and computes the shape of each value
-    once instead of from all parts of the value whenever it is asked for. Of the time that is left,
-    another fifth is saved because a netlist's bits do not wait for the garbage collector, values
-    are checked and searched for signals once, and a signal has one key.
+    once instead of from all parts of the value whenever it is asked for. Another fifth of the rest
+    is saved because a netlist's bits do not wait for the garbage collector, values are checked and
+    searched for signals once, and a signal has one key.
 
     With `share`, Amaranth does not copy the values that it finds in statements. So a value in two
     statements stays one, and the netlist has its cells once. This is for netlists: Verilog stays as
