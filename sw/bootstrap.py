@@ -9,7 +9,8 @@ when the first process ends for any reason. A stamp says that the packages of a 
 so the stamp is removed first and written last.
 
 pip installs the packages: uv is eight times as fast, but ignores the index, proxy and certificates
-that a user has configured for pip.
+that a user has configured for pip. pip compiles no modules, which takes a third of its time: Python
+compiles and keeps those that it imports, unless the environment forbids this.
 """
 
 import fcntl
@@ -55,6 +56,8 @@ def _install(python, lock):
     environment.pop("PIP_PREFIX", None)
     command = [str(python), "-m", "pip", "install", "--progress-bar", "off", "--requirement",
                str(lock)]
+    if not environment.get("PYTHONDONTWRITEBYTECODE"):
+        command.append("--no-compile")
     pip = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                            errors="replace")

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 
 import pytest
 
@@ -75,12 +76,27 @@ def test_launcher(project, tmp_path):
     assert not (project / ".venv" / "graphloom-stamp").exists()
 
 
+def wheel(folder, name):
+    """A file that pip can install: a package with one module."""
+    path = folder / f"{name}-1-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as file:
+        for member, text in (
+                (f"{name}.py", "VALUE = 1\n"),
+                (f"{name}-1.dist-info/METADATA",
+                 f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n"),
+                (f"{name}-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: "
+                                              "py3-none-any\n"),
+                (f"{name}-1.dist-info/RECORD", "")):
+            file.writestr(member, text)
+    return path
+
+
 def test_more_packages(project):
     """bootstrap.py adds them, once for each content of requirements-all.lock. A failure is told,
     and leaves the environment as it was for what runs graphs."""
-    def add():
+    def add(**environment):
         return run(project / ".venv" / "bin" / "python", "-P", project / "sw" / "bootstrap.py",
-                   project, "all", cwd=project)
+                   project, "all", cwd=project, **environment)
 
     assert run(project / "graphloom", cwd=project)[0] == 7
     assert not bootstrap.has_all(project)
@@ -88,6 +104,13 @@ def test_more_packages(project):
     assert code == 0 and "adding the packages of all commands" in err
     assert bootstrap.has_all(project)
     assert add() == (0, "", "")
+    # Modules are compiled if Python may not do so when it imports them.
+    for name, forbids in (("first", ""), ("second", "1")):
+        (project / "requirements-all.lock").write_text(f"{wheel(project, name)}\n")
+        code, out, err = add(PYTHONDONTWRITEBYTECODE=forbids)
+        assert code == 0, err
+        assert len(list(project.glob(f".venv/lib/*/site-packages/{name}.py"))) == 1
+        assert bool(list(project.glob(f".venv/lib/**/{name}.*.pyc"))) == bool(forbids)
     (project / "requirements-all.lock").write_text("./no-such-package\n")
     assert not bootstrap.has_all(project)
     code, out, err = add()
