@@ -126,7 +126,7 @@ def _plot(entries, overhead):
         traces.append({"type": "scatter", "mode": "markers+text", "name": unit,
                        "x": [area for _, area in mine], "y": [run.total for run, _ in mine],
                        "text": [run.name if run.total == least else "" for run, _ in mine],
-                       "textposition": "top center",
+                       "textposition": "bottom center",
                        "cliponaxis": False, "points": points,
                        "marker": {"size": 12, "color": COLOURS[index % len(COLOURS)],
                                   "symbol": _SYMBOLS[index % len(_SYMBOLS)]}})
