@@ -107,7 +107,7 @@ def test_more_packages(project):
     # Modules are compiled if Python may not do so when it imports them.
     for name, forbids in (("first", ""), ("second", "1")):
         (project / "requirements-all.lock").write_text(f"{wheel(project, name)}\n")
-        code, out, err = add(PYTHONDONTWRITEBYTECODE=forbids)
+        code, out, err = add(PYTHONDONTWRITEBYTECODE=forbids, PYTHONPYCACHEPREFIX="")
         assert code == 0, err
         assert len(list(project.glob(f".venv/lib/*/site-packages/{name}.py"))) == 1
         assert bool(list(project.glob(f".venv/lib/**/{name}.*.pyc"))) == bool(forbids)
