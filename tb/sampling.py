@@ -28,8 +28,10 @@ def named(config) -> set[str]:
     found = set()
     for argument in config.args:
         file, _, rest = argument.partition("::")
+        if not rest:
+            continue
         path = pathlib.Path(config.invocation_params.dir, file).resolve()
-        if rest and path.is_relative_to(config.rootpath):
+        if path.is_relative_to(config.rootpath):
             found.add(f"{path.relative_to(config.rootpath).as_posix()}::{rest}")
     return found
 

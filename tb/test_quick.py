@@ -137,7 +137,8 @@ def test_turns(monkeypatch, name, counts):
 @pytest.mark.parametrize("arguments, whole", [
     ([], False), (["--full"], True), (["test_it.py::test_a"], True),
     (["test_it.py::test_a[1]"], True), (["test_it.py"], False), (["./test_it.py::test_a"], True),
-    (["{}/test_it.py::test_a"], True), (["{}/test_it.py"], False)])
+    (["{}/test_it.py::test_a"], True), (["{}/test_it.py"], False),
+    (["-n", "2", "./test_it.py::test_a"], True)])
 def test_who_does_all_turns(tmp_path, arguments, whole):
     """Tests that are named, and all with --full, which have all examples of Hypothesis, too."""
     file = tmp_path / "test_it.py"

@@ -15,7 +15,6 @@ from amaranth.hdl import Fragment
 from amaranth.hdl import _ir as ir
 from amaranth.hdl import _nir as nir
 from amaranth.hdl._ast import Value
-from amaranth.hdl._ir import PortDirection
 from amaranth.lib.wiring import In
 
 from hw.elaboration import elaborating
@@ -194,7 +193,7 @@ class _Reader:
         for place, member, value in component.signature.flatten(component):
             ports["__".join(map(str, place))] = (
                 Value.cast(value),
-                PortDirection.Input if member.flow == In else PortDirection.Output)
+                ir.PortDirection.Input if member.flow == In else ir.PortDirection.Output)
         design = _built(component, ports)
         base, module = self._target.free, self._module
         self._target.free += len(design.cells)

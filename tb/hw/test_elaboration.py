@@ -24,6 +24,7 @@ from amaranth.lib.wiring import In, Out
 from hw.config import preset
 from hw.elaboration import elaborating
 from hw.gather.fsm import Weaver
+from tb.hw.test_emit import Memories
 
 
 class Shared(wiring.Component):
@@ -54,7 +55,7 @@ def netlist(design, **directions):
 def test_elaboration():
     def text():
         return [rtlil.convert(component, name="top")
-                for component in (Shared(), Weaver(preset("tiny")))]
+                for component in (Memories(), Shared(), Weaver(preset("tiny")))]
     usual, shape = text(), Signal.shape
     with elaborating():
         with elaborating():
