@@ -27,7 +27,8 @@ Sections
 A kernel may have *sections*, one after the other, each with registers of its own: no register has a
 value for another section. So a section has the registers that it would have as a kernel, less those
 that are kept (:meth:`VirtualAssembler.keep`), whose values all sections share. A jump may lead to
-another section (:meth:`VirtualAssembler.jump_to_section`), and no branch does.
+another section (:meth:`VirtualAssembler.jump_to_section`), and no branch does. Sections may have
+the same name: a fused loop emits a kernel once for each superstep that it writes out.
 """
 
 import dataclasses
@@ -83,9 +84,9 @@ class VirtualAssembler(Assembler):
 
     Attributes
     ----------
-    slots : dict of str to int
-        For each kernel, or section, whose registers did not suffice, the registers that are in
-        local memory.
+    slots : list of (str, int)
+        The name of each kernel, or section, whose registers did not suffice, and how many of its
+        registers are in local memory.
     argument : GeneralRegister or None
         The kept register with the argument of a superstep, in a fused loop
         (:mod:`sw.kernels.fusion`).
@@ -94,7 +95,7 @@ class VirtualAssembler(Assembler):
     def __init__(self, reserve=None, threads=1, registers=31):
         super().__init__()
         self._reserve, self._threads, self._registers = reserve, threads, registers
-        self.slots = {}
+        self.slots = []
         self.argument = None
 
     def reg(self, name) -> GeneralRegister:
@@ -130,18 +131,18 @@ class VirtualAssembler(Assembler):
 
     def finish(self):
         """Allocate the registers, resolve the labels and encode everything."""
-        frames, code = {}, []
+        frames, code, self.slots = [], [], []
         for name, text in self._kernels():
             text, frame = _allocate(name, text, self._threads, self._registers)
             if frame.slots:
-                frames[name] = frame
+                frames.append(frame)
+                self.slots.append((name, frame.size))
             code += text
-        self.slots = {name: frame.size for name, frame in frames.items()}
         if frames:
-            words = max(self.slots.values()) * self._threads
+            words = max(frame.size for frame in frames) * self._threads
             assert self._reserve is not None, "registers do not suffice"
             address, stride = self._reserve(words)
-            for frame in frames.values():
+            for frame in frames:
                 frame.settle(address, stride)
         self._code = []
         for item in code:

@@ -15,6 +15,7 @@ with caches                     tb/programs/test_fusion.py
 ``Device.run`` compares every result with the golden model.
 """
 
+import functools
 import types
 
 import numpy as np
@@ -145,9 +146,14 @@ def test_warps_that_take_no_part():
 
 
 @pytest.mark.parametrize("direction, schedule", (("pull", "vm"), ("push", "vm"), ("pull", "twc")))
-def test_numbers_of_iterations(direction, schedule):
-    """The last superstep has kernels of its own, and two sets of kernels may take turns."""
-    device = Device.functional(config_of(2))
+@pytest.mark.parametrize("registers", (31, 13))
+def test_numbers_of_iterations(direction, schedule, registers, monkeypatch):
+    """The last superstep has kernels of its own, and two sets of kernels may take turns. The same
+    kernel may be a section several times, and with few registers each has values in local memory.
+    """
+    monkeypatch.setattr("sw.runtime.task.VirtualAssembler",
+                        functools.partial(VirtualAssembler, registers=registers))
+    device = Device.functional(config_of(2, local_bytes=1 << 14))
     for iterations in (1, 2, 3, 4, 7):
         both(device, GRAPHS["random"], "pagerank", iterations=iterations, direction=direction,
              schedule=schedule)

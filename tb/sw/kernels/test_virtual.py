@@ -506,10 +506,12 @@ def test_two_results_planted_fault(any_number, monkeypatch):
             test_two_results(31)
 
 
+@pytest.mark.parametrize("names", (("first", "second"), ("same", "same")))
 @pytest.mark.parametrize("registers", (31, 6))
-def test_sections(registers):
+def test_sections(registers, names):
     """Each section needs more registers than would be left for both together, and constants of its
-    own. A kept register counts the turns of a loop over both sections."""
+    own. A kept register counts the turns of a loop over both sections. Their names do not matter.
+    """
     turns, lanes = 3, THREADS * WARPS
     a = assembler(registers)
     kept = a.keep("turn")
@@ -517,8 +519,8 @@ def test_sections(registers):
     a.section("head")
     a.part()
     top = a.place("top")
-    for number in range(2):
-        a.section(f"section_{number}")
+    for number, name in enumerate(names):
+        a.section(name)
         a.part()
         index, out = start(a)
         values = a.regs(*(f"v{place}" for place in range(9)))
@@ -539,7 +541,7 @@ def test_sections(registers):
     a.place(on)
     a.jump_to_section(top)
     memory, _ = simulate(a, 2 * lanes)
-    assert set(a.slots) == ({"section_0", "section_1"} if registers == 6 else set())
+    assert [name for name, _ in a.slots] == (list(names) if registers == 6 else [])
     index = np.arange(lanes)
     for number in range(2):
         once = 9 * index + sum(range(9)) + 1000 + number

@@ -23,6 +23,7 @@ from sw.golden.machine import FunctionalMachine
 from sw.graph.load import load
 from sw.graph.order import ORDERS
 from sw.kernels.split import SPLITS
+from sw.kernels.virtual import VirtualAssembler
 from sw.runtime import Device, as_plan
 from sw.runtime.combinations import AXES, FURTHER, GRAPHS, HARDWARE, combinations
 
@@ -236,19 +237,49 @@ def test_some_on_every_unit_and_several_cores(seed):
     assert {each.choice["cores"] for each in found if each.reason is None} == {"1", "2", "6"}
 
 
-def test_some_in_one_launch(seed):
-    """Whatever loop the planner fuses gives the same results, on 1 and 6 cores."""
+#: Registers with which most kernels of fused loops keep values in local memory.
+_FEW = 12
+
+
+@pytest.fixture
+def few_registers(monkeypatch):
+    """Kernels get :data:`_FEW` registers. Gives a list for each program: the names of its kernels
+    or sections that keep values in local memory.
+    """
+    spilled = []
+
+    class Few(VirtualAssembler):
+        def __init__(self, reserve, threads):
+            super().__init__(reserve, threads, _FEW)
+
+        def finish(self):
+            program = super().finish()
+            spilled.append([name for name, _ in self.slots])
+            return program
+
+    monkeypatch.setattr("sw.runtime.task.VirtualAssembler", Few)
+    return spilled
+
+
+@pytest.mark.parametrize("registers", ("all", "few"))
+def test_some_in_one_launch(seed, registers, request):
+    """Whatever loop the planner fuses gives the same results, on 1 and 6 cores, also where the
+    registers of most of its sections do not suffice."""
+    spilled = request.getfixturevalue("few_registers") if registers == "few" else []
     only = {"algorithm": ["bfs", "sssp", "cc", "pagerank"], "format": ["csr"], "block": ["none"],
             "direction": ["push", "pull"], "frontier": [None, "bitmap"], "fusion": ["yes"],
             "cores": ["1", "6"]}
     found = list(combinations(CONFIG, only))
-    failed = []
+    failed, refused = [], 0
+    roomy = CONFIG.replace(imem_bytes=1 << 16, local_bytes=1 << 15)
     for case in trials(draw(found, 12, seed), functional=True):
-        record = case.run(CONFIG, DramConfig())
+        record = case.run(roomy, DramConfig())
         if case.REFUSED not in record and not record.get("verified"):
             failed.append(f"{case.describe()}: {record['error']}; {case.command()}")
         assert case.REFUSED in record or record["orders"] == 1
+        refused += case.REFUSED in record
     assert not failed, f"repeat with GRAPHLOOM_SEED={seed}:\n" + "\n".join(failed)
+    assert refused <= 12 and (registers == "all" or sum(map(bool, spilled)) >= 12)
     fused = {each.choice["schedule"] for each in found if each.reason is None}
     assert fused == {"vm", "vwc", "em", "wm", "cm", "twc", "strict", "compact", "tile",
                      "weaver"}
