@@ -9,6 +9,7 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING
 
+from sw.benchmarks.measurement import Measurement, inputs, on
 from sw.benchmarks.records import RecordsFile
 from sw.errors import RunError, UserError
 
@@ -21,7 +22,7 @@ __all__ = ["Case", "Batch", "total_cycles"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Case:
+class Case(Measurement):
     """One run: a plan on a graph.
 
     Parameters
@@ -39,27 +40,28 @@ class Case:
     plan: Plan | Hybrid
     weights: int | None = None
 
-    #: Whether the case needs the simulator, and whether it measures wall time, so that nothing else
-    #: may run at the same time.
-    simulates, timed = True, False
+    simulates = True
 
     #: Name, in the record, of the reason for which the planner refuses the plan. A record with an
     #: ``"error"`` is a failure.
     REFUSED = "error"
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return inputs(self.plan, self.graph)
+
     def key(self, config, dram) -> str:
-        """The key of this case's line: the case, its hardware and its memory."""
         return json.dumps([self.record(), dataclasses.asdict(config), dataclasses.asdict(dram)],
                           sort_keys=True)
 
     def record(self) -> dict:
-        """The case as JSON can hold it."""
         return self.plan.parts | {"graph": self.graph, "undirected": self.undirected,
                                   "plan": self.plan.text, "weights": self.weights}
 
-    def hardware(self, config):
-        """The configuration for the case, derived from the batch's configuration."""
-        return config
+    def describe(self) -> str:
+        parts = self.record()
+        return on([parts[name] for name in ("algorithm", "direction", "schedule", "format")
+                   if parts.get(name)], self.graph)
 
     def device(self, config, dram):
         """The device that runs the case."""
@@ -67,7 +69,6 @@ class Case:
         return Device.simulate(config, dram=dram)
 
     def run(self, config, dram) -> dict:
-        """Run the case in this process. Returns the contents of its line, without the key."""
         from sw.graph.load import load
         record = {"case": self.record()}
         try:
@@ -117,10 +118,8 @@ class Batch:
 
     Parameters
     ----------
-    cases : list of Case
-        Cases in the order in which they are started. Cases of other classes are allowed if they
-        are hashable and have the ``key``, ``run``, ``simulates`` and ``timed`` of :class:`Case`;
-        those that simulate also need ``hardware``.
+    cases : list of Measurement
+        Cases in the order in which they are started.
     config, dram
         Hardware and memory of all cases.
     path : str or None
@@ -131,7 +130,7 @@ class Batch:
 
     Attributes
     ----------
-    records : dict of Case to dict
+    records : dict of Measurement to dict
         Records of the cases that have been run. In a failed case's record ``"error"`` is the
         reason.
     """

@@ -57,6 +57,9 @@ class SystemRun(Case):
     def record(self):
         return super().record() | {"system": dataclasses.asdict(self.system)}
 
+    def describe(self):
+        return f"{super().describe()} ({self.system.name})"
+
     def key(self, config, dram):
         return super().key(self.system.config, self.system.dram)
 

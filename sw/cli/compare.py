@@ -60,9 +60,11 @@ def _compare(
     configs = options.own_hardware(config, plans, set_) if where is None else None
     memory = options.memory(dram)
 
+    from sw.benchmarks.measurement import inputs
+
     from . import files, tables
     from .execute import Job, console
-    files.distinct({"--json": json}, options.inputs(plan, graph))
+    files.distinct({"--json": json}, inputs(plan, graph))
     job = Job(plans, graph, config=config, configs=configs, dram=memory, board=where,
               weights=weights,
               undirected=undirected, simplify=simplify, seed=seed, input_format=input_format,

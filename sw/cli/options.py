@@ -231,12 +231,6 @@ def asked(algorithm, graph, choices):
     return as_plan(algorithm, **choices), graph
 
 
-def inputs(plan, graph) -> list:
-    """The files, or names, that a run of a plan reads."""
-    features = dict(plan.parameters).get("features")
-    return [graph] if features is None else [graph, features]
-
-
 def hardware(preset, assignments, schedules=()):
     """The HardwareConfig of ``--preset`` and ``--set``. It gets the units that the named schedules
     need, unless the user set them (:func:`sw.schedules.equip`). Raises UserError for an unknown

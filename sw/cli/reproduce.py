@@ -114,7 +114,7 @@ def _reproduce(
     out = console()
     out.width = max(out.width, _WIDTH)
     with options.executor("graphloom reproduce", cluster, jobs,
-                          read=[case.graph for case in study.cases]) as executor:
+                          read=study.reads) as executor:
         failed = _run(study, executor, out)
     out.print(f"\nThe files of the figures are in {output}: .json, .md, .png and .svg of each",
               soft_wrap=True)
@@ -183,8 +183,6 @@ def _list(paper, figures):
 
 def _progress(study):
     """The display of a study's progress."""
-    from sw.reproduce.study import describe
-
     from .progress import progress
 
     def outcome(record):
@@ -192,7 +190,8 @@ def _progress(study):
             return f"failed: {record['error']}"
         return f"{record['cycles']:,} cycles" if "cycles" in record else "measured"
 
-    return progress(len(study.cases), len(study.records), describe, outcome)
+    return progress(len(study.cases), len(study.records),
+                    lambda case: case.describe(), outcome)
 
 
 def _print(out, study, figure, outcome, failures):

@@ -104,10 +104,12 @@ def _run(
             plan = _applied(plan, apply)
         where, config = place([plan])
 
+    from sw.benchmarks.measurement import inputs
+
     from . import files, tables, tracing
     from .execute import Job, console
     files.distinct({"--output": output, "--json": json, "--wave": wave, "--trace": trace},
-                   options.inputs(plan, graph))
+                   inputs(plan, graph))
     files.check(output, (".npz",))
     recorder = tracing.recorder(trace, trace_cycles, config)
     job = Job([plan], graph, config=config, dram=memory, board=where, weights=weights,

@@ -135,6 +135,7 @@ def _tune(
     config, memory = options.hardware(preset, set_), options.memory(dram)
 
     from sw import algorithms
+    from sw.benchmarks.measurement import inputs
     from sw.tune import strategies
     from sw.tune.candidates import Planner
     from sw.tune.results import ResultsFile, header_of, identity
@@ -158,7 +159,7 @@ def _tune(
         input_format=input_format, weight_scale=weight_scale, no_weights=no_weights).items()),
         config, memory, functional, launch_cycles)
     with options.executor("graphloom tune", cluster, jobs,
-                          read=[_file_of(algorithm), *options.inputs(plan, graph)]) as executor:
+                          read=[_file_of(algorithm), *inputs(plan, graph)]) as executor:
         loaded = setting.graph(note=options.note)
         parameters = settled(kind, loaded, plan.parameters)
         header = header_of(algorithm, parameters, loaded, setting) | {

@@ -63,7 +63,8 @@ def page(figures, records, path, more=()) -> Page:
     kept = [record for record, *_ in records if "cycles" in record]
     facts = ((("figures", count(len(figures))),) if figures else ()) + (
         (("runs", count(len(kept))),) if kept else ()) + (
-        ("graphs", count(len({record["case"]["graph"] for record, *_ in records}))),)
+        ("graphs", count(len({record["case"]["graph"] for record, *_ in records
+                              if "graph" in record["case"]}))),)
     return Page(title, lead, facts, tuple(blocks), tuple(notes),
                 figures[0]["command"] if len(figures) == 1 else "", "reproduce")
 

