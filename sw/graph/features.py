@@ -175,13 +175,16 @@ def _integers(array, name, path):
 
 
 def _numbers(array, name, dimensions, path):
-    """An array of finite numbers, as int64 or float64."""
+    """An array of finite numbers, as int64, or as float64 where that cannot hold them."""
     if array.ndim != dimensions or array.dtype.kind not in "iufb":
         raise UserError(f"{path}: {name} is of type {array.dtype} with {array.ndim} dimensions, "
                         f"must be real numbers with {dimensions}")
-    if array.dtype.kind != "f":
+    if array.dtype.kind != "f" and int(array.max(initial=0)) < 1 << 63:
         return array.astype(np.int64)
-    if not np.isfinite(array).all():
-        at = np.argwhere(~np.isfinite(array))[0].tolist()
-        raise UserError(f"{path}: {name}{at} is {array[tuple(at)]}, must be a finite number")
-    return array.astype(np.float64)
+    with np.errstate(over="ignore"):
+        numbers = array.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        at = np.argwhere(~np.isfinite(numbers))[0].tolist()
+        raise UserError(f"{path}: {name}{at} is {array[tuple(at)]!s}, must be a finite number below "
+                        "1.8e308")
+    return numbers

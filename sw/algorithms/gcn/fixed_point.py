@@ -20,10 +20,18 @@ as a program for floating point does: :data:`ROOT` describes the steps. The resu
 less than a part in 2**20.
 
 Words never wrap: the sums of the absolute values of all terms stay below 2**31. So every partial
-sum does, in any order. :func:`choose` takes the most fraction bits for which this holds.
+sum does, in any order. :func:`choose` takes the most fraction bits of a sum for which this holds,
+and gives features and weights their shares:
 
-Integers are taken as they are. A real feature is rounded to the nearest multiple of the last place,
-where the largest feature takes 15 bits; a real weight to as many bits as fit, at most 30.
+* Features that are whole numbers are taken as they are, if they are below 2**15 or the weights are
+  whole numbers too. The largest of other features takes 15 bits.
+* Weights take the bits that are left.
+
+A feature whose weights are all 0 counts as 0, and so do weights of features that no vertex has.
+
+So the values decide, and not the type in which they come. A number is rounded to the nearest
+multiple of its last place, which is 2**-bits: below 1 where numbers are small, above 1 where the
+numbers of the other matrix are small.
 """
 
 import dataclasses
@@ -68,7 +76,6 @@ ROOT = _Root()
 
 _HALF = 1 << 31
 _FEATURE_BITS = 15
-_MOST_BITS = 30
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -81,7 +88,7 @@ class Matrices:
         The features' values.
     weight : int32[num_columns, dimension]
     value_bits, weight_bits : int
-        Fraction bits of each.
+        Fraction bits of each. Where they are below 0, the last place is above 1.
     kind : str
         One of :data:`COEFFICIENTS`.
     """
@@ -93,7 +100,7 @@ class Matrices:
 
     @property
     def fraction_bits(self) -> int:
-        """Fraction bits of products and outputs."""
+        """Fraction bits of products and outputs, 0 or more."""
         return self.value_bits + self.weight_bits
 
     def to_float(self, words):
@@ -107,24 +114,26 @@ class Matrices:
         ----------
         graph : Graph
         features : Features
-        weight : float64[num_columns, dimension]
+        weight : array[num_columns, dimension]
             The weights before they were rounded.
 
         Returns
         -------
         products, outputs : float64[num_vertices, dimension]
 
-        Both factors of a product are wrong by half a last place at most, or not at all where they
-        are integers. A coefficient is too small by less than 3 * 2**-32, and a computed one by less
-        than a part in 2**20 besides. Each term of an output is rounded down, by less than one last
-        place.
+        Both factors of a product are wrong by half a last place at most, or not at all if no number
+        of the matrix had to be rounded. A coefficient is too small by less than 3 * 2**-32, and a
+        computed one by less than a part in 2**20 besides. Each term of an output is rounded down,
+        by less than one last place.
         """
+        values, weight = _that_count(features, weight)
         value_error, weight_error = (
-            0 if array.dtype.kind != "f" else 2.0 ** -(bits + 1)
-            for array, bits in ((features.values, self.value_bits), (weight, self.weight_bits)))
-        entries = _matrix(features, np.ones(len(features.values)))
-        sizes = _matrix(features, np.abs(features.values.astype(np.float64)))
-        size = np.abs(np.asarray(weight, np.float64))
+            0 if np.array_equal(np.ldexp(words.astype(np.float64), -bits), numbers)
+            else 2.0 ** -(bits + 1)
+            for numbers, words, bits in ((values, self.values, self.value_bits),
+                                         (weight, self.weight, self.weight_bits)))
+        entries = _matrix(features, np.ones(len(values)))
+        sizes, size = _matrix(features, np.abs(values)), np.abs(weight)
         products = sizes @ np.full_like(size, weight_error) + value_error * (
             entries @ (size + weight_error))
         arcs = _arcs(graph, np.ones(graph.num_edges))
@@ -169,45 +178,52 @@ def choose(graph, features, weight, kind=COEFFICIENTS[0]) -> Matrices:
     graph : Graph
     features : Features
     weight : array[num_columns, dimension] of integers or reals
+        All numbers are finite.
     kind : str
         One of :data:`COEFFICIENTS`.
 
     Raises
     ------
     UserError
-        The numbers are so large, or so many, that some sum may pass 32 bits with any words. Or a
+        The numbers are so large, or so many, that the whole part of some sum may not fit. Or a
         product of degrees does not fit a word, and coefficients are to be computed.
     """
-    values, value_bits = _values(features)
-    whole, factors = _is_whole(weight), coefficients(graph, kind)
-    high, need = 0 if whole else _MOST_BITS, _need(graph, features, values, weight, factors)
-    if not whole and need:
-        # The estimate may be wrong in the last place: start one bit above it.
-        high = min(high, int(np.floor(np.log2(_HALF / need))) + 1)
-    for bits in range(high, -1, -1):
-        words = np.rint(np.ldexp(weight.astype(np.float64), bits)) if not whole else weight
-        if np.abs(words).max(initial=0) < _HALF \
-                and _fits(graph, features, values, words.astype(np.int64), factors):
-            return Matrices(values.astype(np.int32), words.astype(np.int32), value_bits, bits, kind)
-    raise UserError(f"gcn: with {features.name} and weights up to {np.abs(weight).max():g}, sums "
-                    f"reach {need:.3g}, and words of 32 bits hold numbers below {_HALF}; make the "
-                    "features or the weights smaller")
+    values, weight = _that_count(features, weight)
+    largest, heaviest = (float(np.abs(each).max(initial=0)) for each in (values, weight))
+    factors = coefficients(graph, kind)
+    need = _need(graph, features, values, weight, factors)
+    value_bits = _FEATURE_BITS - _exponent(largest)
+    if _is_whole(values) and (value_bits >= 0 or _is_whole(weight)):
+        value_bits = 0
+    values = np.rint(np.ldexp(values, value_bits))
+    # The estimate may be wrong in the last place: start one bit above it.
+    most = [32 - _exponent(need)] * (need > 0) + [31 + value_bits - _exponent(heaviest)]
+    for bits in range(min(most) if np.isfinite(need) else -1, -1, -1):
+        words = np.rint(np.ldexp(weight, bits - value_bits))
+        if _fits(graph, features, values, words, factors):
+            return Matrices(values.astype(np.int32), words.astype(np.int32), value_bits,
+                            bits - value_bits, kind)
+    raise UserError(f"gcn: with {features.name}, where a feature is {largest:g}, and weights up to "
+                    f"{heaviest:g}, sums reach {need:.3g}, and words of 32 bits hold numbers below "
+                    f"{_HALF}; make the features or the weights smaller")
+
+
+def _that_count(features, weight):
+    """The values of features, and the weights, as float64, with 0 in place of those that meet only
+    0. So those take no bits."""
+    values, weight = features.values.astype(np.float64), np.asarray(weight, np.float64)
+    met = np.bincount(features.columns, values != 0, features.num_columns) > 0
+    return (np.where(weight.any(axis=1)[features.columns], values, 0),
+            np.where(met[:, None], weight, 0))
+
+
+def _exponent(number):
+    """The least exponent with number < 2**exponent; 0 of 0."""
+    return int(np.frexp(number)[1])
 
 
 def _is_whole(numbers):
-    return numbers.dtype.kind != "f"
-
-
-def _values(features):
-    """The features' values as int64, and their fraction bits. Raises UserError."""
-    values = features.values
-    largest = float(np.abs(values).max(initial=0))
-    if largest >= _HALF:
-        raise UserError(f"{features.name}: a feature is {largest:g}, must be below {_HALF}")
-    if _is_whole(values) or np.array_equal(values, np.rint(values)):
-        return values.astype(np.int64), 0
-    bits = min(_MOST_BITS, max(0, _FEATURE_BITS - int(np.frexp(largest)[1])))
-    return np.rint(np.ldexp(values, bits)).astype(np.int64), bits
+    return np.array_equal(numbers, np.rint(numbers))
 
 
 def _matrix(features, values):
@@ -253,22 +269,20 @@ def _arcs(graph, values):
 
 
 def _need(graph, features, values, weight, factors):
-    """An estimate of the largest sum of absolute values, in units of a feature's last place."""
-    products = _matrix(features, np.abs(values).astype(np.float64)) @ np.abs(
-        weight.astype(np.float64))
+    """An estimate of the largest sum of absolute values of reals."""
+    products = _matrix(features, np.abs(values)) @ np.abs(weight)
     outputs = _arcs(graph, factors / 2.0 ** 32) @ products
     return max(float(products.max(initial=0)), float(outputs.max(initial=0)))
 
 
 def _fits(graph, features, values, weight, factors):
-    """Whether the sums of the absolute values of all terms are below 2**31."""
-    if float(np.abs(values).max(initial=0)) * float(np.abs(weight).max(initial=0)) >= _HALF:
-        return len(values) == 0
+    """Whether all words, and the sums of the absolute values of all terms, are below 2**31. Sums of
+    whole numbers are exact in float64 below 2**53."""
     products = _matrix(features, np.abs(values)) @ np.abs(weight)
-    if int(products.max(initial=0)) >= _HALF:
+    if max(np.abs(each).max(initial=0) for each in (values, weight, products)) >= _HALF:
         return False
     factors = factors.astype(np.int64)
-    for column in products.T:
+    for column in products.T.astype(np.int64):
         # A term is rounded down, so it is at most this large, and 1 more if it is negative.
         terms = (column[graph.src] * factors >> 32) + 1
         sums = np.bincount(graph.dst, terms.astype(np.float64), graph.num_vertices)

@@ -34,6 +34,19 @@ def test_matrices_of_scipy(tmp_path, dtype):
     assert np.array_equal(again.toarray(), matrix.toarray()) and found.weight is None
 
 
+def test_the_largest_integers(tmp_path):
+    """Integers that int64 does not hold are no negative numbers."""
+    data = np.array([1, (1 << 64) - 1, 1 << 63], np.uint64)
+    found = read_features(written(tmp_path, data=data, weight=np.full((4, 1), 1 << 63, np.uint64)))
+    assert found.values.tolist() == [1, 2.0 ** 64, 2.0 ** 63] and found.weight[0] == 2.0 ** 63
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).maxexp <= 1024, reason="long doubles are doubles")
+def test_no_number_becomes_infinite(tmp_path):
+    with pytest.raises(UserError, match=r"data\[1\] is -1e\+400, must be a finite number below"):
+        read_features(written(tmp_path, data=np.array([1, -np.longdouble("1e400"), 2])))
+
+
 @pytest.mark.parametrize("changes, words", [
     ({"indptr": None}, ["array 'indptr' is missing", "csr"]),
     ({"data": None}, ["array 'data' is missing"]),
