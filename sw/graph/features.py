@@ -185,6 +185,6 @@ def _numbers(array, name, dimensions, path):
         numbers = array.astype(np.float64)
     if not np.isfinite(numbers).all():
         at = np.argwhere(~np.isfinite(numbers))[0].tolist()
-        raise UserError(f"{path}: {name}{at} is {array[tuple(at)]!s}, must be a finite number below "
-                        "1.8e308")
+        raise UserError(f"{path}: {name}{at} is {array[tuple(at)]!s}, must be a finite number, and "
+                        "below 1.8e308")
     return numbers

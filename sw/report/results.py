@@ -2,11 +2,13 @@
 
 import dataclasses
 
+from hw.registers import cycles_of
+
 from .command import hardware_of, hardware_text, memory_of, run_command
 from .plots import PlotPoint
 
 
-__all__ = ["ReportedRun", "runs_of", "step_cycles", "steps_of"]
+__all__ = ["ReportedRun", "runs_of", "steps_of"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,8 +84,4 @@ def runs_of(value) -> list:
 
 def steps_of(run):
     """The kernels and operations of a run by cycles, most first."""
-    return sorted(run.record["steps"].items(), key=lambda pair: -step_cycles(pair[1]))
-
-
-def step_cycles(step):
-    return step.get("cycles", 0) + step.get("scu_cycles", 0) - step.get("scu_beside", 0)
+    return sorted(run.record["steps"].items(), key=lambda pair: -cycles_of(pair[1]))

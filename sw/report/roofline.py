@@ -2,10 +2,12 @@
 
 import dataclasses
 
+from hw.registers import cycles_of
+
 from .command import hardware_text
 from .plots import COLOURS, Block, PlotPoint, count, figure, lines, logarithmic, percent
 from .resources import LEVELS, levels
-from .results import steps_of
+from .results import ReportedRun, steps_of
 
 
 __all__ = ["block", "plot"]
@@ -18,27 +20,65 @@ _KERNELS = 24
 _MARKS = {"L1": "circle", "L2": "square", "DRAM": "diamond"}
 
 
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    """Where a run lies under the roofs of a level of the memory.
+
+    Parameters
+    ----------
+    run : ReportedRun
+    level : str
+    intensity : float
+        Instructions for each access to the level.
+    speed : float
+        Instructions a cycle, of all cycles.
+    roof : float
+        The most instructions a cycle at this intensity.
+    bound : str
+        What the roof is: the level, or the issue slots.
+    """
+    run: ReportedRun
+    level: str
+    intensity: float
+    speed: float
+    roof: float
+    bound: str
+
+    @property
+    def values(self):
+        """The figures as text, with their names."""
+        return (("instructions for each line", f"{self.intensity:.3g}"),
+                ("instructions a cycle", f"{self.speed:.3f}"),
+                ("roof at this place", f"{self.roof:.3f}"),
+                ("part of the roof", percent(self.speed, self.roof)))
+
+
+def _places(run, counters):
+    """The places of a run, or of a part of it, at all levels that it accesses."""
+    issued, cycles, top = counters.get("instructions", 0), cycles_of(counters), run.config.cores
+    for level, rate in levels(run.config, run.dram).items():
+        accesses = sum(counters.get(name, 0) for name in LEVELS[level])
+        if accesses and issued and cycles:
+            roof, bound = min((top, "the issue slots"), (rate * issued / accesses, level))
+            yield _Place(run, level, issued / accesses, issued / cycles, roof, bound)
+
+
 def plot(runs) -> dict:
-    """The roofline of runs on hardware of the same limits, as a plot.
+    """The roofline of runs on hardware of the same limits, as a plot; empty if no memory was
+    accessed.
 
     Parameters
     ----------
     runs : list of (ReportedRun, dict)
         Runs, or parts of runs with a name of their own, and the counters of each.
     """
+    places = [list(_places(run, counters)) for run, counters in runs]
+    xs = [place.intensity for each in places for place in each]
+    ys = [place.speed for each in places for place in each]
+    if not xs:
+        return {}
     first = runs[0][0]
     limits = levels(first.config, first.dram)
-    found = []
-    for number, (run, counters) in enumerate(runs):
-        issued = counters.get("instructions", 0)
-        cycles = max(1, counters.get("cycles", 0))
-        for level in limits:
-            accesses = sum(counters.get(name, 0) for name in LEVELS[level])
-            if accesses and issued:
-                found.append((number, run, level, issued / accesses, issued / cycles))
-    if not found:
-        return {}
-    xs, ys = [each[3] for each in found], [each[4] for each in found]
     left, right = min(xs) / 3, max(*xs, first.config.cores / min(limits.values())) * 3
     top = first.config.cores
     traces = [lines([left, right], [top, top], f"issue: {count(top)} a cycle", "#7d848f", "dash")]
@@ -47,21 +87,14 @@ def plot(runs) -> dict:
         traces.append(lines([left, corner], [left * rate, corner * rate],
                             f"{level}: {rate:.3g} lines a cycle",
                             COLOURS[(3, 1, 0)[index]], "dot"))
-    for number, (run, _) in enumerate(runs):
-        mine = [each for each in found if each[0] == number]
-        name = run.name
-        points = [PlotPoint(f"{name}, {level}",
-                            (("instructions for each line", f"{x:.3g}"),
-                             ("instructions a cycle", f"{y:.3f}"),
-                             ("roof at this place", f"{min(top, x * limits[level]):.3f}"),
-                             ("part of the roof", percent(y, min(top, x * limits[level])))),
-                            run.command, hardware_text(run.config))
-                  for _, _, level, x, y in mine]
-        traces.append({"type": "scatter", "mode": "markers", "name": name,
-                       "x": [each[3] for each in mine], "y": [each[4] for each in mine],
-                       "points": points,
+    for number, ((run, _), mine) in enumerate(zip(runs, places)):
+        points = [PlotPoint(f"{run.name}, {place.level}", place.values, run.command,
+                            hardware_text(run.config)) for place in mine]
+        traces.append({"type": "scatter", "mode": "markers", "name": run.name,
+                       "x": [place.intensity for place in mine],
+                       "y": [place.speed for place in mine], "points": points,
                        "marker": {"size": 11, "color": COLOURS[number % len(COLOURS)],
-                                  "symbol": [_MARKS[each[2]] for each in mine],
+                                  "symbol": [_MARKS[place.level] for place in mine],
                                   "line": {"width": 1, "color": "#888888"}}})
     return figure(traces, height=440,
                   x=logarithmic("instructions of warps for each line moved", [left, right], True),
@@ -80,23 +113,13 @@ def block(runs):
         variants["kernels"] = plot(kernels[:_KERNELS])
     rows = tuple(((mark.label, *(value for _, value in mark.values)), mark)
                  for marks in filter(None, drawn["points"]) for mark in marks)
-    share, name, roof = max(_nearest(run) for run in runs)
-    finding = f"{name} is nearest to its roof, {roof}: it reaches {100 * share:.0f} % of it."
+    best = max((place for run in runs for place in _places(run, run.counters)),
+               key=lambda place: place.speed / place.roof)
+    finding = (f"{best.run.name} is nearest to its roof, {best.bound}: it reaches "
+               f"{percent(best.speed, best.roof)} of it.")
     return Block("Roofline", finding, variants,
                  ("run and level", "instructions for each line", "instructions a cycle", "roof",
                   "part of the roof"), rows,
                  "A circle counts accesses to L1, a square to L2, a diamond lines of DRAM. A point "
                  "on a dotted line is bound by this level; a point on the dashed line, by the "
                  "issue slots; a point below both, by latency.")
-
-
-def _nearest(run):
-    """The part of its lowest roof that a run reaches, the run's name, and the roof."""
-    issued, cycles = run.counters.get("instructions", 0), max(1, run.record["cycles"])
-    roofs = [(run.config.cores, "the issue slots")]
-    for level, rate in levels(run.config, run.dram).items():
-        accesses = sum(run.counters.get(name, 0) for name in LEVELS[level])
-        if accesses:
-            roofs.append((rate * issued / accesses, level))
-    height, roof = min(roofs)
-    return issued / cycles / height if height else 0.0, run.name, roof

@@ -2,13 +2,13 @@
 
 from hw.control import launch_cycles as port_cycles
 from hw.isa import PHASES
-from hw.registers import COUNTERS
+from hw.registers import COUNTERS, cycles_of
 
 from . import roofline
 from .command import hardware_text
 from .plots import CAUSES, COLOURS, Block, Page, bars, count, faster, percent, times
 from .resources import BUSY, binding, issue_slots, resources
-from .results import runs_of, step_cycles, steps_of
+from .results import runs_of, steps_of
 
 
 __all__ = ["page"]
@@ -169,14 +169,14 @@ def _kernels(runs):
                 name, (text, f"{count(round(share))} cycles of a core"),
                 ("of the kernel", percent(slots[cause], total)),
                 ("launches", count(step["launches"]))))
-        rows.append(((run.name, name, count(step["launches"]), count(step_cycles(step)),
+        rows.append(((run.name, name, count(step["launches"]), count(cycles_of(step)),
                       *(percent(slots[cause], total) for cause in CAUSES)),
                      run.point(name)))
-    run, name, step = max(entries, key=lambda entry: step_cycles(entry[2]))
+    run, name, step = max(entries, key=lambda entry: cycles_of(entry[2]))
     slots = issue_slots(step, run.config)
     cause = max((cause for cause in CAUSES if cause != "issued"), key=lambda each: slots[each])
     whole = "" if len(runs) == 1 else f" of {run.name}"
-    finding = (f"Kernel {name}{whole} takes the most cycles, {count(step_cycles(step))}; "
+    finding = (f"Kernel {name}{whole} takes the most cycles, {count(cycles_of(step))}; "
                f"{percent(slots[cause], sum(slots.values()))} of its issue slots are lost to: "
                f"{CAUSES[cause][0]}.")
     drawn = bars(series, labels, points, x=_slot_axis(runs), y="",

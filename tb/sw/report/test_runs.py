@@ -2,7 +2,9 @@
 
 ======================  ========================================================
 cycles                  test_cycles
-resources, roofline     test_resources, test_roofline: by hand
+facts                   test_facts
+resources, roofline     test_resources, test_roofline: by hand;
+                        test_the_nearest_roof: sentence and table agree
 stalls                  test_stalls: by kernel and by superstep, against counters
 phases, counters        test_phases, test_counters
 points                  test_points: each has its command and configuration
@@ -68,6 +70,44 @@ def test_roofline(made):
     for roof in roofs[1:]:              # one line a cycle: as many instructions as for each line
         assert roof["x"] == pytest.approx(roof["y"])
     assert drawn["layout"]["xaxis"]["type"] == drawn["layout"]["yaxis"]["type"] == "log"
+
+
+@pytest.mark.parametrize("level, counter", [("L1", "l1_accesses"), ("L2", "l2_accesses"),
+                                            ("DRAM", "dram_reads"), ("the issue slots", None)])
+def test_the_nearest_roof(made, level, counter):
+    """The sentence has the largest share of the table, also where the SCU works alone for a while:
+    its cycles count."""
+    value = copy.deepcopy(made.compare) | {"dram": made.run["dram"]}    # a line a cycle
+    first, second = (record["counters"] for record in value["results"])
+    second |= {"cycles": 3000, "scu_cycles": 1200, "scu_beside": 200, "instructions": 1000,
+               "l1_accesses": 500, "l2_accesses": 500, "dram_reads": 250, "dram_writes": 0}
+    first["cycles"] *= 100
+    second |= {counter: 3700} if counter else {"instructions": 3700}
+    shown = block(runs.page(value, ""), "Roofline")
+    shares = {cells[0]: cells[-1] for cells, _ in shown.rows}
+    assert shown.finding == f"weaver is nearest to its roof, {level}: it reaches 92.5 % of it."
+    assert max(shares.values(), key=lambda text: float(text[:-2])) == "92.5 %"
+    assert shares[f"weaver, {level if counter else 'L1'}"] == "92.5 %"
+    speeds = {cells[0]: cells[2] for cells, _ in shown.rows}
+    assert speeds["weaver, L2"] == ("0.250" if counter else "0.925")
+
+
+def test_facts(made):
+    """The figures at the head of a page, from the counters."""
+    record, = made.run["results"]
+    counters = record["counters"]
+    assert 0 < counters["l1_load_hits"] < counters["l1_loads"]
+    assert dict(runs.page(made.run, "").facts) == {
+        "cycles": f"{record['total_cycles']:,}", "supersteps": str(record["supersteps"]),
+        "instructions a cycle": f"{counters['instructions'] / record['cycles']:.3f}",
+        "active lanes, of 4": f"{counters['lanes'] / counters['instructions']:.1f}",
+        "L1 hit rate": f"{100 * counters['l1_load_hits'] / counters['l1_loads']:.1f} %",
+        "DRAM bytes": f"{counters['dram_bytes_read'] + counters['dram_bytes_written']:,}"}
+    value = copy.deepcopy(made.compare)
+    for record, cycles in zip(value["results"], (900, 300)):
+        record["total_cycles"] = cycles
+    assert dict(runs.page(value, "").facts) == {
+        "runs": "2", "fastest": "weaver", "its cycles": "300", "speed over vm": "3.00x"}
 
 
 def test_stalls(made):
