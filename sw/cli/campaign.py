@@ -27,6 +27,7 @@ def register(app):
                     _campaign)
 
 
+@options.with_cluster
 def _campaign(
         only: Annotated[list[int] | None, typer.Option(
             "--only", metavar="N", help="Check this configuration only; may be repeated. --list "
@@ -47,7 +48,7 @@ def _campaign(
             "time.",
             show_default="1, since a build uses all processors; with --fuzz all "
             "processors")] = None,
-        cluster: options.Cluster = None,
+        cluster=None,
         results: Annotated[str | None, typer.Option(
             "--results", metavar="FILE", help="Keep the outcome of each configuration in this "
             "file, a line of JSON for each. A configuration that passed with the same sources and "

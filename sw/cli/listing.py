@@ -35,6 +35,7 @@ def register(app):
                 "--sample 100. Exit code: 1 if a run failed.")(_list)
 
 
+@options.with_cluster
 def _list(
         what: Annotated[str | None, typer.Argument(
             metavar=f"[{'|'.join([*_PARTS, _COMBINATIONS])}]", help="Part to list. If left out: "
@@ -64,7 +65,7 @@ def _list(
         jobs: Annotated[int | None, typer.Option(
             "--jobs", metavar="N", min=1, help="Processes.", rich_help_panel=_RUNNING,
             show_default="as many as there are processors")] = None,
-        cluster: options.Cluster = None,
+        cluster=None,
         results: options.Results = None,
         json: Annotated[str | None, typer.Option(
             "--json", metavar="FILE", help="Write the whole list to a file as well.",

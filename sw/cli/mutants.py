@@ -23,6 +23,7 @@ def register(app):
                 "graphloom mutants --sample 10 --seed 3")(_mutants)
 
 
+@options.with_cluster
 def _mutants(
         names: Annotated[list[str] | None, typer.Argument(
             metavar="[NAME]...", help="Mutants to run; all of them by default.",
@@ -41,7 +42,7 @@ def _mutants(
         jobs: Annotated[int | None, typer.Option(
             "--jobs", metavar="N", min=1, help="Mutants at a time.",
             show_default="as many as there are processors")] = None,
-        cluster: options.Cluster = None,
+        cluster=None,
         timeout: Annotated[float, typer.Option(
             "--timeout", metavar="SECONDS", min=1, help="Time for the tests of one mutant. A "
             "mutant that takes longer counts as killed.")] = 900,

@@ -17,19 +17,20 @@ from sw.installation import need
 from sw.printable import one_line
 
 
-__all__ = ["Algorithm", "Algorithms", "BoardPreset", "Cluster", "Device", "Dram", "Folder",
+__all__ = ["Algorithm", "Algorithms", "BoardPreset", "Device", "Dram", "Folder",
            "Functional", "Graph", "GraphIfAny", "InputFormat", "Jobs", "JobsIfAny", "Json",
            "Largest", "LaunchCycles", "MaxCycles", "NoWeights", "Output", "Preset", "Results",
            "Seed", "Set", "Simplify", "Sweeps", "TimeLimit", "Trace", "TraceCycles", "Undirected",
            "Wave", "WeightScale", "Weights", "asked", "cycleless", "executor", "graphs",
            "hardware", "memory", "names", "note", "numbers", "once", "place", "seeds",
-           "with_parameters", "with_plan"]
+           "with_cluster", "with_parameters", "with_plan", "with_tls"]
 
 
 _HARDWARE = "Hardware"
 _GRAPH = "Graph"
 _WORK = "Algorithm"
 _FILES = "Files"
+_CLUSTER = "Cluster"
 
 Algorithm = Annotated[str, typer.Argument(
     metavar="ALGORITHM", help="Algorithm: pagerank, bfs, sssp, cc, gcn or another program of "
@@ -96,9 +97,6 @@ Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Processes
 JobsIfAny = Annotated[int | None, typer.Option(
     "--jobs", metavar="N", min=1, help="Processes.",
     show_default="as many as there are processors")]
-Cluster = Annotated[str | None, typer.Option(
-    "--cluster", metavar="ADDRESS", help="Run on the workers of a cluster (`graphloom cluster`), "
-    "not in processes of this machine.", show_default=False)]
 Folder = Annotated[str | None, typer.Option(
     "--folder", metavar="DIR", help="Also run on the graphs that MANIFEST.tsv of this folder "
     "lists; a graph listed as undirected gets the reverse of each arc.", rich_help_panel=_GRAPH,
@@ -131,11 +129,11 @@ TraceCycles = Annotated[str | None, typer.Option(
     show_default="the first launch, up to 20,000 cycles")]
 
 
-def _option(name, kind, *words, **settings):
-    """A keyword parameter of a command: an option of a plan."""
+def _option(name, kind, *words, panel=_WORK, **settings):
+    """A keyword parameter of a command: one of several options that become one object."""
     return inspect.Parameter(
         name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None,
-        annotation=Annotated[kind | None, typer.Option(*words, rich_help_panel=_WORK, **settings)])
+        annotation=Annotated[kind | None, typer.Option(*words, rich_help_panel=panel, **settings)])
 
 
 #: The fields of a plan (:class:`sw.runtime.plan.Plan`) as options.
@@ -193,27 +191,81 @@ _PARAMETERS = (
 )
 
 
-def with_plan(command, added=_FIELDS + _PARAMETERS):
-    """A command with the options of a plan in place of its parameter ``choices``, which gets a dict
-    of them. ``added`` are the options."""
+#: The files of a cluster's TLS as options.
+_TLS = (
+    _option("tls_ca", str, "--tls-ca", metavar="FILE", help="Certificate of the authority of a "
+            "cluster with TLS, in PEM form.", panel=_CLUSTER, show_default=False),
+    _option("tls_cert", str, "--tls-cert", metavar="FILE", help="Own certificate, signed by this "
+            "authority.", panel=_CLUSTER, show_default=False),
+    _option("tls_key", str, "--tls-key", metavar="FILE", help="Private key of this certificate.",
+            panel=_CLUSTER, show_default=False),
+)
+
+#: The place of a cluster as options.
+_PLACE = (
+    _option("address", str, "--cluster", metavar="ADDRESS", help="Run on the workers of a cluster "
+            "(`graphloom cluster`), not in processes of this machine.", panel=_CLUSTER,
+            show_default=False),
+    *_TLS,
+)
+
+
+def _in_place_of(name, added, command, made=dict):
+    """A command with several options in place of its parameter ``name``, which gets what ``made``
+    makes of their names and values."""
     signature = inspect.signature(command)
     parameters = []
     for parameter in signature.parameters.values():
-        parameters += added if parameter.name == "choices" else [parameter]
+        parameters += ([each.replace(kind=parameter.kind) for each in added]
+                       if parameter.name == name else [parameter])
 
     @functools.wraps(command)
     def called(**values):
-        choices = {option.name: values.pop(option.name) for option in added}
-        return command(**values, choices=choices)
+        folded = made(**{option.name: values.pop(option.name) for option in added})
+        return command(**values, **{name: folded})
 
     vars(called)["__signature__"] = signature.replace(parameters=parameters)
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return called
 
 
+def with_plan(command):
+    """A command with the options of a plan in place of its parameter ``choices``, which gets a dict
+    of them."""
+    return _in_place_of("choices", _FIELDS + _PARAMETERS, command)
+
+
 def with_parameters(command):
     """As :func:`with_plan`, with the algorithms' parameters only."""
-    return with_plan(command, _PARAMETERS)
+    return _in_place_of("choices", _PARAMETERS, command)
+
+
+def with_tls(command):
+    """A command with the options of a cluster's TLS in place of its parameter ``tls``, which gets
+    the :class:`~sw.cluster.place.Tls`; None if none is given."""
+    return _in_place_of("tls", _TLS, command, _tls)
+
+
+def with_cluster(command):
+    """A command with ``--cluster`` and the options of its TLS in place of its parameter
+    ``cluster``, which gets the :class:`~sw.cluster.place.Place`; None without ``--cluster``."""
+    return _in_place_of("cluster", _PLACE, command, _place)
+
+
+def _tls(tls_ca, tls_cert, tls_key):
+    from sw.cluster.place import tls
+    return tls(tls_ca, tls_cert, tls_key)
+
+
+def _place(address, **files):
+    from sw.cluster.place import Place
+    files = _tls(**files)
+    if address is not None:
+        return Place(address, files)
+    if files is not None:
+        raise UserError("--tls-ca, --tls-cert and --tls-key: are of a cluster: give --cluster as "
+                        "well")
+    return None
 
 
 def asked(algorithm, graph, choices):
@@ -382,8 +434,8 @@ def executor(command, cluster, jobs, *, read=(), default=None):
     ----------
     command : str
         The command, as users write it.
-    cluster : str or None
-        The address of a cluster.
+    cluster : Place or None
+        Where a cluster is.
     jobs : int or None
         Processes of this machine.
     read : iterable of str
@@ -403,7 +455,7 @@ def executor(command, cluster, jobs, *, read=(), default=None):
         raise UserError("--jobs: the workers of a cluster say how many runs they take: give --jobs "
                         "to graphloom worker")
     need(f"{command} --cluster", "distributed")
-    from sw.cluster import Cluster as Machines
+    from sw.cluster.executor import Cluster as Machines
     return Machines(cluster, read=[name for name in read if os.path.isfile(name)], note=note)
 
 

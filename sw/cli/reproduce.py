@@ -31,6 +31,7 @@ def register(app):
                 "reproduce cr2 --large --folder GRAPHS")(_reproduce)
 
 
+@options.with_cluster
 def _reproduce(
         paper: Annotated[str, typer.Argument(
             metavar="PAPER", help="Paper: cr2, graphpeg, grassembler, sage, scu, sparseweaver or "
@@ -62,7 +63,7 @@ def _reproduce(
         set_: options.Set = None,
         dram: options.Dram = None,
         jobs: options.JobsIfAny = None,
-        cluster: options.Cluster = None,
+        cluster=None,
         output: Annotated[str | None, typer.Option(
             "--output", metavar="DIR", help="Folder for the .json, .md, .png and .svg of "
             "each figure.", rich_help_panel="Files", show_default="results/PAPER")] = None,

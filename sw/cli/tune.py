@@ -40,6 +40,7 @@ def register(app):
 
 
 @options.with_parameters
+@options.with_cluster
 def _tune(
         algorithm: options.Algorithm,
         graph: options.Graph,
@@ -79,7 +80,7 @@ def _tune(
             "--jobs", metavar="N", min=1, help="Processes. With 1, the same command gives the "
             "same trials.", rich_help_panel=_SEARCH,
             show_default="as many as there are processors")] = None,
-        cluster: options.Cluster = None,
+        cluster=None,
         functional: Annotated[bool, typer.Option(
             "--functional", help="Count instructions on the functional simulator, not cycles of "
             "the RTL.", rich_help_panel=_SEARCH)] = False,

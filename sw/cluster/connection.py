@@ -1,4 +1,4 @@
-"""Addresses of a cluster's scheduler, Dask's settings, and the end of Dask's servers.
+"""The way to a cluster's scheduler, Dask's settings, and the end of Dask's servers.
 
 Dask keeps no data here, shows no pages, and prints nothing: commands say what users need to know.
 """
@@ -6,7 +6,6 @@ Dask keeps no data here, shows no pages, and prints nothing: commands say what u
 import asyncio
 import importlib.metadata
 import logging
-import re
 import signal
 import socket
 import warnings
@@ -14,15 +13,11 @@ from typing import Any
 
 import dask.config
 
-from hw import numbers
 from sw.errors import UserError
 
 
-__all__ = ["LOOPBACK", "address_of", "quiet", "reach", "until_signal"]
+__all__ = ["bindable", "bracketed", "quiet", "reach", "until_signal"]
 
-
-#: Host on which nobody but this machine's users can reach a scheduler.
-LOOPBACK = "127.0.0.1"
 
 #: Seconds within which a scheduler must accept a connection, and answer.
 _REACH = 5
@@ -38,55 +33,65 @@ _SETTINGS = {
 }
 
 
-def address_of(text) -> tuple[str, int]:
-    """Host and port of a scheduler's address, ``HOST:PORT`` or ``tcp://HOST:PORT``.
+def reach(place) -> str:
+    """Look whether the scheduler of a place answers. Returns the address of this machine from which
+    it was reached.
 
     Raises
     ------
     UserError
-        The text is no such address.
+        Nothing is there, or another program is there, or only one of the two has TLS.
     """
-    found = re.fullmatch(r"(?:tcp://)?(\[[0-9A-Fa-f:.]+\]|[^\s/:@\[\]]+):([0-9]+)", text)
-    port = numbers.integer(found[2]) if found else None
-    if found is None or port is None or not 0 < port < 1 << 16:
-        raise UserError(f"{text}: is no address of a cluster; must be HOST:PORT, as in "
-                        f"tcp://{LOOPBACK}:8786")
-    return found[1].strip("[]"), port
-
-
-def reach(text) -> str:
-    """The address of a scheduler as Dask writes it, if it answers.
-
-    Raises
-    ------
-    UserError
-        The text is no address, nothing is there, or another program is there.
-    """
-    host, port = address_of(text)
     try:
-        socket.create_connection((host, port), timeout=_REACH).close()
-    except OSError as error:
-        why = "no answer" if isinstance(error, TimeoutError) else error.strerror or str(error)
-        raise UserError(f"there is no cluster at {text}: {why}; `graphloom cluster` starts one"
-                        ) from None
+        with socket.create_connection((place.host, place.port), timeout=_REACH) as found:
+            own = found.getsockname()[0]
+    except (OSError, UnicodeError) as error:      # a host name that cannot be one is no Unicode
+        why = "no answer" if isinstance(error, TimeoutError) else (
+            getattr(error, "strerror", None) or str(error))
+        raise UserError(f"there is no cluster at {place.text}: {why}; `graphloom cluster` starts "
+                        "one") from None
     quiet()
-    reached = f"tcp://[{host}]:{port}" if ":" in host else f"tcp://{host}:{port}"
     try:
         # Dask itself waits for ever for a program that accepts a connection and says nothing.
-        kind = asyncio.run(asyncio.wait_for(_kind(reached), _REACH))
+        kind = asyncio.run(asyncio.wait_for(_kind(place), _REACH))
     except Exception:           # whatever the other program's answer makes of Dask
         kind = None
     if kind != "Scheduler":
-        raise UserError(f"the program at {text} is no cluster, or one of another Dask than "
-                        f"{importlib.metadata.version('distributed')}; `graphloom cluster` starts "
-                        "one")
-    return reached
+        with_tls = ("one with TLS, for which --tls-ca, --tls-cert and --tls-key are missing"
+                    if place.tls is None else
+                    "one without TLS, or one whose authority has not signed this certificate")
+        raise UserError(f"the program at {place.text} is no cluster, or {with_tls}, or one of "
+                        f"another Dask than {importlib.metadata.version('distributed')}; "
+                        "`graphloom cluster` starts one")
+    return own
 
 
-async def _kind(address):
+def bindable(host) -> str:
+    """The numbers of an address of this machine, given by name or numbers. Raises UserError if this
+    machine cannot accept connections there. An empty name is none: Dask would take it for all
+    addresses."""
+    try:
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+        found.sort(key=lambda each: each[0] != socket.AF_INET)
+        family, kind, protocol, _, address = found[0]
+        with socket.socket(family, kind, protocol) as tried:
+            tried.bind(address)
+    except (OSError, UnicodeError) as error:
+        raise UserError(f"--host {host}: must be an address of this machine: "
+                        f"{getattr(error, 'strerror', None) or error}") from None
+    return str(address[0])
+
+
+def bracketed(host) -> str:
+    """A host as it stands before a colon and a port."""
+    return f"[{host}]" if ":" in host else host
+
+
+async def _kind(place):
     """The kind of a server of Dask."""
     import distributed
-    async with distributed.rpc(address) as server:
+    arguments = place.security.get_connection_args("client") if place.tls else {}
+    async with distributed.rpc(place.address, connection_args=arguments) as server:
         found: Any = await server.identity()
         return found["type"]
 

@@ -34,8 +34,8 @@ class Cluster(Executor):
 
     Parameters
     ----------
-    address : str
-        The address of its scheduler.
+    place : Place
+        Where it is.
     read : iterable of str
         Files that the pieces read. They must be the same on each worker's machine.
     note : callable
@@ -48,8 +48,8 @@ class Cluster(Executor):
     """
     here, in_order = False, False
 
-    def __init__(self, address, read=(), note=lambda text: None):
-        self._members, self._note = Members(address, read, note), note
+    def __init__(self, place, read=(), note=lambda text: None):
+        self._members, self._note = Members(place, read, note), note
 
     def slots(self, fresh):
         """Places on all workers that fit."""

@@ -34,8 +34,8 @@ class Members:
 
     Parameters
     ----------
-    address : str
-        The address of the scheduler.
+    place : Place
+        Where the scheduler is.
     read : iterable of str
         Files that the pieces read. They must be the same on each worker's machine.
     note : callable
@@ -57,9 +57,9 @@ class Members:
         There is no scheduler, or no worker that fits.
     """
 
-    def __init__(self, address, read, note):
-        reached = reach(address)
-        self._address, self._note = address, note
+    def __init__(self, place, read, note):
+        reach(place)
+        self._address, self._note = place.text, note
         self.identity, self._files = identity(), digests(read)
         self.folder = os.getcwd() if self._files else None
         self.threads, self._refused, self._hosts = {}, {}, {}
@@ -67,9 +67,10 @@ class Members:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 self.client = distributed.Client(
-                    reached, timeout=_ANSWER, set_as_default=False, name="graphloom")
+                    place.address, timeout=_ANSWER, set_as_default=False, name="graphloom",
+                    security=place.security)
         except (OSError, TimeoutError, ValueError):
-            raise UserError(f"cluster {address}: its scheduler does not answer") from None
+            raise UserError(f"cluster {place.text}: its scheduler does not answer") from None
         try:
             self._first()
         except BaseException:

@@ -7,13 +7,14 @@ import distributed
 
 from sw.errors import UserError
 
-from .connection import LOOPBACK, quiet, until_signal
+from .connection import bindable, bracketed, quiet, until_signal
+from .place import LOOPBACK
 
 
 __all__ = ["schedule"]
 
 
-def schedule(host, port, said) -> int:
+def schedule(host, port, said, tls=None) -> int:
     """Be the scheduler of a cluster until a signal asks for the end. Returns its number.
 
     Parameters
@@ -22,20 +23,24 @@ def schedule(host, port, said) -> int:
         Where it accepts connections.
     said : callable
         Called with its address when it does.
+    tls : Tls, optional
+        Without it, everything is accepted, and nothing encrypted.
 
     Raises
     ------
     UserError
         It cannot accept connections there.
     """
+    own = bracketed(bindable(host))
     quiet()
-    return asyncio.run(_schedule(host, port, said))
+    return asyncio.run(_schedule(own, port, said, tls and tls.security))
 
 
-async def _schedule(host, port, said):
+async def _schedule(host, port, said, security):
     try:
         scheduler = await distributed.Scheduler(
-            host=host, port=port, dashboard=False, dashboard_address=f"{LOOPBACK}:0")
+            host=host, port=port, security=security, dashboard=False,
+            dashboard_address=f"{LOOPBACK}:0")
     except (OSError, RuntimeError) as error:
         while error.__cause__ is not None:
             error = error.__cause__

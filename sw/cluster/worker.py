@@ -20,8 +20,9 @@ from distributed.core import Status
 from sw.benchmarks.workers import PieceProcess
 from sw.errors import UserError
 
-from .connection import LOOPBACK, address_of, reach, until_signal
+from .connection import bindable, bracketed, reach, until_signal
 from .identity import differences, identity
+from .place import LOOPBACK
 
 
 __all__ = ["GivenUpError", "KEY", "UnfitError", "check_files", "digests", "perform", "serve"]
@@ -149,17 +150,20 @@ def _check_wanted(worker, key):
         raise GivenUpError
 
 
-def serve(address, jobs, said) -> int:
+def serve(place, jobs, said, host=None) -> int:
     """Be a worker of a cluster until a signal asks for the end, or the cluster ends.
 
     Parameters
     ----------
-    address : str
-        The address of the scheduler.
+    place : Place
+        Where the scheduler is.
     jobs : int
         Pieces at a time.
     said : callable
         Called with the worker's own address when it has joined.
+    host : str, optional
+        The address of this machine at which the worker accepts connections; by default the one
+        from which it reaches the scheduler, and no other.
 
     Returns
     -------
@@ -169,22 +173,24 @@ def serve(address, jobs, said) -> int:
     Raises
     ------
     UserError
-        There is no cluster at the address.
+        There is no cluster at the place, or the host is not this machine's.
     """
-    return asyncio.run(_serve(address, reach(address), jobs, said))
+    given = None if host is None else bindable(host)
+    reached_from = reach(place)
+    own = bracketed(given or reached_from)
+    return asyncio.run(_serve(place, own, jobs, said))
 
 
-async def _serve(address, reached, jobs, said):
+async def _serve(place, host, jobs, said):
     about = identity() | {"host": platform.node()}
     with tempfile.TemporaryDirectory(prefix="graphloom-worker-") as folder:
         try:
             worker = await distributed.Worker(
-                reached, nthreads=jobs, local_directory=folder, memory_limit=0,
-                host=LOOPBACK if address_of(address)[0] in (LOOPBACK, "localhost") else None,
-                dashboard_address=f"{LOOPBACK}:0", death_timeout=_JOIN,
+                place.address, nthreads=jobs, local_directory=folder, memory_limit=0, host=host,
+                security=place.security, dashboard_address=f"{LOOPBACK}:0", death_timeout=_JOIN,
                 startup_information={KEY: lambda worker: about})
         except (OSError, TimeoutError, ValueError):
-            raise UserError(f"cluster {address}: its scheduler does not answer") from None
+            raise UserError(f"cluster {place.text}: its scheduler does not answer") from None
         try:
             said(worker.address)
             return await until_signal(worker)

@@ -12,6 +12,7 @@ import time
 from sim import cache
 from sim.children import tied
 from sw.benchmarks.workers import tell
+from sw.cluster.place import Place
 from sw.installation import ROOT
 
 
@@ -31,16 +32,28 @@ def free_port():
 
 
 class LocalCluster:
-    """A scheduler and workers on this machine. The end of the context ends them."""
+    """A scheduler and workers on this machine. The end of the context ends them.
 
-    def __init__(self, workers=2):
-        self._count, self.workers = workers, []
+    Parameters
+    ----------
+    workers : int
+    host : str
+        The scheduler's ``--host``.
+    tls : Tls, optional
+    """
+
+    def __init__(self, workers=2, host="127.0.0.1", tls=None):
+        self._count, self._host, self._tls, self.workers = workers, host, tls, []
+        self._words = [] if tls is None else ["--tls-ca", tls.ca, "--tls-cert", tls.cert,
+                                              "--tls-key", tls.key]
 
     def __enter__(self):
-        port = free_port()
-        self.scheduler, line = self._start("cluster", "--port", str(port))
-        self.address = f"tcp://127.0.0.1:{port}"
-        assert line.startswith(f"{self.address}: a cluster; ")
+        self.port = free_port()
+        self.scheduler, line = self._start("cluster", "--port", str(self.port), "--host",
+                                           self._host, *self._words)
+        self.address, _, more = line.partition(": a cluster; ")
+        assert more, line + _ended(self.scheduler)
+        self.place = Place(self.address, self._tls)
         for _ in range(self._count):
             self.add()
         return self
@@ -66,13 +79,15 @@ class LocalCluster:
         os.killpg(process.pid, number)
         process.wait(timeout=60)
 
-    def add(self, code=None, jobs=1):
+    def add(self, *words, code=None, address=None):
         """Start a worker. Returns its process and address."""
-        process, line = self._start("worker", self.address, "--jobs", str(jobs), code=code)
+        address = address or self.address
+        process, line = self._start("worker", address, "--jobs", "1", *self._words, *words,
+                                    code=code)
         self.workers.append(process)
-        found = re.fullmatch(rf"(tcp://\S+): a worker of {re.escape(self.address)}, {jobs} runs at "
-                             "a time; end it with Ctrl-C\n", line)
-        assert found, line + process.stderr.read()
+        found = re.fullmatch(rf"(t\S+): a worker of {re.escape(address)}, 1 runs at a time; end it "
+                             "with Ctrl-C\n", line)
+        assert found, line + _ended(process)
         return process, found[1]
 
     @staticmethod
@@ -84,6 +99,12 @@ class LocalCluster:
             preexec_fn=tied(),
             env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"})
         return process, process.stdout.readline()
+
+
+def _ended(process):
+    """What a process wrote as an error, which is ended."""
+    process.kill()
+    return process.communicate()[1]
 
 
 # Pieces of work

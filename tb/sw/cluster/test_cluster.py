@@ -27,7 +27,8 @@ from sim.dram import DramConfig
 from sw.benchmarks import schedules
 from sw.benchmarks.batch import Batch
 from sw.benchmarks.executors import Processes
-from sw.cluster import Cluster, executor, members
+from sw.cluster import executor, members
+from sw.cluster.executor import Cluster
 from sw.cluster.identity import differences, identity
 from sw.errors import UserError
 
@@ -35,10 +36,10 @@ from . import machines
 from .machines import LocalCluster
 
 
-def _work(address, pieces, **more):
+def _work(place, pieces, **more):
     """The records of pieces, and the notes."""
     records, notes = {}, []
-    with Cluster(address, note=notes.append) as found:
+    with Cluster(place, note=notes.append) as found:
         found.work(pieces.items(), records.__setitem__, **more)
     return records, notes
 
@@ -61,7 +62,7 @@ def _runs(process):
 def test_cycles_are_those_of_local_runs(cluster, tmp_path):
     cases = schedules.cases([("karate", False)], ["pagerank", "bfs"], ["push"], ["vm", "weaver"], 1)
     path, records = tmp_path / "runs.jsonl", []
-    with Cluster(cluster.address) as there:
+    with Cluster(cluster.place) as there:
         for number, way in enumerate((there, Processes(1))):
             batch = Batch(cases, preset("tiny"), DramConfig(), f"{path}{number}")
             batch.run(way, lambda *_: None)
@@ -75,7 +76,7 @@ def test_cycles_are_those_of_local_runs(cluster, tmp_path):
 
 
 def test_what_fails_loses_no_other(cluster):
-    records, _ = _work(cluster.address, {function.__name__: (function, (7,)) for function in (
+    records, _ = _work(cluster.place, {function.__name__: (function, (7,)) for function in (
         machines.fail, machines.kill, machines.square)})
     assert records["square"] == {"square": 49}
     assert records["fail"]["error"] == "ArithmeticError: 7 cannot be done"
@@ -85,14 +86,14 @@ def test_what_fails_loses_no_other(cluster):
 
 def test_progress(cluster):
     lines = []
-    records, _ = _work(cluster.address, {n: (machines.told, (n,)) for n in range(3)},
+    records, _ = _work(cluster.place, {n: (machines.told, (n,)) for n in range(3)},
                        told=lambda piece, text: lines.append((piece, text)), fresh=True)
     assert records == {n: {"square": n * n} for n in range(3)}
     assert sorted(lines) == [(n, f"half of {n}") for n in range(3)]
 
 
 def test_both_workers_take_part(cluster):
-    records, _ = _work(cluster.address, dict.fromkeys(range(4), (machines.by, (".",))))
+    records, _ = _work(cluster.place, dict.fromkeys(range(4), (machines.by, (".",))))
     assert {record["worker"] for record in records.values()} == {
         process.pid for process in cluster.workers}
 
@@ -106,14 +107,14 @@ def test_a_piece_that_depends_on_another(cluster):
             yield None
         yield 1, (machines.square, (1,))
 
-    with Cluster(cluster.address) as there:
+    with Cluster(cluster.place) as there:
         there.work(pieces(), records.__setitem__)
     assert list(records) == [0, 1]
 
 
 def test_one_build_for_two_workers(cluster, tmp_path):
     """Workers of one machine wait for the worker that builds."""
-    records, _ = _work(cluster.address, {n: (machines.built, (str(tmp_path),)) for n in range(4)})
+    records, _ = _work(cluster.place, {n: (machines.built, (str(tmp_path),)) for n in range(4)})
     assert [record["made"] for record in records.values()] == 4 * ["made"]
     assert (tmp_path / "log").read_text() == "built\n"
 
@@ -138,7 +139,7 @@ def test_a_killed_worker(cluster, tmp_path, number):
             killed.append(_left(tmp_path))
             cluster.end_worker_of(killed[0], number)
 
-    with Cluster(cluster.address, note=notes.append) as there:
+    with Cluster(cluster.place, note=notes.append) as there:
         there.work(pieces.items(), ended)
     assert records == {"waits": {"again": True}} | {n: {"square": n * n} for n in range(5)}
     files = list(tmp_path.iterdir())
@@ -159,7 +160,7 @@ def test_a_worker_that_joins_later(cluster, tmp_path):
             process.wait()
         cluster.complete()
 
-    with Cluster(cluster.address) as there:
+    with Cluster(cluster.place) as there:
         there.work([(0, (machines.first_waits, (str(tmp_path),)))], records.__setitem__, begun)
     assert records == {0: {"again": True}}
 
@@ -173,7 +174,7 @@ def test_a_piece_that_loses_workers(cluster, tmp_path, monkeypatch):
         if piece == 0:
             cluster.end_worker_of(_left(tmp_path))
 
-    with Cluster(cluster.address) as there:
+    with Cluster(cluster.place) as there:
         there.work([(0, (machines.first_waits, (str(tmp_path),))), (1, (machines.square, (1,)))],
                    records.__setitem__, begun)
     assert records == {0: {"error": "1 workers were lost while they did it"}, 1: {"square": 1}}
@@ -181,7 +182,7 @@ def test_a_piece_that_loses_workers(cluster, tmp_path, monkeypatch):
 
 def test_the_scheduler_ends(tmp_path):
     """One line for the user. The worker and its piece end with the scheduler."""
-    with LocalCluster(1) as few, Cluster(few.address) as there:
+    with LocalCluster(1) as few, Cluster(few.place) as there:
         began = []
 
         def begun(piece):
@@ -211,7 +212,7 @@ def test_another_version(cluster):
     """A worker with another version is refused in one line. The other workers do the work."""
     process, address = cluster.add(code=_OTHER.format(change={"numpy": "1.0", "python": "3.9.1"}))
     here = identity()
-    records, notes = _work(cluster.address, dict.fromkeys(range(4), (machines.by, (".",))))
+    records, notes = _work(cluster.place, dict.fromkeys(range(4), (machines.by, (".",))))
     process.kill()
     assert process.pid not in {record["worker"] for record in records.values()}
     assert len(records) == 4 and len(notes) == 1
@@ -226,11 +227,11 @@ def test_other_sources(cluster, monkeypatch):
     monkeypatch.setattr(members, "identity", lambda: ours | {"sources": "0123456789abcdef"})
     with pytest.raises(UserError, match=rf"is refused: sources {ours['sources'][:12]} there, "
                                         "0123456789ab here; and 1 more are refused$"):
-        Cluster(cluster.address)
+        Cluster(cluster.place)
     monkeypatch.setattr(members, "differences", lambda there, here: "")
     monkeypatch.setattr(executor, "_ANOTHER", 1)
     notes = []
-    with Cluster(cluster.address, note=notes.append) as there:
+    with Cluster(cluster.place, note=notes.append) as there:
         with pytest.raises(UserError, match="no worker is left"):
             there.work([(0, (machines.square, (1,)))], None)
     assert len(notes) == 2
@@ -251,17 +252,17 @@ def test_another_file(cluster, tmp_path, monkeypatch):
     file = tmp_path / "graph.el"
     file.write_text("0 1\n")
     monkeypatch.chdir(tmp_path)
-    with Cluster(cluster.address, read=["graph.el"]) as there:
+    with Cluster(cluster.place, read=["graph.el"]) as there:
         records = {}
         there.work([(0, (_text, ("graph.el",)))], records.__setitem__)
         assert records == {0: {"text": "0 1\n"}}
     digests = members.digests
     monkeypatch.setattr(members, "digests", lambda read: dict.fromkeys(digests(read), "0"))
     with pytest.raises(UserError, match=f"is refused: {file} is another file there; and 1 more"):
-        Cluster(cluster.address, read=["graph.el"])
+        Cluster(cluster.place, read=["graph.el"])
     monkeypatch.setattr(members, "digests", lambda read: {"/none/graph.el": "0"})
     with pytest.raises(UserError, match="is refused: /none/graph.el cannot be read there: No such"):
-        Cluster(cluster.address, read=["graph.el"])
+        Cluster(cluster.place, read=["graph.el"])
 
 
 def _text(name):
@@ -279,7 +280,7 @@ def test_a_plain_worker(cluster, tmp_path):
     found = []
 
     def refused():
-        found.extend(_work(cluster.address, {})[1])
+        found.extend(_work(cluster.place, {})[1])
         return found
 
     _until(refused)

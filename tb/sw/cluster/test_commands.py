@@ -26,7 +26,9 @@ from campaign.work import Work
 from hw.config import HardwareConfig
 from sim.children import tied
 from sw.cli.main import main
-from sw.cluster import Cluster, connection, members
+from sw.cluster import connection, members
+from sw.cluster.executor import Cluster
+from sw.cluster.place import Place
 from sw.errors import UserError
 from sw.installation import ROOT
 from sw.reproduce import setting
@@ -137,7 +139,7 @@ def test_campaign(cluster, monkeypatch):
     """A point that ends its process fails alone. Points have no wall time."""
     deadly = Deadly(1, HardwareConfig(name="deadly"), ())
     campaign = Work([deadly], instructions=1, seed=1)
-    with Cluster(cluster.address) as there:
+    with Cluster(cluster.place) as there:
         campaign.run(there, lambda *_: None, lambda point, text: None)
     assert [failure["message"] for failure in campaign.records[1]["failures"]] == [
         "its process ended with exit code 3"]
@@ -215,8 +217,10 @@ def test_addresses(capsys, address):
 
 
 def test_addresses_that_are_right():
-    assert connection.address_of("tcp://node-1.lab:8786") == ("node-1.lab", 8786)
-    assert connection.address_of("[::1]:1") == ("::1", 1)
+    found = Place("tcp://node-1.lab:8786")
+    assert (found.host, found.port, found.address) == ("node-1.lab", 8786, found.text)
+    found = Place("[::1]:1")
+    assert (found.host, found.port, found.address) == ("::1", 1, "tcp://[::1]:1")
 
 
 def test_a_program_that_is_no_cluster(cluster, capsys, monkeypatch):
@@ -226,7 +230,7 @@ def test_a_program_that_is_no_cluster(cluster, capsys, monkeypatch):
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         for command in (["mutants", "--cluster"], ["worker"]):
             assert f"the program at {address} is no cluster" in _error(capsys, *command, address)
-    with Cluster(cluster.address) as there:
+    with Cluster(cluster.place) as there:
         [address, _] = there.workers
     assert f"the program at {address} is no cluster" in _error(capsys, "worker", address)
 
