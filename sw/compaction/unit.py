@@ -98,7 +98,7 @@ class ScuCompaction:
         self.filters = enhanced and task.algorithm.least_wins and (
             task.algorithm.sends or task.new_ids is None)
         self._streams = streams
-        self._groups = (self.filters and self._weighted
+        self.groups = (self.filters and self._weighted
                         and options.get("grouping", "no") != "no")
         line = task.config.line_bytes
         self._ways = {output: self._ways_of(entry_bytes(output, line), line)
@@ -149,7 +149,7 @@ class ScuCompaction:
         buffers.reserve("filter", edges // 32 + 1)
         if self._weighted:
             buffers.reserve(_ALL_VALUES, edges + 1)
-        if self._groups:
+        if self.groups:
             buffers.reserve("order", edges + 1)
             buffers.reserve("group_table", self._group_bytes // 4)
 
@@ -330,7 +330,7 @@ class ScuCompaction:
         """The options that bring ``count`` elements into the order that ``make`` makes, in which
         elements of a line stand together. Empty if the lanes work on all elements at once anyway.
         """
-        if not self._groups or count <= self._task.config.threads:
+        if not self.groups or count <= self._task.config.threads:
             return {}
         ways = self._ways[ScuOutput.GROUP]
         line = self._task.config.line_bytes

@@ -138,6 +138,7 @@ class Task:
         for (name, side), read in zip(sides.items(), inputs):
             sides[name] = side._with(frontier, read)
             sides[name]._settle_layouts(first)
+            sides[name].schedule.check_options(sides[name])
             first += len(sides[name].layouts) + 1       # and one layout of its format
         task, *others = sides.values()
         if task.algorithm is not algorithm:

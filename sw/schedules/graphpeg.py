@@ -41,9 +41,10 @@ class GraphpegSchedule(WorkSchedule):
     AT_ONCE = "works"
     OPTIONS = {"works": Integer(1, 4, None, "works of a warp in a turn; left out, 2, or 1 "
                                 "where edges are tested"),
-               "lists": Choice(("own", "dealt"), None, "whether a core takes the vertices that it "
-                               "has pushed itself, or a share of all cores' vertices; left out, "
-                               "own where the cores exchange edges, else dealt")}
+               "lists": Choice(("own", "dealt"), None, "with frontier=lists, whether a core takes "
+                               "the vertices that it has pushed itself, or a share of all cores' "
+                               "vertices; left out, own where the cores exchange edges, else "
+                               "dealt")}
 
     def check_config(self, config):
         if config.gather != self.needs_unit:
@@ -56,6 +57,12 @@ class GraphpegSchedule(WorkSchedule):
         if task.split != "static":
             raise self.refuse("gives each core's unit its vertices when a superstep begins, so the "
                               f"work cannot have split={task.split}; split=static can")
+
+    def idle(self, task):
+        if self._own_lists(task):
+            return {}
+        return {"lists": "no superstep reads the lists of the cores' units; with a frontier that "
+                         "pushes, frontier=lists does"}
 
     def _own_lists(self, task):
         """Whether the vertices come from the unit's lists."""

@@ -1,6 +1,7 @@
 """The interface of a schedule (GRAssembler, table 2.2)."""
 
 from sw.errors import UserError
+from sw.kernels.options import parse
 from sw.kernels.passes import Pass
 
 
@@ -130,6 +131,19 @@ class Schedule:
             raise self.refuse(f"{when}reads rows of vertices by their offsets, which format "
                               f"{task.plan.format!r} does not keep here; format 'csr' without "
                               "blocks does")
+
+    def idle(self, task) -> dict[str, str]:
+        """The options whose value changes nothing in this task, by name: the reason. The task has
+        its frontier. A user who gives such an option is refused (:meth:`check_options`)."""
+        return {}
+
+    def check_options(self, task):
+        """Raise UserError if the user gives an option that changes nothing in this task, which has
+        its frontier."""
+        _, given = parse(task.plan.schedule)
+        for option, reason in self.idle(task).items():
+            if option in given:
+                raise self.refuse(f"cannot follow {option}={given[option]} here: {reason}")
 
     def collects_locally(self, task) -> bool:
         """Whether the vertices of a core collect in local memory, whichever lane has their edges.

@@ -27,3 +27,18 @@ class EnhancedStreamCompaction(StreamCompaction):
         "grouping": Choice(("edges", "no"), "edges", "whether edges whose neighbours are in one "
                            "line are brought together, with weights"),
     }
+
+    def idle(self, task):
+        groups = self.options.get("grouping") == "edges"
+        if not self._unit.filters:
+            reason = ("the unit filters no edges, because every edge of "
+                      f"{task.algorithm.name!r} matters")
+            if task.algorithm.least_wins:
+                reason = ("the unit filters no edges, because the least source wins, and vertices "
+                          "have other numbers")
+            idle = dict.fromkeys(("sets", "ways"), reason)
+            return idle | ({"grouping": reason} if groups else {})
+        if groups and not self._unit.groups:
+            return {"grouping": "edges are grouped if they have weights, and "
+                                f"{task.algorithm.name!r} uses none"}
+        return {}

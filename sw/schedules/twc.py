@@ -78,7 +78,7 @@ class ThreadWarpCta(RowsBySize):
         "once": Switch(True, "whether the queues of the first superstep serve all supersteps, "
                              "where all vertices take part in each"),
         "kernels": Choice(("three", "one"), "one", "whether each queue has a kernel of its own, or "
-                          "one kernel goes through all; with split counter, always three"),
+                          "one kernel goes through all; with split=counter always three"),
         "unroll": UNROLL}
 
     def reserve(self, task):
@@ -89,6 +89,14 @@ class ThreadWarpCta(RowsBySize):
     def build(self, task):
         for layout in task.layouts:
             DeviceBins(layout).build()
+
+    def idle(self, task):
+        found = {}
+        if self.options["once"] and not self._keeps(task):
+            found["once"] = "a frontier says which rows a superstep has"
+        if self.options["kernels"] == "one" and task.split != "static":
+            found["kernels"] = f"with split={task.split} each queue has a kernel of its own"
+        return found
 
     def _keeps(self, task):
         """Whether the queues are the same in all supersteps."""

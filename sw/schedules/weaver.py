@@ -110,7 +110,7 @@ class WeaverSchedule(WorkSchedule):
             raise self.refuse("needs a Weaver or EGHW, which configuration "
                               f"{config.name!r} does not have (gather = {config.gather!r}); gather "
                               "= 'fsm', 'scan', 'stream' or 'eghw' has one")
-        for option in ("registrars", "rows"):
+        for option in ("registrars", "rows", "sums"):
             if self.options[option] and config.gather != "stream":
                 raise self.refuse(f"with the option {option} needs a Weaver without rounds, which "
                                   f"configuration {config.name!r} does not have "
@@ -120,6 +120,12 @@ class WeaverSchedule(WorkSchedule):
         super().check(task)
         if task.config.gather_reads:
             self.check_plain(task, f"with gather = {task.config.gather!r} ")
+
+    def idle(self, task):
+        collects = task.direction == "pull" and task.algorithm.identity is not None
+        if self.options["sums"] == "local" and not collects:
+            return {"sums": "no vertex collects, so the sums of edges are atomic, in global memory"}
+        return {}
 
     def overread(self, task):
         return _PREFETCH_TURNS * task.warps * task.config.threads

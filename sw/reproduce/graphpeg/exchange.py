@@ -34,7 +34,8 @@ _COUNTERS = ("exchange_looks", "exchange_difference", "exchange_entries", "excha
 def _exchanging(setting, choice, algorithm, cores, frontier, exchange):
     """A run of GraphPEG, pushing."""
     interval, threshold = exchange
-    return run(setting, choice, algorithm, "graphpeg:lists=own", gather=GRAPHPEG, fields=(
+    schedule = "graphpeg" + ":lists=own" * (frontier == "lists")
+    return run(setting, choice, algorithm, schedule, gather=GRAPHPEG, fields=(
         ("cores", cores), ("exchange_interval", interval), ("exchange_threshold", threshold)),
         direction="push", frontier=frontier)
 

@@ -226,12 +226,14 @@ def test_random_pairs(pair, graph, seed, data):
 @pytest.mark.parametrize("pair", PAIRS)
 def test_pairs_of_every_size(pair):
     """The last vertex is in the first, the last or the only word of a map, and a vertex of every
-    word is in the frontier."""
+    word is in a frontier whose vertices lead on, on one lane and on many."""
     for vertices in (1, 31, 33, 129, 700):
-        graph = Graph(vertices, np.zeros(vertices, int), np.arange(vertices),
-                      np.arange(1, vertices + 1), name="fan")
-        for shape in ((1, 1), (2, 4), (4, 32)):
-            check(config(*shape, cores=2), "sssp", graph, "vm", "push", frontier=pair)
+        upper = np.arange((vertices + 1) // 2, vertices)
+        graph = Graph(vertices, np.append(np.zeros_like(upper), upper),
+                      np.append(upper, upper - upper[:1] + 1), np.arange(1, 2 * len(upper) + 1),
+                      name="two fans")
+        for *shape, cores in ((1, 1, 1), (2, 4, 2), (4, 32, 2)):
+            check(config(*shape, cores=cores), "sssp", graph, "vm", "push", frontier=pair)
 
 
 @pytest.mark.parametrize("pair", ["queue/bitmap", "queue/bytemap"])

@@ -30,7 +30,7 @@ from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, check, config
 from tb.sw.schedules.test_weaver import draw
 
 
-SCHEDULES = ("graphpeg", "graphpeg:works=1", "graphpeg:works=3", "graphpeg:lists=own")
+SCHEDULES = ("graphpeg", "graphpeg:works=1", "graphpeg:works=3")
 
 #: Programs of the language that no form of loops takes, with parameters.
 PROGRAMS = {"kcore": {}, "mis": {}, "label_propagation": {}, "bc": {"source": 0}}
