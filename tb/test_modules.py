@@ -28,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROOMS = ("hw", "sim", "sw", "synth", "formal", "campaign", "tb")
 
 #: Users' errors, files and text: these modules are below everything else in sw.
-BELOW = ("sw.errors", "sw.input", "sw.installation", "sw.output", "sw.printable")
+BELOW = ("sw.errors", "sw.input", "sw.installation", "sw.output", "sw.printable", "sw.scratch")
 
 #: {package: modules of the project that it may import besides itself}. The longest matching name
 #: counts, so a module may have a separate row.
@@ -40,6 +40,7 @@ LAYERS = {
     "sw.errors": (),
     "sw.printable": (),
     "sw.input": ("sw.errors",),
+    "sw.scratch": (),
     "sw.installation": ("sw.errors", "sw.bootstrap"),
     "sw.output": ("sw.errors",),
     "sw.bootstrap": (),
@@ -75,7 +76,7 @@ LAYERS = {
     "sw.reproduce.grassembler.operations": ("hw", "sw.benchmarks", "sw.golden.machine",
                                             "sw.kernels", "sw.reproduce", "sw.runtime"),
     # It synthesizes cores.
-    "sw.reproduce.area": ("hw", "sim", "sw.reproduce", "synth"),
+    "sw.reproduce.area": ("hw", "sim", "sw.benchmarks.measurement", "sw.reproduce", "synth"),
     "sw.reproduce.sparseweaver.area": ("hw", "sw.reproduce", "synth"),
     "sw.tune": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats", "sw.schedules",
                 "sw.algorithms", "sw.runtime", "sw.benchmarks"),
@@ -86,8 +87,8 @@ LAYERS = {
                    "sw.reproduce.plot"),
     "sw.site": BELOW,
     "sw.course": ("sim.children", *BELOW),
-    "sw.live": ("hw", "sim", *BELOW, "sw.graph", "sw.schedules", "sw.algorithms", "sw.runtime",
-                "sw.benchmarks"),
+    "sw.live": ("hw", "sim", *BELOW, "sw.graph", "sw.lang.programs", "sw.schedules",
+                "sw.algorithms", "sw.runtime", "sw.benchmarks"),
     "campaign": ("hw", "sim", "sw", "formal", "synth"),
     "sw.cli": ("hw", "sim", "sw", "synth", "formal", "campaign"),
 }

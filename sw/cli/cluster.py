@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sw.cluster.place import Place
+from sw.cluster.place import ClusterPlace
 from sw.installation import PROGRAM, need
 
 from . import options, process
@@ -68,7 +68,7 @@ def _worker(
     The worker needs the same sources and versions as the commands. It works until Ctrl-C, or until
     the cluster ends. Its runs then begin again on other workers.
     """
-    place = Place(address, tls)
+    place = ClusterPlace(address, tls)
     need("graphloom worker", "distributed")
     from sw.cluster.worker import serve
     jobs = jobs or os.cpu_count() or 1

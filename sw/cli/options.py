@@ -248,7 +248,7 @@ def with_tls(command):
 
 def with_cluster(command):
     """A command with ``--cluster`` and the options of its TLS in place of its parameter
-    ``cluster``, which gets the :class:`~sw.cluster.place.Place`; None without ``--cluster``."""
+    ``cluster``, which gets the :class:`~sw.cluster.place.ClusterPlace`; None without ``--cluster``."""
     return _in_place_of("cluster", _PLACE, command, _place)
 
 
@@ -258,10 +258,10 @@ def _tls(tls_ca, tls_cert, tls_key):
 
 
 def _place(address, **files):
-    from sw.cluster.place import Place
+    from sw.cluster.place import ClusterPlace
     files = _tls(**files)
     if address is not None:
-        return Place(address, files)
+        return ClusterPlace(address, files)
     if files is not None:
         raise UserError("--tls-ca, --tls-cert and --tls-key: are of a cluster: give --cluster as "
                         "well")
@@ -434,7 +434,7 @@ def executor(command, cluster, jobs, *, read=(), default=None):
     ----------
     command : str
         The command, as users write it.
-    cluster : Place or None
+    cluster : ClusterPlace or None
         Where a cluster is.
     jobs : int or None
         Processes of this machine.

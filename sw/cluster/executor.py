@@ -34,7 +34,7 @@ class Cluster(Executor):
 
     Parameters
     ----------
-    place : Place
+    place : ClusterPlace
         Where it is.
     read : iterable of str
         Files that the pieces read. They must be the same on each worker's machine.

@@ -34,7 +34,7 @@ class Members:
 
     Parameters
     ----------
-    place : Place
+    place : ClusterPlace
         Where the scheduler is.
     read : iterable of str
         Files that the pieces read. They must be the same on each worker's machine.

@@ -13,7 +13,7 @@ from sw.errors import UserError
 from sw.input import open_file
 
 
-__all__ = ["LOOPBACK", "Place", "Tls", "tls"]
+__all__ = ["LOOPBACK", "ClusterPlace", "Tls", "tls"]
 
 
 #: Host on which only this machine's users can reach a scheduler.
@@ -93,7 +93,7 @@ def tls(ca, cert, key) -> Tls | None:
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class ClusterPlace:
     """Where a cluster is.
 
     Parameters

@@ -155,7 +155,7 @@ def serve(place, jobs, said, host=None) -> int:
 
     Parameters
     ----------
-    place : Place
+    place : ClusterPlace
         Where the scheduler is.
     jobs : int
         Pieces at a time.

@@ -17,7 +17,7 @@ from sw.errors import UserError
 from .graph import LIMIT, WEIGHT_LIMIT, Graph, check_density
 
 
-__all__ = ["GENERATORS", "Generator", "Parameter", "generate", "seeded"]
+__all__ = ["GENERATORS", "Generator", "Parameter", "generate", "seeded", "size_of"]
 
 
 #: Least peak memory of a generator, in bytes for each vertex and for each arc. Measured peaks are
@@ -260,6 +260,24 @@ def seeded(text: str, seed: int) -> str | None:
     return f"{name}:{rest}{',' if rest.strip(' ') else ''}seed={seed}"
 
 
+def _asked_for(text):
+    """The name of a generator and the values of its parameters."""
+    name, _, rest = text.partition(":")
+    name = name.strip(" ")
+    if name not in GENERATORS:
+        raise UserError(f"{text}: there is no generator {name!r}, there are "
+                        f"{', '.join(GENERATORS)}")
+    return name, _values(name, rest, text)
+
+
+def size_of(text: str) -> tuple[int, int]:
+    """The vertices and the largest number of arcs of the graph that :func:`generate` would make.
+    Nothing is made. Raises UserError, as :func:`generate` does for a fault in the text."""
+    name, values = _asked_for(text.strip(" "))
+    return GENERATORS[name].size(**{key: value for key, value in values.items()
+                                    if key not in ("seed", "weights")})
+
+
 def generate(text: str) -> Graph:
     """Make the graph that ``text`` describes: ``NAME:PARAMETER=VALUE,...``.
 
@@ -279,12 +297,7 @@ def generate(text: str) -> Graph:
         or out of range; the message names what is legal.
     """
     text = text.strip(" ")
-    name, _, rest = text.partition(":")
-    name = name.strip(" ")
-    if name not in GENERATORS:
-        raise UserError(f"{text}: there is no generator {name!r}, there are "
-                        f"{', '.join(GENERATORS)}")
-    values = _values(name, rest, text)
+    name, values = _asked_for(text)
     rng = np.random.Generator(np.random.PCG64(values.pop("seed")))
     heaviest = values.pop("weights", 0)
     if "vertices" in values:

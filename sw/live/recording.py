@@ -35,15 +35,17 @@ from hw.stalls import STALLS, WARP_STATES
 from sim.dram import DramConfig
 from sim.native import NativeMachine
 from sw.errors import UserError
+from sw.graph.generators import size_of
 from sw.runtime import Device
 
 
-__all__ = ["MOST_CYCLES", "MOST_EDGES", "RecordingMachine", "check_graph", "record"]
+__all__ = ["MOST_CYCLES", "MOST_EDGES", "MOST_VERTICES", "RecordingMachine", "check_graph",
+           "check_text", "record"]
 
 
-#: The most arcs of a graph, and cycles of a run, that a page gets. A page simulates some hundred
-#: thousand cycles a second.
-MOST_EDGES, MOST_CYCLES = 200_000, 20_000_000
+#: The most vertices and arcs of a graph, and cycles of a run, that a page gets. A page simulates some
+#: hundred thousand cycles a second.
+MOST_VERTICES, MOST_EDGES, MOST_CYCLES = 200_000, 200_000, 20_000_000
 
 #: The most vertices and arcs of a graph that is drawn.
 _DRAWN_VERTICES, _DRAWN_EDGES = 1_100, 12_000
@@ -51,9 +53,21 @@ _DRAWN_VERTICES, _DRAWN_EDGES = 1_100, 12_000
 
 def check_graph(graph) -> None:
     """Refuse a graph that is too large for the page. Raises UserError."""
-    if graph.num_edges > MOST_EDGES:
-        raise UserError(f"{graph.name}: {graph.num_edges:,} arcs are too many for the page; it "
-                        f"takes at most {MOST_EDGES:,}")
+    for count, what, most in ((graph.num_edges, "arcs", MOST_EDGES),
+                              (graph.num_vertices, "vertices", MOST_VERTICES)):
+        if count > most:
+            raise UserError(f"{graph.name}: {count:,} {what} are too many for the page; it takes "
+                            f"at most {most:,}")
+
+
+def check_text(text) -> None:
+    """Refuse a generator's graph that is too large for the page, without making it. Some generators
+    make fewer arcs than their parameters say; :func:`check_graph` looks at the graph itself. Raises
+    UserError."""
+    vertices, arcs = size_of(text)
+    if vertices > MOST_VERTICES or arcs > 2 * MOST_EDGES:
+        raise UserError(f"{text}: {vertices:,} vertices and up to {arcs:,} arcs are too many for "
+                        f"the page; it takes at most {MOST_VERTICES:,} and {MOST_EDGES:,}")
 
 
 def _text(words):

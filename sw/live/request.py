@@ -2,22 +2,30 @@
 
 import dataclasses
 import json
+import pathlib
 import shlex
 
-from hw.config import PRESETS, HardwareConfig
+from hw.config import PRESETS, ConfigError, HardwareConfig
 from hw.gather.variants import VARIANTS
 from sim import wasm
+from sim.errors import BuildError, SimulationError
+from sim.toolchain import ToolError
 from sw import algorithms, schedules
+from sw.benchmarks.workers import tell
 from sw.errors import UserError
+from sw.graph.generators import GENERATORS
 from sw.graph.load import load
 from sw.installation import PROGRAM
+from sw.lang import programs
+from sw.printable import one_line
 from sw.runtime.plan import as_plan
 from sw.schedules import equip
 
-from .recording import check_graph, record
+from .recording import RecordingMachine, check_graph, check_text, record
+from .work import BUILDING, BUILT
 
 
-__all__ = ["FIELDS", "RunRequest", "choices"]
+__all__ = ["FIELDS", "RunRequest", "check_upload", "choices", "recorded"]
 
 
 #: Largest of the random weights of a graph without weights, for algorithms that use weights.
@@ -61,7 +69,7 @@ class RunRequest:
     gather : str or None
         The unit that hands out edges; None for the preset's, or the one that the schedule needs.
     path : str or None
-        The file with the graph, if ``graph`` is only its name.
+        The file with the graph, if ``graph`` is the text of an upload.
     """
     algorithm: str
     graph: str
@@ -75,11 +83,11 @@ class RunRequest:
     path: str | None = None
 
     @classmethod
-    def parse(cls, text: bytes, path=None) -> "RunRequest":
+    def parse(cls, text: bytes) -> "RunRequest":
         """The request in a text of JSON. Raises UserError."""
         try:
             given = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise UserError("the request is no JSON") from None
         if not isinstance(given, dict):
             raise UserError("the request must be an object of JSON")
@@ -94,9 +102,11 @@ class RunRequest:
         for name in ("algorithm", "graph"):
             if not given.get(name):
                 raise UserError(f"the request has no {name}")
-        if str(given["algorithm"]).partition(":")[0].endswith((".py", ".gt")):
-            raise UserError(f"algorithm {given['algorithm']}: a page runs no program from a file")
-        return cls(path=path, **{name: value for name, value in given.items()
+        known = {*algorithms.names(), *programs.names()}
+        if given["algorithm"] not in known:
+            raise UserError(f"there is no algorithm {given['algorithm']!r} here; a page runs "
+                            f"{', '.join(sorted(known))}, and no program from a file")
+        return cls(**{name: value for name, value in given.items()
                                  if value not in (None, "")})
 
     @property
@@ -115,7 +125,7 @@ class RunRequest:
     @property
     def command(self) -> str:
         """The command line that repeats the run."""
-        words = [PROGRAM, "run", self.algorithm, self.graph]
+        words = [PROGRAM, "run", self.algorithm, self._name]
         for name in ("schedule", "direction", "format", "source", "iterations", "preset"):
             value = getattr(self, name)
             words += [f"--{name}", str(value)] if value is not None else []
@@ -126,18 +136,27 @@ class RunRequest:
         return shlex.join(words)
 
     @property
+    def _name(self):
+        """The graph's text, or the name of the file that was sent."""
+        return self.graph if self.path is None else pathlib.PurePath(self.path).name
+
+    @property
     def _weighted(self):
         return algorithms.find(self.algorithm).weighted
 
     def load(self):
         """The graph. Raises UserError, also if it is too large for the page."""
+        if self.graph.partition(":")[0].strip(" ") in GENERATORS:
+            check_text(self.graph)
         graph = load(self.path or self.graph, no_weights=not self._weighted,
                      weights=_WEIGHTS if self._weighted else None)
         check_graph(graph)
         return graph
 
-    def record(self, report=None, progress=None) -> tuple[dict, wasm.Module]:
-        """The recording of the run, and the simulator that plays it.
+    def record(self, report=None, progress=None, tell=lambda text: None) -> tuple[
+            dict, wasm.Module]:
+        """The recording of the run, and the simulator that plays it. ``tell`` is called with
+        BUILDING and BUILT (:mod:`.work`), around each time that simulators are built.
 
         Raises
         ------
@@ -147,7 +166,40 @@ class RunRequest:
         plan, config = self.plan, self.config
         wasm.page_config(config)
         plan.check(config)
-        recording = record(config, plan, self.load(), report=report, progress=progress)
+        graph = self.load()
+        tell(BUILDING)
+        RecordingMachine(config, report=report).close()
+        tell(BUILT)
+        recording = record(config, plan, graph, report=report, progress=progress)
+        tell(BUILDING)
         module = wasm.module(config, report)
+        tell(BUILT)
         return {**recording, "command": self.command, "inside": module.inside,
                 "schedule": plan.schedule, "algorithm": plan.algorithm}, module
+
+
+# Pieces of work for the process of :class:`sw.live.work.Work`
+
+def recorded(request) -> dict:
+    """The recording of a request's run, and the path of the simulator's module."""
+    try:
+        recording, module = request.record(
+            tell, lambda cycles: tell(f"recording: {cycles:,} cycles"), tell)
+    except BuildError:
+        return {"refused": "the simulator could not be built; `graphloom doctor` shows which tools "
+                           "are used"}
+    except (UserError, ConfigError, ToolError, SimulationError) as error:
+        return {"refused": str(error).replace(request.path or "\0", request.graph)}
+    return {"recording": recording, "module": module.path}
+
+
+def check_upload(path) -> dict:
+    """Whether a file that was sent is a graph that the page takes."""
+    name = pathlib.PurePath(path).name
+    try:
+        check_graph(load(path))
+    except UserError as error:
+        return {"refused": one_line(str(error).replace(path, name))}
+    except (ArithmeticError, LookupError, OSError, RecursionError, ValueError) as error:
+        return {"refused": f"{name}: cannot be read as a graph: {one_line(error)}"}
+    return {}

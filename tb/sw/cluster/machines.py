@@ -12,7 +12,7 @@ import time
 from sim import cache
 from sim.children import tied
 from sw.benchmarks.workers import tell
-from sw.cluster.place import Place
+from sw.cluster.place import ClusterPlace
 from sw.installation import ROOT
 
 
@@ -53,7 +53,7 @@ class LocalCluster:
                                            self._host, *self._words)
         self.address, _, more = line.partition(": a cluster; ")
         assert more, line + _ended(self.scheduler)
-        self.place = Place(self.address, self._tls)
+        self.place = ClusterPlace(self.address, self._tls)
         for _ in range(self._count):
             self.add()
         return self

@@ -28,7 +28,7 @@ from sim.children import tied
 from sw.cli.main import main
 from sw.cluster import connection, members
 from sw.cluster.executor import Cluster
-from sw.cluster.place import Place
+from sw.cluster.place import ClusterPlace
 from sw.errors import UserError
 from sw.installation import ROOT
 from sw.reproduce import setting
@@ -217,9 +217,9 @@ def test_addresses(capsys, address):
 
 
 def test_addresses_that_are_right():
-    found = Place("tcp://node-1.lab:8786")
+    found = ClusterPlace("tcp://node-1.lab:8786")
     assert (found.host, found.port, found.address) == ("node-1.lab", 8786, found.text)
-    found = Place("[::1]:1")
+    found = ClusterPlace("[::1]:1")
     assert (found.host, found.port, found.address) == ("::1", 1, "tcp://[::1]:1")
 
 

@@ -19,7 +19,7 @@ import pytest
 from sw.cli.main import main
 from sw.cluster import connection
 from sw.cluster.executor import Cluster
-from sw.cluster.place import Place, Tls, tls
+from sw.cluster.place import ClusterPlace, Tls, tls
 from sw.errors import UserError
 
 from . import machines
@@ -187,4 +187,4 @@ def test_options_of_tls(authorities, capsys):
     assert "give --tls-ca" in _error(capsys, "worker", "tls://127.0.0.1:1")
     assert "write tls:// in place of tcp://" in _error(
         capsys, "worker", "tcp://127.0.0.1:1", *_words(ours))
-    assert Place("127.0.0.1:1", ours).address == "tls://127.0.0.1:1"
+    assert ClusterPlace("127.0.0.1:1", ours).address == "tls://127.0.0.1:1"
