@@ -17,8 +17,8 @@ from hw.operations import (AluOp, AmoOp, BranchOp, CrossOp, DivOp, Format, Gathe
 
 
 __all__ = [
-    "Instruction", "INSTRUCTIONS", "BY_NAME", "Csr", "Cause", "MemoryMap", "CSR_DOCS", "CAUSE_DOCS",
-    "PHASES", "encode", "decode", "immediate",
+    "Instruction", "INSTRUCTIONS", "BY_NAME", "Csr", "Cause", "MemoryMap", "UNMAPPED", "CSR_DOCS",
+    "CAUSE_DOCS", "PHASES", "encode", "decode", "immediate",
 ]
 
 
@@ -100,6 +100,11 @@ class MemoryMap:
     LOCAL       = 0x1000_0000
     DEVICE      = 0x2000_0000
     GLOBAL      = 0x8000_0000
+
+
+#: The address of a word that no configuration maps: a unit's access to it fails. (The top of the
+#: address space is no such place: the largest memory reaches it.)
+UNMAPPED = MemoryMap.GLOBAL - 4
 
 
 LOAD, STORE, AMO = 0x03, 0x23, 0x2F

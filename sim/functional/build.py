@@ -13,7 +13,7 @@ import pathlib
 import subprocess
 from typing import TYPE_CHECKING
 
-from hw.isa import Cause, Csr, MemoryMap
+from hw.isa import UNMAPPED, Cause, Csr, MemoryMap
 from hw.operations import NONE, REGISTER, GatherSetting, InputMode
 from hw.scu.registers import ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput, ScuRegister
 
@@ -53,7 +53,8 @@ def header() -> str:
             ("scu_register", ScuRegister), ("scu_operation", ScuOperation),
             ("scu_output", ScuOutput), ("scu_compare", ScuCompare), ("scu_error", ScuError),
             ("scu_command", ScuCommand))}
-    values |= {"memory_map": {name: getattr(MemoryMap, name) for name in ("LOCAL", "GLOBAL")},
+    values |= {"memory_map": {"LOCAL": MemoryMap.LOCAL, "GLOBAL": MemoryMap.GLOBAL,
+                              "UNMAPPED": UNMAPPED},
                "gather_answer": {"NONE": NONE, "REGISTER": REGISTER},
                "gather": {name.upper(): number for name, number in GATHER.items()}}
     for name, constants in values.items():

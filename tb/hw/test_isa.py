@@ -3,7 +3,9 @@
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from hw.isa import BY_NAME, CAUSE_DOCS, CSR_DOCS, Cause, Csr, INSTRUCTIONS, PHASES, decode, encode
+from hw.config import LEGAL
+from hw.isa import (BY_NAME, CAUSE_DOCS, CSR_DOCS, INSTRUCTIONS, PHASES, UNMAPPED, Cause, Csr,
+                    MemoryMap, decode, encode)
 from hw.operations import AluOp, Format, Unit
 from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
 
@@ -62,6 +64,14 @@ def test_instructions_with_two_destinations():
     resumed the warp, and the scoreboard relies on this."""
     for row in INSTRUCTIONS:
         assert not row.writes_rs2 or (row.writes and row.control and "2" not in row.reads), row.name
+
+
+def test_no_configuration_maps_the_unmapped_word():
+    for first, sizes in ((MemoryMap.GLOBAL, "memory_bytes"), (MemoryMap.LOCAL, "local_bytes"),
+                         (MemoryMap.INSTRUCTION, "imem_bytes")):
+        largest = first + LEGAL[sizes].values[-1]
+        assert largest <= 1 << 32 and not first <= UNMAPPED < largest
+    assert not UNMAPPED % 4
 
 
 def test_no_two_rows_match_the_same_word():

@@ -18,7 +18,7 @@ import pytest
 
 from campaign import lockstep
 from campaign.machines import CONFIGS, Launch, machine, run, simulate, verify
-from hw.isa import Cause, Csr, MemoryMap
+from hw.isa import UNMAPPED, Cause, Csr, MemoryMap
 from hw.operations import GatherSetting, InputMode
 from sim.dram import DramConfig
 from sim.native import NativeMachine
@@ -234,7 +234,7 @@ def test_an_edge_fails(settings, cause, address):
 
 
 @pytest.mark.parametrize("limit, output, address", [
-    (_NUM_EDGES - 1, _word(_OUTPUT), 0xFFFF_FFFC), (0, _word(_OUTPUT), 0xFFFF_FFFC), (128, 0, 0)])
+    (_NUM_EDGES - 1, _word(_OUTPUT), UNMAPPED), (0, _word(_OUTPUT), UNMAPPED), (128, 0, 0)])
 def test_a_long_list_fails(limit, output, address):
     """A list beyond its limit, or nowhere, is an error and not a loss."""
     program = _Program()

@@ -8,6 +8,7 @@ from amaranth.utils import ceil_log2
 from hw.gather.graphpeg.accesses import (LIST_ROWS, LoadKind, arrival_layout, ask_layout,
                                          group_size, lanes_below, store_layout)
 from hw.gather.graphpeg.alwt import group_layout
+from hw.isa import UNMAPPED
 from hw.util import and_or, index_bits, lowest, mux_tree
 
 
@@ -16,9 +17,6 @@ __all__ = ["InputList", "OutputList", "push_layout"]
 
 #: Bits of a number of vertices.
 _COUNT_BITS = 30
-
-#: Address of the store that stands for a vertex beyond the output list: never mapped.
-_BEYOND = 0xFFFF_FFFC
 
 #: Rows of the ring of output vertices.
 _OUTPUT_ROWS = 2
@@ -161,7 +159,8 @@ class OutputList(wiring.Component):
 
     Vertices go to a ring of two rows, of a word a lane. A full row is stored to its place in the
     list. ``close`` stores the rest, and then the number of vertices; the next vertex begins a list
-    anew. A vertex beyond the limit is not stored. In its place a store fails, once in a launch.
+    anew. A vertex beyond the limit is not stored. In its place a store to
+    :data:`~hw.isa.UNMAPPED` fails, once in a launch.
 
     Throughput: a vertex a cycle. The next push is accepted while the last vertex of a push goes to
     the ring.
@@ -173,7 +172,7 @@ class OutputList(wiring.Component):
     close : In(1)
         End the list. Only while not ``closing``.
     output : In(32)
-        Address of the list, a multiple of a row.
+        Address of the list.
     limit : In(32)
         Most vertices of the list.
     counter : In(32)
@@ -247,7 +246,7 @@ class OutputList(wiring.Component):
                               (1 << threads) - 1)),
         ]
         with m.If(beyond & ~full):
-            m.d.comb += [store.word[0].eq(0), store.distance.eq(_BEYOND), store.mask.eq(1)]
+            m.d.comb += [store.word[0].eq(0), store.distance.eq(UNMAPPED), store.mask.eq(1)]
         with m.Elif(number):
             m.d.comb += [store.word[0].eq(0), store.distance.eq(self.counter), store.mask.eq(1),
                          store.data[0].eq(pushed)]

@@ -190,10 +190,12 @@ public:
     }
 
     void push(u32 mask, const u32* words) override {
-        const u32 row = 4 * m_threads;
         each_lane(mask, [&](unsigned lane) {
-            const u32 place = (m_settings[setting::OUTPUT] & -row) + 4 * m_pushed;
-            m_memory.store(m_pushed < m_settings[setting::LIMIT] ? place : OVERFLOWN, words[lane], 0);
+            // A push beyond the list's limit fails.
+            const u32 place = m_pushed < m_settings[setting::LIMIT]
+                                  ? m_settings[setting::OUTPUT] + 4 * m_pushed
+                                  : memory_map::UNMAPPED;
+            m_memory.store(place, words[lane], 0);
             ++m_pushed;
         });
     }
@@ -205,9 +207,6 @@ private:
     struct Entry {
         u32 vertex, edge, end;
     };
-
-    /// The address, unmapped, of the store in place of a push beyond the output list's limit.
-    static constexpr u32 OVERFLOWN = 0xFFFF'FFFC;
 
     /// Read the input, and the offsets of its vertices.
     void start(u32 value) {

@@ -12,15 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from hw.isa import UNMAPPED
 from hw.operations import NONE, GatherSetting, InputMode
 
 
-__all__ = ["OVERFLOW", "GraphpegFollower", "GraphpegModel"]
-
-
-#: The address, unmapped, of the store that the unit makes in place of a push beyond the output
-#: list's limit.
-OVERFLOW = 0xFFFF_FFFC
+__all__ = ["GraphpegFollower", "GraphpegModel"]
 
 
 class GraphpegModel:
@@ -157,12 +153,11 @@ class GraphpegModel:
     def push(self, vertices):
         """PUSH: append the words of the active lanes, in the lanes' order, to the output list.
 
-        A word beyond the list's limit is stored at the address :data:`OVERFLOW`.
+        A word beyond the list's limit is stored at :data:`~hw.isa.UNMAPPED`, where a store fails.
         """
-        row = 4 * self.threads
         for vertex in vertices.tolist():
-            place = ((self._settings[GatherSetting.OUTPUT] & -row) + 4 * self._pushed & 0xFFFFFFFF
-                     if self._pushed < self._settings[GatherSetting.LIMIT] else OVERFLOW)
+            place = (self._settings[GatherSetting.OUTPUT] + 4 * self._pushed & 0xFFFFFFFF
+                     if self._pushed < self._settings[GatherSetting.LIMIT] else UNMAPPED)
             self.memory.store_word(place, vertex, 0)
             self._pushed += 1
 

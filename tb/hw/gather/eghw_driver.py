@@ -13,8 +13,9 @@ from tb.streams import StreamSink, StreamSource
 __all__ = ["Core", "Graph", "Memory", "NONE"]
 
 
-#: Where the bench's arrays lie in global memory.
-_IDS, _OFFSETS, _EDGES, _WEIGHTS = (MemoryMap.GLOBAL + (1 << 16) * i for i in range(1, 5))
+#: Where the bench's arrays lie in global memory: at the two ends of the largest memory.
+_IDS, _WEIGHTS = (MemoryMap.GLOBAL + (1 << 16) * i for i in range(1, 3))
+_OFFSETS, _EDGES = ((1 << 32) - (1 << 16) * i for i in (4, 3))
 
 
 class Memory(dict):
@@ -53,7 +54,7 @@ class Graph:
     def distances(self, weighted):
         """The settings OFFSETS and WEIGHTS, as (setting, value)."""
         return ((GatherSetting.OFFSETS, _OFFSETS - _IDS & 0xFFFFFFFF),
-                (GatherSetting.WEIGHTS, weighted * (_WEIGHTS - _EDGES)))
+                (GatherSetting.WEIGHTS, weighted * (_WEIGHTS - _EDGES & 0xFFFFFFFF)))
 
     def neighbor(self, edge):
         """The word at an edge."""
@@ -61,7 +62,7 @@ class Graph:
 
     def weight(self, edge):
         """The word beside an edge, at the distance of weights."""
-        return self.memory.load_word(4 * edge + _WEIGHTS - _EDGES)
+        return self.memory.load_word(4 * edge + _WEIGHTS - _EDGES & 0xFFFFFFFF)
 
 
 class Core(Warps):

@@ -11,14 +11,12 @@ from tb.hw.gather.warps import Warps
 from tb.streams import StreamSink, StreamSource
 
 
-__all__ = ["BEYOND", "COUNT", "INPUT", "NONE", "OUTPUT", "Answer", "Core", "Graph"]
+__all__ = ["COUNT", "INPUT", "NONE", "OUTPUT", "Answer", "Core", "Graph"]
 
 
-#: Where the bench's lists lie in global memory, behind the arrays of a graph.
-INPUT, OUTPUT, COUNT = (MemoryMap.GLOBAL + (1 << 16) * i for i in range(5, 8))
-
-#: Address of the store in place of a vertex beyond the output list.
-BEYOND = 0xFFFF_FFFC
+#: Where the bench's lists lie in global memory, beside the arrays of a graph. The output list does
+#: not begin at a row of lanes, and its number is the last word of the largest memory.
+INPUT, OUTPUT, COUNT = MemoryMap.GLOBAL + (3 << 16), (1 << 32) - (2 << 16) + 4, (1 << 32) - 4
 
 #: An answer: the request's operation, and the answer's warp, lanes and words; of a DEC also the
 #: neighbours.

@@ -30,10 +30,11 @@ from hw.config import ConfigError, HardwareConfig
 from hw.gather import variants
 from hw.gather.graphpeg import GraphPeg
 from hw.gather.graphpeg.accesses import buffer_rows, group_size, groups
+from hw.isa import UNMAPPED
 from hw.operations import NONE, GatherOp, GatherSetting, InputMode
 from tb import runner
 from tb.clocking import integer, tick
-from tb.hw.gather.graphpeg_driver import BEYOND, COUNT, INPUT, OUTPUT, Core, Graph
+from tb.hw.gather.graphpeg_driver import COUNT, INPUT, OUTPUT, Core, Graph
 from tb.hw.gather.graphpeg_random import (SIZES, close_list, fill_with_mark, golden_records,
                                           pusher, random_graph, random_input, random_memory)
 from tb.hw.gather.warps import SHAPES, random_rates
@@ -183,7 +184,7 @@ async def range_of_vertices(dut):
     while edges := await core.edges(0):
         got += edges
     assert got == core.records(range(2, 39))
-    assert not any(INPUT <= address < OUTPUT for load in core.loads for address in load)
+    assert not any(INPUT <= address < INPUT + (1 << 16) for load in core.loads for address in load)
 
 
 @cocotb.test()
@@ -212,7 +213,7 @@ async def vertices_are_popped(dut):
                 assert len(words) == min(core.threads, count - len(got))
                 got += words
             assert got == core.graph.ids[:count]
-    assert all(INPUT <= address < OUTPUT for load in core.loads for address in load)
+    assert all(INPUT <= address < INPUT + (1 << 16) for load in core.loads for address in load)
 
 
 @cocotb.test()
@@ -248,11 +249,11 @@ async def a_list_ends_at_its_limit(dut):
         core.set(GatherSetting.LIMIT, limit)
         core.push(0, range(1, 1 + limit))
         await core.rest()
-        assert all(BEYOND not in store for store in core.stores)
+        assert all(UNMAPPED not in store for store in core.stores)
         core.push(0, [7, 8, 9])
         core.push(0, [7, 8, 9])
         await core.rest()
-        assert core.stores.count([BEYOND]) == 1
+        assert core.stores.count([UNMAPPED]) == 1
         core.set(GatherSetting.CLOSE, 0)
         await core.rest()
         assert core.memory[COUNT] == limit
@@ -298,7 +299,8 @@ def _part(core):
     offsets = graph.ids[0] + settings[GatherSetting.OFFSETS] & 0xFFFFFFFF
     edges = graph.rows[graph.ids[0]].start * 4
     ends = {"OFFSETS": offsets, "NEIGHBORS": edges,
-            "WEIGHTS": edges + settings[GatherSetting.WEIGHTS] if core.weighted else INPUT,
+            "WEIGHTS": edges + settings[GatherSetting.WEIGHTS] & 0xFFFFFFFF if core.weighted
+            else INPUT,
             "INPUT": INPUT}
     return lambda addresses: max(
         (begin, name) for name, begin in ends.items() if addresses[0] >= begin)[1]

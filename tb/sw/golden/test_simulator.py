@@ -404,5 +404,5 @@ def test_graphpeg_waits_for_ever_without_a_start():
 def test_graphpeg_reports_a_list_that_is_too_long():
     machine = FunctionalMachine(shape(1, 4, gather="graphpeg"))
     machine.load_program([encode("graphpeg.push_vert", rs1=1), END])
-    with pytest.raises(RunError, match=r"push_vert ra\): a store .* address 0xfffffffc"):
+    with pytest.raises(RunError, match=r"push_vert ra\): a store .* address 0x7ffffffc"):
         machine.launch(0, 0, max_cycles=100)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from hw.isa import UNMAPPED
 from hw.operations import NONE, GatherSetting, InputMode
-from sw.golden.gather.graphpeg import OVERFLOW, GraphpegFollower, GraphpegModel
+from sw.golden.gather.graphpeg import GraphpegFollower, GraphpegModel
 
 
 #: Vertices 0x100, 0x104, 0x108 have their offsets at 0x200: edges 100; 101 to 103; none. The words
@@ -139,17 +140,17 @@ def test_the_output_list():
     assert stored[0x800] == 8
 
 
-def test_places_within_a_row_are_ignored():
+def test_a_list_begins_at_any_word():
     model = unit()
     model.set(GatherSetting.OUTPUT, 0x80C)
-    model.push(array([5]))
-    assert model.memory.words[0x808] == 5
+    model.push(array([5, 6]))
+    assert (model.memory.words[0x80C], model.memory.words[0x810]) == (5, 6)
 
 
 def test_a_push_beyond_the_limit_is_a_store_nowhere():
     model = unit(limit=1)
     model.push(array([5, 6]))
-    assert model.memory.words[0x800] == 5 and model.memory.words[OVERFLOW] == 6
+    assert model.memory.words[0x800] == 5 and model.memory.words[UNMAPPED] == 6
     assert 0x804 not in model.memory.words
 
 
