@@ -24,6 +24,7 @@ from hw.memory.port import core_request_layout, core_response_layout
 from hw.stalls import L1_STALLS
 from hw.util import index_bits
 from tb import emit, runner
+from tb.hw.memories import memory_of
 
 
 __all__ = ["DetachableUnit", "SHAPES", "configuration", "count", "generator", "run", "turns"]
@@ -45,7 +46,7 @@ SHAPES = {
                    "l1_banks": 2, "l1_mshrs": 4, "load_queue": 4},
     "8, 4 banks, long": {"threads": 8, "warps": 8, "local_bytes": 512, "l1_bytes": 512,
                          "l1_ways": 2, "l1_banks": 4, "l1_mshrs": 16, "load_queue": 8,
-                         "pipeline": "long", "atomic_words": "line"},
+                         "pipeline": "long"},
     "16, 4 banks": {"threads": 16, "warps": 8, "local_bytes": 1024, "l1_bytes": 1024, "l1_ways": 2,
                     "l1_banks": 4, "l1_mshrs": 8, "load_queue": 16, "atomic_words": "line"},
     "4, line": {"threads": 4, "warps": 8, "local_bytes": 256, "l1_bytes": 256, "l1_ways": 2,
@@ -139,14 +140,15 @@ class DetachableUnit(wiring.Component):
 
 
 @functools.cache
-def _verilog(shape):
-    return emit.emit(DetachableUnit(HardwareConfig(**SHAPES[shape])), "unit").text
+def _verilog(config):
+    return emit.emit(DetachableUnit(config), "unit").text
 
 
 def run(shape, test_module, *, simulator, tests, **parameters):
     """Run the benches ``tests`` of a module on the load/store unit of a shape."""
-    runner.run_bench(_verilog(shape), "unit", test_module, simulator=simulator, tests=tests,
-                     parameters={"config": SHAPES[shape], **parameters})
+    fields = SHAPES[shape] | memory_of(simulator)
+    runner.run_bench(_verilog(HardwareConfig(**fields)), "unit", test_module, simulator=simulator,
+                     tests=tests, parameters={"config": fields, **parameters})
 
 
 def configuration():

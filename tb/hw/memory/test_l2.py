@@ -37,7 +37,8 @@ OWN, COMMON = 40, 5
 
 
 class _Core(Client):
-    """A core, or the SCU. Its lines below ``OWN`` are private, the other lines are common."""
+    """A core, or the SCU. Its lines below ``OWN`` are private, the other lines are common: the last
+    ones of the largest memory."""
 
     def __init__(self, dut, config, rng, core):
         super().__init__(dut, config, rng, f"request__{core}", f"response__{core}", core)
@@ -46,11 +47,11 @@ class _Core(Client):
         cores = self.config.requesters
         if number < OWN:
             return super().line(number * cores + self._core)
-        return super().line(OWN * (cores - 1) + number)
+        return (1 << 32 - self.config.line_bits) - 1 - (number - OWN)
 
     def owns(self, line):
         """Whether a line of the core's model is private."""
-        return (line < self.line(OWN)
+        return (line < self.line(OWN + COMMON)
                 and (line - super().line(0)) % self.config.requesters == self._core)
 
 

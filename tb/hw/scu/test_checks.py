@@ -13,6 +13,7 @@ from sw.golden import scu as golden
 from tb import runner
 from tb.clocking import integer, reset, tick
 from tb.hw.memory.packing import packed
+from tb.hw.memories import memory_of
 from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
 from tb.hw.scu.streams import BeatSink, BeatSource, Together, Transfers, cut, hush
@@ -86,12 +87,13 @@ class Bench(BlockBench):
 
 def _registers(rng, config):
     """Random registers that are almost right."""
-    line, end = config.line_bytes, BASE + config.memory_bytes
+    line, end = config.line_bytes, BASE + config.memory_bytes     # of the largest memory 1 << 32
 
     def address():
         value = rng.choice([BASE, end - 4, rng.randrange(BASE, end, 4), rng.randrange(BASE, end, 4),
                             end - 4 * rng.randrange(1, 40)])
-        return rng.choice([value] * 30 + [value + rng.randrange(4), end, BASE - 4, 4, WORD - 3])
+        return rng.choice([value] * 30 + [value + rng.randrange(4), end & WORD, BASE - 4, 4,
+                                          WORD - 3])
 
     def optional():
         return rng.choice([0, address()])
@@ -104,7 +106,8 @@ def _registers(rng, config):
         ScuRegister.SOURCE: address(), ScuRegister.INDEXES: address(),
         ScuRegister.DESTINATION: address(), ScuRegister.COUNTS: address(),
         ScuRegister.HASH: rng.choice([BASE, end - line, end - 4 * line,
-                                      rng.randrange(BASE, end, line)] * 4 + [BASE + 4, end, 0]),
+                                      rng.randrange(BASE, end, line)] * 4
+                                     + [BASE + 4, end & WORD, 0]),
         ScuRegister.HASH_SETS: rng.choice([1 << rng.randrange(12), 1, 4] * 5
                                           + [0, 3, 6, 1 << 31, WORD]),
         ScuRegister.HASH_WAYS: rng.choice([1, 1, 2, 4] * 4 + [8, 16, 32, 0, 3, 1 << 31]),
@@ -257,18 +260,19 @@ async def bounds(dut):
             if kind in ("costs", "weights", "streams"):
                 fields.update(operand=0x8000_0010, operand_length=rng.randrange(3), costs=BASE)
             if kind in ("costs", "streams"):
-                fields["costs"] = end - 4 * rng.choice([last, last + 1])
+                fields["costs"] = end - 4 * rng.choice([last, last + 1]) & WORD
             if kind in ("weights", "streams") and length:
                 # The weight of an element is outside the memory, or none is.
                 fields["weights"] = source if rng.random() < 0.3 else (
                     end - 4 * rng.choice(items) & WORD)
             if kind in ("room", "any", "streams"):
-                fields["destination"] = end - 4 * last
+                fields["destination"] = end - 4 * last & WORD
             if kind == "bits":
-                fields.update(bits=1, destination=end - 4 * rng.randrange(3))
+                fields.update(bits=1, destination=rng.choice(
+                    [BASE, end - 4 * rng.randrange(3) & WORD]))
             seen[await _bounds(bench, items, **fields)] += 1
     assert min(seen.values()) > 10, seen
-    for destination in (BASE - 4, end, 0):
+    for destination in (BASE - 4, end & WORD, 4):
         assert await _bounds(bench, [0, 1], source=BASE, destination=destination)
     bench.source.idle = bench.sink.stall = 0
     bench.times.clear()
@@ -281,6 +285,7 @@ async def bounds(dut):
 @pytest.mark.parametrize("fields", SHAPES, ids="{0[scu]}-{0[line_bytes]}".format)
 @pytest.mark.sample(2)
 def test_checks(simulator, fields):
+    fields = fields | memory_of(simulator)
     config = scu_config(**fields)
     runner.run_bench(Together(registers=RegisterCheck(config), sieve=Sieve(config.scu),
                               bounds=Bounds(config, config.scu)),

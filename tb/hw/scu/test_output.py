@@ -15,6 +15,7 @@ from hw.scu.store import placed_layout
 from tb import runner
 from tb.clocking import integer, reset, tick
 from tb.hw.memory.packing import packed
+from tb.hw.memories import memory_of
 from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
 from tb.hw.scu.streams import BeatSink, BeatSource, Transfers, cut, hush
@@ -158,7 +159,7 @@ async def data(dut):
                     good = rng.randrange(length)
                     for k in range(good, length):
                         if k == good or rng.random() < 0.3:
-                            places[k] = rng.choice([(BASE >> 2) - 1, bench.end >> 2, 0])
+                            places[k] = rng.choice([(BASE >> 2) - 1, (bench.end & WORD) >> 2, 0])
                 order = [place - (destination >> 2) & (1 << 30) - 1 | rng.getrandbits(2) << 30
                          for place in places]
             operation = rng.choice([each for each in ScuOperation if each not in (
@@ -186,7 +187,9 @@ async def bitmask(dut):
     for number, length in enumerate(_lengths(bench) * 2):
         bench.shake()
         compare, signed = list(ScuCompare)[number % 6], rng.getrandbits(1)
-        destination, reference = rng.randrange(BASE, bench.end, 4), rng.getrandbits(32)
+        # A place is a word, so it reaches 512 MiB from here.
+        destination = rng.randrange(bench.end - (1 << 16), bench.end, 4)
+        reference = rng.getrandbits(32)
         words = bench.words(length, near=reference)
         operands = [rng.choice([0, 0, rng.getrandbits(32)]) for _ in words]
         ordered = rng.random() < 0.7
@@ -198,7 +201,7 @@ async def bitmask(dut):
             for k in range(good, length):
                 if k == good or rng.random() < 0.3:
                     order[k] = rng.choice([room, room + 31, room + 32 * k])
-            fault = ScuError.UNMAPPED, destination + (order[good] >> 5 << 2)
+            fault = ScuError.UNMAPPED, destination + (order[good] >> 5 << 2) & WORD
             faults += 1
         await bench.begin(ScuCommand.of(ScuOperation.BITMASK, compare=compare, signed=signed),
                           words, operands=operands, order=order, destination=destination,
@@ -276,7 +279,7 @@ async def promises_of_time(dut):
 
 @pytest.mark.parametrize("width", [1, 4])
 def test_output(simulator, width):
-    fields = {"scu": width, "line_bytes": 16}
+    fields = {"scu": width, "line_bytes": 16, **memory_of(simulator)}
     config = scu_config(**fields)
     runner.run_bench(OutputStage(config, width), "scu_output", __name__, simulator=simulator,
                      parameters=fields)

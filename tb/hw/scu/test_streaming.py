@@ -13,6 +13,7 @@ from hw.scu.rows import RowLookup
 from hw.scu.store import placed_layout
 from tb import runner
 from tb.clocking import integer, tick
+from tb.hw.memories import memory_of
 from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
 from tb.hw.scu.reader import ReadPort
@@ -213,7 +214,7 @@ async def rows(dut):
                            rng.choice([top - 4, top, base - 4, 0x7000_0000]))
             if wrong == "cost" and apart < 8:
                 costs = rows + 8 & WORD
-            fault = (4, top if wrong == "cost" or places[end] == top - 4 else places[end])
+            fault = (4, (top if wrong == "cost" or places[end] == top - 4 else places[end]) & WORD)
         keys = [place - rows & WORD for place in places]
         found = await bench.run(keys, rows, costs, looks)
         words = [place // 4 for place in places[:end]]
@@ -251,7 +252,7 @@ async def rows_rate(dut):
 
 @pytest.mark.parametrize("width", [1, 4])
 def test_streaming(simulator, width):
-    fields = {"scu": width, "line_bytes": 16}
+    fields = {"scu": width, "line_bytes": 16, **memory_of(simulator)}
     config = scu_config(**fields)
     runner.run_bench(Together(fork=Fork(8, 3), pairs=PairPlaces(width),
                               costs=StreamCosts(config, width), rows=RowLookup(config, width)),
