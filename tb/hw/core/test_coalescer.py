@@ -213,6 +213,12 @@ def test_coalescer(simulator, shape):
     bench_unit.run(shape, __name__, simulator=simulator, tests=tests)
 
 
+@pytest.mark.sample(1)
+def test_combining_of_eight_lanes(simulator):
+    """Operands of a line's words are combined on three levels, whichever shapes are drawn."""
+    bench_unit.run("8, long", __name__, simulator=simulator, tests=["directed", "against_model"])
+
+
 def test_every_bench_is_run():
     benches = {name for name, value in globals().items() if isinstance(value, type(directed))}
     assert benches == set(TESTS)
