@@ -136,10 +136,10 @@ class Core(Warps):
             self.model.register(warp, mask, distance=distance)
 
     def skip(self, warp, vids, mask=None):
-        mask = (1 << len(vids)) - 1 if mask is None else mask
+        vids, mask = self._named(vids, mask)
         self.send(GatherOp.SKIP, warp, mask=mask, vid=vids)
         if self.golden:
-            self.model.skip(self.lanes(vids), mask, warp)
+            self.model.skip(vids, mask, warp)
 
     def ask(self, warp):
         """Queue a DEC_ID."""

@@ -8,7 +8,7 @@ from cocotb.triggers import FallingEdge, ReadOnly
 
 from hw.config import HardwareConfig
 from hw.gather.interface import event_layout, request_layout, response_layout
-from hw.operations import GatherOp
+from hw.operations import NONE, GatherOp
 from sw.golden.gather import variants
 from tb import runner
 from tb.clocking import integer, start, tick
@@ -158,9 +158,17 @@ class Warps:
 
     def skip(self, warp, vids, mask=None):
         """Queue a SKIP."""
-        mask = (1 << len(vids)) - 1 if mask is None else mask
+        vids, mask = self._named(vids, mask)
         self.send(GatherOp.SKIP, warp, mask=mask, vid=vids)
-        self.model.skip(self.lanes(vids), mask, warp)
+        self.model.skip(vids, mask, warp)
+
+    def _named(self, vids, mask):
+        """The VIDs of all lanes and the mask of a SKIP. Lanes outside of the mask name one of the
+        VIDs, or none, which must not count."""
+        mask = (1 << len(vids)) - 1 if mask is None else mask
+        others = [*vids, NONE]
+        return [vid if mask >> lane & 1 else self.rng.choice(others)
+                for lane, vid in enumerate(self.lanes(vids))], mask
 
     def forget(self):
         """Forget everything, as at a launch or reset. All requests must have been accepted."""

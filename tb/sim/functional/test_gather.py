@@ -50,7 +50,9 @@ def statement(rng):
         words += [encode("weaver.reg", rs1=5, rs2=6, rs3=7, imm=rng.choice((0, 0, 0, 1))),
                   *tmc(FULL)]
     elif kind == 3:
-        words.append(encode("weaver.skip", rs1=rng.choice((5, 8))))
+        # Lanes outside of the mask may name the vertex, or close the warp.
+        words += [*tmc(rng.choice((FULL, rng.randrange(1, FULL + 1)))),
+                  encode("weaver.skip", rs1=rng.choice((5, 8))), *tmc(FULL)]
     else:
         words += decode(rng)
     return words
