@@ -3,7 +3,8 @@
 =========================  =======================================================================
 results                    test_algorithms, test_dealt_lists, test_fused_loops
 edges of one core          test_the_edges_of_one_core
-cores that end, errors     test_a_core_without_warps, test_an_error_stops_all_cores
+cores that end, errors     test_a_core_without_warps, test_a_core_whose_warps_end_behind_start,
+                           test_an_error_stops_all_cores
 counters                   test_counters, test_no_exchange
 =========================  =======================================================================
 """
@@ -106,7 +107,7 @@ def _memory():
     return memory
 
 
-def _case(inputs=None, idle_core=None):
+def _case(inputs=None, idle_core=None, starts=False):
     """Core 0 starts with all vertices, the others with none. All warps of all cores add each
     neighbour times its base to a word.
 
@@ -116,6 +117,8 @@ def _case(inputs=None, idle_core=None):
         Core 0's input list, if it is not the right one.
     idle_core : int, optional
         The warps of this core end at once.
+    starts : bool
+        They end behind START.
     """
     a = Assembler()
     warp, core, word, base, value, total = a.regs("warp", "core", "word", "base", "value", "total")
@@ -123,9 +126,13 @@ def _case(inputs=None, idle_core=None):
     a.csrr(core, Csr.CORE_ID)
     a.li(total, _word(_TOTAL))
     out, started = a.label("out"), a.label("started")
-    if idle_core is not None:
-        a.addi(word, core, -idle_core)
-        a.beqz(word, out)
+
+    def leave():
+        if idle_core is not None:
+            a.addi(word, core, -idle_core)
+            a.beqz(word, out)
+    if not starts:
+        leave()
     a.bnez(warp, started)
     settings = {GatherSetting.OFFSETS: 0, GatherSetting.INPUT: inputs or _word(_INPUT)}
     for setting, number in settings.items():
@@ -136,6 +143,8 @@ def _case(inputs=None, idle_core=None):
     a.andi(word, word, len(_DEGREES))
     a.gather_set(word, GatherSetting.START)
     a.place(started)
+    if starts:
+        leave()
     top = a.place("edges")
     a.pop_edge(base)
     a.addi(word, base, 1)
@@ -176,6 +185,15 @@ def test_a_core_without_warps(idle):
     assert int(got.memory[_TOTAL]) == (_sum() if idle else int(_memory()[_TOTAL]))
     decodes = [core["weaver_decodes"] for core in _machine(3).core_counters()]
     assert decodes[idle] == 0
+
+
+@pytest.mark.parametrize("idle", [1, 2])
+def test_a_core_whose_warps_end_behind_start(idle):
+    """Its unit has begun, and nobody would pop edges that it received."""
+    got = run(_machine(3), _case(idle_core=idle, starts=True))
+    assert got.failure is None and int(got.memory[_TOTAL]) == _sum()
+    decodes = [core["weaver_decodes"] for core in _machine(3).core_counters()]
+    assert decodes[idle] == 0 and sum(map(bool, decodes)) == 2
 
 
 def test_an_error_stops_all_cores():
