@@ -36,6 +36,7 @@ class RandomDesign(wiring.Component):
                      for i, width in enumerate(rng.choices((1, 4, 16, 40, 64, 90), k=10))]
         self.pool += registers
         self._memories(m)
+        self._lanes(m)
         for number in range(self._size):
             self._step(number)
         for register in registers:
@@ -56,7 +57,7 @@ class RandomDesign(wiring.Component):
         """Adds a signal with a random expression or random choices."""
         rng = self._rng
         a, b = self._pick(), self._pick()
-        kind = rng.randrange(18)
+        kind = rng.randrange(20)
         if kind < 11:
             value = [
                 lambda: a + b, lambda: a - b, lambda: a & b, lambda: a | b, lambda: a ^ b,
@@ -80,6 +81,12 @@ class RandomDesign(wiring.Component):
             value = Cat((a << Const(rng.randrange(5), 3))[:90], a >> Const(rng.randrange(5), 3))
         elif kind == 14:
             value = Array([self._pick() for _ in range(3)])[b[:2]]
+        elif kind == 18:        # operators in both orders
+            few, many = a[:7], b[:7]
+            value = Cat(a - b, b - a, a < b, b < a, a <= b, b <= a, few << many[:3],
+                        many << few[:3], few >> many[:3], many >> few[:3])
+        elif kind == 19:
+            value = self._wide_or()
         else:
             value = Cat(a[0].replicate(rng.randrange(1, 70)), Const(rng.getrandbits(9), 9), b)
         signal = Signal(min(len(value), rng.choice((1, 17, 64, 130))), name=f"value_{number}")
@@ -88,6 +95,36 @@ class RandomDesign(wiring.Component):
         else:
             self.m.d.comb += signal.eq(value)
         self.pool.append(signal)
+
+    def _wide_or(self):
+        """An OR of choices, all or all but one of them between a value and 0."""
+        rng, width = self._rng, self._rng.choice((1, 6, 20, 64))
+
+        def value():
+            return Cat(self._pick(), self._pick(), Const(0, width))[:width]
+        odd = rng.randrange(12)             # more than there are choices: all are alike
+        return reduce(operator.or_, (Mux(self._pick(1), value(), value() if index == odd else 0)
+                                     for index in range(9)))
+
+    def _lanes(self, m):
+        """Registers side by side: of each, a part is assigned under a condition of all, and another
+        part under one of its own. The same for signals that are no registers."""
+        rng, width = self._rng, self._rng.choice((4, 8, 16))
+        lanes = range(5)
+        registers = [Signal(width, init=rng.getrandbits(width), name=f"lane_{i}") for i in lanes]
+        values = [Signal(width, name=f"seen_{i}") for i in lanes]
+        low, size = rng.randrange(1, 3), rng.randrange(1, width - 2)
+        turn = Signal(3)
+        m.d.sync += turn.eq(Mux(turn == 4, 0, turn + 1))
+        for i in lanes:
+            with m.If(self.bit):
+                m.d.sync += registers[i][low:low + size].eq(self.line[i * size:(i + 1) * size])
+            with m.Elif(turn == i):
+                m.d.sync += registers[i][-1].eq(self.word[i])
+            m.d.comb += values[i].eq(registers[i])
+            with m.If(self.small[4]):
+                m.d.comb += values[i][:size].eq(registers[i][low:low + size])
+        self.pool += [Cat(registers), Cat(values)]
 
     def _drive(self, domain, signal):
         """Assigns to a signal, or to bits of the signal, under conditions."""
