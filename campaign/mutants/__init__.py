@@ -1,5 +1,8 @@
 """Planted faults: each changes one place of the sources, and tests or a proof must notice.
 
-:mod:`~campaign.mutants.mutant` defines a mutant, and :mod:`~campaign.mutants.table` lists all
-mutants. :mod:`~campaign.mutants.run` runs the tests that ought to notice on a copy of the sources.
+:mod:`~campaign.mutants.operators` makes most faults from the syntax trees of the sources, at all
+:mod:`~campaign.mutants.places`, of which :mod:`~campaign.mutants.draw` draws a sample.
+:mod:`~campaign.mutants.curated` has those that operators cannot make.
+:mod:`~campaign.mutants.ladder` says which tests ought to notice, and
+:mod:`~campaign.mutants.run` runs them on copies of the sources.
 """

@@ -40,7 +40,7 @@ class _Finder:
         if name != self._mutant.module:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path)
-        loader = _Loader(name, spec.origin, self._mutant.patched())
+        loader = _Loader(name, spec.origin, self._mutant.after)
         return importlib.util.spec_from_file_location(
             name, spec.origin, loader=loader,
             submodule_search_locations=spec.submodule_search_locations)
@@ -59,7 +59,7 @@ def imported(mutant):
 
     Parameters
     ----------
-    mutant : Mutant
+    mutant : campaign.mutants.mutant.Mutant
         A fault in ``hw`` or ``formal``.
     """
     before = {name: sys.modules.pop(name) for name in _mine()}

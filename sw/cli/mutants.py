@@ -1,7 +1,6 @@
 """``graphloom mutants``: planted faults, and whether the tests notice them."""
 
 import fnmatch
-import random
 from typing import Annotated
 
 import typer
@@ -17,117 +16,119 @@ __all__ = ["register"]
 
 def register(app):
     """Add the command."""
-    app.command("mutants", epilog="Exit code: 0 if the tests and proofs notice every fault that "
-                "they ought to notice, 1 if not. Examples: graphloom mutants --results "
-                "mutants.jsonl; graphloom mutants --list; graphloom mutants --only 'hw/scu*'; "
-                "graphloom mutants --sample 10 --seed 3")(_mutants)
+    app.command("mutants", epilog="Exit code: 0 if every fault is noticed or judged, 1 if not. "
+                "Examples: graphloom mutants --sample 300 --seed 7 --results mutants.jsonl; "
+                "graphloom mutants --sample 20 --room hw/scu; graphloom mutants --curated; "
+                "graphloom mutants --show ID")(_mutants)
 
 
 @options.with_cluster
 def _mutants(
         names: Annotated[list[str] | None, typer.Argument(
-            metavar="[NAME]...", help="Mutants to run; all of them by default.",
+            metavar="[ID]...", help="Mutants to run, by the ids that a sample or --list shows.",
             show_default=False)] = None,
-        list_: Annotated[bool, typer.Option(
-            "--list", help="Show each mutant, its place and the tests that ought to notice it; run "
-            "nothing.")] = False,
-        only: Annotated[list[str] | None, typer.Option(
-            "--only", metavar="GLOB", help="Run mutants whose name, file or folder matches, such "
-            "as 'hw/core' or '*scu*'; may be repeated.", show_default=False)] = None,
         sample: Annotated[int | None, typer.Option(
-            "--sample", metavar="N", min=1, help="Run N mutants, drawn at random.",
+            "--sample", metavar="N", min=1, help="Run N mutants that operators make, drawn at "
+            "random from all rooms in proportion to their places, at least one from each.",
             show_default=False)] = None,
         seed: Annotated[int | None, typer.Option(
             "--seed", metavar="N", min=0, help="Seed of the draw.", show_default="1")] = None,
+        curated: Annotated[bool, typer.Option(
+            "--curated", help="Run the curated mutants: faults that operators cannot make.")]
+        = False,
+        room: Annotated[list[str] | None, typer.Option(
+            "--room", metavar="GLOB", help="Only mutants of these rooms, such as hw/core or "
+            "'sw/*'; may be repeated.", show_default=False)] = None,
+        file: Annotated[list[str] | None, typer.Option(
+            "--file", metavar="GLOB", help="Only mutants of these source files; may be repeated.",
+            show_default=False)] = None,
+        show: Annotated[bool, typer.Option(
+            "--show", help="Show each mutant as a diff, with the tests that ought to notice it; "
+            "run nothing.")] = False,
+        list_: Annotated[bool, typer.Option(
+            "--list", help="Show each mutant's id and line; run nothing.")] = False,
         jobs: Annotated[int | None, typer.Option(
             "--jobs", metavar="N", min=1, help="Mutants at a time.",
             show_default="as many as there are processors")] = None,
         cluster=None,
         timeout: Annotated[float, typer.Option(
-            "--timeout", metavar="SECONDS", min=1, help="Time for the tests of one mutant. A "
-            "mutant that takes longer counts as killed.")] = 900,
+            "--timeout", metavar="SECONDS", min=1, help="Processor time for each process of a "
+            "mutant's tests, and a fifth of the time that they may wait. A mutant that takes longer "
+            "is noticed.")] = 200,
         results: Annotated[str | None, typer.Option(
             "--results", metavar="FILE", help="Keep the outcome of each mutant in this file, a "
-            "line of JSON for each. Mutants in the file with the same sources are not run again.",
+            "line of JSON for each. What was noticed is not run again as long as its file is the "
+            "same, nor what survived as long as all sources are.",
             show_default=False)] = None,
         json: Annotated[str | None, typer.Option(
             "--json", metavar="FILE", help="Write each mutant and its outcome.",
             show_default=False)] = None):
-    """Plant faults, one at a time, and run the tests or the proof that ought to notice each fault.
+    """Plant faults, one at a time, and run the tests that ought to notice each fault.
 
-    Each fault is planted in a copy of the sources. A mutant is killed if its tests fail. A mutant
-    that survives is a gap in the tests, unless the table says why it may survive.
+    Operators make the faults from the sources: a negated condition, a missing assignment, a bound
+    off by one. Each fault is planted in a copy of the sources, whose tests run until one fails. A
+    mutant that survives is a gap in the tests, unless campaign/mutants/judged.toml says why not.
     docs/verification.md says more.
     """
     from campaign.mutants.mutant import MutantError
-    from campaign.mutants.table import MUTANTS
-
+    need_tree("graphloom mutants")
     if seed is not None and sample is None:
         raise UserError("--seed applies to --sample only: give --sample as well")
-    mutants = _chosen(MUTANTS, names, only)
-    if sample is not None:
-        drawn = set(random.Random(1 if seed is None else seed).sample(
-            range(len(mutants)), min(sample, len(mutants))))
-        mutants = [mutant for index, mutant in enumerate(mutants) if index in drawn]
-    if list_:
-        _list(mutants)
+    if bool(names) + curated + (sample is not None) != 1:
+        raise UserError("give one of --sample N, --curated, or the ids of mutants")
+    try:
+        mutants = _chosen(names, sample, 1 if seed is None else seed, room or [], file or [])
+    except MutantError as error:
+        raise UserError(str(error)) from None
+    if show or list_:
+        for mutant in mutants:
+            print(mutant.diff() + "\n".join(f"tests: {one}" for one in mutant.notices) if show
+                  else f"{mutant.id}  line {mutant.line}")
         return 0
-    need_tree("graphloom mutants")
     need("graphloom mutants", "pytest")
     files.check(results)
     files.check(json, (".json",))
+    from campaign.mutants.draw import judged
     from campaign.mutants.run import MutantWork
     work = MutantWork(mutants, timeout=timeout, path=results)
     with options.executor("graphloom mutants", cluster, jobs) as executor:
-        try:
-            for mutant in mutants:
-                mutant.patched()
-        except MutantError as error:
-            raise UserError(f"{error}: correct campaign/mutants/table") from None
         _run(work, executor)
-    failed = _print(work)
+    reasons = judged()
     if json is not None:
         files.write_json(json, {"mutants": [
-            {"name": mutant.name, "file": mutant.file, "place": mutant.place, "old": mutant.old,
-             "new": mutant.new, "noticed_by": list(mutant.notices), "survives": mutant.survives,
-             **work.records.get(mutant.name, {"outcome": "not run"})} for mutant in mutants]})
-    return 1 if failed else 0
+            {"id": mutant.id, "file": mutant.file, "line": mutant.line, "diff": mutant.diff(),
+             "judged": reasons.get(mutant.id), **work.records.get(mutant.id, {}),
+             "outcome": work.outcome(mutant)} for mutant in mutants]})
+    return 1 if _print(work, reasons) else 0
 
 
-def _chosen(mutants, names, only):
-    """The mutants that names or patterns choose. Raises UserError for an unknown name."""
-    known = {mutant.name: mutant for mutant in mutants}
-    for name in names or ():
-        if name not in known:
-            raise UserError(f"there is no mutant {name!r}; --list shows all {len(known)}")
-    chosen = [known[name] for name in dict.fromkeys(names or known)]
-    if only:
-        chosen = [mutant for mutant in chosen
-                  if any(fnmatch.fnmatchcase(text, glob) for glob in only
-                         for text in (mutant.name, mutant.file, mutant.room))]
-        if not chosen:
-            raise UserError(f"--only {' '.join(only)}: no mutant matches; --list shows all")
-    return chosen
+def _chosen(names, sample, seed, rooms, globs):
+    """The mutants of a command line."""
+    from campaign.mutants import curated
+    from campaign.mutants.draw import draw
+    from campaign.mutants.mutant import room
+    from campaign.mutants.places import files as sources, find
 
+    def wanted(file):
+        return ((not rooms or any(fnmatch.fnmatchcase(room(file), glob) for glob in rooms))
+                and (not globs or any(fnmatch.fnmatchcase(file, glob) for glob in globs)))
 
-def _list(mutants):
-    from rich import box
-    from rich.table import Table
-
-    from .execute import console
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("mutant", "place", "noticed by", "survives"):
-        table.add_column(title, overflow="fold")
-    for mutant in mutants:
-        table.add_row(mutant.name, f"{mutant.file} {mutant.place}", "\n".join(mutant.notices),
-                      mutant.survives)
-    out = console()
-    out.print(table)
-    out.print(f"{len(mutants)} mutants")
+    if names:
+        if rooms or globs:
+            raise UserError("--room and --file choose among many mutants: leave them out, or the "
+                            "ids")
+        return [find(name).mutant() if ":" in name else curated.find(name)
+                for name in dict.fromkeys(names)]
+    found = draw(sample, seed, among=list(filter(wanted, sources()))) if sample is not None else [
+        mutant for mutant in curated.mutants() if wanted(mutant.file)]
+    if not found:
+        raise UserError(f"{' '.join([*rooms, *globs])}: there is no mutant in such a room or file; "
+                        "rooms are such as hw/core, files such as hw/core/alu.py")
+    return found
 
 
 def _run(work, executor):
-    """Run the mutants, and show the progress."""
+    """Run the mutants in an order that tells nothing, and show the progress."""
     from .execute import console, progress_display
     total, doing = len(work.mutants), set()
     err = console(stderr=True)
@@ -135,49 +136,69 @@ def _run(work, executor):
         err.print(f"{len(work.records)} of {total} were run before")
     with progress_display() as (show, _):
         def begun(mutant):
-            doing.add(mutant.name)
+            doing.add(mutant.id)
             show(f"{len(work.records)} of {total} done; {', '.join(sorted(doing))}")
 
         def report(mutant, record):
-            doing.discard(mutant.name)
+            doing.discard(mutant.id)
             seconds = "" if record["seconds"] is None else f", {record['seconds']} s"
-            err.print(f"{len(work.records)} of {total}: {mutant.name}: {record['outcome']}"
+            err.print(f"{len(work.records)} of {total}: {mutant.id}: {record['outcome']}"
                       f"{seconds}", soft_wrap=True, markup=False)
         work.run(executor, report, begun)
 
 
-def _print(work):
-    """Print the survivors and the share of killed mutants. Returns whether there is a problem."""
-    from campaign.mutants.run import KILLED, agrees
+def _print(work, reasons):
+    """Print what was not noticed, and the score of each room. Returns whether there is a problem:
+    a survivor that nobody has judged, or a test that fails without a fault."""
+    from campaign.mutants.run import NOTICED
 
     from .execute import console
     out = console()
-    bad = 0
+    rooms, open_ = {}, 0
 
     def say(text):
         out.print(text, soft_wrap=True, markup=False)
-    for notices, record in work.unfair.items():
-        bad += 1
-        say(f"without a fault: {', '.join(notices)}: {record['outcome']}: {record['detail']}")
-    done = [(mutant, work.records[mutant.name]) for mutant in work.mutants
-            if mutant.name in work.records]
-    for mutant, record in done:
-        killed = record["outcome"] in KILLED
-        if agrees(mutant, record):
-            if not killed:
-                say(f"{mutant.name} survives: {mutant.survives}")
-            continue
-        bad += 1
-        if killed:
-            say(f"{mutant.name} is killed ({record['outcome']}), but the table says that it "
-                f"survives: {mutant.survives}")
+
+    for mutant in work.mutants:
+        outcome = work.outcome(mutant)
+        reason = reasons.get(mutant.id, "")
+        row = rooms.setdefault(mutant.room, {"mutants": 0, "noticed": 0, "survived": 0, "judged": 0,
+                                             "equivalent": 0})
+        if outcome in NOTICED:
+            row["noticed"] += 1
+        elif outcome == "passed":
+            row["survived"] += 1
+            row["judged"] += bool(reason)
+            row["equivalent"] += reason.startswith("equivalent: ")
+            open_ += not reason
+            say(f"survives: {mutant.id} (line {mutant.line})\n"
+                + (f"  {reason}" if reason else f"  again: ./graphloom mutants '{mutant.id}'"))
         else:
-            say(f"{mutant.name} SURVIVES ({record['outcome']}): {mutant.file}, "
-                f"{', '.join(mutant.notices)}: {record['detail']}")
-    outcomes = [record["outcome"] for _, record in done]
-    killed = [outcome for outcome in outcomes if outcome in KILLED]
-    kinds = ", ".join(f"{outcomes.count(kind)} {kind}" for kind in KILLED if kind in outcomes)
-    share = f"{100 * len(killed) / len(done):.1f} %" if done else "none"
-    say(f"{len(killed)} of {len(done)} mutants killed ({share})" + f": {kinds}" * bool(kinds)
-        + f"; {len(work.mutants) - len(done)} not run" * (len(done) < len(work.mutants)))
-    return bad
+            open_ += 1
+            say(f"{outcome}: {mutant.id}: {work.records.get(mutant.id, {}).get('detail', '')}")
+            continue
+        row["mutants"] += 1
+    for test in sorted(work.unfair):
+        say(f"fails without a fault, so that what it noticed does not count: {test}")
+    _table(out, rooms)
+    outcomes = [work.outcome(mutant) for mutant in work.mutants]
+    say("noticed by: " + ", ".join(f"{outcomes.count(kind)} {kind}" for kind in NOTICED
+                                   if kind in outcomes))
+    return bool(open_ or work.unfair)
+
+
+def _table(out, rooms):
+    """The score of each room: noticed mutants among those that are not judged equivalent."""
+    from rich import box
+    from rich.table import Table
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("room")
+    for title in ("mutants", "noticed", "survived", "judged", "score"):
+        table.add_column(title, justify="right")
+    total = {key: sum(row[key] for row in rooms.values()) for key in next(iter(rooms.values()))}
+    for name, row in [*sorted(rooms.items()), ("all", total)]:
+        among = row["mutants"] - row["equivalent"]
+        score = f"{100 * row['noticed'] / among:.1f} %" if among else "-"
+        table.add_row(name, *(str(row[key]) for key in ("mutants", "noticed", "survived", "judged")),
+                      score)
+    out.print(table)

@@ -6,7 +6,7 @@ import types
 
 import pytest
 
-from campaign.mutants.table import MUTANTS
+from campaign.mutants import curated
 from formal.prove import unavailable
 from formal.registry import PROPERTIES, UNITS
 from sw.cli.main import main
@@ -67,10 +67,10 @@ def test_proof(capsys, tmp_path):
 @needs_tools
 def test_refuted(capsys, monkeypatch):
     """A barrier that waits for one warp too many: the promise fails, and the waves are kept."""
-    [mutant] = [mutant for mutant in MUTANTS
-                if mutant.name == "one-more-than-the-count-has-to-arrive"]
+    fault = curated.Fault("late", "hw/core/barrier.py", "Barriers", "arrivals >= self.count",
+                          "arrivals > self.count")
     wrong = types.ModuleType("wrong")
-    exec(mutant.patched(), wrong.__dict__)
+    exec(fault.mutant().after, wrong.__dict__)
     monkeypatch.setattr("formal.barrier.Barriers", wrong.Barriers)
     assert main(["prove", "barrier"]) == 1
     text = capsys.readouterr().out

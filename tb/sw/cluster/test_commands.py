@@ -21,7 +21,7 @@ import pytest
 
 from campaign.covering import Point
 from campaign.mutants.run import MutantWork
-from campaign.mutants.table import MUTANTS
+from campaign.mutants.places import places
 from campaign.work import Work
 from hw.config import HardwareConfig
 from sim.children import tied
@@ -107,25 +107,30 @@ def test_reproduce(cluster, capsys, tmp_path, monkeypatch):
 def test_mutants(cluster, capsys, tmp_path):
     """A fault is noticed on the cluster. The records have no wall time."""
     file = tmp_path / "all.json"
-    assert main(["mutants", "golden-bfs-begins-at-depth-1", "--cluster", cluster.address, "--json",
+    assert main(["mutants", _a_mutant().id, "--cluster", cluster.address, "--json",
                  str(file)]) == 0
-    printed = capsys.readouterr()
-    assert "1 of 1 mutants killed (100.0 %): 1 failed" in printed.out
+    assert "noticed by: 1 failed" in capsys.readouterr().out
     [record] = json.loads(file.read_text())["mutants"]
     assert record["outcome"] == "failed" and record["seconds"] is None
+
+
+def _a_mutant():
+    """A golden model whose distances do not grow."""
+    return next(place for place in places("sw/golden/bfs.py") if place.operator == "drop").mutant()
 
 
 def test_a_mutant_whose_process_dies(monkeypatch, tmp_path):
     """Its outcome is an error that no file keeps, so that the next command tries again."""
     monkeypatch.setattr("campaign.mutants.run._one", lambda *_: {"error": "its process ended"})
+    monkeypatch.setattr("campaign.mutants.run.copy_sources", lambda folder, **_: None)
     path = tmp_path / "mutants.jsonl"
-    work = MutantWork(MUTANTS[:1], path=path)
-    work.run(InThisProcess(), None)
-    assert [record["outcome"] for record in work.unfair.values()] == ["error"]
+    work = MutantWork([_a_mutant()], path=path)
+    work.run(InThisProcess(), lambda mutant, record: None)
+    assert [record["outcome"] for record in work.records.values()] == ["error"]
     assert not path.exists()
     monkeypatch.setattr("campaign.mutants.run._one", lambda *_: {"unable": "no room"})
     with pytest.raises(UserError, match="^no room$"):
-        work.run(InThisProcess(), None)
+        MutantWork([_a_mutant()]).run(InThisProcess(), None)
 
 
 class Deadly(Point):
