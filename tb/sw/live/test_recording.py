@@ -2,7 +2,7 @@
 
 ====================  ========================================================
 steps                 test_steps, test_the_same, test_words_of_outputs
-addresses             test_buffers, test_lists, test_not_drawn
+addresses             test_buffers, test_widths, test_lists, test_not_drawn
 refusals              test_too_many_edges, test_too_many_cycles
 ====================  ========================================================
 """
@@ -72,6 +72,17 @@ def test_buffers(made):
     places = sorted((buffer["address"], 4 * buffer["words"]) for buffer in made["buffers"])
     assert all(first + size <= second
                for (first, size), (second, _) in itertools.pairwise(places))
+
+
+def test_widths():
+    """A vertex of gcn has five words, and room for eight. The page divides addresses by this."""
+    with Device.functional(CONFIG) as device:
+        task = device.plan("gcn", load(GRAPH), dimension=5, columns=3, schedule="vm")
+    buffers = {buffer["name"]: buffer for buffer in recording._shown(task)["buffers"]}
+    assert {name: (buffers[name]["width"], buffers[name]["of"]) for name in (
+        "end_in", "product", "output")} == {
+            "end_in": (4, "vertex"), "product": (32, "vertex"), "output": (32, "vertex")}
+    assert all(buffers[name]["words"] == 8 * task.vertex_words for name in ("product", "output"))
 
 
 @pytest.mark.parametrize("direction", ["push", "pull"])
