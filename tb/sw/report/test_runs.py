@@ -70,6 +70,9 @@ def test_roofline(made):
     for roof in roofs[1:]:              # one line a cycle: as many instructions as for each line
         assert roof["x"] == pytest.approx(roof["y"])
     assert drawn["layout"]["xaxis"]["type"] == drawn["layout"]["yaxis"]["type"] == "log"
+    assert roofs[0]["x"][1] > max(marks["x"]) and roofs[0]["y"] == [1, 1]
+    for roof in roofs:                  # from the left end of the plot to the issue slots
+        assert roof["x"][0] < min(marks["x"]) and roof["y"][1] == pytest.approx(1)
 
 
 @pytest.mark.parametrize("level, counter", [("L1", "l1_accesses"), ("L2", "l2_accesses"),

@@ -47,6 +47,7 @@ def test_outcome():
                   "ran to its end": [1, 2]}
     assert ys == {"best so far": [3000, 1500, 1500], "stopped: slower than the best": [1500],
                   "ran to its end": [3000, 1500]}
+    assert drawn["data"][0]["line"]["shape"] == "hv"            # a step at each new best
     assert trials.finding == ("Trial 2 of 4 is the best with 1,500 cycles, 2.00x as fast as the "
                               "first plan.")
     done = drawn["points"][2]
@@ -57,7 +58,23 @@ def test_outcome():
     worth = block(page, "Worth of each axis")
     assert worth.finding == ("Axis schedule matters most: without its best value the cost is over "
                              "2.00x as high.")
-    assert worth.variants[""]["data"][0]["x"] == [2.0, 1.1]
+    drawn = worth.variants[""]
+    assert drawn["data"][0]["x"] == [2.0, 1.1]
+    assert [point.values for point in drawn["points"][0]] == [
+        (("best value", "em"), ("next best", "vm"), ("cost with the next best", "over 2.00x"),
+         ("compared", "with other changes")),
+        (("best value", "static"), ("next best", "counter"), ("cost with the next best", "1.10x"),
+         ("compared", "alone"))]
+    assert [cells for cells, _ in worth.rows] == [
+        ("schedule", "em", "vm", "over 2.00x", "with other changes"),
+        ("split", "static", "counter", "1.10x", "")]
+    assert drawn["layout"]["xaxis"]["range"] == pytest.approx([0.9, 2.1])
+    assert dict(page.facts) == {"trials": "4", "stopped early": "1", "best, cycles": "1,500",
+                                "speed over the first plan": "2.00x"}
+    assert [cells for cells, _ in trials.rows][:3] == [
+        ("1", "3,000", "done", VM), ("2", "1,500", "done", EM), ("3", "1,500", "stopped", VWC)]
+    assert [cells for cells, _ in block(page, "Best plan of each schedule").rows] == [
+        ("em", "1,500", "1.00x", EM), ("vm", "3,000", "2.00x", VM)]
     assert block(page, "Refused plans").rows[0][0] == ("too large", "1,200")
     assert page.notes == ("Trials that failed: 1.",)
     assert ("stopped early", "1") in page.facts
