@@ -80,12 +80,11 @@ def test_algorithms(algorithm, direction, cores):
 def test_dealt_lists(algorithm):
     """All cores start equally often, also where a part of the lists is empty."""
     for text in GRAPHS.values():
-        for lists in ("own", "dealt"):
-            for frontier in ("lists", "queue"):
-                result = _device(3).run(
-                    algorithm, _graph(text), schedule=f"graphpeg:lists={lists}",
-                    direction="push", frontier=frontier, **ALGORITHMS[algorithm])
-                assert result.verified, (text, lists, frontier)
+        for schedule, frontier in (("graphpeg:lists=own", "lists"),
+                                   ("graphpeg:lists=dealt", "lists"), ("graphpeg", "queue")):
+            result = _device(3).run(algorithm, _graph(text), schedule=schedule, direction="push",
+                                    frontier=frontier, **ALGORITHMS[algorithm])
+            assert result.verified, (text, schedule, frontier)
 
 
 def test_fused_loops():
