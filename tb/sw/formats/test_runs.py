@@ -5,6 +5,7 @@ every format            test_blocks_and_orderings
 pulling                 test_pulling_where_rows_do_not_ascend,
                         test_pulling_from_diagonals_alone
 compaction              test_compaction_of_reordered_vertices
+room behind the rows    test_kernels_read_rows_behind_the_last
 refused                 test_refused, test_a_queue_needs_whole_rows
 ======================  ========================================================
 """
@@ -19,6 +20,7 @@ from sw.errors import UserError
 from sw.graph import Graph, generate
 from sw.graph.order import ORDERS
 from sw.kernels.split import SPLITS
+from sw.runtime import Device
 from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, SCHEDULES, check, config
 
 
@@ -26,6 +28,18 @@ from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, SCHEDULES, check, co
 SKEWED = generate("powerlaw:vertices=70,edges=300,exponent=2,seed=4")
 
 HUB = int(np.argmax(SKEWED.out_degrees))
+
+
+@pytest.mark.parametrize("schedule", ["vm", "em"])
+def test_kernels_read_rows_behind_the_last(schedule):
+    """Flags of diagonals have room for all rounds that begin, so that lanes of rows behind the last
+    read no other array. Kernels by edges need less."""
+    with Device.functional(config(4, 8)) as device:
+        task = device.plan("pagerank", SKEWED, schedule=schedule, format="dia", direction="push")
+    layout = task.layouts[0]
+    flags = 4 * task.buffers.words(layout.array("neighbors"))
+    assert flags >= layout.width * layout.rows
+    assert (flags >= layout.width * (layout.rows + task.rows_over)) == (schedule == "vm")
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -7,6 +7,7 @@ import pytest
 
 from sw import formats
 from sw.errors import UserError
+from sw.graph import Graph
 from sw.formats.store import load, save
 from tb.sw.graphs import random_graph
 
@@ -54,6 +55,12 @@ def test_round_trip(tmp_path, text, weights):
         save(back, path)
         assert path.read_bytes() == first
     assert [entry.name for entry in tmp_path.iterdir()] == ["image.npz"]
+
+
+def test_the_smallest_graph(tmp_path):
+    save(formats.build_image(Graph(1, [], [], name="one"), "csr"), tmp_path / "image.npz")
+    back = load(tmp_path / "image.npz")
+    assert (back.num_vertices, back.num_edges, back.title) == (1, 0, "one")
 
 
 def refused(path, *words):

@@ -173,21 +173,24 @@ def test_directions_that_change(schedule, format):
     assert pulled == {False, True}
 
 
-def test_lists_of_records_after_pulling():
-    """When pushing follows pulling, the lists hold the frontier's records and no earlier ones."""
+@pytest.mark.parametrize("lead", [0, 1, 2])
+def test_lists_of_records_after_pulling(lead):
+    """When pushing follows pulling, the lists hold the frontier's records and no earlier ones,
+    whatever the superstep. ``lead`` vertices in a row lead to the spindle."""
     whole = GRAPHS["spindle"]
-    kept = whole.dst != 22                      # superstep 2 is the last
-    graph = Graph(22, whole.src[kept], whole.dst[kept])
+    kept = whole.dst != 22                      # its superstep 2 is the last
+    row = range(22, 22 + lead)
+    graph = Graph(22 + lead, [*whole.src[kept], *row], [*whole.dst[kept], *[0, *row][:lead]])
     hardware = config(2, 4)
     with Device.functional(hardware) as device:
         asked = {"schedule": "vm", "direction": "auto", "format": "cr2:cluster_bits=3",
-                 "source": 0}
+                 "source": row[-1] if row else 0}
         result = device.run("bfs", graph, **asked)
-        assert result.parameters["directions"] == ["push", "pull", "push"]
+        assert result.parameters["directions"] == [*["push"] * lead, "push", "pull", "push"]
         task = device.plan("bfs", graph, **asked)
-        last = 2
+        last = 2 + lead
         side = task.sides["push"]
-        ends = task.buffers.read(device.machine, "active_ends").reshape(2, -1)[0]
+        ends = task.buffers.read(device.machine, "active_ends").reshape(2, -1)[last % 2]
         listed = {(layout.part, layout.k): int(ends[layout.end_index] - layout.first_row(None)) // 4
                   for layout in side.layouts}
     frontier = np.flatnonzero(result.outputs["depth"] == last)
