@@ -213,7 +213,7 @@ def _that_count(features, weight):
     0. So those take no bits."""
     values, weight = features.values.astype(np.float64), np.asarray(weight, np.float64)
     met = np.bincount(features.columns, values != 0, features.num_columns) > 0
-    return (np.where(weight.any(axis=1)[features.columns], values, 0),
+    return (np.where(np.any(weight, axis=1)[features.columns], values, 0),
             np.where(met[:, None], weight, 0))
 
 

@@ -30,6 +30,7 @@ def test_cycles(made):
     assert series(shown.variants[""], "x") == {
         "cycles of the device": [first["cycles"], second["cycles"]],
         "cycles of the host for launches": [first["launch_cycles"], second["launch_cycles"]]}
+    assert shown.variants[""]["layout"]["barmode"] == "stack"       # parts of the total
     best = min((first, second), key=lambda record: record["total_cycles"])
     assert shown.finding.startswith(
         f"{best['schedule']} is the fastest with {best['total_cycles']:,} cycles")
@@ -44,6 +45,7 @@ def test_resources(made):
     counters = made.run["results"][0]["counters"]
     found = block(page, "Which resource binds").variants[""]
     values = dict(zip(found["data"][0]["y"], found["data"][0]["x"]))
+    assert found["layout"]["barmode"] == "group"                    # side by side
     cycles = counters["cycles"]
     # Lines of 16 bytes on a bus of 32: the queue of 64 binds, with a latency of 50.
     assert values == pytest.approx({
