@@ -1,10 +1,12 @@
 """The choices of schedules (UGF, tables 3.1 and 3.2), as they stand in the metadata of GraphIR."""
 
 import enum
+import math
+from fractions import Fraction
 
 
 __all__ = ["Criterion", "DeduplicationForm", "FrontierCreation", "LoadBalance", "SetForm",
-           "Traversal"]
+           "Traversal", "least_vertices"]
 
 
 class LoadBalance(enum.StrEnum):
@@ -54,3 +56,10 @@ class DeduplicationForm(enum.StrEnum):
 class Criterion(enum.StrEnum):
     """The size by which a hybrid schedule chooses."""
     INPUT_VERTEXSET_SIZE = "input_vertexset_size"
+
+
+def least_vertices(threshold: float | Fraction, num_vertices: int) -> int:
+    """The fewest of so many vertices that are a share of at least ``threshold``. Exact: the share
+    is the decimal fraction that the number is written as, so 7 of 100 are 0.07."""
+    share = threshold if isinstance(threshold, Fraction) else Fraction(repr(float(threshold)))
+    return math.ceil(share * num_vertices)

@@ -20,7 +20,6 @@ edges, and a threshold of 0.05.
 from __future__ import annotations
 
 import dataclasses
-import fractions
 import functools
 import operator
 import re
@@ -33,6 +32,7 @@ from sw.errors import UserError
 from sw.kernels import frontiers
 from sw.kernels.options import Choice, Integer, Switch, settle, word
 from sw.kernels.split import SPLITS
+from sw.lang.choices import least_vertices
 from sw.lang.names import ProgramText
 
 if TYPE_CHECKING:
@@ -275,8 +275,8 @@ class Hybrid:
 
     def second_follows(self, vertices: int, of: int) -> bool:
         """Whether a superstep takes the second plan, with ``vertices`` of ``of`` vertices in its
-        frontier. Exact: the threshold is the decimal fraction of its text."""
-        return vertices >= fractions.Fraction(_spelled(self.threshold)) * of
+        frontier."""
+        return vertices >= least_vertices(self.threshold, of)
 
     # The common part, for tables and records
 

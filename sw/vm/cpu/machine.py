@@ -12,7 +12,6 @@ vertex that is in it; other forms are refused.
 """
 
 import ctypes
-import math
 import os
 import weakref
 
@@ -21,7 +20,7 @@ import numpy as np
 from sw.errors import UserError
 from sw.graph.compress import expand, in_blocks
 from sw.lang import graph_ir as ir
-from sw.lang.choices import DeduplicationForm, LoadBalance, SetForm, Traversal
+from sw.lang.choices import DeduplicationForm, LoadBalance, SetForm, Traversal, least_vertices
 from sw.lang.passes import CHOSEN, analysed
 from sw.lang.types import LanguageError
 from sw.vm.c_code import literal_words
@@ -212,7 +211,7 @@ class CpuMachine(Machine):
             _, threshold, *_ = arcs.node.metadata["hybrid"]
             self._kept.append(others)
             first.other = ctypes.addressof(others[0])
-            first.least = math.ceil(threshold * self._graph.num_vertices)
+            first.least = least_vertices(threshold, self._graph.num_vertices)
         return first, arcs.uniforms
 
     def _scheduled(self, arcs, metadata):

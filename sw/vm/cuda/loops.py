@@ -204,9 +204,8 @@ class CudaLoop(LoopCode):
         text = self._chosen(node, first, indent + "    " * bool(others))
         if not others:
             return text
-        threshold = float(node.metadata["hybrid"][1])
-        return (f"{indent}if ((double){self.size(source)} >= {threshold!r} * "
-                f"(double)grid.call.vertices) {{\n"
+        return (f"{indent}if ({self.size(source)} >= grid.call.least["
+                f"{self._writer.number_of(node)}]) {{\n"
                 f"{self._chosen(node, others[0], indent + '    ')}{indent}}} else {{\n"
                 f"{text}{indent}}}\n")
 

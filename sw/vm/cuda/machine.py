@@ -16,6 +16,7 @@ from sim.errors import ToolError
 from sw.errors import UserError
 from sw.graph.compress import expand, in_blocks
 from sw.lang import graph_ir as ir
+from sw.lang.choices import least_vertices
 from sw.vm.cuda import nvcc
 from sw.vm.cuda.choices import check_program, choices
 from sw.vm.cuda.loops import LoopWords
@@ -64,8 +65,9 @@ class _Blocks(ctypes.Structure):
 
 def _call_type(generated) -> Any:
     """``Call`` of runtime.cuh, for the vectors, uniforms and literals of a program."""
-    vectors, literals, uniforms, blocks = (max(len(values), 1) for values in (
-        generated.vectors, generated.literals, generated.uniforms, generated.blocks))
+    vectors, literals, uniforms, blocks, operators = (max(len(values), 1) for values in (
+        generated.vectors, generated.literals, generated.uniforms, generated.blocks,
+        generated.edges))
     fields = [("leaving", _Rows), ("entering", _Rows), ("blocks", _Blocks * blocks),
               ("now", ctypes.c_void_p * vectors), ("start", ctypes.c_void_p * vectors),
               *((name, ctypes.c_void_p)
@@ -76,7 +78,7 @@ def _call_type(generated) -> Any:
                 for name in ("vertices", "edges", "count", "stamp", "arcs", "weighs", "creation",
                              "deduplication", "members_shift", "first", "number", "first_arc",
                              "last_arc")),
-              ("uniforms", ctypes.c_uint32 * uniforms)]
+              ("uniforms", ctypes.c_uint32 * uniforms), ("least", ctypes.c_uint32 * operators)]
     return type("_Call", (ctypes.Structure,), {"_fields_": fields})
 
 
@@ -251,6 +253,10 @@ class CudaMachine(Machine):
         # The arcs of sets decide directions, and how many threads `strict` has.
         call.weighs = any(choice.direction is None or choice.schedule == "strict"
                           for each in self._choices.values() for choice in each)
+        for node in ir.instructions(self._program.body):
+            if isinstance(node, ir.EdgeSetIterator) and "hybrid" in node.metadata:
+                call.least[generated.edges[node.position]] = least_vertices(
+                    node.metadata["hybrid"][1], graph.num_vertices)
         schedules = {choice.schedule for each in self._choices.values() for choice in each}
         if "twc" in schedules:
             call.buckets = memory.reserve(3 * size)
@@ -396,7 +402,7 @@ class CudaMachine(Machine):
     def chosen(self, node, vset):
         """The CudaChoice and the direction of an EdgeSetIterator whose input is this set."""
         choice, *others = self._choices[node.position]
-        if others and vset.count >= node.metadata["hybrid"][1] * self._graph.num_vertices:
+        if others and vset.count >= self._call.least[self._generated.edges[node.position]]:
             [choice] = others
         pulls = self._arcs(vset) * PULL_SHARE > self._graph.num_edges
         return choice, choice.direction or ("pull" if pulls else "push")

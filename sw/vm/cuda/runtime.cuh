@@ -1,11 +1,10 @@
 // The runtime of the GraphVM `cuda`: sets of vertices, reductions, the schedules of edges, and what
 // fused loops need.
 //
-// A generated file defines VECTORS, UNIFORMS, LITERALS, BLOCKS, PULL_SHARE and FUSED_CTAS before
-// this text. An operator of
-// edges is a struct `Op` of static functions; see sw/vm/cuda/text.py. A `Call` has everything that
-// a kernel needs; sw/vm/cuda/machine.py has the same struct. Every exported function gives a
-// cudaError_t.
+// A generated file defines VECTORS, UNIFORMS, LITERALS, BLOCKS, OPERATORS, PULL_SHARE and FUSED_CTAS
+// before this text. An operator of edges is a struct `Op` of static functions; see
+// sw/vm/cuda/text.py. A `Call` has everything that a kernel needs; sw/vm/cuda/machine.py has the
+// same struct. Every exported function gives a cudaError_t.
 //
 // A *phase* is a struct with a function `run` that all threads of the grid perform, for any size of
 // the grid. A phase sees everything that the phases before it wrote: each is a kernel of its own,
@@ -72,6 +71,7 @@ struct Call {
     word first, number, first_arc, last_arc;        // rows and arcs of a block
     word uniforms[UNIFORMS];
 };
+    word least[OPERATORS];      // of hybrid schedules: the sizes of inputs from which the second runs
 
 // Errors and sets
 

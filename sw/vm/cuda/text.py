@@ -300,7 +300,7 @@ class _Writer:
                 self._parts.append(loop.text())
                 self._loops[node.position] = loop.fused
         sizes = {"VECTORS": self._vectors, "UNIFORMS": self.uniforms, "LITERALS": self.literals,
-                 "BLOCKS": self.blocks}
+                 "BLOCKS": self.blocks, "OPERATORS": self._edges}
         numbers = {name: max(len(values), 1) for name, values in sizes.items()}
         numbers |= {"PULL_SHARE": PULL_SHARE, "FUSED_CTAS": FUSED_CTAS}
         text = "".join([
@@ -357,6 +357,10 @@ class _Writer:
         if code.can_fail:
             self._failing.add(node.position)
         before = [f"launch<{phase}>(call->vertices, *call);" for phase in self.kept(node)]
+    def number_of(self, node) -> int:
+        """The number of an operator of edges."""
+        return self._edges[node.position]
+
         self._wrapper(f"vertices_{number}",
                       [*before, f"launch<each<Vertices{number}>>(call->count, *call);"],
                       code.can_fail, code.can_fail)

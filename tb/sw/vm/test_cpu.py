@@ -7,7 +7,8 @@ random programs         test_random_programs
 directions              test_direction: the machine's own choice, and both that can be asked for;
                         test_run_chooses: its own if nobody asks
 choices                 test_choices: results are the same for all that the machine honours;
-                        test_refused: the others; test_hybrid: which schedule runs;
+                        test_refused: the others; test_hybrid, test_hybrid_at_its_threshold:
+                        which schedule runs;
                         test_blocks, test_vertex_based
 errors                  test_errors: class and text; test_overflow: too many paths;
                         test_after_an_error: the machine can be used again
@@ -213,6 +214,17 @@ def test_hybrid():
 
 class Sized(Stepped):
     """Notes the sizes of inputs, and which operators of edges pulled."""
+
+@pytest.mark.parametrize("threshold, pulls", [("0.07", True), ("0.0700001", False), ("1", False)])
+def test_hybrid_at_its_threshold(threshold, pulls):
+    """7 of 100 vertices are a share of 0.07, though 0.07 * 100 is above 7 in floating point."""
+    graph = Graph(100, [0] * 7 + list(range(1, 8)), [*range(1, 8), *range(8, 15)])
+    ready = analysed(scheduled("bfs", f"push | pull when input_vertexset_size>={threshold}"),
+                     after=CHOSEN)
+    machine = Sized(ready, graph)
+    perform(ready, graph, machine, {})
+    assert machine.seen[:2] == [(1, False), (7, pulls)]
+
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
