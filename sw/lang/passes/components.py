@@ -63,7 +63,7 @@ def _vector(program, loop):
     clear = ir.VectorStore(vector=hook.tracking, index=store.index,
                            value=ir.Literal(value=0, type=Type.BOOL, **here), **here)
     if sorted(stores, key=str) != sorted([store, clear], key=str) \
-            or not _starts_right(program, vector, hook.tracking) \
+            or not _starts_right(program, loop, vector, hook.tracking) \
             or program.function(hook.apply_f).body != _hook(
                 program.function(hook.apply_f), vector, hook.tracking, here):
         return None
@@ -79,12 +79,19 @@ def _depth(node, vector, index):
     return depth if node == index else 0
 
 
-def _starts_right(program, vector, flags):
-    """Whether each vertex begins with itself, and the host stores into neither vector."""
-    first = program.vector(vector).initial
-    return (isinstance(first, ir.Local) and first.name == program.vector(vector).variable
-            and not any(isinstance(node, ir.ElementStore) and node.vector in (vector, flags)
-                        for node in ir.instructions(program.body)))
+def _starts_right(program, loop, vector, flags):
+    """Whether each vertex begins with itself and without a flag, and nothing outside of the loop
+    changes either vector."""
+    first, flag = program.vector(vector), program.vector(flags).initial
+    inside = {node.position for node in ir.instructions(loop.body)}
+    outside = [node for node in ir.instructions(program.body) if node.position not in inside]
+    changed_there = {node.vector for node in outside if isinstance(node, ir.ElementStore)}
+    for node in outside:
+        if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator):
+            changed_there |= program.function(node.apply_f).writes()
+    return (isinstance(first.initial, ir.Local) and first.initial.name == first.variable
+            and isinstance(flag, ir.Literal) and flag.value == 0
+            and changed_there.isdisjoint({vector, flags}))
 
 
 def _hook(function, vector, flags, here):

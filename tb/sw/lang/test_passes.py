@@ -5,7 +5,9 @@ kinds                   test_kinds
 liveness                test_reuse, test_no_reuse
 fixpoint                test_fixpoint, test_no_fixpoint, test_order_does_not_matter
 races                   test_start_copies, test_copies_of_the_programs, test_shared
-edge blocking           test_blocking_size, test_no_blocking
+components              test_components: what stands beside the loop, and may change its vectors
+direction               test_directions, also of both parts of a hybrid schedule
+edge blocking           test_blocking_size, test_no_blocking, test_no_blocking_in_a_hybrid
 kernel fusion           test_fused, test_obstacles, test_fusion_is_asked_for,
                         test_fusion_in_fusion, test_assigned
 all                     test_after: up to a pass; test_text_and_arguments_stay
@@ -20,6 +22,7 @@ import pytest
 from sw.graph.graph import Graph
 from sw.lang import graph_ir as ir
 from sw.lang import programs
+from sw.lang.choices import SetForm, Traversal
 from sw.lang.passes import PASSES, analysed
 from sw.lang.passes.kernel_fusion import assigned
 from sw.lang.passes.races import shared
@@ -277,6 +280,84 @@ def test_no_blocking(call, why):
 
 #: Names that a loop of these tests may use.
 MAKINGS = """\
+def test_no_blocking_in_a_hybrid():
+    """Either part of a hybrid schedule may ask for blocks."""
+    for place in (0, 1):
+        parts: list = [{}, {}]
+        parts[place] = {"edge_blocking": True}
+        tried = changed(read("def f(s, t): x[t].min(1)\ns = vertexset(source)\n"
+                             "edges.from_(s).apply(f)"),
+                        lambda node, parts=parts: marked(
+                            node, hybrid=("input_vertexset_size", 0.5, *parts))
+                        if isinstance(node, ir.EdgeSetIterator) else node)
+        with pytest.raises(LanguageError, match="EdgeBlocking needs .* operator has a set"):
+            analysed(tried)
+
+
+# Directions
+
+PUSHED, PULLED = {"direction": Traversal.PUSH}, {"direction": Traversal.PULL}
+
+
+@pytest.mark.parametrize("given, found", [
+    ({}, PUSHED), (PUSHED, PUSHED), (PULLED, PULLED | {"pull_input_frontier": SetForm.BOOLMAP}),
+    *[(PULLED | {"pull_input_frontier": SetForm.BITMAP},) * 2]])
+def test_directions(given, found):
+    """A direction that is given stays, and only a pull has a form of its input."""
+    tried = read("def f(s, t): x[t].min(1)\ns = vertexset(source)\nedges.from_(s).apply(f)")
+
+    def with_metadata(**more):
+        [*_, node] = analysed(changed(tried, lambda node: marked(node, **more) if isinstance(
+            node, ir.EdgeSetIterator) else node), "direction").body
+        return node.metadata
+
+    names = ("direction", "pull_input_frontier")
+    whole = with_metadata(**given)
+    assert {name: whole[name] for name in names if name in whole} == found
+    hybrid = with_metadata(hybrid=("input_vertexset_size", 0.5, given, PULLED))
+    assert hybrid["hybrid"] == ("input_vertexset_size", 0.5, found, PULLED | {
+        "pull_input_frontier": SetForm.BOOLMAP})
+    assert "direction" not in hybrid
+
+
+# Components
+
+@pytest.mark.parametrize("old, new, found", [
+    ("", "", "label"),
+    ("    changed = vertices\n", "    changed = vertices\n    vertices.apply(first)\n", None),
+    ("    changed = vertices\n", "    changed = vertices\n    edges.apply(other)\n", None),
+    ("    changed = vertices\n", "    changed = vertices\n    vertices.apply(flags)\n", None),
+    ("    changed = vertices\n", "    changed = vertices\n    vertices.apply(note)\n", "label"),
+    ("    changed = vertices\n", "    changed = vertices\n    label[3] = 2\n", None),
+    ("    changed = vertices\n", "    changed = vertices\n    differs[3] = True\n", None),
+    ("differs = vector(bool, False)", "differs = vector(bool, True)", None),
+    ("label = vector(vertex, lambda v: v)", "label = vector(vertex, 0)", None)])
+def test_components(old, new, found):
+    """A loop ends with the components only if its labels begin as the vertices."""
+    text = programs.path("cc").read_text()
+    assert old in text
+    functions = """
+    words = vector(uint, 0)
+
+    def first(v):
+        label[v] = min(label[v], 1)
+
+    def other(src, dst):
+        label[dst].max(src)
+
+    def flags(v):
+        differs[v] = v == 1
+
+    def note(v):
+        words[v] = 3
+
+    changed"""
+    text = text.replace(old, new, 1) if old else text
+    program = read_text(text.replace("\n    changed", functions, 1))
+    [loop] = [node for node in analysed(program).body if isinstance(node, ir.WhileLoop)]
+    assert loop.metadata.get("component_vector") == found
+
+
 def f(a, b): x[b].min(x[a] + n)
 def g(v): y[v] = n
 def h(v): return y[v] > n

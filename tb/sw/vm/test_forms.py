@@ -106,6 +106,10 @@ NEAR = {
     "no-shortcut": ("cc", ("label[label[label[v]]]", "label[v]")),
     "labels-by-hand": ("cc", ("changed = vertices", "label[0] = 1\n    changed = vertices")),
     "flags-are-kept": ("cc", ("        differs[v] = False\n", "")),
+    "labels-that-change-before": ("cc", ("    changed = vertices", "    changed = vertices\n"
+                                         "    vertices.apply(first)"),
+                                  ("    def hook(", "    def first(v):\n        label[v] = min("
+                                   "label[v], 1)\n\n    def hook(")),
     "flags-are-shown": ("cc", ("return label", "return label, differs")),
     "order-of-the-round": ("pagerank", ("share[v] = rank[v] * inverse[v]",
                                         "share[v] = rank[v] * inverse[v] * done"),
@@ -379,6 +383,14 @@ def test_flags(tmp_path):
     kept = text.replace("        f[v] = False\n", "")
     assert kind_of(kept) is ProgramAlgorithm
 
+    # Flags that begin set, and are cleared after the edges only, do not change at first.
+    late = text.replace("        vertices.apply(step)\n", "").replace(
+        "(along, f)\n", "(along, f)\n        vertices.apply(step)\n")
+    assert late != text and kind_of(late) is Sweep
+    for set_before in (late.replace("vector(bool, False)", "vector(bool, True)"),
+                       late.replace("    changed = v", "    f[1] = True\n    changed = v")):
+        assert set_before != late and kind_of(set_before) is ProgramAlgorithm
+        run(set_before, tmp_path, graph, schedule="vm", direction="push")
 
 def test_flags_of_padding(tmp_path):
     """Places of a format that have no edge set no flag. Vertices 3 to 5 have words above 0, and no

@@ -144,34 +144,39 @@ def _edge_form(program, edges, before, after, totals, component):
         right = not flags
     else:
         right = len(flags) == 1 and _is_flag(program, function, edges, flags[0],
-                                             (*before, *after))
+                                             before, after)
     if not right or (component is None and not at_parameter(function, reduce.index, 1)):
         return None
     return SweepForm(edges, function, guard, reduce, before, after, totals, component)
 
 
-def _is_flag(program, function, edges, node, names):
-    """Whether a statement sets a flag, which is cleared for each vertex in each round and not used
-    otherwise."""
+def _is_flag(program, function, edges, node, before, after):
+    """Whether a statement sets a flag, which is cleared for each vertex in each round, also before
+    the first, and not used otherwise."""
     vector = edges.tracking
     here = {"position": node.position}
     wanted = ir.Reduce(operation="or", vector=vector,
                        index=ir.Local(name=function.parameters[1], type=Type.VERTEX, **here),
                        value=ir.Literal(value=1, type=Type.BOOL, **here), **here)
-    return (node == wanted and _clears(program, names, vector)
+    return (node == wanted and _clears(program, before, after, vector)
             and vector not in program.outputs
             and not any(isinstance(part, ir.VectorLoad) and part.vector == vector
                         for part in ir.walk(*program.functions)))
 
 
-def _clears(program, names, vector):
-    """Whether the only store into a vector of flags, by functions of vertices, clears all flags."""
-    functions = [program.function(name) for name in names]
+def _clears(program, before, after, vector):
+    """Whether the only store into a vector of flags, by functions of vertices, clears all flags.
+    If that is after the edges, the flags must begin cleared."""
+    functions = [program.function(name) for name in (*before, *after)]
     stores = [part for function in functions for part in ir.walk(*function.body)
               if isinstance(part, ir.VectorStore) and part.vector == vector]
     sure = [stored_for_sure(function).get(vector) for function in functions]
-    return len(stores) == 1 and any(isinstance(value, ir.Literal) and value.value == 0
-                                    for value in sure)
+    clears = [isinstance(value, ir.Literal) and value.value == 0 for value in sure]
+    initial = program.vector(vector).initial
+    begins_cleared = isinstance(initial, ir.Literal) and initial.value == 0 and not any(
+        isinstance(node, ir.ElementStore) and node.vector == vector
+        for node in ir.instructions(program.body))
+    return len(stores) == 1 and any(clears[:None if begins_cleared else len(before)])
 
 
 def _fits(program, loop, form):
