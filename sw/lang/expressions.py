@@ -7,7 +7,7 @@ from typing import Any
 
 from sw.lang.graph_ir import (Binary, Degree, GraphSize, HostName, Literal, Local, Select,
                               SetSize, Unary, Uniform, Value, VectorLoad)
-from sw.lang.types import WORD, LanguageError, Position, Type
+from sw.lang.types import INFINITY, LARGEST, NONE, WORD, LanguageError, Named, Position, Type
 
 
 __all__ = ["Expressions", "HostExpressions", "coerced", "place"]
@@ -75,18 +75,19 @@ def _hint(given, wanted):
 
 
 def _literal(node, wanted):
-    value = node.value
-    if wanted is Type.UINT and value == int(value) and 0 <= value < WORD:
+    value, right = node.value, {
+        Type.UINT: f"a whole number from 0 to {LARGEST}, or infinity",
+        Type.FRACTION: "at least 0 and below 1",
+        Type.VERTEX: f"a vertex, from 0 to {LARGEST}, or none"}.get(wanted, wanted.value)
+    if isinstance(value, Named):
+        if wanted is not Type.UINT:
+            raise LanguageError(node.position, f"infinity is a uint, and must be {right} here")
+    elif wanted is Type.UINT and value == int(value) and 0 <= value <= LARGEST:
         value = int(value)
     elif 0 <= value < {Type.FIXED: WORD, Type.FRACTION: 1}.get(wanted, 0):
         value = Fraction(value)
-    elif wanted is Type.DECIMAL or (wanted is Type.VERTEX and node.type is Type.WHOLE
-                                    and 0 <= value < WORD):
-        pass
-    else:
-        right = {Type.UINT: f"a whole number from 0 to {WORD - 1}",
-                 Type.FRACTION: "at least 0 and below 1",
-                 Type.VERTEX: f"a vertex, from 0 to {WORD - 1}"}.get(wanted, wanted.value)
+    elif not (wanted is Type.DECIMAL or (wanted is Type.VERTEX and node.type is Type.WHOLE
+                                         and 0 <= value <= LARGEST)):
         raise LanguageError(node.position, f"{_shown(value)} must be {right} here")
     return Literal(value=value, type=wanted, position=node.position)
 
@@ -123,9 +124,9 @@ class HostExpressions:
             case ast.Constant(value=float(value)) if isfinite(value):
                 return Literal(value=Fraction(repr(value)), type=Type.DECIMAL, position=at)
             case ast.Name(id="infinity"):
-                return Literal(value=WORD - 1, type=Type.WHOLE, position=at)
+                return Literal(value=INFINITY, type=Type.WHOLE, position=at)
             case ast.Name(id="none"):
-                return Literal(value=WORD - 1, type=Type.VERTEX, position=at)
+                return Literal(value=NONE, type=Type.VERTEX, position=at)
             case ast.Name(id=name) if self.names.get(name) in (Type.VERTEXSET, Type.QUEUE):
                 return self.fail(tree, f"{name!r} is a {self.names[name].value}; len({name}) is "
                                        "the number of its vertices")

@@ -11,7 +11,7 @@ from sw.lang.graph_ir import (ALL, Argument, Assign, Dequeue, EdgeSetIterator, E
                               ForLoop, Function, GraphProgram, HostBranch, HostName,
                               NewQueue, NewVertexSet, Reduce, Vector, VertexFilter,
                               VertexSetIterator, VertexSum, WhileLoop, walk)
-from sw.lang.types import RESERVED, WORD, LanguageError, Type
+from sw.lang.types import INFINITY, LARGEST, RESERVED, LanguageError, Type
 
 
 __all__ = ["ProgramReader"]
@@ -103,12 +103,12 @@ class ProgramReader:
             case None:
                 return None
             case ast.Name(id="infinity") if kind is Type.UINT:
-                return WORD - 1
+                return INFINITY
             case ast.Constant(value=bool(value)) if kind is Type.BOOL:
                 return int(value)
             case ast.Constant(value=bool()):
                 pass
-            case ast.Constant(value=int(value)) if kind is not Type.BOOL and value < WORD:
+            case ast.Constant(value=int(value)) if kind is not Type.BOOL and value <= LARGEST:
                 return value
             case ast.Constant(value=float(value)) if kind is Type.DECIMAL and isfinite(value):
                 return Fraction(repr(value))

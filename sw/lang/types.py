@@ -6,11 +6,37 @@ import enum
 from sw.errors import UserError
 
 
-__all__ = ["LanguageError", "Position", "RESERVED", "Type", "WORD"]
+__all__ = ["INFINITY", "LARGEST", "LanguageError", "NONE", "Named", "Position", "RESERVED", "Type",
+           "WORD"]
 
 
 #: Values of a word: 0 up to this, not included.
 WORD = 1 << 32
+
+#: The largest number that a uint can be; the next word is ``infinity``.
+LARGEST = WORD - 2
+
+
+class Named(int):
+    """A number of the host that a name of the language stands for. A number that is computed is
+    never one, even if it is equal: it is no ``infinity`` by accident.
+
+    Attributes
+    ----------
+    name : str
+    """
+    name = ""
+
+    @classmethod
+    def of(cls, name: str) -> "Named":
+        """The number of a name, which is the last word."""
+        number = cls(WORD - 1)
+        number.name = name
+        return number
+
+
+#: The values of ``infinity`` and ``none``: as words both are all ones.
+INFINITY, NONE = Named.of("infinity"), Named.of("none")
 
 #: Words of the language that no program can give another meaning.
 RESERVED = frozenset({"infinity", "none", "vertices"})
@@ -22,8 +48,8 @@ class Type(enum.Enum):
     Attributes
     ----------
     UINT
-        An unsigned number. Sums and products stop at the largest number (``infinity``),
-        differences at 0.
+        An unsigned number up to :data:`LARGEST`, or ``infinity``. A sum, product or difference
+        that is no such number is an error of the run.
     BOOL
         0 or 1.
     VERTEX

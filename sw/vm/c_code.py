@@ -5,48 +5,110 @@ is that of :mod:`sw.vm.evaluate`; :data:`HELPERS` has the functions that the tex
 
 An error does not end a call. The call goes on with some legal word and reports a *fault*: its
 number, which counts the places of possible faults in the order in which the reference evaluates
-them, and a detail. The least report of all calls is the error that the reference finds.
+them, and a detail. The least report of all calls is the error that the reference finds. Faults of
+reductions come last, because they are known when all calls are over.
 """
 
 import abc
-import dataclasses
 import re
-from typing import Any
 
-from sw.errors import UserError
 from sw.lang import graph_ir as ir
-from sw.lang.types import WORD, Type
-from sw.vm.evaluate import DoesNotFitFixed, fixed_word
+from sw.lang.faults import ProgramFault, candidates, kinds_of, may_lose
+from sw.lang.types import INFINITY, WORD, Type
+from sw.vm.evaluate import fixed_word
 
 
-__all__ = ["HELPERS", "ProgramFault", "FunctionCode", "literal_words"]
+__all__ = ["HELPERS", "Faults", "FunctionCode", "literal_words", "most"]
 
 
 #: Functions that the text calls. Before them stand the types ``word`` and ``wide`` (of 32 and 64
 #: unsigned bits), the macros ``INLINE`` (``static inline`` or ``__device__``) and ``ERRORS`` (the
 #: type of where errors go), and ``report(errors, fault, detail)``.
 HELPERS = """\
+#define INFINITE 0xffffffffu
 INLINE word least(word a, word b) { return a < b ? a : b; }
 INLINE word greatest(word a, word b) { return a > b ? a : b; }
-INLINE word saturated(wide a) { return a >> 32 ? 0xffffffffu : (word)a; }
-INLINE word difference(word a, word b) { return a > b ? a - b : 0; }
-INLINE word divided(word a, word b) { return b ? a / b : 0xffffffffu; }
-INLINE word modulo(word a, word b) { return b ? a % b : a; }
 INLINE word scaled(word a, word fraction) { return (word)((wide)a * fraction >> 32); }
 INLINE word reciprocal(word a) {
-    return a > 1 ? (word)(((wide)1 << 32) / a) : a ? 0xffffffffu : 0;
+    return a > 1 ? (word)(((wide)1 << 32) / a) : a ? INFINITE : 0;
 }
 INLINE word fits(ERRORS errors, word fault, wide a) {
     if (a >> 32) report(errors, fault, 0);
     return (word)a;
 }
-INLINE word fixed_difference(ERRORS errors, word fault, word a, word b) {
-    if (a < b) report(errors, fault, 0);
+// The operations of uint that may fail: `fault` is the number of the first of the kinds of faults
+// that sw/lang/faults.py names for them, `at` the vertex to report.
+INLINE word not_infinite(ERRORS errors, word fault, word at, word a) {
+    if (a == INFINITE) report(errors, fault, at);
+    return a;
+}
+INLINE word limited(ERRORS errors, word fault, word at, wide exact, word a, word b) {
+    if (exact < INFINITE) return (word)exact;
+    if (a != INFINITE && b != INFINITE) report(errors, fault, at);
+    return INFINITE;
+}
+INLINE word uint_sum(ERRORS errors, word fault, word at, word a, word b) {
+    return limited(errors, fault, at, (wide)a + b, a, b);
+}
+INLINE void no_zero(ERRORS errors, word fault, word at, word a, word b) {
+    if ((a == INFINITE && !b) || (b == INFINITE && !a)) report(errors, fault, at);
+}
+INLINE word uint_multiple(ERRORS errors, word fault, word at, word a, word b) {
+    return limited(errors, fault, at, (wide)a * b, a, b);
+}
+INLINE word uint_product(ERRORS errors, word fault, word at, word a, word b) {
+    no_zero(errors, fault, at, a, b);
+    return limited(errors, fault + 1, at, (wide)a * b, a, b);
+}
+INLINE word candidate(bool &lost, wide exact, word a, word b) {
+    if (exact < INFINITE) return (word)exact;
+    if (a != INFINITE && b != INFINITE) lost = true;
+    return INFINITE;
+}
+INLINE word candidate_sum(bool &lost, word a, word b) {
+    return candidate(lost, (wide)a + b, a, b);
+}
+INLINE word candidate_multiple(bool &lost, word a, word b) {
+    return candidate(lost, (wide)a * b, a, b);
+}
+INLINE word candidate_product(ERRORS errors, word fault, word at, bool &lost, word a, word b) {
+    no_zero(errors, fault, at, a, b);
+    return candidate(lost, (wide)a * b, a, b);
+}
+INLINE word below(ERRORS errors, word fault, word at, word a, word b) {
+    if (a < b) report(errors, fault, at);
     return a - b;
 }
-INLINE word quotient(ERRORS errors, word fault, word a, word b) {
-    if (!b) report(errors, fault, 0);
-    return b ? a / b : 0;
+INLINE word difference(ERRORS errors, word fault, word at, word a, word b) {
+    if (a == INFINITE || b == INFINITE) report(errors, fault, at);
+    return below(errors, fault + 1, at, a, b);
+}
+INLINE word divisor(ERRORS errors, word fault, word at, word a) {
+    if (a) return a;
+    report(errors, fault, at);
+    return 1;
+}
+INLINE word divided(ERRORS errors, word fault, word at, word a, word b) {
+    if (a == INFINITE || b == INFINITE) report(errors, fault, at);
+    return a / divisor(errors, fault + 1, at, b);
+}
+INLINE word modulo(ERRORS errors, word fault, word at, word a, word b) {
+    if (a == INFINITE || b == INFINITE) report(errors, fault, at);
+    return a % divisor(errors, fault + 1, at, b);
+}
+INLINE word fixed_quotient(ERRORS errors, word fault, word at, word a, word b) {
+    return a / divisor(errors, fault + 1, at, not_infinite(errors, fault, at, b));
+}
+INLINE word share(ERRORS errors, word fault, word at, word a, word b) {
+    if (a == INFINITE || b == INFINITE) report(errors, fault, at);
+    if (a > b && b) report(errors, fault + 1, at);
+    const wide exact = (wide)a * reciprocal(b);
+    return exact >> 32 ? INFINITE : (word)exact;
+}
+INLINE word shift(ERRORS errors, word fault, word at, word bits) {
+    if (bits < 32) return bits;
+    report(errors, fault, at);
+    return 0;
 }
 INLINE word checked(ERRORS errors, word fault, word index, word num_vertices) {
     if (index < num_vertices) return index;
@@ -55,59 +117,39 @@ INLINE word checked(ERRORS errors, word fault, word index, word num_vertices) {
 }
 """
 
-_SIMPLE = {"&": "({} & {})", "|": "({} | {})", "^": "({} ^ {})", "<<": "({} << ({} & 31))",
-           ">>": "({} >> ({} & 31))", "min": "least({}, {})", "max": "greatest({}, {})",
-           "//": "divided({}, {})", "%": "modulo({}, {})", "times": "saturated((wide){} * {})",
-           "and": "(word)({} && {})", "or": "(word)({} || {})",
+_SIMPLE = {"&": "({} & {})", "|": "({} | {})", "^": "({} ^ {})", "min": "least({}, {})",
+           "max": "greatest({}, {})", "and": "(word)({} && {})", "or": "(word)({} || {})",
            **{name: f"(word)({{}} {name} {{}})" for name in ("==", "!=", "<", "<=", ">", ">=")}}
-
-
-@dataclasses.dataclass(frozen=True)
-class ProgramFault:
-    """A place of a program where a run may fail.
-
-    Parameters
-    ----------
-    kind : str
-        ``index``, ``fits``, ``below`` (a difference), ``division`` or ``sum`` (of a reduction).
-    node : Node
-    """
-    kind: str
-    node: Any
-
-    def error(self, program, num_vertices, bits, detail) -> UserError:
-        """The error as the reference raises it.
-
-        Parameters
-        ----------
-        program : GraphProgram
-        num_vertices : int
-        bits : int
-            Fraction bits of FIXED.
-        detail : int
-            The detail that was reported: of an index its complement, of a sum the vertex.
-        """
-        node, at = self.node, self.node.position
-        match self.kind:
-            case "index":
-                index = detail ^ WORD - 1
-                what = "the degree of" if isinstance(node, ir.Degree) else node.vector
-                return UserError(f"{at}: {what}[{index}]: there is no such vertex; the graph has "
-                                 f"{num_vertices}")
-            case "fits":
-                return DoesNotFitFixed(f"{at}: a value of fixed point does not fit in a word with "
-                                       f"{bits} fraction bits")
-            case "below":
-                return UserError(f"{at}: a difference of fixed point is below 0")
-            case "division":
-                return UserError(f"{at}: division by 0")
-        kind = DoesNotFitFixed if program.vector(node.vector).type is Type.FIXED else UserError
-        return kind(f"{at}: {node.vector}[{detail}] does not fit in 32 bits")
 
 
 def literal_words(literals, bits) -> list[int]:
     """The words of literals of fixed point, of up to 64 bits; larger ones stop at that."""
     return [min(fixed_word(node.value, bits), WORD * WORD - 1) for node in literals]
+
+
+def most(kind) -> int:
+    """The largest word that a sum by ``+=`` may reach in a vector of this type."""
+    return WORD - 1 if kind is Type.FIXED else INFINITY - 1
+
+
+class Faults:
+    """The possible faults of a program, by number."""
+
+    #: The number of the first fault of a reduction.
+    _ENDS = 1 << 24
+
+    def __init__(self):
+        self._calls: list[ProgramFault] = []
+        self._ends: list[ProgramFault] = []
+
+    def __getitem__(self, number: int) -> ProgramFault:
+        return self._calls[number] if number < self._ENDS else self._ends[number - self._ENDS]
+
+    def add(self, kind, node) -> int:
+        """The number of a new fault."""
+        first, faults = (self._ENDS, self._ends) if kind in ("sum", "lost") else (0, self._calls)
+        faults.append(ProgramFault(kind, node))
+        return first + len(faults) - 1
 
 
 class FunctionCode(abc.ABC):
@@ -116,9 +158,8 @@ class FunctionCode(abc.ABC):
     Parameters
     ----------
     function : Function
-    faults : list of ProgramFault
-        Possible faults of the program; those of the function are appended. A fault's number is its
-        place in the list.
+    faults : Faults
+        Possible faults of the program; those of the function are added.
     literals : list of Literal
         Literals of fixed point of the program; those of the function are appended. Their words
         depend on the number of fraction bits (:func:`literal_words`).
@@ -145,7 +186,8 @@ class FunctionCode(abc.ABC):
     def __init__(self, function, faults, literals):
         self.function, self._faults, self._literals = function, faults, literals
         self._names: dict[str, str] = {}
-        self._sums: dict[str, int] = {}
+        # {vector: the number of the fault of its reductions}.
+        self._ends: dict[str, int] = {}
         self.parameters = [self._local(name) for name in function.parameters]
         self.uniforms: list[ir.Uniform] = []
         self.result: str | None = None
@@ -167,7 +209,12 @@ class FunctionCode(abc.ABC):
     @abc.abstractmethod
     def reduce(self, node, index, value, fault) -> str:
         """The statement of a Reduce. ``fault`` is the number to report, with the vertex as detail,
-        if a sum passes 32 bits; None if the operation is no sum."""
+        if a sum passes :func:`most`; None if the operation is no sum."""
+
+    @abc.abstractmethod
+    def lose(self, node, fault) -> str:
+        """The statement that marks the vertex ``at`` as one that has lost a candidate of a Reduce.
+        ``fault`` is the number to report if the vertex is at infinity in the end."""
 
     @abc.abstractmethod
     def degree(self, vertex, leaving) -> str:
@@ -201,14 +248,7 @@ class FunctionCode(abc.ABC):
                 index = self.value(node.index)
                 return f"{indent}{self.store(node.vector, index, self.value(node.value))}\n"
             case ir.Reduce():
-                index, value = self._checked(node, node.index), self.value(node.value)
-                fault = None
-                if node.operation == "+":
-                    # The order of several sums decides which of them passes 32 bits.
-                    fault = self._sums.get(node.vector)
-                    if fault is None:
-                        fault = self._sums[node.vector] = self._fault("sum", node)
-                return f"{indent}{self.reduce(node, index, value, fault)}\n"
+                return self._reduction(node, indent)
             case ir.Branch():
                 inner = indent + "    "
                 condition = self.value(node.condition)
@@ -218,7 +258,29 @@ class FunctionCode(abc.ABC):
                         f"{indent}}}\n")
             case ir.Give():
                 self.result = self.value(node.value)
+                if kinds_of(node):
+                    self.result = self._call("not_infinite", node, self.result)
         return ""
+
+    def _reduction(self, node, indent):
+        index = self._checked(node, node.index)
+        if may_lose(node):
+            value, fault = self.value(node.value, True), self._end("lost", node)
+            return (f"{indent}{{\n{indent}    const word at = {index};\n"
+                    f"{indent}    bool lost = false;\n{indent}    const word value = {value};\n"
+                    f"{indent}    if (lost && value == INFINITE) {self.lose(node, fault)}\n"
+                    f"{indent}    {self.reduce(node, 'at', 'value', None)}\n{indent}}}\n")
+        value, fault = self.value(node.value), None
+        if node.operation == "+":
+            self.can_fail, fault = True, self._end("sum", node)
+        return f"{indent}{self.reduce(node, index, value, fault)}\n"
+
+    def _end(self, kind, node):
+        """The number of the fault of a vector's reductions: their order decides which of them does
+        not fit."""
+        if node.vector not in self._ends:
+            self._ends[node.vector] = self._faults.add(kind, node)
+        return self._ends[node.vector]
 
     def _local(self, name) -> str:
         """A variable's name in C."""
@@ -227,8 +289,13 @@ class FunctionCode(abc.ABC):
 
     def _fault(self, kind, node):
         self.can_fail = True
-        self._faults.append(ProgramFault(kind, node))
-        return len(self._faults) - 1
+        return self._faults.add(kind, node)
+
+    def _call(self, name, node, *operands, candidate=False):
+        """The call of a function of :data:`HELPERS` for a node that may fail."""
+        first, *_ = [self._fault(kind, node) for kind in kinds_of(node, candidate=candidate)]
+        at = self.parameters[self.function.of_edge]
+        return f"{name}({', '.join([self.errors, str(first), at, *operands])})"
 
     @staticmethod
     def _number(nodes, node):
@@ -246,15 +313,16 @@ class FunctionCode(abc.ABC):
             return index
         return f"checked({self.errors}, {self._fault('index', node)}, {index}, {self.num_vertices})"
 
-    def value(self, node) -> str:
-        """The expression of C for an expression of GraphIR."""
+    def value(self, node, candidate=False) -> str:
+        """The expression of C for an expression of GraphIR. That of a candidate sets ``lost`` if a
+        sum or a product is above the largest number."""
         match node:
             case ir.Literal(type=Type.FIXED):
                 return self._fits(node, self.literal(self._number(self._literals, node)))
             case ir.Literal(type=Type.FRACTION):
                 return f"{min(round(node.value * WORD), WORD - 1)}u"
             case ir.Literal():
-                return f"{node.value}u"
+                return f"{int(node.value)}u"
             case ir.Uniform():
                 return self.uniform(self._number(self.uniforms, node))
             case ir.Local():
@@ -267,34 +335,56 @@ class FunctionCode(abc.ABC):
             case ir.Degree():
                 return self.degree(self._checked(node, node.vertex), node.leaving)
             case ir.Unary():
-                return self._unary(node.operation, self.value(node.operand))
+                return self._unary(node, self.value(node.operand))
             case ir.Select():
-                condition, then = self.value(node.condition), self.value(node.then)
-                return f"({condition} ? {then} : {self.value(node.otherwise)})"
-        left = self.value(node.left)
-        return self._binary(node, left, self.value(node.right))
+                condition = self.value(node.condition)
+                then, otherwise = (self.value(part, candidate)
+                                   for part in (node.then, node.otherwise))
+                return f"({condition} ? {then} : {otherwise})"
+            case ir.Binary(operation="times"):
+                return self._call("share", node, self.value(node.left),
+                                  self.value(node.right.operand))
+        inner = candidate and bool(candidates(node))
+        left = self.value(node.left, inner)
+        return self._binary(node, left, self.value(node.right, inner), candidate)
 
-    @staticmethod
-    def _unary(operation, operand) -> str:
-        form = {"not": "(word)!{}", "~": "~{}", "recip": "reciprocal({})"}.get(operation, "{}")
-        return form.format(operand)
+    def _unary(self, node, operand) -> str:
+        if node.operation == "recip":
+            return f"reciprocal({self._call('not_infinite', node, operand)})"
+        return {"not": "(word)!{}", "~": "~{}"}.get(node.operation, "{}").format(operand)
 
     def _fits(self, node, wide):
         return f"fits({self.errors}, {self._fault('fits', node)}, {wide})"
 
-    def _binary(self, node, left, right):
-        name = node.operation
+    def _binary(self, node, left, right, candidate):
+        name, fixed = node.operation, node.type is Type.FIXED
         if name in _SIMPLE:
             return _SIMPLE[name].format(left, right)
-        if name == "/":
-            fault = self._fault("division", node)
-            return f"quotient({self.errors}, {fault}, {left}, {right})"
-        if name == "-":
-            if node.type is not Type.FIXED:
-                return f"difference({left}, {right})"
-            fault = self._fault("below", node)
-            return f"fixed_difference({self.errors}, {fault}, {left}, {right})"
-        if Type.FRACTION in (node.left.type, node.right.type):
-            return f"scaled({left}, {right})"
-        wide = f"(wide){left} {name} {right}"
-        return self._fits(node, wide) if node.type is Type.FIXED else f"saturated({wide})"
+        kinds = kinds_of(node)
+        match name:
+            case "<<" | ">>":
+                return f"({left} {name} {self._call('shift', node, right) if kinds else right})"
+            case "-":
+                return self._call("below" if fixed else "difference", node, left, right)
+            case "/" if kinds:
+                return self._call("fixed_quotient", node, left, right)
+            case "//" | "%" if "division" in kinds:
+                return self._call("divided" if name == "//" else "modulo", node, left, right)
+            case "/" | "//" | "%":
+                left = self._call("not_infinite", node, left) if kinds else left
+                return f"({left} {name[0]} {right})"
+            case "*" if Type.FRACTION in (node.left.type, node.right.type):
+                left = self._call("not_infinite", node, left) if kinds else left
+                return f"scaled({left}, {right})"
+            case "*" if fixed:
+                fault = self._fault("infinite", node)
+                at = self.parameters[self.function.of_edge]
+                right = f"not_infinite({self.errors}, {fault}, {at}, {right})"
+        if fixed:
+            return self._fits(node, f"(wide){left} {name} {right}")
+        function = {"+": "sum", "*": "product" if "zero" in kinds else "multiple"}[name]
+        if not candidate:
+            return self._call(f"uint_{function}", node, left, right)
+        if function == "product":
+            return self._call("candidate_product", node, "lost", left, right, candidate=True)
+        return f"candidate_{function}(lost, {left}, {right})"

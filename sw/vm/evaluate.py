@@ -7,20 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from sw.errors import UserError
 from sw.lang import graph_ir as ir
+from sw.lang.faults import ProgramFault, candidates, kinds_of, may_lose
 from sw.lang.types import WORD, Type
 
 
-__all__ = ["DoesNotFitFixed", "Evaluator", "fixed_word"]
+__all__ = ["Evaluator", "fixed_word"]
 
 
 _LAST = np.uint64(WORD - 1)
 _HALF = np.uint64(32)
-
-
-class DoesNotFitFixed(UserError):
-    """A value of fixed point that does not fit with this number of fraction bits."""
 
 
 def fixed_word(value, bits) -> int:
@@ -33,6 +29,7 @@ class Evaluator:
 
     Parameters
     ----------
+    program : GraphProgram
     graph : Graph
     bits : int
         Fraction bits of FIXED.
@@ -43,8 +40,16 @@ class Evaluator:
         are the vertices of the calls themselves.
     """
 
-    def __init__(self, graph, bits, uniforms, load):
-        self._graph, self._bits, self._uniforms, self._load = graph, bits, uniforms, load
+    def __init__(self, program, graph, bits, uniforms, load=None):
+        self._program, self._graph, self._bits = program, graph, bits
+        self._uniforms, self._load = uniforms, load or _no_vectors
+        self._own: Any = None
+
+    def initial(self, vector):
+        """The words with which a vector begins."""
+        vertices = np.arange(self._graph.num_vertices, dtype=np.uint64)
+        self._named = self._own = vector.variable
+        return self.value(vector.initial, {self._named: vertices}, len(vertices))
 
     def run(self, function, calls, store=None, reduce=None) -> Any:
         """Perform the body of a function. Returns the array of its results, or None.
@@ -55,11 +60,19 @@ class Evaluator:
         calls : sequence of uint64 arrays
             The parameters of all calls.
         store, reduce : callable
-            ``store(vector, vertices, words)``, ``reduce(node, vertices, words)``.
+            ``store(vector, vertices, words)``, ``reduce(node, vertices, words, lost)``, where
+            ``lost`` says of each candidate whether it is a number above the largest; None if none
+            can be.
+
+        Raises
+        ------
+        UserError
+            If a call has a fault (:mod:`sw.lang.faults`).
         """
         self._store: Any = store
         self._reduce: Any = reduce
         self._own = function.parameters[0] if not function.of_edge else None
+        self._named = function.parameters[function.of_edge]
         self._result: Any = None
         env = dict(zip(function.parameters, calls))
         self._block(function.body, env, len(calls[0]))
@@ -74,10 +87,16 @@ class Evaluator:
                     self._store(node.vector, self.value(node.index, env, count),
                                 self.value(node.value, env, count))
                 case ir.Reduce():
-                    self._reduce(node, self._checked(node, env, count),
-                                 self.value(node.value, env, count))
+                    vertices = self._checked(node, env, count)
+                    lost = np.zeros(count, bool) if may_lose(node) else None
+                    words = self.value(node.value, env, count, lost)
+                    if lost is not None and lost.any():
+                        lost &= words == _LAST
+                    self._reduce(node, vertices, words, lost)
                 case ir.Give():
                     self._result = self.value(node.value, env, count)
+                    if "summed" in kinds_of(node):
+                        self._refuse("summed", node, self._result == _LAST, env)
                 case ir.Branch():
                     self._branch(node, env, count)
 
@@ -95,21 +114,33 @@ class Evaluator:
                     env[name] = env[name].copy()
                     env[name][lanes] = words
 
+    def _refuse(self, kind, node, wrong, env):
+        """Raise the error of a fault if any call has it."""
+        if np.any(wrong):
+            vertices = env[self._named]
+            self._fail(kind, node, int(vertices[np.broadcast_to(wrong, vertices.shape)].min()))
+
+    def _fail(self, kind, node, detail):
+        raise ProgramFault(kind, node).error(self._program, self._graph.num_vertices, self._bits,
+                                             detail)
+
     def _checked(self, node, env, count):
         """The vertices of an index. Raises UserError if one is ``none``."""
-        degree = isinstance(node, ir.Degree)
-        vertices = self.value(node.vertex if degree else node.index, env, count)
+        vertices = self.value(node.vertex if isinstance(node, ir.Degree) else node.index, env,
+                              count)
         if vertices.size and int(vertices.max()) >= self._graph.num_vertices:
-            what = "the degree of" if degree else node.vector
-            raise UserError(f"{node.position}: {what}[{int(vertices.max())}]: there is no "
-                            f"such vertex; the graph has {self._graph.num_vertices}")
+            self._fail("index", node, int(vertices.max()) ^ WORD - 1)
         return vertices
 
-    def value(self, node, env, count):
-        """The words of an expression, one for each call."""
+    def value(self, node, env, count, lost=None):
+        """The words of an expression, one for each call.
+
+        If the expression is a candidate, ``lost`` is an array of bool, and becomes true where a sum
+        or a product is above the largest number.
+        """
         match node:
             case ir.Literal():
-                return np.full(count, self._word(node), np.uint64)
+                return np.full(count, self._word(node, env), np.uint64)
             case ir.Uniform():
                 return np.full(count, self._uniforms[node], np.uint64)
             case ir.Local():
@@ -122,10 +153,10 @@ class Evaluator:
                 vertices = self._checked(node, env, count)
                 return degrees[vertices.astype(np.int64)].astype(np.uint64)
             case ir.Unary():
-                return self._unary(node, self.value(node.operand, env, count))
+                return self._unary(node, self.value(node.operand, env, count), env)
             case ir.Select():
                 chosen = self.value(node.condition, env, count).astype(bool)
-                return self._merged(chosen, node.then, node.otherwise, env, count)
+                return self._merged(chosen, node.then, node.otherwise, env, count, lost)
             case ir.Binary(operation="and" | "or" as name):
                 left = self.value(node.left, env, count).astype(bool)
                 rest = left if name == "and" else ~left
@@ -133,74 +164,96 @@ class Evaluator:
                 if rest.any():
                     found[rest] = self._part(node.right, rest, env)
                 return found
-        return self._binary(node, self.value(node.left, env, count),
-                            self.value(node.right, env, count))
+            case ir.Binary(operation="times"):
+                left = self.value(node.left, env, count)
+                right = self.value(node.right.operand, env, count)
+                self._refuse("infinite", node, (left == _LAST) | (right == _LAST), env)
+                self._refuse("above", node, (left > right) & (right != 0), env)
+                return np.minimum(left * _reciprocal(right), _LAST)
+        inner = lost if candidates(node) else None
+        return self._binary(node, self.value(node.left, env, count, inner),
+                            self.value(node.right, env, count, inner), env, lost)
 
-    def _word(self, node):
+    def _word(self, node, env):
         if node.type is Type.FIXED:
-            return self._fits(node, fixed_word(node.value, self._bits))
+            return self._fits(node, fixed_word(node.value, self._bits), env)
         if node.type is Type.FRACTION:
             return min(round(node.value * WORD), WORD - 1)
         return node.value
 
-    def _part(self, node, lanes, env):
-        return self.value(node, {name: words[lanes] for name, words in env.items()},
-                          int(lanes.sum()))
+    def _part(self, node, lanes, env, lost=None):
+        inner = None if lost is None else lost[lanes]
+        found = self.value(node, {name: words[lanes] for name, words in env.items()},
+                           int(lanes.sum()), inner)
+        if lost is not None:
+            lost[lanes] = inner
+        return found
 
-    def _merged(self, chosen, then, otherwise, env, count):
+    def _merged(self, chosen, then, otherwise, env, count, lost):
         found = np.zeros(count, np.uint64)
         for node, lanes in ((then, chosen), (otherwise, ~chosen)):
             if lanes.any():
-                found[lanes] = self._part(node, lanes, env)
+                found[lanes] = self._part(node, lanes, env, lost)
         return found
 
-    @staticmethod
-    def _unary(node, words):
+    def _unary(self, node, words, env):
         match node.operation:
             case "not":
                 return np.uint64(1) - words
             case "~":
                 return words ^ _LAST
             case "recip":
-                found = np.minimum(np.uint64(WORD) // np.maximum(words, np.uint64(1)), _LAST)
-                return np.where(words == 0, np.uint64(0), found)
+                self._refuse("infinite", node, words == _LAST, env)
+                return _reciprocal(words)
         return words
 
-    def _fits(self, node, words):
-        if np.any(np.asarray(words) >= WORD):
-            raise DoesNotFitFixed(f"{node.position}: a value of fixed point does not fit in a word "
-                                  f"with {self._bits} fraction bits")
+    def _fits(self, node, words, env):
+        self._refuse("fits", node, np.asarray(words) >= WORD, env)
         return words
 
-    def _binary(self, node, left, right):
+    def _limited(self, node, exact, left, right, env, lost):
+        """A sum or a product of two uints."""
+        beyond = exact >= _LAST
+        if not beyond.any():
+            return exact
+        large = beyond & (left != _LAST) & (right != _LAST)
+        if lost is None:
+            self._refuse("large", node, large, env)
+        else:
+            lost |= large
+        return np.minimum(exact, _LAST)
+
+    def _binary(self, node, left, right, env, lost):
         fixed = node.type is Type.FIXED
+        infinite = [words == _LAST for words, part in ((left, node.left), (right, node.right))
+                    if part.type is Type.UINT]
+        if "infinite" in kinds_of(node):
+            self._refuse("infinite", node, np.logical_or.reduce(infinite), env)
         match node.operation:
             case "+":
                 both = left + right
-                return self._fits(node, both) if fixed else np.minimum(both, _LAST)
+                return self._fits(node, both, env) if fixed else \
+                    self._limited(node, both, left, right, env, lost)
             case "-":
-                if fixed and np.any(left < right):
-                    raise UserError(f"{node.position}: a difference of fixed point is below 0")
-                return np.where(left > right, left - right, np.uint64(0))
-            case "times":
-                return np.minimum(left * right, _LAST)
+                self._refuse("below", node, left < right, env)
+                return left - right
             case "*" if Type.FRACTION in (node.left.type, node.right.type):
                 return (left * right) >> _HALF
             case "*":
                 both = left * right
-                return self._fits(node, both) if fixed else np.minimum(both, _LAST)
-            case "/":
-                if np.any(right == 0):
-                    raise UserError(f"{node.position}: division by 0")
+                if fixed:
+                    return self._fits(node, both, env)
+                self._refuse("zero", node, np.logical_or.reduce(infinite) & (both == 0), env)
+                return self._limited(node, both, left, right, env, lost)
+            case "/" | "//":
+                self._refuse("division", node, right == 0, env)
                 return left // right
-            case "//":
-                return np.where(right == 0, _LAST, left // np.maximum(right, np.uint64(1)))
             case "%":
-                return np.where(right == 0, left, left % np.maximum(right, np.uint64(1)))
-            case "<<":
-                return left << (right & np.uint64(31)) & _LAST
-            case ">>":
-                return left >> (right & np.uint64(31))
+                self._refuse("division", node, right == 0, env)
+                return left % right
+            case "<<" | ">>":
+                self._refuse("shift", node, right >= 32, env)
+                return left << right & _LAST if node.operation == "<<" else left >> right
             case "&":
                 return left & right
             case "|":
@@ -224,3 +277,13 @@ class Evaluator:
             case _:
                 found = left >= right
         return found.astype(np.uint64)
+
+
+def _reciprocal(words):
+    """2**32 divided by words, as fractions; 0 for 0."""
+    found = np.minimum(np.uint64(WORD) // np.maximum(words, np.uint64(1)), _LAST)
+    return np.where(words == 0, np.uint64(0), found)
+
+
+def _no_vectors(vector, vertices, own):
+    raise AssertionError(f"{vector} has no elements yet")

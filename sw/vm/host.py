@@ -14,8 +14,9 @@ import numpy as np
 
 from sw.errors import UserError
 from sw.lang import graph_ir as ir
-from sw.lang.types import WORD, Type
-from sw.vm.evaluate import DoesNotFitFixed, Evaluator, fixed_word
+from sw.lang.faults import DoesNotFitFixed
+from sw.lang.types import INFINITY, LARGEST, NONE, WORD, Named, Type
+from sw.vm.evaluate import Evaluator, fixed_word
 
 
 __all__ = ["MOST_FRACTION_BITS", "Machine", "ProgramResult", "WaitingQueue", "arguments",
@@ -81,6 +82,11 @@ class Machine(abc.ABC):
             Operators that were performed; None if the host has to perform the loop.
         """
         return None
+
+    def settle(self, node):  # noqa: B027
+        """The end of a fixpoint loop that the host has performed. Raises UserError if the operator
+        in it has lost a candidate (:mod:`sw.lang.faults`). A machine does nothing if its runs are
+        refused before they begin."""
 
     def state(self) -> Any:
         """All that decides what follows, but for the host's variables: values that can be compared
@@ -195,7 +201,7 @@ def _argument(program, argument, value, num_vertices):
     if not least <= value <= most:
         where = " (a vertex)" * (argument.type is Type.VERTEX)
         raise UserError(f"{what}, must be from {least} to {most}{where}")
-    return value
+    return INFINITY if argument.type is Type.UINT and value == INFINITY else value
 
 
 def value_of(node, values, graph, bits) -> int:
@@ -245,6 +251,8 @@ def perform(program, graph, machine, given, bits=None) -> ProgramResult:
     if program.weighted and graph.weights is None:
         raise UserError(f"program {program.name!r} takes the weights of edges, and "
                         f"{graph.name} has none; --weights N gives them random ones from 1 to N")
+    if program.weighted:
+        _check_weights(program, graph)
     values = arguments(program, given, graph.num_vertices)
     fixed = any(getattr(node, "type", None) is Type.FIXED for node in ir.walk(program))
     tries = [bits] if bits is not None else range(MOST_FRACTION_BITS if fixed else 0, -1, -1)
@@ -257,6 +265,15 @@ def perform(program, graph, machine, given, bits=None) -> ProgramResult:
             if number == tries[-1]:
                 raise
     raise AssertionError("no number of fraction bits was tried")
+
+
+def _check_weights(program, graph):
+    """Refuse a weight that would be infinity."""
+    heaviest = graph.weights.argmax() if graph.num_edges else None
+    if heaviest is not None and graph.weights[heaviest] > LARGEST:
+        raise UserError(f"program {program.name!r} takes weights up to {LARGEST}, and the arc from "
+                        f"{graph.src[heaviest]} to {graph.dst[heaviest]} of {graph.name} has the "
+                        f"weight {graph.weights[heaviest]}, which is infinity in a program")
 
 
 class _Numbers:
@@ -286,13 +303,16 @@ class _Numbers:
                 word = min(word, WORD - 1)
         else:
             word = int(value)
-        most = WORD - 1 if kind is not Type.VERTEX or word == WORD - 1 else \
-            self._graph.num_vertices - 1
-        if not 0 <= word <= most:
+        most = {Type.UINT: LARGEST, Type.VERTEX: self._graph.num_vertices - 1}.get(kind, WORD - 1)
+        name = {Type.UINT: INFINITY.name, Type.VERTEX: NONE.name}.get(kind)
+        named = isinstance(value, Named)
+        if not 0 <= word <= most or named:
+            if named and value.name == name:
+                return word
             right = {Type.FRACTION: "at least 0 and below 1", Type.FIXED: "at least 0",
-                     Type.VERTEX: f"a vertex, from 0 to {self._graph.num_vertices - 1}"}
-            raise UserError(f"{node.position}: this is {float(value):g}, must be "
-                            f"{right.get(kind, f'from 0 to {WORD - 1}')}")
+                     Type.VERTEX: f"a vertex, from 0 to {most}"}
+            raise UserError(f"{node.position}: this is {_shown(value)}, must be "
+                            f"{right.get(kind, f'from 0 to {most}')}")
         return word
 
     def _host(self, node) -> Any:
@@ -317,6 +337,8 @@ class _Numbers:
     @staticmethod
     def _operation(node, left, right):
         name = node.operation
+        if name in _ARITHMETIC and (isinstance(left, Named) or isinstance(right, Named)):
+            raise UserError(f"{node.position}: {name} takes numbers, and infinity is none")
         if name in ("/", "//", "%") and right == 0:
             raise UserError(f"{node.position}: division by 0")
         if name in ("<<", ">>") and not 0 <= right < 64:
@@ -327,6 +349,18 @@ class _Numbers:
                 ">>": operator.rshift, "min": min, "max": max, "==": operator.eq,
                 "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
                 ">=": operator.ge}[name](left, right)
+
+
+#: Operations of the host's numbers, but for comparisons, minimum and maximum.
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>"})
+
+
+def _shown(value):
+    """A number of the host for a message."""
+    if isinstance(value, Named):
+        return value.name
+    exact = str(int(value)) if value == int(value) else f"{float(value):g}"
+    return exact if len(exact) < 40 else f"{len(exact)} digits long"
 
 
 class _Run(_Numbers):
@@ -347,10 +381,8 @@ class _Run(_Numbers):
     def _initial(self, vector):
         uniforms = {node: self.word(node) for node in ir.walk(vector.initial)
                     if isinstance(node, ir.Uniform)}
-        own = np.arange(self._graph.num_vertices, dtype=np.uint64)
-        evaluator = Evaluator(self._graph, self._bits, uniforms, None)
-        return evaluator.value(vector.initial, {vector.variable: own} if vector.variable else {},
-                               len(own)).astype(np.uint32)
+        evaluator = Evaluator(self._program, self._graph, self._bits, uniforms)
+        return evaluator.initial(vector).astype(np.uint32)
 
     def _host(self, node) -> Any:
         match node:
@@ -381,9 +413,7 @@ class _Run(_Numbers):
                 values[node.name] = self._host(node.value)
             case ir.ElementStore():
                 kind = self._program.vector(node.vector).type
-                vertex = self._as_word(node, self._host(node.index), Type.VERTEX)
-                if vertex >= self._graph.num_vertices:
-                    raise UserError(f"{node.position}: {node.vector}[none]: none is no vertex")
+                vertex = self._vertex(node, node.index, f"{node.vector}[none]")
                 machine.store(node.vector, vertex,
                               self._as_word(node, self._host(node.value), kind))
             case ir.NewVertexSet():
@@ -406,6 +436,8 @@ class _Run(_Numbers):
                 self.operators += done or 0
                 if done is None:
                     self._while(node)
+                    if node.metadata.get("is_fixpoint"):
+                        machine.settle(node)
             case ir.ForLoop():
                 done = machine.loop(node, values, self._queues, self._host, self.word)
                 self.operators += done or 0
@@ -439,8 +471,14 @@ class _Run(_Numbers):
 
     def _vertices(self, node):
         """The vertices that a new set begins with."""
-        return [self._as_word(vertex, self._host(vertex), Type.VERTEX)
-                for vertex in node.vertices]
+        return [self._vertex(vertex, vertex, "a set of none") for vertex in node.vertices]
+
+    def _vertex(self, node, value, what):
+        """A vertex of the host, which is not none."""
+        vertex = self._as_word(node, self._host(value), Type.VERTEX)
+        if vertex == NONE:
+            raise UserError(f"{node.position}: {what}: none is no vertex")
+        return vertex
 
     def _edges(self, node):
         self.operators += 1

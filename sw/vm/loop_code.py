@@ -11,7 +11,7 @@ import dataclasses
 from sw.errors import UserError
 from sw.lang import graph_ir as ir
 from sw.lang.passes.kernel_fusion import assigned, varies
-from sw.lang.types import WORD, Type
+from sw.lang.types import LARGEST, Named, Type
 
 
 __all__ = ["AGAIN", "FAULT", "FusedLoop", "LoopCode", "LoopValues"]
@@ -74,17 +74,18 @@ class LoopValues:
 
     @classmethod
     def of(cls, loop, values, evaluate, word) -> "LoopValues | None":
-        """Those of a FusedLoop; None if the host has to perform the loop: a number is too large,
-        or a value has an error, which matters only if it is needed."""
+        """Those of a FusedLoop; None if the host has to perform the loop: a number is too large, or
+        is ``infinity`` or ``none``, or a value has an error, which matters only if it is needed."""
         try:
-            constants = [int(evaluate(each)) for each in loop.constants]
+            constants = [evaluate(each) for each in loop.constants]
             words = [word(each) for each in loop.words]
         except UserError:
             return None
         numbers = [values.get(name, 0) for name in loop.numbers]
-        if not all(isinstance(each, int) and abs(each) <= _LARGEST for each in numbers + constants):
+        if not all(isinstance(each, int) and abs(each) <= _LARGEST and not isinstance(each, Named)
+                   for each in numbers + constants):
             return None
-        return cls(constants, words, numbers)
+        return cls(list(map(int, constants)), words, numbers)
 
 
 def _number(items, item):
@@ -157,6 +158,11 @@ class LoopCode(abc.ABC):
     def total(self, node, name, uniforms, indent) -> str:
         """The statements that define a variable as the sum of a VertexSum."""
 
+    @abc.abstractmethod
+    def settle(self, loop, indent) -> str:
+        """The statements at the end of a fixpoint loop, as of
+        :meth:`~sw.vm.host.Machine.settle`."""
+
     #: The expression of whether the loop should return for a while.
     late = "late()"
 
@@ -206,7 +212,7 @@ class LoopCode(abc.ABC):
             words.append(f"(word)value{number}")
             if words.count(words[-1]) > 1:
                 continue
-            legal = f"value{number} >= 0 && value{number} < {WORD}ll"
+            legal = f"value{number} >= 0 && value{number} <= {LARGEST}ll"
             if node.type is Type.VERTEX:
                 legal = self.is_vertex(f"value{number}")
             lines += [f"const int64_t value{number} = {self.value(node.value)};",
@@ -232,8 +238,9 @@ class LoopCode(abc.ABC):
     def _while(self, node, first, indent):
         inner = indent + "    "
         sums, condition = self._evaluated(node.condition, inner)
+        end = self.settle(node, indent) if node.metadata.get("is_fixpoint") else ""
         return (f"{indent}for (;;) {{\n{first}{sums}{inner}if (!{condition}) break;\n"
-                f"{self._block(node.body, inner)}{indent}}}\n")
+                f"{self._block(node.body, inner)}{indent}}}\n{end}")
 
     def _block(self, body, indent):
         return "".join(self._instruction(node, indent) for node in body)

@@ -5,10 +5,11 @@ Every operator reads the words that the vectors had when the operator began.
 
 import numpy as np
 
-from sw.errors import UserError
 from sw.lang import graph_ir as ir
-from sw.lang.types import WORD, Type
-from sw.vm.evaluate import DoesNotFitFixed, Evaluator
+from sw.lang.faults import ProgramFault
+from sw.lang.passes import analysed
+from sw.lang.types import INFINITY, WORD, Type
+from sw.vm.evaluate import Evaluator
 from sw.vm.host import Machine, perform
 
 
@@ -18,6 +19,7 @@ __all__ = ["ReferenceMachine", "run"]
 def run(program, graph, bits=None, **given):
     """Run a program. Returns a :class:`~sw.vm.host.ProgramResult`; raises as
     :func:`~sw.vm.host.perform` does."""
+    program = analysed(program, after="fixpoint")
     return perform(program, graph, ReferenceMachine(program, graph), given, bits)
 
 
@@ -27,6 +29,7 @@ class ReferenceMachine(Machine):
     Parameters
     ----------
     program : GraphProgram
+        After the pass ``fixpoint``.
     graph : Graph
 
     Attributes
@@ -42,6 +45,8 @@ class ReferenceMachine(Machine):
         self._bits = bits
         self._arrays = {name: words.astype(np.uint64) for name, words in arrays.items()}
         self.largest = {name: int(words.max(initial=0)) for name, words in arrays.items()}
+        # {(function, vector): whether a vertex has lost a candidate}.
+        self._lost = {}
 
     def state(self):
         return {name: words.tobytes() for name, words in self._arrays.items()}
@@ -89,26 +94,55 @@ class ReferenceMachine(Machine):
         def store(vector, vertices, words):
             self._arrays[vector][vertices.astype(np.int64)] = words
 
-        def reduce(node, vertices, words):
+        added = {}
+
+        def reduce(node, vertices, words, lost):
             combine = {"min": np.minimum, "max": np.maximum, "+": np.add, "or": np.bitwise_or}
-            array = self._arrays[node.vector]
-            combine[node.operation].at(array, vertices.astype(np.int64), words)
-            over = np.flatnonzero(array >= WORD)
-            if over.size:
-                # The order of several sums decides which of them passes 32 bits.
-                first = next(part for part in ir.walk(*function.body)
-                             if isinstance(part, ir.Reduce) and part.vector == node.vector)
-                fixed = self._program.vector(node.vector).type is Type.FIXED
-                raise (DoesNotFitFixed if fixed else UserError)(
-                    f"{first.position}: {node.vector}[{over[0]}] does not fit in 32 bits")
+            array, vertices = self._arrays[node.vector], vertices.astype(np.int64)
+            combine[node.operation].at(array, vertices, words)
+            if node.operation == "+":
+                added.setdefault(node.vector, []).append((vertices, words))
+            elif lost is not None and lost.any():
+                marks = self._lost.setdefault((name, node.vector), np.zeros(len(array), bool))
+                marks[vertices[lost]] = True
 
         if not len(calls[0]):
             return np.zeros(0, np.uint64), before
-        result = Evaluator(self._graph, self._bits, uniforms, load).run(
+        result = Evaluator(self._program, self._graph, self._bits, uniforms, load).run(
             function, calls, store, reduce)
+        for vector, sums in added.items():
+            self._check_sums(function, vector, sums)
         for vector in before:
             self.largest[vector] = max(self.largest[vector], int(self._arrays[vector].max()))
         return result, before
+
+    def _check_sums(self, function, vector, sums):
+        """Refuse the words of a vector that sums of numbers above 0 have made too large. ``sums``
+        are pairs of vertices and numbers."""
+        array = self._arrays[vector]
+        fixed = self._program.vector(vector).type is Type.FIXED
+        over = np.flatnonzero(array >= (WORD if fixed else INFINITY))
+        if over.size and not fixed:
+            # A vertex at infinity to which nothing was added stays there.
+            summed = [vertices[words != 0] for vertices, words in sums]
+            over = np.intersect1d(over, np.concatenate(summed))
+        self._fail("sum", function, vector, over)
+
+    def _fail(self, kind, function, vector, vertices):
+        """Raise the error of the reductions of a vector at some vertices, if there are any. Their
+        order would decide which of them is the first that does not fit."""
+        if not vertices.size:
+            return
+        node = next(part for part in ir.walk(*function.body)
+                    if isinstance(part, ir.Reduce) and part.vector == vector)
+        raise ProgramFault(kind, node).error(self._program, self._graph.num_vertices, self._bits,
+                                             int(vertices.min()))
+
+    def settle(self, node):
+        lost, self._lost = self._lost, {}
+        for (name, vector), marks in lost.items():
+            self._fail("lost", self._program.function(name), vector,
+                       np.flatnonzero(marks & (self._arrays[vector] == INFINITY)))
 
     def edges(self, node, vset, uniforms):
         offsets, neighbors, weights = self._graph.csr(reverse=node.transposed)
@@ -125,12 +159,15 @@ class ReferenceMachine(Machine):
             kept = wanted.astype(bool)[calls[1].astype(np.int64)]
             calls = [call[kept] for call in calls]
         _, before = self._call(node.apply_f, calls, uniforms)
+        if not node.metadata.get("any_order"):
+            self.settle(node)
         if node.tracking is None:
             return None
         return np.flatnonzero(before[node.tracking] != self._arrays[node.tracking])
 
     def vertices(self, node, vset, uniforms):
         self._call(node.apply_f, [vset.astype(np.uint64)], uniforms)
+        self.settle(node)
 
     def where(self, name, vset, uniforms):
         wanted, _ = self._call(name, [vset.astype(np.uint64)], uniforms)

@@ -7,26 +7,28 @@ word that is read (for ``or``: that can only gain bits as that word gains bits);
 whose word changed are the next set. Then every order of calls, and reads that see changes at once,
 lead to the same words: those of the least solution (Kildall's argument for monotone functions on a
 finite chain). Only the number of rounds differs.
+
+A candidate of ``min`` that does not fit (:mod:`sw.lang.faults`) depends on the order. But whether a
+vertex ends at ``infinity`` though it has such a candidate does not: its source passes on its last
+word, too, and if that gives no number that fits, then no earlier word did.
 """
 
 import dataclasses
 
 from sw.lang import graph_ir as ir
+from sw.lang.faults import can_fail
 from sw.lang.passes.rewrite import changed, marked
-from sw.lang.types import Type
 
 
 __all__ = ["fixpoint"]
 
 
-_NUMBERS = {"+", "*", "min", "max"}
-
 #: {reduction: operations that grow, or stay, as either operand grows}. For ``or`` a word grows by
-#: gaining bits.
-_GROWING = {"min": _NUMBERS, "max": _NUMBERS, "or": {"&", "|", "and", "or"}}
+#: gaining bits. Other operations of numbers may fail.
+_GROWING = {"min": {"+", "*", "min", "max"}, "max": {"min", "max"}, "or": {"&", "|", "and", "or"}}
 
 #: {reduction: operations that grow with the left operand}.
-_GROWING_LEFT = {"min": {"-", ">>", "//"}, "max": {"-", ">>", "//"}, "or": {"<<", ">>"}}
+_GROWING_LEFT = {"min": {">>"}, "max": {">>"}, "or": {"<<", ">>"}}
 
 
 def fixpoint(program):
@@ -59,8 +61,8 @@ def _is_fixpoint(program, loop):
     source = function.parameters[0]
     if function.writes() != {edges.tracking}:
         return False
-    # A value of fixed point that does not fit is an error, even if a better value follows.
-    if any(getattr(node, "type", None) is Type.FIXED for node in ir.walk(*function.body)):
+    # A fault is an error even if a better value follows, so the order must not decide on it.
+    if can_fail(function):
         return False
     return all(_reduces_upward(node, edges.tracking, source) for node in function.body)
 

@@ -25,7 +25,7 @@ def bc(edges: edgeset, source: vertex = 0):
         return depth[v] == level
 
     def above(v):
-        return depth[v] + 1 == level
+        return depth[v] == level - 1
 
     def give_back(src, dst):
         dependency[dst] += (dependency[src] + 1) * (paths[dst] / paths[src])

@@ -1,6 +1,6 @@
 """Bodies of functions in C++ that reach memory through a ``Task`` of ``machine.h``."""
 
-from sw.vm.c_code import FunctionCode
+from sw.vm.c_code import FunctionCode, most
 
 
 __all__ = ["TaskCode", "declarations"]
@@ -58,12 +58,16 @@ class TaskCode(FunctionCode):
             return form.format(name, value)
         array = self.array("now", node.vector)
         if node.operation == "+":
-            call = f"reduce_sum(shared, {array}, at, {value}, errors, {fault})"
+            limit = most(self._kernels.program.vector(node.vector).type)
+            call = f"reduce_sum(shared, {array}, place, {value}, {limit}u, errors, {fault})"
         else:
-            call = f"reduce_{node.operation}(shared, {array} + at, {value})"
-        then = f"if ({call}) append_new(task, errors, at)" if node.vector == self.tracking \
+            call = f"reduce_{node.operation}(shared, {array} + place, {value})"
+        then = f"if ({call}) append_new(task, errors, place)" if node.vector == self.tracking \
             else call
-        return f"{{ const word at = {index}; {then}; }}"
+        return f"{{ const word place = {index}; {then}; }}"
+
+    def lose(self, node, fault):
+        return f"lose(task, {self._kernels.number(node.vector)}, {fault}, at);"
 
     def degree(self, vertex, leaving):
         offsets = f"task.{'out' if leaving else 'in'}_offsets"

@@ -9,7 +9,7 @@ import string
 
 from sw.lang import graph_ir as ir
 from sw.lang.passes.races import shared
-from sw.vm.c_code import HELPERS, ProgramFault
+from sw.vm.c_code import HELPERS, Faults, most
 from sw.vm.cpu.bodies import TaskCode, declarations
 from sw.vm.cpu.loops import CpuLoop
 
@@ -118,7 +118,7 @@ class Kernels:
     ----------
     text : str
         The C++, which includes ``machine.h``.
-    faults : list of ProgramFault
+    faults : Faults
         The places where a run may fail, by the numbers that kernels report.
     literals : list of Literal
         Literals of fixed point, by number.
@@ -131,7 +131,7 @@ class Kernels:
 
     def __init__(self, program):
         self.program = program
-        self.faults: list[ProgramFault] = []
+        self.faults = Faults()
         self.literals: list[ir.Literal] = []
         self.arcs: dict = {}
         self.functions: dict = {}
@@ -194,7 +194,7 @@ class Kernels:
         fresh = frozenset(function.writes() - set(copied))
         exits = all(_settles(part, function, owned) for part in function.body)
 
-        first = len(_uniforms(self, function))
+        first = len({part for part in ir.walk(*function.body) if isinstance(part, ir.Uniform)})
         push_filter, filter_text, kernel = self._filter(node, number, first)
         push = TaskCode(self, function, fresh=fresh, tracking=node.tracking)
         pull = TaskCode(self, function, fresh=fresh, owned=owned, tracking=node.tracking)
@@ -251,7 +251,9 @@ class Kernels:
             number = self._numbers[vector]
             before.append(f"{'word' if fault is None else 'wide'} sum{number} = {array}[{target}];")
             if fault is not None:
-                after.append(f"if (sum{number} >> 32) report(errors, {fault}, {target});")
+                limit = most(self.program.vector(vector).type)
+                after.append(f"if (sum{number} > {limit}u && sum{number} != {array}[{target}]) "
+                             f"report(errors, {fault}, {target});")
             found = f" append(errors, {target});" if vector == code.tracking else ""
             after.append(f"if ((word)sum{number} != {array}[{target}]) {{ put({array} + {target}, "
                          f"(word)sum{number});{found} }}")
@@ -261,15 +263,6 @@ class Kernels:
             test=f"if (!wanted({target})) continue;" if filters else "",
             weight=f"const word {weight[0]} = weights[arc];" if weight else "",
             leave="break;" if exits else ""))
-
-
-def _uniforms(kernels, function):
-    """The uniforms of a function, by number."""
-    code = TaskCode(kernels, function)
-    faults, literals = len(kernels.faults), len(kernels.literals)
-    code.body()
-    del kernels.faults[faults:], kernels.literals[literals:]
-    return code.uniforms
 
 
 def _settles(node, function, owned):

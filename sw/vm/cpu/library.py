@@ -68,6 +68,7 @@ _FUNCTIONS = {
     "machine_vertices": (ctypes.c_int64, [_POINTER, _POINTER, _POINTER, _INT, _POINTER, _WIDE,
                                           _POINTER]),
     "machine_total": (ctypes.c_int, [_POINTER, _POINTER, _POINTER, _WIDE, _POINTER, _POINTER]),
+    "machine_settle": (ctypes.c_int, [_POINTER]),
     "machine_put": (None, [_POINTER, _INT, _POINTER, _WIDE]),
     "machine_get": (_POINTER, [_POINTER, _INT, _POINTER]),
     "machine_loop": (ctypes.c_int64, [_POINTER] * 8),

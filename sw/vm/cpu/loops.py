@@ -71,6 +71,9 @@ class CpuLoop(LoopCode):
                 f"{inner}if (!calls.total(machine, {kernel}, {self.set(node.input_vset)}, uniforms,"
                 f" {name})) return leave({FAULT});\n{indent}}}\n")
 
+    def settle(self, loop, indent):
+        return f"{indent}if (!calls.settle(machine)) return leave({FAULT});\n"
+
     def _call(self, node, source, target):
         """The uniforms of an operator, and the text of its call."""
         if isinstance(node, ir.EdgeSetIterator):

@@ -38,6 +38,8 @@ struct Task {
     const wide *among;      // bits of the sources, if they are not all vertices
     wide *wanted;           // bits of the destinations that a filter lets through, if made before
     wide *seen;             // bits of the vertices in the queues of all threads
+    wide *lost;             // for each vector, bits of the vertices that lost a candidate
+    word *lost_faults;      // for each vector, the fault of such a vertex
     wide count;             // vertices of the set
     word num_vertices;
     bool blocked;
@@ -65,6 +67,7 @@ struct Calls {
     bool (*vertices)(Machine *, Kernel *, const int32_t *copies, int32_t num_copies,
                      int32_t source, int32_t target, const word *uniforms);
     bool (*total)(Machine *, Kernel *, int32_t source, const word *uniforms, int64_t &total);
+    bool (*settle)(Machine *);
 };
 
 INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -95,6 +98,14 @@ INLINE void append_new(const Task &task, Worker &worker, word vertex) {
     if (!task.shared) *bits |= bit;
     else if (__atomic_fetch_or(bits, bit, __ATOMIC_RELAXED) & bit) return;
     append(worker, vertex);
+}
+
+// Notes that a vertex lost a candidate of a reduction of a vector (sw/lang/faults.py).
+[[maybe_unused]] static __attribute__((noinline)) void lose(const Task &task, word vector,
+                                                            word fault, word vertex) {
+    const wide words = (wide)task.num_vertices / 64 + 1, bit = (wide)1 << (vertex & 63);
+    __atomic_fetch_or(task.lost + vector * words + (vertex >> 6), bit, __ATOMIC_RELAXED);
+    __atomic_store_n(task.lost_faults + vector, fault, __ATOMIC_RELAXED);
 }
 
 // A word that another thread may write, or read, at this moment.
@@ -134,14 +145,15 @@ INLINE bool reduce_or(bool shared, word *place, word value) {
     return (before | value) != before;
 }
 
-INLINE bool reduce_sum(bool shared, word *vector, word index, word value, Worker &errors,
+// A sum may reach `most`.
+INLINE bool reduce_sum(bool shared, word *vector, word index, word value, word most, Worker &errors,
                        word fault) {
+    if (!value) return false;
     word *const place = vector + index;
     const word old = shared ? __atomic_fetch_add(place, value, __ATOMIC_RELAXED) : *place;
-    const word sum = old + value;
-    if (!shared) *place = sum;
-    if (sum < old) report(errors, fault, index);
-    return value != 0;
+    if (!shared) *place = old + value;
+    if ((wide)old + value > most) report(errors, fault, index);
+    return true;
 }
 
 // Calls visit(source, place in `along`) for the arcs `first` to `last - 1` of a set.

@@ -93,7 +93,7 @@ class _EdgeOperator(ctypes.Structure):
                                                        "sparse")),
                 *((name, ctypes.c_int32) for name in ("num_copies", "num_sparse", "transposed",
                                                       "direction", "owned", "exits", "result",
-                                                      "by_vertices")),
+                                                      "by_vertices", "any_order")),
                 ("blocks", ctypes.c_void_p), ("other", ctypes.c_void_p), ("least", ctypes.c_uint64)]
 
 
@@ -227,7 +227,8 @@ class CpuMachine(Machine):
             num_copies=len(copies), num_sparse=len(sparse), transposed=arcs.node.transposed,
             direction=_DIRECTIONS[metadata.get("direction")], owned=arcs.owned,
             exits=arcs.exits, result=arcs.result,
-            by_vertices=metadata.get("load_balance") == LoadBalance.VERTEX_BASED, blocks=blocks)
+            by_vertices=metadata.get("load_balance") == LoadBalance.VERTEX_BASED, blocks=blocks,
+            any_order=arcs.node.metadata.get("any_order", False))
 
     def _blocks(self, node, size):
         """The address of the arcs in blocks of so many destinations."""
@@ -375,6 +376,10 @@ class CpuMachine(Machine):
         if result > 0:
             word(loop.checked[result - 1])
         return count.value
+
+    def settle(self, node):
+        if self._runtime.machine_settle(self._machine):
+            self._fail()
 
     def _taken(self, number):
         """A set of a fused loop."""

@@ -27,6 +27,7 @@ struct EdgeOperator {
     int32_t owned, exits;   // whether pull needs no atomics, and leaves a row early
     int32_t result;         // 0 none, 1 without bits when it pulls, 2 always with bits
     int32_t by_vertices;    // whether threads take equally many vertices, not arcs
+    int32_t any_order;      // whether it is in a fixpoint loop, whose end settles what was lost
     const Blocks *blocks;   // null without EdgeBlocking
     const EdgeOperator *other;      // of a hybrid schedule, for sets of `least` vertices and more
     wide least;
@@ -51,7 +52,8 @@ struct Machine {
     Pool pool;
     std::vector<Worker> workers;
     std::vector<const word *> starts;
-    std::vector<wide> before, among, wanted, seen;
+    std::vector<wide> before, among, wanted, seen, lost;
+    std::vector<word> lost_faults;
     bool by_bits = false;
     std::vector<Set> sets;
     std::vector<word> spare;
@@ -59,7 +61,8 @@ struct Machine {
 
     Machine(unsigned threads, word vertices, wide num_vectors)
         : num_vertices(vertices), pool(threads), workers(threads), starts(num_vectors),
-          among(vertices / 64 + 1), wanted(vertices / 64 + 1), seen(vertices / 64 + 1) {
+          among(vertices / 64 + 1), wanted(vertices / 64 + 1), seen(vertices / 64 + 1),
+          lost(num_vectors * (vertices / 64 + 1)), lost_faults(num_vectors, ~(word)0) {
         for (auto &worker : workers) worker = Worker{~(wide)0, 0, nullptr, 0, 0};
     }
 
@@ -99,6 +102,7 @@ struct Machine {
         made.uniforms = uniforms, made.literals = literals;
         made.list = list, made.count = count;
         made.seen = seen.data();
+        made.lost = lost.data(), made.lost_faults = lost_faults.data();
         made.num_vertices = num_vertices;
         by_bits = false;
         return made;
@@ -239,9 +243,27 @@ struct Machine {
         return error != ~(wide)0;
     }
 
+    // Forgets the vertices that lost a candidate. Returns whether none of them is at infinity.
+    bool settle() {
+        const wide words = num_vertices / 64 + 1;
+        for (size_t vector = 0; vector < lost_faults.size(); ++vector) {
+            if (lost_faults[vector] == ~(word)0) continue;
+            for (wide i = 0; i < words; ++i) {
+                wide &bits = lost[vector * words + i];
+                for (; bits; bits &= bits - 1) {
+                    const wide vertex = i * 64 + __builtin_ctzll(bits);
+                    if (vectors[vector][vertex] == ~(word)0)
+                        error = std::min(error, (wide)lost_faults[vector] << 32 | vertex);
+                }
+            }
+            lost_faults[vector] = ~(word)0;
+        }
+        return error == ~(wide)0;
+    }
+
     // The number of vertices in the queues of all threads; -1 after an error.
-    int64_t found() {
-        if (failed()) return -1;
+    int64_t found(bool settles) {
+        if (failed() || (settles && !settle())) return -1;
         int64_t count = 0;
         for (auto &worker : workers) count += worker.count;
         return count;
@@ -276,7 +298,7 @@ struct Machine {
         else if (op.by_vertices) push_vertices(now, op.push);
         else push(now, op.push, arcs);
         by_bits = op.result > (pulls ? 1 : 0);
-        return found();
+        return found(!op.any_order);
     }
 
     int64_t vertices(Kernel *kernel, const int32_t *numbers, int32_t num_copies, const word *list,
@@ -284,7 +306,7 @@ struct Machine {
         Task now = task(list, count, uniforms);
         copy(now, numbers, num_copies, false);
         each_vertex(now, kernel);
-        return found();
+        return found(true);
     }
 
     // Moves the vertices in the queues of all threads to an array.
@@ -379,6 +401,8 @@ struct Machine {
         error = ~(wide)0;
         for (auto &worker : workers) worker = Worker{~(wide)0, 0, worker.found, 0, worker.room};
         std::fill(seen.begin(), seen.end(), 0);
+        std::fill(lost.begin(), lost.end(), 0);
+        std::fill(lost_faults.begin(), lost_faults.end(), ~(word)0);
     }
 };
 
@@ -387,7 +411,7 @@ namespace {
 int64_t loop_size(const Machine *machine, int32_t set) { return machine->sets[set].count; }
 
 bool loop_is_vertex(const Machine *machine, int64_t value) {
-    return (value >= 0 && value < machine->num_vertices) || value == 0xffffffff;
+    return value >= 0 && value < machine->num_vertices;
 }
 
 bool loop_late(const Machine *machine) {
@@ -432,8 +456,10 @@ bool loop_total(Machine *machine, Kernel *kernel, int32_t source, const word *un
     return fine;
 }
 
+bool loop_settle(Machine *machine) { return machine->settle(); }
+
 const Calls CALLS{loop_size, loop_is_vertex, loop_late, loop_move, loop_dequeue, loop_edges,
-                  loop_vertices, loop_total};
+                  loop_vertices, loop_total, loop_settle};
 
 typedef int64_t Loop(const Calls &, Machine *, const EdgeOperator *const *, int64_t *,
                      const int64_t *, const word *, Waiting *, wide &);
@@ -494,6 +520,9 @@ int64_t machine_loop(Machine *machine, Loop *loop, const EdgeOperator *const *op
     machine->began = std::chrono::steady_clock::now();
     return loop(CALLS, machine, operators, numbers, constants, words, queues, *count);
 }
+
+// Returns 0 if there is no error.
+int machine_settle(Machine *machine) { return !machine->settle(); }
 
 // Returns 0 if there is no error.
 int machine_total(Machine *machine, Kernel *kernel, const word *list, wide count,

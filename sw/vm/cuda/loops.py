@@ -128,7 +128,7 @@ class CudaLoop(LoopCode):
         return f"(int64_t)(word)set{number}.size"
 
     def is_vertex(self, value):
-        return f"({value} >= 0 && {value} < grid.call.vertices) || {value} == NONE"
+        return f"{value} >= 0 && {value} < grid.call.vertices"
 
     def move(self, source, target):
         return f"set{target} = set{source};"
@@ -151,6 +151,13 @@ class CudaLoop(LoopCode):
                 f"{self._failure(self._writer.function_fails(node.function), inner)}"
                 f"{inner}{name} = __ldcg(&grid.call.status->total);\n{indent}}}\n")
 
+    def settle(self, loop, indent):
+        phases = self._writer.settles(loop.body[-1])
+        if not phases:
+            return ""
+        return (f"{indent}grid.begin(Set());\n{self._runs(phases, indent)}"
+                f"{self._failure(True, indent)}")
+
     def operator(self, node, uniforms_text, indent):
         given = uniforms(self.program, node)
         source = self.set(node.input_vset)
@@ -162,10 +169,13 @@ class CudaLoop(LoopCode):
         match node:
             case ir.EdgeSetIterator():
                 text += self._edges(node, source, indent)
+                if not node.metadata.get("any_order"):
+                    text += self._runs(self._writer.settles(node), indent)
                 fails = self._writer.fails(node)
             case ir.VertexSetIterator():
                 phases = [*self._writer.kept(node),
-                          f"each<Vertices{self._writer.vertices[node.position]}>"]
+                          f"each<Vertices{self._writer.vertices[node.position]}>",
+                          *self._writer.settles(node)]
                 text += self._runs(phases, indent)
                 fails = self._writer.fails(node)
             case _:

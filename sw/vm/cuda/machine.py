@@ -72,7 +72,7 @@ def _call_type(generated) -> Any:
               ("now", ctypes.c_void_p * vectors), ("start", ctypes.c_void_p * vectors),
               *((name, ctypes.c_void_p)
                 for name in ("queue", "members", "marks", "stamps", "output", "rest", "buckets",
-                             "sums", "status")),
+                             "sums", "lost", "status")),
               ("threshold", ctypes.c_uint64), ("literals", ctypes.c_uint64 * literals),
               *((name, ctypes.c_uint32)
                 for name in ("vertices", "edges", "count", "stamp", "arcs", "weighs", "creation",
@@ -262,8 +262,15 @@ class CudaMachine(Machine):
             call.buckets = memory.reserve(3 * size)
         if "strict" in schedules:
             call.sums = memory.reserve(size + _CHUNKS * _WORD_BYTES)
+        if generated.loses:
+            call.lost = memory.reserve(self._lost_bytes)
         call.status = memory.reserve(ctypes.sizeof(_Status))
         return call
+
+    @property
+    def _lost_bytes(self):
+        """The bytes of the bits of vertices that lost a candidate, of all vectors."""
+        return len(self._numbers) * _WORD_BYTES * (self._graph.num_vertices // 32 + 1)
 
     def _cut(self, blocks, reverse, size):
         """Fill in the rows of a graph in blocks of so many vertices."""
@@ -286,12 +293,16 @@ class CudaMachine(Machine):
             setattr(blocks, f"host_{name}", array.ctypes.data)
             self._kept.append(array)
 
-    def _clear(self, place):
-        self._library.call("graphloom_clear", ctypes.c_void_p(place),
-                           ctypes.c_uint64(_WORD_BYTES * self._graph.num_vertices))
+    def _clear(self, place, size=None):
+        """Make all bytes at an address 0: so many, or a word for each vertex."""
+        if size is None:
+            size = _WORD_BYTES * self._graph.num_vertices
+        self._library.call("graphloom_clear", ctypes.c_void_p(place), ctypes.c_uint64(size))
 
     def start(self, bits, arrays):
         self.seconds, self._bits = 0.0, bits
+        if self._generated.loses:
+            self._clear(self._call.lost, self._lost_bytes)
         for i, word in enumerate(self._generated.literal_words(bits)):
             self._call.literals[i] = word
         for name, words in arrays.items():
@@ -430,6 +441,12 @@ class CudaMachine(Machine):
         self._begin(vset, uniforms)
         self._perform(f"total_{self._generated.functions[name]}")
         return self._memory.status.total
+
+    def settle(self, node):
+        operator = node.body[-1]
+        if self._generated.loses:
+            self._begin(self._queue(None, self._graph.num_vertices))
+            self._perform(f"settle_{self._generated.edges[operator.position]}")
 
     def loop(self, node, values, queues, evaluate, word):
         layout = self._layouts.get(node.position)

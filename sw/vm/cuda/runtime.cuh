@@ -60,6 +60,7 @@ struct Call {
     word *output, *rest;
     word *buckets;              // of `twc`: three queues
     word *sums;                 // of `strict`: a sum for each vertex, then one for each chunk
+    word *lost;                 // for each vector, bits of the vertices that lost a candidate
     Status *status;
     wide threshold;
     wide literals[LITERALS];
@@ -70,8 +71,8 @@ struct Call {
     word members_shift;         // 3 for bits, 0 for bytes
     word first, number, first_arc, last_arc;        // rows and arcs of a block
     word uniforms[UNIFORMS];
-};
     word least[OPERATORS];      // of hybrid schedules: the sizes of inputs from which the second runs
+};
 
 // Errors and sets
 
@@ -168,18 +169,47 @@ template <bool tracked> DEVICE void reduce_or(const Call &call, word *words, wor
     }
 }
 
-// The sum is too large exactly if one of the additions wraps around.
+// A sum may reach `most`. A sum that passes it does so in one of the additions.
 template <bool tracked> DEVICE void reduce_add(const Call &call, word *words, word vertex,
-                                               wide value, word fault) {
+                                               wide value, word most, word fault) {
     if (value == 0) {
         return;
     }
-    const word low = static_cast<word>(value), old = atomicAdd(&words[vertex], low);
-    if (value > NONE || old + low < old) {
+    const word old = atomicAdd(&words[vertex], static_cast<word>(value));
+    if (old + value > most) {
         report(call, fault, vertex);
     }
     changed<tracked>(call, vertex);
 }
+
+// Candidates of a minimum that do not fit (sw/lang/faults.py).
+
+DEVICE word *lost_bits(const Call &call, word vector) {
+    return call.lost + (wide)vector * (call.vertices / 32 + 1);
+}
+
+DEVICE void lose(const Call &call, word vector, word vertex) {
+    set_mark(&lost_bits(call, vector)[vertex / 32], 1u << vertex % 32);
+}
+
+// Forgets the vertices that lost a candidate, and reports those at infinity.
+template <word vector, word fault> struct settle {
+    DEVICE void run(const Call &call) {
+        word *const bits = lost_bits(call, vector);
+        for (wide i = thread(); i <= call.vertices / 32; i += threads()) {
+            word left = __ldcg(&bits[i]);
+            if (left) {
+                bits[i] = 0;
+            }
+            for (; left; left &= left - 1) {
+                const word vertex = static_cast<word>(i) * 32 + __ffs(left) - 1;
+                if (__ldcg(&call.now[vector][vertex]) == NONE) {
+                    report(call, fault, vertex);
+                }
+            }
+        }
+    }
+};
 
 // Gathered reductions: threads combine the values for the vertex of a row before they reduce.
 

@@ -12,7 +12,7 @@ import string
 from typing import Any
 
 from sw.lang import graph_ir as ir
-from sw.vm.c_code import HELPERS, ProgramFault, FunctionCode, literal_words
+from sw.vm.c_code import HELPERS, Faults, FunctionCode, literal_words, most
 from sw.vm.cuda.choices import DIRECTIONS, SCHEDULES, check_variant, choices
 from sw.vm.cuda.loops import CudaLoop
 from sw.vm.loop_code import FusedLoop
@@ -112,10 +112,12 @@ class GeneratedCuda:
         The place of each in ``Call.uniforms``.
     literals : tuple of Literal
         Literals of fixed point by number.
-    faults : tuple of ProgramFault
+    faults : Faults
         Possible faults by number.
     copies : frozenset of str
         Vectors of which some operator makes a copy at its start.
+    loses : bool
+        Whether an operator may lose candidates.
     edges, vertices : dict of Position to int
         The numbers of the operators.
     functions : dict of str to int
@@ -130,8 +132,9 @@ class GeneratedCuda:
     vectors: tuple[str, ...]
     uniforms: dict[ir.Uniform, int]
     literals: tuple[ir.Literal, ...]
-    faults: tuple[ProgramFault, ...]
+    faults: Faults
     copies: frozenset[str]
+    loses: bool
     edges: dict[Any, int]
     vertices: dict[Any, int]
     functions: dict[str, int]
@@ -196,6 +199,8 @@ class _DeviceCode(FunctionCode):
         super().__init__(function, writer.faults, writer.literals)
         self._writer, self._copies = writer, copies
         self._tracking = tracking
+        #: {vector: the number of the fault} of the reductions that may lose candidates.
+        self.losing: dict[str, int] = {}
         self.gathered = {} if row is None else self._gathered(function.parameters[row])
         self.first_counts = row is not None and bool(self.gathered) and self._first_counts(row)
 
@@ -237,9 +242,14 @@ class _DeviceCode(FunctionCode):
     def reduction(self, vector, name, index, value, fault):
         """The statement that reduces a word in memory."""
         tracked = "true" if vector == self._tracking else "false"
-        more = "" if fault is None else f", {fault}"
+        more = "" if fault is None else \
+            f", {most(self._writer.program.vector(vector).type)}u, {fault}"
         return (f"reduce_{name}<{tracked}>(call, call.now[{self._writer.number(vector)}], {index}, "
                 f"{value}{more});")
+
+    def lose(self, node, fault):
+        self.losing[node.vector] = fault
+        return f"lose(call, {self._writer.number(node.vector)}, at);"
 
     def degree(self, vertex, leaving):
         return f"degree(call.{'leaving' if leaving else 'entering'}, {vertex})"
@@ -264,12 +274,14 @@ class _Writer:
         self._edges: dict[Any, int] = {}
         self.vertices: dict[Any, int] = {}
         self._failing: set = set()
+        #: {place of an operator: the faults of the vectors whose candidates it may lose}.
+        self._losing: dict[Any, dict[str, int]] = {}
         self._checks: dict[Any, str | None] = {}
         self.blocks: dict[tuple[bool, int], int] = {}
         self._loops: dict[Any, Any] = {}
         self._copies: set[str] = set()
         self._parts: list[str] = []
-        self.faults: list[ProgramFault] = []
+        self.faults = Faults()
         self.literals: list[ir.Literal] = []
         self.uniforms: dict[ir.Uniform, int] = {}
         self.sums: dict[str, int | None] = {}
@@ -308,9 +320,9 @@ class _Writer:
             _RUNTIME.read_text(encoding="utf-8"), "\n", _MACROS, HELPERS, *self._parts])
         return GeneratedCuda(
             program=self.program, text=text, vectors=self._vectors, uniforms=self.uniforms,
-            literals=tuple(self.literals), faults=tuple(self.faults),
-            copies=frozenset(self._copies), edges=self._edges, vertices=self.vertices,
-            functions=self.functions, blocks=self.blocks, loops=self._loops)
+            literals=tuple(self.literals), faults=self.faults,
+            copies=frozenset(self._copies), loses=any(self._losing.values()), edges=self._edges,
+            vertices=self.vertices, functions=self.functions, blocks=self.blocks, loops=self._loops)
 
     def fails(self, node) -> bool:
         """Whether an operator can fail."""
@@ -345,6 +357,10 @@ class _Writer:
             self._wrapper(f"{phase}_{number}",
                           [f"launch<{phase}<Function{number}>>(call->count, *call);"])
 
+    def number_of(self, node) -> int:
+        """The number of an operator of edges."""
+        return self._edges[node.position]
+
     def function_fails(self, name) -> bool:
         """Whether a filter or a sum can fail."""
         return name in self._failing
@@ -354,16 +370,24 @@ class _Writer:
         code = _DeviceCode(self, self.program.function(node.apply_f), node.metadata["start_copies"])
         self._parts.append(_VERTICES.substitute(
             name=f"Vertices{number}", parameter=code.parameters[0], body=code.body("        ")))
-        if code.can_fail:
+        self._losing[node.position] = code.losing
+        fails = code.can_fail or bool(code.losing)
+        if fails:
             self._failing.add(node.position)
         before = [f"launch<{phase}>(call->vertices, *call);" for phase in self.kept(node)]
-    def number_of(self, node) -> int:
-        """The number of an operator of edges."""
-        return self._edges[node.position]
-
         self._wrapper(f"vertices_{number}",
-                      [*before, f"launch<each<Vertices{number}>>(call->count, *call);"],
-                      code.can_fail, code.can_fail)
+                      [*before, f"launch<each<Vertices{number}>>(call->count, *call);",
+                       *self._settling(node)], fails, fails)
+
+    def settles(self, node) -> list[str]:
+        """The phases that end an operator that may lose candidates."""
+        return [f"settle<{self.number(vector)}, {fault}>"
+                for vector, fault in self._losing[node.position].items()]
+
+    def _settling(self, node):
+        """The lines of these phases."""
+        return [f"launch<{phase}>(call->vertices / 32 + 1, *call);"
+                for phase in self.settles(node)]
 
     def kept(self, node) -> list[str]:
         """The phase that copies vectors, if there are any to copy."""
@@ -394,9 +418,13 @@ class _Writer:
             if blocks is not None:
                 self._parts.append(_BLOCKED.substitute(name=f"Edges{number}{direction}",
                                                        blocks=blocks))
-        if fails:
+        # What a fixpoint loop has lost is known when the loop ends.
+        ends = [] if node.metadata.get("any_order") else self._settling(node)
+        if node.metadata.get("any_order"):
+            self._wrapper(f"settle_{number}", self._settling(node))
+        if fails or ends:
             self._failing.add(node.position)
-        waits = fails or node.tracking is not None
+        waits = fails or bool(ends) or node.tracking is not None
         for schedule, direction, blocks in wanted:
             lines = [f"launch<{phase}>({threads}, *call);"
                      for phase, threads in self.before(node, schedule, direction, blocks)]
@@ -412,6 +440,7 @@ class _Writer:
                     else "call->edges"
                 threads = arcs if by_arcs else f"(wide){rows} * WARP" if schedule == "twc" else rows
                 lines.append(f"launch<{phases}>({threads}, *call);")
+            lines += ends
             if node.tracking is not None:
                 lines.append("make_output(*call);")
             self._wrapper(_function(number, schedule, direction, blocks), lines,
@@ -483,6 +512,7 @@ class _Writer:
             finish="".join("        " + code.reduction(vector, _REDUCTIONS[operation], "row",
                                                        f"local.v{i}", self.sums[vector]) + "\n"
                            for vector, i, operation in gathered)))
+        self._losing.setdefault(node.position, {}).update(code.losing)
         return code.can_fail
 
 

@@ -151,8 +151,7 @@ class ProgramAlgorithm(ProgramRun):
         task.buffers.reserve("least", 1)
 
     def init_vertex_value(self, task):
-        # The interpreter refuses a run with a value that does not fit, before the device begins.
-        _ = self._reference
+        self.check()
         machine, count = RtlMachine(self), self.graph.num_vertices
         with contextlib.suppress(Begun):
             self._perform(machine)

@@ -3,6 +3,9 @@
 Lanes whose call is not to be made are inactive. The two sides of a ``Branch`` diverge. A ``Select``
 is computed without a branch: both values, then the one that is chosen. An index that is read on the
 side that is not chosen may be ``none``; there vertex 0 is read in its place.
+
+The interpreter has refused runs with faults (:mod:`sw.lang.faults`) before. What a sum or a product
+gives above the largest number is ``infinity``, for candidates and for operands that are infinity.
 """
 
 from typing import Any
@@ -301,11 +304,6 @@ class Emitter:
                     a.or_(into, into, passed)
             case "-":
                 a.sub(into, left, right)
-                if saturates:
-                    below = a.reg("below")
-                    a.sltu(below, left, right)
-                    a.addi(below, below, -1)
-                    a.and_(into, into, below)
             case "*" if Type.FRACTION in (node.left.type, node.right.type):
                 a.mulhu(into, left, right)
             case "*" | "times":

@@ -117,6 +117,18 @@ class ProgramRun(Algorithm):
         fixed = any(getattr(node, "type", None) is Type.FIXED for node in ir.walk(self.program))
         return (self._reference.fraction_bits or 0) if fixed else 0
 
+    @property
+    def may_fail(self) -> bool:
+        """Whether a value may not fit (:mod:`sw.lang.faults`), as far as it is known without the
+        interpreter."""
+        return True
+
+    def check(self):
+        """Refuse a run with a value that does not fit, before the device begins: kernels notice
+        nothing. The interpreter finds it."""
+        if self.may_fail:
+            _ = self._reference
+
     # Memory
 
     def reserve_arrays(self, task, names):

@@ -2,7 +2,7 @@
 
 A program has vectors of all types, functions that read and reduce them in random ways, and loops of
 few rounds. Some programs fail while they run: by an index that is ``none``, by a value that does
-not fit, by a division by 0.
+not fit, by a division by 0. Most arithmetic fits, because its operands have few bits.
 """
 
 from hypothesis import strategies as st
@@ -77,8 +77,9 @@ class _Writer:
                 return [f"some = {self._pick('vertices', 'some')}.where({self._filter()})"]
             case "sum":
                 result = self._pick("uint", "bool", "fixed")
+                few = " & 1023" if result == "uint" and not self._chance(8) else ""
                 name = self._function("v", lambda scope: [
-                    f"return {self._load(result, scope)}"])
+                    f"return {self._load(result, scope)}{few}"])
                 total = f"total{self._functions}"
                 return [f"{total} = {self._pick('vertices', 'some')}.sum({name})",
                         f"if {total} > 2:", "    turn += 1"]
@@ -131,8 +132,8 @@ class _Writer:
         lines = []
         if self._chance(3):
             kind = self._pick(*_VECTORS)
-            lines.append(f"near = {self._load(kind, scope)}")
-            scope["near"] = kind
+            lines.append(f"own = {self._load(kind, scope)}")
+            scope["own"] = kind
         lines += write(scope)
         self._lines += [f"def {name}({parameters}):", *(f"    {line}" for line in lines)]
         return name
@@ -175,9 +176,9 @@ class _Writer:
     # Expressions. The left operand is never a number, so the type is always known.
 
     def _vertex(self, scope):
-        names = [name for name, kind in scope.items() if kind == "vertex" and name != "near"]
+        names = [name for name, kind in scope.items() if kind == "vertex" and name != "own"]
         return self._pick(*names, *names, f"p[{self._index(names[0], scope)}]",
-                          f"vertex({self._load('uint', scope)} % edges.num_vertices)",
+                          f"vertex(({self._load('uint', scope)} & 1023) % edges.num_vertices)",
                           f"min({names[0]}, {names[-1]})")
 
     def _index(self, name, scope):
@@ -214,12 +215,23 @@ class _Writer:
                 return f"uint({self._load(self._pick('vertex', 'bool'), scope)})"
             case "scaled":
                 degree = f"edges.in_degree({next(iter(scope))})"
-                return f"{left} * {self._pick('0.75', f'({self._pick(*_NUMBERS)} / {degree})')}"
+                if self._chance(8):
+                    return f"{left} * ({self._pick(*_NUMBERS)} / {degree})"
+                return (f"({left} & 262143) * "
+                        f"{self._pick('0.75', f'(1 / {degree})', f'(3 / ({degree} | 3))')}")
         right = self._pick(self._value("uint", scope, depth), *_NUMBERS)
         if form == "least":
             return f"{self._pick('min', 'max')}({left}, {right})"
         operation = self._pick("+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>")
-        return f"({left} {operation} {right})"
+        if operation in "&|^" or self._chance(12):
+            return f"({left} {operation} {right})"
+        return {"+": f"(({left} & 65535) + ({right} & 65535))",
+                "-": self._pick(f"({left} - min({left}, {right}))",
+                                f"(max({left}, {right} & 255) - ({right} & 255))"),
+                "*": f"(({left} & 4095) * ({right} & 4095))",
+                "//": f"(({left} & 65535) // ({right} & 15 | 1))",
+                "%": f"(({left} & 65535) % ({right} & 15 | 1))",
+                "<<": f"({left} << ({right} & 31))", ">>": f"({left} >> ({right} & 31))"}[operation]
 
     def _bool(self, left, scope, depth):
         if self._chance(2):
@@ -240,7 +252,7 @@ class _Writer:
         # It is no number of the text.
         any_number = f"({number} | b[{next(iter(scope))}])"
         return self._pick(f"({left} + {right})", f"{left} * 0.625", f"{left} * ({number} & 3)",
-                          f"{left} / ({number} | 1)", f"{left} * (1 / {any_number})",
+                          f"{left} / ({number} & 7 | 1)", f"{left} * (1 / ({any_number} & 65535))",
                           f"(max({left}, {right}) - min({left}, {right}))", "2.5", "1000.5",
                           f"min({left}, {right})", f"({left} - {right})", f"{left} * {number}",
                           f"{left} / {number}")

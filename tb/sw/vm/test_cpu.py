@@ -10,7 +10,8 @@ choices                 test_choices: results are the same for all that the mach
                         test_refused: the others; test_hybrid, test_hybrid_at_its_threshold:
                         which schedule runs;
                         test_blocks, test_vertex_based
-errors                  test_errors: class and text; test_overflow: too many paths;
+errors                  test_errors: class and text; test_words: of arithmetic; test_overflow: too
+                        many paths;
                         test_after_an_error: the machine can be used again
 loops                   test_fused_loops: which loops become C++, and test_loops: their numbers;
                         test_no_fusion; test_long_loop: Python sees signals
@@ -33,12 +34,14 @@ from sw.lang.passes import CHOSEN, analysed
 from sw.lang.passes.rewrite import changed, marked
 from sw.lang.reader import read_text
 from sw.lang.schedule import applied, read_schedule
+from sw.lang.types import LARGEST
 from sw.vm import cpu, reference
 from sw.vm.cpu.kernels import Kernels
 from sw.vm.host import perform
 from tb.sw.graphs import graphs, random_graph
 from tb.sw.vm.random_programs import program_texts
 from tb.sw.vm.small_programs import program
+from tb.sw.vm.words import REFUSED, WORDS
 
 
 #: (direction, threads). Parts of one arc or vertex have all threads work, however small the graph.
@@ -212,9 +215,6 @@ def test_hybrid():
     assert all(pulled == (size >= 128) for size, pulled in machine.seen)
 
 
-class Sized(Stepped):
-    """Notes the sizes of inputs, and which operators of edges pulled."""
-
 @pytest.mark.parametrize("threshold, pulls", [("0.07", True), ("0.0700001", False), ("1", False)])
 def test_hybrid_at_its_threshold(threshold, pulls):
     """7 of 100 vertices are a share of 0.07, though 0.07 * 100 is above 7 in floating point."""
@@ -225,6 +225,9 @@ def test_hybrid_at_its_threshold(threshold, pulls):
     perform(ready, graph, machine, {})
     assert machine.seen[:2] == [(1, False), (7, pulls)]
 
+
+class Sized(Stepped):
+    """Notes the sizes of inputs, and which operators of edges pulled."""
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
@@ -281,13 +284,19 @@ def test_errors(lines):
     assert issubclass(kind, UserError) and message.startswith("<text>:")
 
 
-def test_quotients():
-    """A quotient of uints is at most the largest fraction."""
-    scaled = program(
-        "def f(v):", "    a[v] = (a[v] | infinity) * ((uint(v) + 2) / edges.num_vertices)",
-        "vertices.apply(f)", output="a")
-    _, words = check(scaled, path(3))
-    assert words["a"] == [2 * ((1 << 32) // 3) - 1, (1 << 32) - 2, (1 << 32) - 2]
+@pytest.mark.parametrize("parameters, change", [("v", "a[v] = "), ("v, w", "a[w] += ")],
+                         ids=["vertices", "edges"])
+def test_words(parameters, change):
+    """The words and the errors of arithmetic."""
+    every = [*WORDS, *REFUSED]
+    lines = [line for i, expression in enumerate(every)
+             for line in (f"    if amount == {i}:", f"        {change}{expression}")]
+    tried = program(f"def f({parameters}):", *lines, "some = vertexset(source)",
+                    "some.apply(f)" if parameters == "v" else "edges.apply(f)")
+    for i, expression in enumerate(every):
+        found = check(tried, PAIR, [(None, 1), ("push", 2), ("pull", 1)], optimize="-O0", amount=i)
+        large = parameters != "v" and WORDS.get(expression, 0) >= LARGEST
+        assert isinstance(found[0], type) == (large or expression in REFUSED), expression
 
 
 def test_overflow():
@@ -297,7 +306,7 @@ def test_overflow():
         starts += [first, first, first + 1, first + 2]
         ends += [first + 1, first + 2, first + 3, first + 3]
     kind, message = check(programs.find("bc"), Graph(max(ends) + 1, starts, ends))
-    assert kind is UserError and message.endswith("paths[96] does not fit in 32 bits")
+    assert kind is UserError and "paths[96] does not fit in 32 bits" in message
 
 
 def test_after_an_error():

@@ -180,9 +180,10 @@ def test_random_programs(tmp_path_factory, text, on, schedule, direction, order)
 
 OPERATIONS = """
 @program
-def operations(edges: edgeset, shift: int = 35, part: decimal = 0.3):
-    x = vector(uint, lambda v: uint(v) * 123456789)
-    y = vector(uint, lambda v: 4294967295 - uint(v) * 77)
+def operations(edges: edgeset, shift: int = 27, part: decimal = 0.3):
+    x = vector(uint, lambda v: (uint(v) & 15) * 123456789)
+    y = vector(uint, lambda v: 2147483647 - uint(v) * 77)
+    h = vector(uint, infinity)
     r = vector(uint, 0)
     f = vector(fixed, 0.25)
     g = vector(fraction, lambda v: 1 / (uint(v) & 7))
@@ -195,21 +196,21 @@ def operations(edges: edgeset, shift: int = 35, part: decimal = 0.3):
     def mix(v):
         a = x[v] + y[v]
         s = y[v] - x[v]
-        p = x[v] * (uint(v) + 1)
-        q = y[v] // (uint(v) & 3)
-        t = y[v] % (uint(v) & 3)
-        bits = (x[v] & 4095 | a ^ s) + ~p
-        bits = bits ^ (x[v] << shift) ^ (y[v] >> uint(v))
+        p = (x[v] & 4194303) * (uint(v) + 1)
+        q = y[v] // (uint(v) & 3 | 1)
+        t = y[v] % (uint(v) & 3 | 1)
+        bits = (x[v] & 4095 | a ^ s) ^ ~p
+        bits = bits ^ (x[v] << shift) ^ (y[v] >> (uint(v) & 31)) & 2147483647
         if a > s and not p == q or t >= 2:
-            bits += 3
+            bits = (bits >> 1) + 3
             w[v] = vertex(uint(v) // 2)
         else:
             if bits <= 1000000 or s != p:
-                bits = bits - 17
+                bits = max(bits, 17) - 17
         r[v] = min(bits, max(a, 12345)) if v < vertex(uint(v) | 1) else edges.out_degree(v)
         f[v] = (f[v] * 3 + 1) * g[v] + f[v] / 2 + f[v] * part - f[v] * 0.125
         g[v] = g[v] * g[v]
-        b[v] = x[v] < y[v]
+        b[v] = x[v] < y[v] and h[v] + a == h[v] * (t + 1)
         y[v] = r[v] + edges.in_degree(v) * edges.num_vertices
 
     def along(src, dst, weight):
@@ -256,8 +257,7 @@ def variables(edges: edgeset):
 
 
 def test_reciprocals(tmp_path):
-    words = [0, 1, 2, 3, 4, 5, 7, 8, 65535, 65536, 1 << 31, (1 << 31) + 1, (1 << 32) - 2,
-             (1 << 32) - 1]
+    words = [0, 1, 2, 3, 4, 5, 7, 8, 65535, 65536, 1 << 31, (1 << 31) + 1, (1 << 32) - 2]
     stores = "\n".join(f"    n[{i}] = {word}" for i, word in enumerate(words))
     found = run_text(f"""
 @program
@@ -268,7 +268,7 @@ def reciprocals(edges: edgeset):
 
     def divide(v):
         g[v] = 1 / n[v]
-        h[v] = 3 / n[v]
+        h[v] = min(n[v], 3) / n[v]
 
 {stores}
     vertices.apply(divide)
@@ -277,7 +277,8 @@ def reciprocals(edges: edgeset):
     last = (1 << 32) - 1
     parts = [0 if word == 0 else min((1 << 32) // word, last) for word in words]
     assert found["g"][:len(words)].tolist() == parts
-    assert found["h"][:len(words)].tolist() == [min(3 * part, last) for part in parts]
+    assert found["h"][:len(words)].tolist() == [min(min(word, 3) * part, last)
+                                                for word, part in zip(words, parts)]
 
 
 SETS = """
@@ -372,7 +373,7 @@ def test_long_sums(tmp_path):
     found = run_text("""
 @program
 def sums(edges: edgeset):
-    x = vector(uint, lambda v: 4294967295 - uint(v))
+    x = vector(uint, lambda v: 4294967294 - uint(v))
     y = vector(uint, 0)
 
     def number(v):
@@ -382,7 +383,7 @@ def sums(edges: edgeset):
         y[i] = vertices.sum(number) // 4096 + i
     return y
 """, tmp_path)["y"]
-    total = sum((1 << 32) - 1 - v for v in range(graph().num_vertices))
+    total = sum((1 << 32) - 2 - v for v in range(graph().num_vertices))
     assert found[:3].tolist() == [total // 4096 + i for i in range(3)]
 
 
@@ -399,7 +400,7 @@ def chain(edges: edgeset):
         x[dst].max(x[src])
 
     def jump(v):
-        y[v] = y[y[v]] if y[v] == v else vertex(uint(y[v]) - 1)
+        y[v] = y[y[v]] if y[v] == v else vertex(max(uint(y[v]), 1) - 1)
         if uint(v) > 0:
             y[v] = y[vertex(uint(v) - 1)]
 

@@ -135,6 +135,10 @@ class LevelSearch(LoopRun):
 
     # Memory
 
+    @property
+    def may_fail(self):
+        return False                    # a level is at most the number of vertices
+
     def init_vertex_value(self, task):
         # A padding vertex must never be in a frontier, and must never count as not yet found.
         self.fill(task, {self.form.level: -1 if task.direction == "push" else 0,

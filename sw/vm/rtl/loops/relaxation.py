@@ -204,7 +204,12 @@ class Relaxation(LoopRun):
 
     # Memory
 
+    @property
+    def may_fail(self):
+        return not (self.form.sends and self._fits)
+
     def init_vertex_value(self, task):
+        self.check()
         self.fill(task, {self.form.reduce.vector: self.identity})
         task.frontier.init(task, task.vertex(self._start))
 

@@ -205,10 +205,12 @@ class Sweep(ProgramRun):
             names += [f"other_{self.array(name)}" for name in self._switched()]
         self.reserve_arrays(task, names)
 
+    @property
+    def may_fail(self):
+        return self.form.component is None
+
     def init_vertex_value(self, task):
-        if self.form.component is None:
-            # The interpreter refuses a run with a sum that does not fit.
-            _ = self._reference
+        self.check()
         self.fill_arrays(task, {name: self._beginning[name]
                                 for name in self._vectors(self._fused(task))
                                 if name != self.form.component})
