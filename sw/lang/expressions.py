@@ -104,10 +104,13 @@ class HostExpressions:
         Parameters and variables of the host, as far as they are known.
     summed : callable
         The node of ``S.sum(f)``, from its syntax tree.
+    taken : collection of str
+        The names that the host gives a meaning, anywhere in the program.
     """
 
-    def __init__(self, file, graph, names, summed):
+    def __init__(self, file, graph, names, summed, taken=frozenset()):
         self.file, self.graph, self.names, self._summed = file, graph, names, summed
+        self.taken = taken
 
     def fail(self, tree, message) -> Any:
         """Raise LanguageError at a syntax tree."""

@@ -9,7 +9,7 @@ from sw.lang.graph_ir import (Branch, Function, Give, Let, Local, Reduce, Vector
 from sw.lang.types import RESERVED, LanguageError, Type
 
 
-__all__ = ["read_function"]
+__all__ = ["names_of_host", "read_function"]
 
 
 #: Types of vectors that have a reduction.
@@ -53,6 +53,23 @@ def read_function(host, vectors, tree) -> Function:
     return function
 
 
+def names_of_host(tree) -> frozenset[str]:
+    """The names to which a program gives a meaning outside of its functions."""
+    found, waiting = {argument.arg for argument in tree.args.args}, list(tree.body)
+    while waiting:
+        match waiting.pop():
+            case ast.FunctionDef(name=name):
+                found.add(name)
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                found.add(name)
+            case ast.While() | ast.If() as node:
+                waiting += [*node.body, *node.orelse]
+            case ast.For(target=ast.Name(id=name)) as node:
+                found.add(name)
+                waiting += node.body
+    return frozenset(found)
+
+
 def _check_changes(function):
     """Each vector is stored, or changed by one reduction."""
     ways: dict[str, Any] = {}
@@ -72,6 +89,7 @@ class _Body:
     def __init__(self, host, vectors, tree, names, types):
         self._file, self._tree, self._vertices = host.file, tree, names[:2]
         self._own = names[0] if len(names) == 1 else None
+        self._taken = host.taken
         self._vectors, self._names = vectors, types
         self._fixed = set(names)
         self._kinds = dict(types)
@@ -150,6 +168,11 @@ class _Body:
         if name in self._fixed or name in self._vectors:
             self._fail(tree, f"{name!r} is a {'parameter' if name in self._fixed else 'vector'}, "
                              "and cannot be assigned")
+        if name in self._taken:
+            self._fail(tree, f"{name!r} is a name of the host, which a function cannot change: its "
+                             "calls have no order. A vector keeps a word for each vertex, "
+                             "SET.sum(function) adds words up, and a word of a call needs another "
+                             "name")
         if name in self._kinds:
             value = coerced(value, self._kinds[name])
         elif value.type is Type.WHOLE:

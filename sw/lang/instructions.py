@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any
 
 from sw.lang.expressions import Expressions, HostExpressions, coerced, place
-from sw.lang.functions import read_function
+from sw.lang.functions import names_of_host, read_function
 from sw.lang.graph_ir import (ALL, Argument, Assign, Dequeue, EdgeSetIterator, ElementStore,
                               ForLoop, Function, GraphProgram, HostBranch, HostName,
                               NewQueue, NewVertexSet, Reduce, Vector, VertexFilter,
@@ -52,6 +52,7 @@ class ProgramReader:
         self._queues: dict[str, str] = {}
         self._outputs: tuple[str, ...] | None = None
         self._shares: set[str] = set()
+        self._taken = names_of_host(tree)
         arguments = self._arguments(tree)
         self._host = HostExpressions(file, self._graph, self._types, self._sum)
         self._define(tree.body)
@@ -162,7 +163,8 @@ class ProgramReader:
                 self._fail(tree, f"there is no function {name!r}; there are "
                                  f"{', '.join(self._trees) or 'none'}")
             kinds = {vector.name: vector.type for vector in self._vectors.values()}
-            host = HostExpressions(self._file, self._graph, dict(self._types), self._sum)
+            host = HostExpressions(self._file, self._graph, dict(self._types), self._sum,
+                                   self._taken)
             self._functions[name] = read_function(host, kinds, self._trees[name])
         return self._functions[name]
 
@@ -480,4 +482,3 @@ class ProgramReader:
         return EdgeSetIterator(input_vset=source, apply_f=name, to_filter=to_filter,
                                output_vset=queue or output, tracking=tracking,
                                transposed=transposed, label=label, position=at)
-

@@ -64,6 +64,23 @@ REFUSED = [
     (vertex_function("x[y[v]] = 1"), "2:9", ["x[y[v]]"]),
     (function("x[dst].min(1)", "x[src].max(1)"), "3:9", ["'x'", "by min and by max"]),
     (vertex_function("x[v] = 1", "x[y[v]].min(1)"), "3:9", ["by = and by min"]),
+    # names of the host
+    ("t = 0\n" + function("t += 1"), "3:9", ["'t' is a name of the host", "SET.sum(function)"]),
+    ("t = 0\n" + function("t = 1", of="v"), "3:9", ["'t' is a name of the host"]),
+    (function("t = 1") + "\nt = 0", "2:9", ["'t' is a name of the host"]),
+    (function("k += 1"), "2:9", ["'k' is a name of the host"]),
+    (function("source = dst"), "2:9", ["'source' is a name of the host"]),
+    ("s = vertexset(source)\n" + function("s = src"), "3:9", ["'s' is a name of the host"]),
+    ("for i in range(3):\n    x[0] = i\n" + function("i = 1"), "4:9", ["'i' is a name of the"]),
+    ("if k > 1:\n    while k > 2:\n        n = 1\n" + function("if src == dst:\n        n = 1"),
+     "6:13", ["'n' is a name of the host"]),
+    (function("edges = 1"), "2:9", ["'edges' is a name of the host"]),
+    (function("f = 1"), "2:9", ["'f' is a name of the host"]),
+    (function("x = 1"), "2:9", ["'x' is a vector"]),
+    # words that are names
+    (vertex_function("x[v] = 4294967295"), "2:16", ["to 4294967294, or infinity"]),
+    (vertex_function("y[v] = vertex(4294967295)"), "2:23", ["to 4294967294, or none"]),
+    (vertex_function("z[v] = infinity"), "2:16", ["infinity is a uint"]),
     # types
     (vertex_function("x[v] = 0.5"), "2:16", ["0.5", "whole number from 0 to 4294967294"]),
     (vertex_function("x[v] = z[v]"), "2:16", ["fixed", "must be uint"]),
