@@ -11,6 +11,11 @@ GraphIt                                Meaning here
                                        is among its elements, else of ``uint``
 ``vector{Vertex}(float)``              of ``fixed``
 -1 in a vector of vertices             ``none``
+``int`` elsewhere                      from 0 to 4294967294 in functions and vectors: what shows
+                                       that a negative number is meant is refused, and what falls
+                                       below 0 while the program runs. Numbers of ``main`` have
+                                       signs.
+``a / b`` of two ``int``               the whole quotient, without its rest
 ``atoi(argv[2])``, ``atof(argv[2])``   a parameter of the program, of type ``int`` or ``decimal``.
                                        It is called as the variable that is declared with it, or
                                        else ``argv2``. ``argv[1]`` is the graph.
@@ -39,7 +44,7 @@ from sw.lang.graphit_expressions import SCALARS, ExpressionTranslator
 from sw.lang.graphit_schedule import read_commands
 from sw.lang.graphit_text import (TOO_DEEP, called, kind_of, name_of, parameters_of, parsed,
                                   tokens_of, vector_of)
-from sw.lang.graphit_vectors import Filters, VectorText, vertex_vectors
+from sw.lang.graphit_vectors import Filters, VectorText, unset_vectors, vertex_vectors
 from sw.lang.passes.rewrite import changed, marked
 from sw.lang.reader import read_tree, text_of
 from sw.lang.schedule import PlannedSchedule
@@ -102,8 +107,12 @@ class _Program(ExpressionTranslator):
                        ": edgeset{Edge}(Vertex,Vertex) = load(argv[1]);")
         if self._main is None:
             self._fail(items[-1], "there is no func main()")
-        self._of_vertices = vertex_vectors(
-            self._vectors, [*self._functions.values(), self._main], self._elements)
+        every = [*self._functions.values(), self._main]
+        self._of_vertices = vertex_vectors(self._vectors, every, self._elements)
+        self._unset = unset_vectors(self._vectors, every, self._of_vertices)
+        self._of_main = {str(tree.children[0]): str(tree.children[1].children[0])
+                         for tree in self._main.find_data("variable")} | {
+            str(tree.children[0]): "int" for tree in self._main.find_data("for")}
         self._filters = Filters(self._functions, self._main)
         self.program = self._program(text)
 
@@ -185,12 +194,14 @@ class _Program(ExpressionTranslator):
         if name in self._of_vertices:
             kind = "vertex"
         initial = vector.initial
+        self._in_function = True        # its numbers have no signs, either
         if self._is_method(initial, self._graph, "getOutDegrees"):
             value = self._at(initial, ast.Lambda(_arguments([ast.arg("v")]), self._method(
                 initial, self._name(initial, self._graph), "out_degree",
                 [self._name(initial, "v")])))
         else:
             value = self._none_or(initial, kind == "vertex")
+        self._in_function = False
         call = self._call(vector.tree, "vector", self._at(vector.tree, ast.Name(kind)), value)
         return self._at(vector.tree, ast.Assign([self._at(vector.tree, ast.Name(name))], call))
 
@@ -206,7 +217,13 @@ class _Program(ExpressionTranslator):
                 self._fail(parameter, "a function has the parameters (v : Vertex), or (src : "
                            "Vertex, dst : Vertex) with maybe weight : int")
         self._in_function, self._current = True, name
-        self._result = None if result is None else str(result)
+        self._locals = {str(variable.children[0]): str(variable.children[1].children[0])
+                        for variable in tree.find_data("variable")}
+        if result is not None:
+            self._locals[str(result)] = str(kind.children[0])
+        self._own = {str(parameter.children[0]): "" for parameter in parameters[:2]} | {
+            str(parameter.children[0]): "int" for parameter in parameters[2:]}
+        self._result = None if result is None else self._local(str(result))
         body = self._block(block)
         if result is not None:
             last = body[-1] if body else None
@@ -217,7 +234,7 @@ class _Program(ExpressionTranslator):
                 body[-1] = ast.copy_location(ast.Return(last.value), last)
             else:
                 body.append(self._at(result, ast.Return(self._name(result, self._result))))
-        self._in_function = False
+        self._in_function, self._locals, self._own = False, {}, {}
         arguments = [self._at(parameter, ast.arg(str(parameter.children[0])))
                      for parameter in parameters]
         return self._at(tree, ast.FunctionDef(name=name, args=_arguments(arguments),
@@ -354,7 +371,7 @@ class _Program(ExpressionTranslator):
         node = self._expression(value)
         if isinstance(node, ast.Attribute) and node.attr == "num_vertices":
             self._counts.add(str(name))
-        return [self._at(tree, ast.Assign([self._name(name, str(name))], node))]
+        return [self._at(tree, ast.Assign([self._name(name, self._local(str(name)))], node))]
 
     def _assign(self, tree):
         target, value = tree.children[0], tree.children[-1]
@@ -366,9 +383,19 @@ class _Program(ExpressionTranslator):
             self._fail(target, "a variable or an element of a vector can be assigned")
         if name_of(target) in (self._graph, self._all, *self._scalars):
             self._fail(target, f"{name_of(target)!r} is a constant, and cannot be assigned")
+        if self._in_function and name_of(target) is not None \
+                and name_of(target) not in self._locals:
+            self._fail(target, f"{name_of(target)!r} is no variable of this function, and it "
+                       "changes no others: its calls have no order. A vector keeps a number for "
+                       f"each vertex; a variable of a call is declared: var {name_of(target)} : "
+                       "int = …;")
         if tree.data == "reduce":
             by = "".join(str(tree.children[1]).split()).removesuffix("=")
             if by in ("min", "max"):
+                if vector in self._unset:
+                    self._fail(tree, f"{vector!r} has -1 among its elements, which is below all "
+                               f"others for {by}= of GraphIt, and no vertex here: begin with "
+                               "another number, such as 2147483647 or 0")
                 call = self._method(tree, left, by, [right])
                 return self._at(tree, ast.Expr(call))
             return self._at(tree, ast.AugAssign(left, ast.Add() if by == "+" else ast.BitOr(),

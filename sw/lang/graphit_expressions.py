@@ -7,6 +7,7 @@ from sw.lang import graph_ir as ir
 from sw.lang.graphit_text import (Translator, called, is_minus_one, is_zero, kind_of, name_of,
                                   root_of, steps_of, vector_of, where)
 from sw.lang.graphit_vectors import VectorText
+from sw.lang.types import LARGEST
 
 
 __all__ = ["SCALARS", "ExpressionTranslator"]
@@ -45,7 +46,20 @@ class ExpressionTranslator(Translator):
         #: Variables that are the number of vertices, and constants that are being read.
         self._counts: set[Any] = set()
         self._open: set[str] = set()
-        self._in_function = False
+        self._in_function, self._current = False, ""
+        #: Vectors of vertices that may have -1 among their elements.
+        self._unset: set[str] = set()
+        #: {name: type} of the variables of main, of those of the function that is translated, and
+        #: of its parameters.
+        self._of_main: dict[str, str] = {}
+        self._locals: dict[str, str] = {}
+        self._own: dict[str, str] = {}
+
+    def _local(self, name):
+        """The name of a variable in the program: one of a function has another name than one of
+        main, which the function could read otherwise."""
+        return f"{name}_of_{self._current}" if name in self._locals and name in self._of_main \
+            else name
 
     def _is_method(self, tree, root, name):
         """Whether a tree is ``root.name()``."""
@@ -90,15 +104,15 @@ class ExpressionTranslator(Translator):
                 return self._at(tree, ast.UnaryOp(ast.Not(), self._expression(tree.children[0])))
             case "compare":
                 left, op, right = tree.children
+                if str(op) not in ("==", "!="):
+                    self._check_order(tree, left, str(op), right)
                 vertices = not self._of_vertices.isdisjoint({vector_of(left),
                                                              vector_of(right)})
                 return self._at(tree, ast.Compare(self._none_or(left, vertices),
                                                   [_COMPARE[str(op)]()],
                                                   [self._none_or(right, vertices)]))
             case "arithmetic":
-                left, op, right = tree.children
-                return self._at(tree, ast.BinOp(self._expression(left), _ARITHMETIC[str(op)](),
-                                                self._expression(right)))
+                return self._arithmetic(tree, *tree.children)
             case "negative":
                 return self._negative(tree)
             case "element":
@@ -109,7 +123,77 @@ class ExpressionTranslator(Translator):
                 return self._new_set(tree)
         return self._function_call(tree)
 
+    def _check_order(self, tree, left, op, right):
+        """Refuse comparisons that have a meaning only for numbers with a sign."""
+        for side in (left, right):
+            if vector_of(side) in self._unset:
+                self._fail(tree, f"{vector_of(side)!r} has -1 among its elements, which is no "
+                           "vertex here, and neither above nor below others: use == or != in "
+                           f"place of {op}")
+        if self._in_function and ((op in ("<", ">=") and _is_nothing(right))
+                                  or (op in (">", "<=") and _is_nothing(left))):
+            self._fail(tree, "no number of a function is below 0; in place of a - b < 0 compare "
+                             "a < b")
+
+    def _arithmetic(self, tree, left, op, right):
+        vector = next((vector_of(side) for side in (left, right)
+                       if vector_of(side) in self._of_vertices), None)
+        if vector is not None:
+            self._fail(tree, f"the elements of {vector!r} are vertices, because a vertex, -1 or an "
+                       f"index is among them, and vertices have no {op}; if they are numbers, "
+                       "begin with a large one in place of -1, such as 2147483647")
+        operands = self._expression(left), self._expression(right)
+        if str(op) != "/" or not (self._is_whole(left) and self._is_whole(right)):
+            return self._at(tree, ast.BinOp(operands[0], _ARITHMETIC[str(op)](), operands[1]))
+        if self._in_function:
+            return self._at(tree, ast.BinOp(operands[0], ast.FloorDiv(), operands[1]))
+        return self._quotient(tree, *operands)
+
+    def _quotient(self, tree, left, right):
+        """The quotient of two numbers with a sign, without its rest."""
+        def binary(first, op, second):
+            return self._at(tree, ast.BinOp(first, op, second))
+
+        def above(node):
+            return self._at(tree, ast.Compare(node, [ast.GtE()], [zero]))
+
+        zero = self._at(tree, ast.Constant(0))
+        alike = self._at(tree, ast.Compare(above(left), [ast.Eq()], [above(right)]))
+        opposite = binary(binary(zero, ast.Sub(), left), ast.FloorDiv(), right)
+        return self._at(tree, ast.IfExp(alike, binary(left, ast.FloorDiv(), right),
+                                        binary(zero, ast.Sub(), opposite)))
+
+    def _is_whole(self, tree) -> bool:
+        """Whether an expression is an int."""
+        whole = [name for name, kind in SCALARS.items() if kind == "int"]
+        match kind_of(tree):
+            case "integer":
+                return True
+            case "negative":
+                return self._is_whole(tree.children[0])
+            case "arithmetic":
+                return self._is_whole(tree.children[0]) and self._is_whole(tree.children[2])
+            case "element":
+                vector = self._vectors.get(vector_of(tree))
+                return vector is not None and vector.type in whole
+            case "method":
+                return str(tree.children[1]) in ("size", "getVertexSetSize", "getVertices")
+            case "call":
+                name, given = tree.children
+                if str(name) in ("min", "max"):
+                    return given is not None and all(map(self._is_whole, given.children))
+                return str(name) == "atoi"
+            case "name":
+                name = name_of(tree)
+                if name in self._scalars:
+                    return str(self._scalars[name].children[1].children[0]) in whole
+                kinds = self._own | self._locals if self._in_function else {}
+                return kinds.get(name, self._of_main.get(name)) in whole
+        return False
+
     def _named(self, tree, name):
+        if self._in_function and name in self._locals:
+            return self._name(tree, self._local(name))
         if name == self._all:
             return self._name(tree, ir.ALL)
         if name not in self._scalars:
@@ -128,8 +212,9 @@ class ExpressionTranslator(Translator):
 
     def _negative(self, tree):
         if self._in_function:
-            self._fail(tree, "there are no negative numbers; -1 is none as an element of a vector "
-                             "of vertices")
+            self._fail(tree, "there are no negative numbers here, only those from 0 to "
+                             f"{LARGEST}, and -1 as the mark of a vector of vertices; in place of "
+                             "x += -1 count with another vector, which is subtracted afterwards")
         zero = self._at(tree, ast.Constant(0))
         return self._at(tree, ast.BinOp(zero, ast.Sub(), self._expression(tree.children[0])))
 
@@ -224,3 +309,8 @@ class ExpressionTranslator(Translator):
 
     def _count(self, tree, name):
         return self._at(tree, ast.Attribute(self._name(tree, self._graph), name))
+
+
+def _is_nothing(tree):
+    """Whether a tree is 0 or 0.0."""
+    return is_zero(tree) or (kind_of(tree) == "real" and float(tree.children[0]) == 0)

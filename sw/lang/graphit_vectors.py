@@ -1,5 +1,5 @@
-"""Two questions about a text of GraphIt: which vectors have vertices, and which plain stores of a
-function of edges are a compare-and-swap."""
+"""Three questions about a text of GraphIt: which vectors have vertices, which of these also have
+-1, and which plain stores of a function of edges are a compare-and-swap."""
 
 import dataclasses
 from typing import Any
@@ -8,7 +8,7 @@ from sw.lang.graphit_text import (is_minus_one, kind_of, name_of, parameters_of,
                                   vector_of)
 
 
-__all__ = ["Filters", "VectorText", "vertex_vectors"]
+__all__ = ["Filters", "VectorText", "unset_vectors", "vertex_vectors"]
 
 
 @dataclasses.dataclass
@@ -48,13 +48,42 @@ def _evidence(function, elements, known):
     def is_vertex(tree):
         return is_minus_one(tree) or name_of(tree) in vertices or vector_of(tree) in known
 
+    for left, right in _pairs(function):
+        if is_vertex(right):
+            yield vector_of(left)
+        if is_vertex(left):
+            yield vector_of(right)
+    for tree in function.find_data("element"):
+        yield vector_of(tree.children[1])
+
+
+def _pairs(function):
+    """The two sides of assignments and comparisons, and of reductions by min= and max=."""
     for tree in function.iter_subtrees():
-        if tree.data in ("assign", "compare", "reduce"):
-            left, right = tree.children[0], tree.children[-1]
-            yield from (vector_of(one) for one, other in ((left, right), (right, left))
-                        if is_vertex(other))
-        elif tree.data == "element":
-            yield vector_of(tree.children[1])
+        if tree.data in ("assign", "compare") or (
+                tree.data == "reduce" and str(tree.children[1]).startswith(("min", "max"))):
+            yield tree.children[0], tree.children[-1]
+
+
+def unset_vectors(vectors: dict[str, VectorText], functions: list, vertices: set[str]) -> set[str]:
+    """The names of the vectors of vertices that may have -1 among their elements.
+
+    Parameters
+    ----------
+    vectors, functions
+        As of :func:`vertex_vectors`.
+    vertices : set of str
+        The vectors of vertices.
+    """
+    found = {name for name in vertices if is_minus_one(vectors[name].initial)}
+    pairs = [pair for function in functions for pair in _pairs(function)]
+    pairs += [pair[::-1] for pair in pairs]
+    while True:
+        more = {vector_of(left) for left, right in pairs if vector_of(left) in vertices
+                and (is_minus_one(right) or vector_of(right) in found)}
+        if more <= found:
+            return found
+        found |= more
 
 
 class Filters:

@@ -353,6 +353,42 @@ end
     assert read("if 1 < 2 end while 2 < 1 end").body[0].then == ()
 
 
+def test_whole_quotients():
+    """A quotient of ints is an int, which is cut towards 0; others have fractions."""
+    program = read("""
+var n : int = -7;
+var m : int = n / 2;
+if m == -3 and 7 / (0 - 2) == -3 and n / -2 == 3 and n / 2.0 == -3.5
+    x[0] = 7 / 2;
+end
+x[1] = edges.size() / vertices.size();
+vertices.apply(g);
+""", """
+func g(v : Vertex)
+    var t : int = x[v] / 2;
+    x[v] = t + (x[v] + 9) / 4;
+end
+""")
+    found = reference.run(program, random_graph(3, 8, 1)).outputs["x"]
+    assert found.tolist() == [1 + 3, 1 + 2, 0 + 2]
+
+
+def test_variables_of_functions():
+    """A variable of a function is not that of main with the same name."""
+    program = read("""
+var t : int = 5;
+var o : int = 6;
+vertices.apply(g);
+var few : vertexset{Vertex} = vertices.filter(h);
+x[0] = t + o;
+few.apply(g);
+""", """
+func g(v : Vertex) var t : int = 2; t = t + 1; x[v] += t; end
+func h(v : Vertex) -> o : bool o = false; if x[v] == 11 o = true; end end
+""")
+    assert reference.run(program, random_graph(3, 8, 1)).outputs["x"].tolist() == [11, 3, 3]
+
+
 def test_results_of_functions():
     """A result that is assigned once at the end, and one that is assigned in branches."""
     program = read("", """
@@ -490,7 +526,27 @@ REFUSED = [
     ("", "func g(a : Vertex, b : Vertex, c : Vertex) x[a] min= 1; end", "8:32", ["weight : int"]),
     ("", "func g(v : Vertex) x[v] = -1 + 2; end", "8:27", ["no negative numbers"]),
     ("", "func g(v : Vertex) x[v] = 0.5; end", "8:27", ["0.5 must be a whole number"]),
-    ("", "func g(v : Vertex) p[v] = p[v] + 1; end", "8:27", ["+ takes values", "not vertex"]),
+    ("", "func g(v : Vertex) p[v] = p[v] + 1; end", "8:27",
+     ["the elements of 'p' are vertices", "no +", "2147483647"]),
+    # numbers without a sign
+    ("", "func g(v : Vertex) x[v] = x[v] - -1; end", "8:34", ["no negative numbers"]),
+    ("", "func g(a : Vertex, b : Vertex) x[b] += -1; end", "8:40", ["count with another vector"]),
+    ("", "const y : vector{Vertex}(int) = -2;", "8:33", ["no negative numbers"]),
+    ("", "const y : vector{Vertex}(float) = -1.0;", "8:35", ["no negative numbers"]),
+    ("", "func g(v : Vertex) -> o : bool o = (x[v] - 3) < 0; end", "8:36", ["compare a < b"]),
+    ("", "func g(v : Vertex) -> o : bool o = 0 <= x[v]; end", "8:36", ["no number of a function"]),
+    ("", "func g(v : Vertex) -> o : bool o = f[v] < 0.0; end", "8:36", ["no number of a function"]),
+    ("", "func g(v : Vertex) -> o : bool o = p[v] > -1; end", "8:36", ["use == or !="]),
+    ("", "func g(v : Vertex) -> o : bool o = p[v] >= 0; end", "8:36", ["'p' has -1", "!="]),
+    ("", "func g(a : Vertex, b : Vertex) p[b] min= a; end", "8:32",
+     ["'p' has -1", "min= of GraphIt"]),
+    ("", "const n : int = -3; func g(v : Vertex) x[v] = n; end", "8:17", ["no negative numbers"]),
+    # variables of main
+    ("var t : int = 0; edges.apply(g);", "func g(a : Vertex, b : Vertex) t += 1; end", "8:32",
+     ["'t' is no variable of this function", "var t : int"]),
+    ("var t : int = 0; edges.apply(g);", "func g(a : Vertex, b : Vertex) t = 1; end", "8:32",
+     ["'t' is no variable of this function"]),
+    ("", "func g(a : Vertex, b : Vertex) x = 1; end", "8:32", ["'x' is no variable"]),
     ("", "func g(v : Vertex) vertices.apply(g); end", "8:20", ["no statement of a function"]),
     ("", "func g(v : Vertex) delete v; end", "8:20", ["a function deletes no sets"]),
     ("", "func g(v : Vertex) x[v] = 1; end func g(v : Vertex) x[v] = 1; end", "8:34",
