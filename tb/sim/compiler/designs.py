@@ -26,6 +26,7 @@ class RandomDesign(wiring.Component):
         super().__init__({
             **{name: In(width) for name, width in INPUTS.items()},
             **{f"out_{i}": Out(rng.choice((1, 8, 33, 64, 100, 150))) for i in range(12)},
+            "orders": Out(130), "either": Out(64),
         })
 
     def elaborate(self, platform):
@@ -44,6 +45,8 @@ class RandomDesign(wiring.Component):
         for i in range(12):
             out = getattr(self, f"out_{i}")
             m.d.comb += out.eq(self._pick())
+        m.d.comb += [self.orders.eq(self._both_orders(self._pick(), self.half ^ self._pick())),
+                     self.either.eq(self._wide_or())]
         return m
 
     def _pick(self, width=None):
@@ -57,7 +60,7 @@ class RandomDesign(wiring.Component):
         """Adds a signal with a random expression or random choices."""
         rng = self._rng
         a, b = self._pick(), self._pick()
-        kind = rng.randrange(20)
+        kind = rng.randrange(19)
         if kind < 11:
             value = [
                 lambda: a + b, lambda: a - b, lambda: a & b, lambda: a | b, lambda: a ^ b,
@@ -81,11 +84,7 @@ class RandomDesign(wiring.Component):
             value = Cat((a << Const(rng.randrange(5), 3))[:90], a >> Const(rng.randrange(5), 3))
         elif kind == 14:
             value = Array([self._pick() for _ in range(3)])[b[:2]]
-        elif kind == 18:        # operators in both orders
-            few, many = a[:7], b[:7]
-            value = Cat(a - b, b - a, a < b, b < a, a <= b, b <= a, few << many[:3],
-                        many << few[:3], few >> many[:3], many >> few[:3])
-        elif kind == 19:
+        elif kind == 18:
             value = self._wide_or()
         else:
             value = Cat(a[0].replicate(rng.randrange(1, 70)), Const(rng.getrandbits(9), 9), b)
@@ -95,6 +94,12 @@ class RandomDesign(wiring.Component):
         else:
             self.m.d.comb += signal.eq(value)
         self.pool.append(signal)
+
+    def _both_orders(self, a, b):
+        """Operators that have two values in both orders, and a value and 0."""
+        a, b = Cat(a, self.small)[:9], Cat(b, self.word)[:9]
+        return Cat(a - b, b - a, Const(0, 9) - a, a - Const(0, 9), a < b, b < a, a <= b, b <= a,
+                   a << b[:3], b << a[:3], a >> b[:3], b >> a[:3])
 
     def _wide_or(self):
         """An OR of choices, all or all but one of them between a value and 0."""
