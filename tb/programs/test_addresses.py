@@ -174,7 +174,8 @@ def test_a_list_at_the_end_of_the_largest_memory(limit):
         edges, output = right[-_EDGES:], right[-_OUTPUT:]
         assert sorted(words[-_OUTPUT:][:16]) == sorted(edges)
         output[:16] = words[-_OUTPUT:][:16]
-        right[-_COUNT], right[-_COPY], right[-_TOTAL] = 16, right[-1], right[-_TOTAL] + edges.sum(dtype=np.uint32)
+        right[-_COUNT], right[-_COPY] = 16, right[-1]
+        right[-_TOTAL] += edges.sum(dtype=np.uint32)
         assert words.tolist() == right.tolist()
 
 
