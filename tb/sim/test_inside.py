@@ -36,15 +36,38 @@ def test_units():
     assert all(INSIDE[unit] for unit in UNITS)
 
 
+#: (bits, rows of a memory) with 2 warps of 4 lanes, which have two rows of vertices; all other
+#: numbers have a word, and all other entries a word of each lane for each field.
+SIZES = {
+    "lanes filled": (3, 0), "entries of rows": (4, 2), "rows of vertices": (3 * 128, 2),
+    "fsm": {"state machine": (4, 0), "dense table: lanes": (4, 2),
+            "dense table by warp: edge of lane 0": (128, 2)},
+    "eghw": {"topology reader": (3, 0)},
+    "graphpeg": {"current entry: next edge": (30, 0), "ALWT: start indices": (64, 32),
+                 "ALWT: end indices": (64, 32), "edge buffer: neighbours": (128, 32 + 2)},
+    "scu": {"SCU: state": (3, 0), "SCU address generator: an entry is expanded": (1, 0),
+            "SCU data fetch: free slots": (6, 0), "SCU data fetch: lines that have come": (32, 0),
+            "SCU filter: state": (3, 0), "SCU filter: lines of the table": (128, 0),
+            "SCU filter: lines under way": (6, 0),
+            "SCU output: first element of the beat": (30, 0),
+            "SCU data store: words of the line": (4, 0), "SCU port: answers awaited": (9, 0)},
+}
+
+
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.sample(3)
 def test_every_row(unit):
-    """Each row names one register or memory of the netlist."""
+    """Each row names one register or memory of the netlist, and the page is told its bits and rows.
+    """
     netlist = compiled.whole(hardware(unit))
     found = inside.found_in(netlist, hardware(unit))
     assert [signal.row for signal in found] == list(INSIDE[unit])
+    sizes = SIZES | SIZES.get(unit, {})
     for signal in found:
-        assert signal.row.kind != "entries" or signal.width % (32 * len(signal.row.fields)) == 0
+        usual = 128 * len(signal.row.fields) if signal.row.kind == "entries" else 32
+        assert (signal.width, signal.depth) == sizes.get(signal.row.title, (usual, 0)), signal.row
+        told = signal.to_json()
+        assert (told["width"], told["depth"]) == (signal.width, signal.depth)
         assert signal.row.kind != "state" or signal.width <= 8     # as the ring keeps a byte
 
 
