@@ -19,6 +19,7 @@ def register(app):
 
 
 @options.with_plan
+@options.with_reading
 def _compare(
         algorithm: options.Algorithm,
         graph: options.GraphIfAny = None,
@@ -29,9 +30,7 @@ def _compare(
             "first. Without this option, those of the default that cannot run the plan are left "
             "out.", rich_help_panel="Algorithm", show_default=",".join(COMPARED))] = None,
         weights: options.Weights = None,
-        input_format: options.InputFormat = None,
-        weight_scale: options.WeightScale = None,
-        no_weights: options.NoWeights = False,
+        reading,
         undirected: options.Undirected = False,
         simplify: options.Simplify = False,
         seed: options.Seed = None,
@@ -67,8 +66,8 @@ def _compare(
     files.distinct({"--json": json}, inputs(plan, graph))
     job = Job(plans, graph, config=config, configs=configs, dram=memory, board=where,
               weights=weights,
-              undirected=undirected, simplify=simplify, seed=seed, input_format=input_format,
-              weight_scale=weight_scale, no_weights=no_weights, max_cycles=max_cycles, json=json,
+              undirected=undirected, simplify=simplify, seed=seed, reading=reading,
+              max_cycles=max_cycles, json=json,
               skip=schedules is None, launch_cycles=launch_cycles)
     for _ in job.plans:
         job.run()

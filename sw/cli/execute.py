@@ -70,7 +70,7 @@ def seeded_spec(spec, seed, weights):
     return with_seed or spec
 
 
-def loading(algorithm, *, weight_scale, no_weights, **others) -> dict:
+def loading(algorithm, *, weight_scale=None, no_weights=False, **others) -> dict:
     """The arguments of :func:`sw.graph.load.load` for an algorithm's class: an algorithm that uses
     no weights gets none. Raises UserError for ``--weight-scale`` without weights."""
     if weight_scale is not None and not algorithm.weighted:
@@ -101,12 +101,8 @@ class Job:
         Changes made to the graph on loading.
     seed : int or None
         Seed for a generator whose text has none, and for the weights.
-    input_format : str or None
-        Format of the graph's file.
-    weight_scale : float or None
-        Factor for the weights of the file.
-    no_weights : bool
-        Whether the graph's own weights are dropped; they are if the algorithm uses none.
+    reading : dict
+        How the graph's file is read, as of :func:`~sw.cli.options.with_reading`.
     json : str or None
         The file for results.
     wave : str or None
@@ -124,9 +120,9 @@ class Job:
     """
 
     def __init__(self, plans, spec, *, config, dram, board=None, weights, undirected, simplify,
-                 seed, max_cycles, json, input_format=None, weight_scale=None, no_weights=False,
-                 wave=None, recorder=None, loaded=None, skip=False, launch_cycles=None,
-                 configs=None, functional=False):
+                 seed, reading, max_cycles, json, wave=None, recorder=None, loaded=None,
+                 skip=False, launch_cycles=None, configs=None,
+                 functional=False):
         from sw import algorithms
         from sw.graph.load import load
         from sw.runtime import Device
@@ -143,16 +139,14 @@ class Job:
         self.board = board
         self.weights, self.seed = weights, seed
         self.undirected, self.simplify = undirected, simplify
-        self.input_format, self.weight_scale = input_format, weight_scale
-        self.no_weights, self.launch_cycles = no_weights, launch_cycles
+        self.reading, self.launch_cycles = reading, launch_cycles
         self.functional = functional
         self.skipped = {}
         self._configs = dict(zip(plans, configs or [config for _ in plans]))
         self.plans = self._accepted(plans, lambda plan: plan.check(self._configs[plan]), skip)
         self.graph = loaded or load(spec, note=options.note, **loading(
             algorithms.find(algorithm), weights=weights, seed=seed, undirected=undirected,
-            simplify=simplify, input_format=input_format, weight_scale=weight_scale,
-            no_weights=no_weights))
+            simplify=simplify, **reading))
         tasks = {}
 
         def settle(plan):
@@ -244,9 +238,7 @@ class Job:
     def _graph_record(self):
         return {"spec": self.spec, "vertices": self.graph.num_vertices,
                 "arcs": self.graph.num_edges, "weights": self.weights, "seed": self.seed,
-                "undirected": self.undirected, "simplify": self.simplify,
-                "input_format": self.input_format, "weight_scale": self.weight_scale,
-                "no_weights": self.no_weights}
+                "undirected": self.undirected, "simplify": self.simplify, **self.reading}
 
     def write(self, failure=None):
         """Write the JSON file, if one was asked for. Only ``wall_seconds`` differs between two

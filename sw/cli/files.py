@@ -10,7 +10,7 @@ from sw.output import descriptor, identity, replacing
 
 
 __all__ = ["check", "distinct", "make_folder", "write_arrays", "write_bytes", "write_json",
-           "write_pieces", "write_text"]
+           "write_pieces", "write_results", "write_text"]
 
 
 def check(path, suffixes=(), default=None):
@@ -85,3 +85,8 @@ def write_arrays(path, arrays):
     import numpy as np
     with replacing(path) as stream:
         np.savez_compressed(stream, **arrays)
+
+
+def write_results(path, arrays, graph):
+    """Write the arrays of a run; where the graph's vertices have names, with the array ``id``."""
+    write_arrays(path, arrays if graph.names is None else arrays | {"id": graph.names})

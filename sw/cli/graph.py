@@ -26,10 +26,9 @@ def _load(spec, undirected, simplify, **reading):
 
 
 @app.command("info", epilog="Example: graphloom graph info soc-epinions1.el.gz")
-def _info(graph: options.Graph, undirected: options.Undirected = False,
-          simplify: options.Simplify = False, input_format: options.InputFormat = None,
-          weight_scale: options.WeightScale = None, no_weights: options.NoWeights = False,
-          json: options.Json = None):
+@options.with_reading
+def _info(graph: options.Graph, *, undirected: options.Undirected = False,
+          simplify: options.Simplify = False, reading, json: options.Json = None):
     """Print the size of a graph and how uneven its degrees are."""
     from rich.table import Table
 
@@ -38,8 +37,7 @@ def _info(graph: options.Graph, undirected: options.Undirected = False,
     from .execute import console
     files.distinct({"--json": json}, [graph])
     files.check(json)
-    facts = describe(_load(graph, undirected, simplify, input_format=input_format,
-                           weight_scale=weight_scale, no_weights=no_weights))
+    facts = describe(_load(graph, undirected, simplify, **reading))
     if json is not None:
         files.write_json(json, facts)
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -53,21 +51,22 @@ def _info(graph: options.Graph, undirected: options.Undirected = False,
 
 
 def _save(graph, target):
-    from sw.graph.save import write
+    from sw.graph.save import suffix_of, write
     write(graph, target)
+    if graph.names is not None and suffix_of(target)[0] != ".npz":
+        options.note(f"{target}: has the vertices' numbers; .npz files keep their ids, too")
     print(f"{printable(target)}: {graph.num_vertices:,} vertices, {graph.num_edges:,} arcs")
 
 
 @app.command("convert", epilog="Example: graphloom graph convert road.gr.gz road.npz "
                                "--undirected")
-def _convert(graph: options.Graph, target: _Target, undirected: options.Undirected = False,
-             simplify: options.Simplify = False, input_format: options.InputFormat = None,
-             weight_scale: options.WeightScale = None, no_weights: options.NoWeights = False):
+@options.with_reading
+def _convert(graph: options.Graph, target: _Target, *, undirected: options.Undirected = False,
+             simplify: options.Simplify = False, reading):
     """Read a graph in one format and write it in another."""
     files.distinct({"FILE": target}, [graph])
     files.check(target)
-    _save(_load(graph, undirected, simplify, input_format=input_format,
-                weight_scale=weight_scale, no_weights=no_weights), target)
+    _save(_load(graph, undirected, simplify, **reading), target)
 
 
 @app.command("generate", epilog="Example: graphloom graph generate "

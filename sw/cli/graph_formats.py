@@ -54,16 +54,14 @@ def _prepare(graph, formats, direction, json):
     return with_reference(options.names(formats, "--formats"))
 
 
-def _graph_formats(graph: options.Graph, formats: _Formats = None, direction: _Towards = "push",
+@options.with_reading
+def _graph_formats(graph: options.Graph, *, formats: _Formats = None, direction: _Towards = "push",
                    repeat: _Repeat = 3, undirected: options.Undirected = False,
-                   simplify: options.Simplify = False, input_format: options.InputFormat = None,
-                   weight_scale: options.WeightScale = None,
-                   no_weights: options.NoWeights = False, json: options.Json = None):
+                   simplify: options.Simplify = False, reading, json: options.Json = None):
     """Print the bytes of a graph in each storage format, and the time to build the format."""
     from sw.graph.load import load
     texts = _prepare(graph, formats, direction, json)
-    _show(load(graph, undirected=undirected, simplify=simplify, input_format=input_format,
-               weight_scale=weight_scale, no_weights=no_weights, note=options.note),
+    _show(load(graph, undirected=undirected, simplify=simplify, note=options.note, **reading),
           texts, direction, repeat, False, json)
 
 
@@ -75,7 +73,7 @@ def _bench_formats(
     """Measure the time and the memory that building each storage format takes."""
     from sw.graph.load import load
     texts = _prepare(graph, formats, direction, json)
-    _show(load(graph), texts, direction, repeat, True, json)
+    _show(load(graph, note=options.note), texts, direction, repeat, True, json)
 
 
 def _show(graph, texts, direction, repeat, memory, json):

@@ -18,12 +18,12 @@ from sw.printable import one_line
 
 
 __all__ = ["Algorithm", "Algorithms", "BoardPreset", "Device", "Dram", "Folder",
-           "Functional", "Graph", "GraphIfAny", "InputFormat", "Jobs", "JobsIfAny", "Json",
-           "Largest", "LaunchCycles", "MaxCycles", "NoWeights", "Output", "Preset", "Results",
-           "Seed", "Set", "Simplify", "Sweeps", "TimeLimit", "Trace", "TraceCycles", "Undirected",
-           "Wave", "WeightScale", "Weights", "asked", "cycleless", "executor", "graphs",
-           "hardware", "memory", "names", "note", "numbers", "once", "place", "seeds",
-           "with_cluster", "with_parameters", "with_plan", "with_tls"]
+           "Functional", "Graph", "GraphIfAny", "Jobs", "JobsIfAny", "Json", "Largest",
+           "LaunchCycles", "MaxCycles", "Output", "Preset", "Results", "Seed", "Set", "Simplify",
+           "Sweeps", "TimeLimit", "Trace", "TraceCycles", "Undirected", "Wave", "Weights", "asked",
+           "cycleless", "executor", "graphs", "hardware", "memory", "names", "note", "numbers",
+           "once", "place", "seeds", "with_cluster", "with_parameters", "with_plan",
+           "with_reading", "with_tls"]
 
 
 _HARDWARE = "Hardware"
@@ -36,22 +36,13 @@ Algorithm = Annotated[str, typer.Argument(
     metavar="ALGORITHM", help="Algorithm: pagerank, bfs, sssp, cc, gcn or another program of "
     "`graphloom lang list`, or a file with a program: NAME.py or NAME.gt.", show_default=False)]
 _GRAPH_ARGUMENT = typer.Argument(
-    metavar="GRAPH", help="A file (.mtx .el .wel .gr .graph .npz or an edge list of any name, each "
-    "also .gz), a name of the catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.",
+    metavar="GRAPH", help="A file (.mtx .el .wel .gr .graph .npz .adjlist or an edge list of any "
+    "name, each also .gz, .bz2 or .xz), a name of the catalogue, or a generator such as "
+    "rmat:scale=12,degree=16,seed=1.",
     show_default=False)
 Graph = Annotated[str, _GRAPH_ARGUMENT]
 #: Left out if --plan is given, as the first argument is the graph then.
 GraphIfAny = Annotated[str | None, _GRAPH_ARGUMENT]
-InputFormat = Annotated[str | None, typer.Option(
-    "--input-format", metavar="NAME", help="Format of the file: mtx, el, wel, gr, npz, metis, "
-    "cites or edges (an edge list with or without weights).", rich_help_panel=_GRAPH,
-    show_default="by its suffix, else by its contents")]
-WeightScale = Annotated[float | None, typer.Option(
-    "--weight-scale", metavar="X", help="Multiply the file's weights by X and round them to the "
-    "nearest integer; 1 only rounds.", rich_help_panel=_GRAPH, show_default=False)]
-NoWeights = Annotated[bool, typer.Option(
-    "--no-weights", help="Drop the graph's weights; the weights of a file are not read.",
-    rich_help_panel=_GRAPH)]
 Preset = Annotated[str, typer.Option(
     "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",
     rich_help_panel=_HARDWARE)]
@@ -131,9 +122,31 @@ TraceCycles = Annotated[str | None, typer.Option(
 
 def _option(name, kind, *words, panel=_WORK, **settings):
     """A keyword parameter of a command: one of several options that become one object."""
+    flag = kind is bool and "/" not in words[0]
     return inspect.Parameter(
-        name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None,
-        annotation=Annotated[kind | None, typer.Option(*words, rich_help_panel=panel, **settings)])
+        name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=False if flag else None,
+        annotation=Annotated[kind if flag else kind | None,
+                             typer.Option(*words, rich_help_panel=panel, **settings)])
+
+
+#: How a file is read (:class:`sw.graph.reading.Reading`) as options.
+_READING = (
+    _option("input_format", str, "--input-format", panel=_GRAPH, metavar="NAME", help="Format of "
+            "the file: mtx, el, wel, gr, npz, metis, cites, edges (an edge list with or without "
+            "weights), counted (one behind a line of its numbers of vertices and arcs), adjlist "
+            "(a vertex and its neighbours in each line) or matrix.",
+            show_default="by its suffix, else by its contents"),
+    _option("columns_", str, "--columns", panel=_GRAPH, metavar="SRC,DST[,WEIGHT]", help="Columns "
+            "of an edge list, each a name of its first line or a number from 1.",
+            show_default="by their names, else in this order"),
+    _option("number_ids", bool, "--number-ids", panel=_GRAPH, help="The vertices are the ids that "
+            "occur in the file, which may be any words, numbered in ascending order."),
+    _option("weight_scale", float, "--weight-scale", panel=_GRAPH, metavar="X", help="Multiply "
+            "the file's weights by X and round them to the nearest integer; 1 only rounds.",
+            show_default=False),
+    _option("no_weights", bool, "--no-weights", panel=_GRAPH, help="Drop the graph's weights; the "
+            "weights of a file are not read."),
+)
 
 
 #: The fields of a plan (:class:`sw.runtime.plan.Plan`) as options.
@@ -176,8 +189,8 @@ _PARAMETERS = (
             "an .npz or .content file, and its weight matrix where the file has one. Others are "
             "drawn at random.",
             show_default=False),
-    _option("columns", int, "--columns", metavar="N", help="Features that are drawn for gcn.",
-            show_default="64"),
+    _option("columns", int, "--feature-columns", metavar="N", help="Features that are drawn "
+            "for gcn.", show_default="64"),
     _option("density", float, "--density", metavar="X", help="Share of these features that a "
             "vertex has, 0 to 1.", show_default="0.1"),
     _option("matrix_seed", int, "--matrix-seed", metavar="N", help="Seed of what is drawn for gcn.",
@@ -266,6 +279,16 @@ def _place(address, **files):
         raise UserError("--tls-ca, --tls-cert and --tls-key: are of a cluster: give --cluster as "
                         "well")
     return None
+
+
+def with_reading(command):
+    """A command with the options of reading a graph's file in place of its parameter ``reading``,
+    which gets a dict of them: keyword arguments of :func:`sw.graph.load.load`."""
+    return _in_place_of("reading", _READING, command, _reading)
+
+
+def _reading(columns_, **others):
+    return {"columns": columns_, **others}
 
 
 def asked(algorithm, graph, choices):

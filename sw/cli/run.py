@@ -21,6 +21,7 @@ def register(app):
 
 
 @options.with_plan
+@options.with_reading
 def _run(
         algorithm: options.Algorithm,
         graph: options.GraphIfAny = None,
@@ -47,9 +48,7 @@ def _run(
             "--verify/--no-verify", help="With --vm cpu or cuda: compare with the interpreter.",
             rich_help_panel="Algorithm")] = True,
         weights: options.Weights = None,
-        input_format: options.InputFormat = None,
-        weight_scale: options.WeightScale = None,
-        no_weights: options.NoWeights = False,
+        reading,
         undirected: options.Undirected = False,
         simplify: options.Simplify = False,
         seed: options.Seed = None,
@@ -83,7 +82,7 @@ def _run(
         plan, graph = options.asked(algorithm, graph, choices)
         run_program(vm, plan, graph, apply=apply or [], json=json, output=output, seed=seed,
                     weights=weights, verify=verify, undirected=undirected, simplify=simplify,
-                    input_format=input_format, weight_scale=weight_scale, no_weights=no_weights)
+                    **reading)
         return
     place = functools.partial(options.place, device, preset, set_, time_limit=time_limit,
                               dram=dram, wave=wave, trace=trace, functional=functional)
@@ -93,8 +92,7 @@ def _run(
     if schedule == TUNED:
         where, config = place([])
         plan, loaded = _tuned(algorithm, graph, choices, tuned, config, memory, dict(
-            weights=weights, input_format=input_format, weight_scale=weight_scale,
-            no_weights=no_weights, undirected=undirected, simplify=simplify, seed=seed),
+            weights=weights, undirected=undirected, simplify=simplify, seed=seed, **reading),
             launch_cycles)
     else:
         if tuned is not None:
@@ -113,8 +111,8 @@ def _run(
     files.check(output, (".npz",))
     recorder = tracing.recorder(trace, trace_cycles, config)
     job = Job([plan], graph, config=config, dram=memory, board=where, weights=weights,
-              undirected=undirected, simplify=simplify, seed=seed, input_format=input_format,
-              weight_scale=weight_scale, no_weights=no_weights, max_cycles=max_cycles, json=json,
+              undirected=undirected, simplify=simplify, seed=seed, reading=reading,
+              max_cycles=max_cycles, json=json,
               wave=wave, recorder=recorder, loaded=loaded, launch_cycles=launch_cycles,
               functional=functional)
     try:
@@ -124,7 +122,7 @@ def _run(
         tracing.write(trace, recorder, job.command(plan))
     job.write()
     if output is not None:
-        files.write_arrays(output, result.outputs | result.derived)
+        files.write_results(output, result.outputs | result.derived, job.graph)
     out = console()
     out.print(job.title())
     out.print(tables.runs_table([result]))

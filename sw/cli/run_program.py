@@ -96,7 +96,7 @@ def run_program(vm, plan, spec, *, apply, json, output, seed, weights, verify, *
             "fraction_bits": np.int64(result.fraction_bits)} | {
             f"{name}_float": result.decimal(name) for name in result.outputs
             if program.vector(name).type is Type.FIXED}
-        files.write_arrays(output, result.outputs | more)
+        files.write_results(output, result.outputs | more, graph)
     record = {"vm": vm, "program": program.name, "plan": plan.text,
               "graph": {"spec": spec, "vertices": graph.num_vertices, "arcs": graph.num_edges},
               "operators": result.operators, "fraction_bits": result.fraction_bits,

@@ -41,6 +41,7 @@ def register(app):
 
 @options.with_parameters
 @options.with_cluster
+@options.with_reading
 def _tune(
         algorithm: options.Algorithm,
         graph: options.Graph,
@@ -85,9 +86,7 @@ def _tune(
             "--functional", help="Count instructions on the functional simulator, not cycles of "
             "the RTL.", rich_help_panel=_SEARCH)] = False,
         weights: options.Weights = None,
-        input_format: options.InputFormat = None,
-        weight_scale: options.WeightScale = None,
-        no_weights: options.NoWeights = False,
+        reading,
         undirected: options.Undirected = False,
         simplify: options.Simplify = False,
         seed: options.Seed = None,
@@ -109,9 +108,8 @@ def _tune(
     Every trial is a whole run, checked against the golden model. After an interruption, the same
     command continues. `graphloom run ... --schedule tuned` takes the best plan of the results.
     """
-    graph_options = _given(
-        weights=weights, input_format=input_format, weight_scale=weight_scale,
-        no_weights=no_weights, undirected=undirected, simplify=simplify, seed=seed)
+    graph_options = _given(weights=weights, **reading, undirected=undirected, simplify=simplify,
+                           seed=seed)
     if vm != "rtl":
         from .tune_schedules import refuse, tune_schedules
         if vm != "cpu":
@@ -129,8 +127,7 @@ def _tune(
             trials=trials or (None if strategy == "exhaustive" else _TRIALS),
             only=axis_values(only), stop=stop, search_seed=search_seed, rounds=rounds or _ROUNDS,
             seed=seed, weights=weights, json=json, command=graph_options, undirected=undirected,
-            simplify=simplify, input_format=input_format, weight_scale=weight_scale,
-            no_weights=no_weights)
+            simplify=simplify, **reading)
     if rounds is not None:
         raise UserError("--rounds: only with --vm cpu; the device's cycles are exact")
     config, memory = options.hardware(preset, set_), options.memory(dram)
@@ -157,7 +154,7 @@ def _tune(
     plan = _plan_of(algorithm, choices)
     setting = RunSetting(seeded_spec(graph, seed, weights), tuple(loading(
         kind, weights=weights, seed=seed, undirected=undirected, simplify=simplify,
-        input_format=input_format, weight_scale=weight_scale, no_weights=no_weights).items()),
+        **reading).items()),
         config, memory, functional, launch_cycles)
     with options.executor("graphloom tune", cluster, jobs,
                           read=[_file_of(algorithm), *inputs(plan, graph)]) as executor:

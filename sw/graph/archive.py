@@ -1,9 +1,10 @@
 """Graphs in ``.npz`` files: our own arrays, and the sparse matrices of scipy's ``save_npz``.
 
-Ours are ``graphloom_graph`` (the version), ``num_vertices``, ``src``, ``dst`` and, with weights,
-``weights``. scipy's ``csr``, ``csc`` and ``coo`` matrices are read. An entry in row ``i`` and
-column ``j`` is an arc from ``i`` to ``j``, and its value is the weight. Truth values are no
-weights.
+Ours are ``graphloom_graph`` (the version), ``num_vertices``, ``src``, ``dst``, with weights
+``weights``, and ``names`` if the vertices had other ids in the file that they come from.
+
+scipy's ``csr``, ``csc`` and ``coo`` matrices are read. An entry in row ``i`` and column ``j`` is an
+arc from ``i`` to ``j``, and its value is the weight. Truth values are no weights.
 """
 
 import numpy as np
@@ -20,7 +21,7 @@ __all__ = ["NPZ_VERSION", "read_npz"]
 #: Version of the .npz format that is written; no other is read.
 NPZ_VERSION = 1
 
-_OURS = ("graphloom_graph", "num_vertices", "src", "dst", "weights")
+_OURS = ("graphloom_graph", "num_vertices", "src", "dst", "weights", "names")
 _SCIPY = ("format", "shape", "data", "indptr", "indices", "row", "col", "_is_array")
 _COMPRESSED = ("csr", "csc")
 
@@ -42,7 +43,7 @@ def _integers(arrays, name, path):
     return array
 
 
-def read_npz(source, path, name, weighing):
+def read_npz(source, path, name, reading):
     """Read a graph; a reader of :mod:`sw.graph.readers`."""
     if not source.head.startswith(b"PK"):
         raise UserError(f"{path}: is not an .npz file: it does not begin as a zip archive")
@@ -52,9 +53,9 @@ def read_npz(source, path, name, weighing):
     arrays = read_arrays(path, stream, size, only={*_OURS, *_SCIPY})
     if "graphloom_graph" in arrays:
         _only(arrays, _OURS, path)
-        return _ours(arrays, path, weighing)
+        return _ours(arrays, path, reading.weighing)
     if "format" in arrays and "shape" in arrays:
-        return _scipys(arrays, path, weighing)
+        return _scipys(arrays, path, reading.weighing)
     found = ", ".join(shown(found) for found in list(arrays)[:8]) or "nothing"
     raise UserError(f"{path}: is neither a graph of Graphloom, which has an array "
                     f"'graphloom_graph', nor a matrix of scipy; it holds {found}")
@@ -71,7 +72,11 @@ def _ours(arrays, path, weighing):
     weights = _integers(arrays, "weights", path) if "weights" in arrays else None
     if weights is not None:
         weights = weighing.apply(weights, path)
-    return Graph(int(arrays["num_vertices"]), src, dst, weights, name=path)
+    names = arrays.get("names")
+    if names is not None and (names.ndim != 1 or names.dtype.kind not in "iuU"):
+        raise UserError(f"{path}: names is of type {names.dtype} with {names.ndim} dimensions, "
+                        f"must be a list of integers or of text")
+    return Graph(int(arrays["num_vertices"]), src, dst, weights, name=path, names=names)
 
 
 def _scipys(arrays, path, weighing):

@@ -17,7 +17,7 @@ from sw.errors import UserError
 
 from .features import Features
 from .graph import LIMIT, Graph
-from .source import opened
+from .source import PACKED, opened, unpacked_name
 
 
 __all__ = ["read_cites", "read_content"]
@@ -85,25 +85,24 @@ def read_content(path) -> Features:
     return Features(offsets, np.concatenate(columns), found, (width or 3) - 2, name=str(path))
 
 
-def read_cites(source, path, name, note=None) -> Graph:
+def read_cites(source, path, name, reading) -> Graph:
     """The graph of a ``.cites`` file, whose ``.content`` file lies beside it.
 
     Parameters
     ----------
     source : sw.graph.source.Source
     path, name : str
-    note : callable, optional
-        Called with a line of text if citations are left out.
+    reading : sw.graph.reading.Reading
+        Its ``note`` is called if citations are left out.
 
     Raises
     ------
     UserError
         If a file cannot be read, or a line has not two fields. The error names the line.
     """
-    plain = path[:-3] if path.lower().endswith(".gz") else path
-    content = f"{os.path.splitext(plain)[0]}.content"
-    if not os.path.exists(content) and os.path.exists(f"{content}.gz"):
-        content = f"{content}.gz"
+    content = f"{os.path.splitext(unpacked_name(path))[0]}.content"
+    content = next((name for name in (content, *(content + suffix for suffix in PACKED))
+                    if os.path.exists(name)), content)
     if not os.path.exists(content):
         raise UserError(f"{path}: the papers are in {content}, which is not there")
     vertices = _ids(content)
@@ -119,8 +118,8 @@ def read_cites(source, path, name, note=None) -> Graph:
             ends.append((citing, cited))
             if len(ends) >= LIMIT:
                 raise UserError(f"{path}: there are more than {LIMIT - 1} citations")
-    if unknown and note is not None:
-        note(f"{path}: {unknown} citations name papers that {content} does not have; they are "
-             "left out")
+    if unknown:
+        reading.note(f"{path}: {unknown} citations name papers that {content} does not have; they "
+                     "are left out")
     arcs = np.array(ends, np.int64).reshape(-1, 2)
     return Graph(len(vertices), arcs[:, 0], arcs[:, 1], name=name)

@@ -34,7 +34,7 @@ _SPARSE_VERTICES = 1 << 22
 _VERTICES_PER_ARC = 32
 
 
-def check_density(num_vertices: int, num_edges: int, name: str) -> None:
+def check_density(num_vertices: int, num_edges: int, name: str, hint: str = "") -> None:
     """Refuse a graph of many more vertices than arcs.
 
     All work on a graph takes memory for each vertex. Without this rule a file of one line, whose
@@ -46,6 +46,8 @@ def check_density(num_vertices: int, num_edges: int, name: str) -> None:
         Size of the graph.
     name : str
         Its name in the error.
+    hint : str
+        The end of the error.
 
     Raises
     ------
@@ -55,7 +57,7 @@ def check_density(num_vertices: int, num_edges: int, name: str) -> None:
     if num_vertices > max(_SPARSE_VERTICES, _VERTICES_PER_ARC * num_edges):
         raise UserError(f"{name}: {num_vertices} vertices are too many for {num_edges} arcs: a "
                         f"graph of more than {_SPARSE_VERTICES} vertices must have an arc for "
-                        f"every {_VERTICES_PER_ARC}")
+                        f"every {_VERTICES_PER_ARC}{hint}")
 
 
 def _words(values: ArrayLike, what: str, limit: int, graph_name: str) -> Words:
@@ -115,6 +117,8 @@ class Graph:
     ordered_as : Graph, optional
         A graph of the same vertices, whose orderings (:mod:`sw.graph.order`) these vertices get,
         too. ``None``: its own.
+    names : array, optional
+        The id of each vertex in its file: integers or text. ``None``: its number.
 
     Raises
     ------
@@ -129,11 +133,13 @@ class Graph:
     weights: Words | None = None
     name: str = "graph"
     ordered_as: Graph | None = None
+    names: NDArray[Any] | None = None
 
     if TYPE_CHECKING:
         def __init__(self, num_vertices: int, src: ArrayLike, dst: ArrayLike,
                      weights: ArrayLike | None = None, name: str = "graph",
-                     ordered_as: Graph | None = None) -> None: ...
+                     ordered_as: Graph | None = None,
+                     names: NDArray[Any] | None = None) -> None: ...
 
     def __post_init__(self) -> None:
         num_vertices = int(self.num_vertices)
@@ -149,6 +155,9 @@ class Graph:
             if array is not None and len(array) != len(self.src):
                 raise UserError(f"{self.name}: {field} has {len(array)} entries, must have "
                                 f"{len(self.src)} as src has")
+        if self.names is not None and len(self.names) != num_vertices:
+            raise UserError(f"{self.name}: names has {len(self.names)} entries, must have "
+                            f"{num_vertices}, one for each vertex")
         set_field = functools.partial(object.__setattr__, self)
         set_field("num_vertices", num_vertices)
         set_field("src", _words(self.src, "src", num_vertices, self.name))

@@ -10,6 +10,9 @@ from .catalogue import catalogue
 from .generators import GENERATORS, generate
 from .graph import Graph, check_density
 from .readers import SUFFIXES, read
+from .reading import Reading
+from .source import PACKED, unpacked_name
+from .weights import Weighing
 
 
 __all__ = ["load"]
@@ -27,8 +30,7 @@ def _is_file(spec: str) -> bool:
     """Whether ``spec`` is a file's path, by its suffix or since there is such a file."""
     if spec in catalogue() or spec.partition(":")[0].strip() in GENERATORS:
         return False
-    lower = spec.lower().removesuffix(".gz")
-    return lower.endswith(SUFFIXES) or os.path.exists(spec)
+    return unpacked_name(spec).lower().endswith(SUFFIXES) or os.path.exists(spec)
 
 
 def _found(spec: str) -> Graph:
@@ -41,12 +43,14 @@ def _found(spec: str) -> Graph:
         return generate(spec)  # which refuses the name
     raise UserError(
         f"{spec}: there is no such graph; a graph is a file ({', '.join(SUFFIXES)}, or an edge "
-        f"list of any name; each may be .gz), a name of the catalogue ({', '.join(catalogue())}) "
+        f"list of any name; each may be {', '.join(PACKED)}), a name of the catalogue "
+        f"({', '.join(catalogue())}) "
         f"or a generator ({', '.join(name + ':...' for name in GENERATORS)})")
 
 
 def load(spec: str | os.PathLike[str], *, weights: int | None = None, seed: int | None = None,
          undirected: bool = False, simplify: bool = False, input_format: str | None = None,
+         columns: str | None = None, number_ids: bool = False,
          weight_scale: float | None = None, no_weights: bool = False,
          note: Callable[[str], object] | None = None) -> Graph:
     """The graph a user means by ``spec``.
@@ -64,10 +68,14 @@ def load(spec: str | os.PathLike[str], *, weights: int | None = None, seed: int 
         Add the reverse of each arc.
     simplify : bool
         Then drop self-loops, and keep only the lightest of parallel arcs.
-    input_format, weight_scale, note : optional
-        Only for files; see :func:`sw.graph.readers.read`.
+    input_format, columns, number_ids : optional
+        Only for files; see :class:`sw.graph.reading.Reading`.
+    weight_scale : float, optional
+        Only for files: multiply weights by this and round to the nearest integer.
     no_weights : bool
         Give the graph without weights. The weights of a file are not read.
+    note : callable, optional
+        Called with a line of text on anything in a file that looks odd but may be right.
 
     Returns
     -------
@@ -80,12 +88,14 @@ def load(spec: str | os.PathLike[str], *, weights: int | None = None, seed: int 
         line, if any.
     """
     spec = os.fspath(spec)
+    told = {} if note is None else {"note": note}
+    reading = Reading(input_format=input_format, weighing=Weighing(weight_scale, not no_weights),
+                      columns=columns, number_ids=number_ids, **told)
     if _is_file(spec):
-        graph = read(spec, input_format=input_format, weight_scale=weight_scale,
-                     no_weights=no_weights, note=note)
-    elif input_format is not None or weight_scale is not None:
-        raise UserError(f"{spec}: is not a file; --input-format and --weight-scale apply to files "
-                        "only")
+        graph = read(spec, reading)
+    elif input_format is not None or weight_scale is not None or columns is not None or number_ids:
+        raise UserError(f"{spec}: is not a file; --input-format, --columns, --number-ids and "
+                        f"--weight-scale apply to files only")
     else:
         graph = _found(spec)
         if no_weights:

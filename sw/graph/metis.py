@@ -115,7 +115,7 @@ def _check_symmetric(graph, path):
                             f"different weights in the lines of both")
 
 
-def read_metis(source, path, name, weighing):
+def read_metis(source, path, name, reading):
     """Read a graph; a reader of :mod:`sw.graph.readers`."""
     vertices, edges, before, width = _header(source.stream, path)
     values, rows = _values(source.stream, path, vertices, vertices * before + 2 * edges * width)
@@ -137,7 +137,7 @@ def read_metis(source, path, name, weighing):
         at_fault = int(np.flatnonzero((dst < 1) | (dst > vertices))[0])
         raise UserError(f"{path}: vertex {int(src[at_fault]) + 1} has the neighbour "
                         f"{int(dst[at_fault])}, must be from 1 to {vertices}")
-    weights = weighing.apply(values[at + 1], path) if width == 2 else None
+    weights = reading.weighing.apply(values[at + 1], path) if width == 2 else None
     graph = Graph(vertices, src, dst - np.uint32(1), weights, name)
     _check_symmetric(graph, path)
     return graph

@@ -15,6 +15,7 @@ from sw.output import replacing
 
 from .graph import Graph
 from .readers import NPZ_VERSION, suffix_of
+from .signs import has_sizes
 
 
 __all__ = ["write"]
@@ -33,7 +34,8 @@ def _write_rows(stream, pattern, columns):
 
 def _write_edge_list(stream, graph):
     last = max(int(graph.src.max()), int(graph.dst.max())) if graph.num_edges else -1
-    if graph.num_vertices > last + 1:
+    # The comment also says that a first arc is no line of sizes, if it looks like one.
+    if graph.num_vertices > last + 1 or has_sizes(graph.src, graph.dst, graph.weights):
         stream.write(b"# graphloom: vertices %d\n" % graph.num_vertices)
     if graph.weights is None:
         _write_rows(stream, "%d %d\n", [graph.src, graph.dst])
@@ -62,10 +64,11 @@ def _write_gr(stream, graph):
 
 
 def _write_npz(stream, graph):
-    weights = {} if graph.weights is None else {"weights": graph.weights}
+    more = {name: array for name, array in (("weights", graph.weights), ("names", graph.names))
+            if array is not None}
     archive = io.BytesIO()  # a zip file wants to seek, a gzip stream cannot
     np.savez(archive, graphloom_graph=np.int64(NPZ_VERSION),
-             num_vertices=np.int64(graph.num_vertices), src=graph.src, dst=graph.dst, **weights)
+             num_vertices=np.int64(graph.num_vertices), src=graph.src, dst=graph.dst, **more)
     stream.write(archive.getbuffer())
 
 
@@ -76,7 +79,8 @@ _WRITERS = {".mtx": _write_mtx, ".el": _write_edge_list, ".wel": _write_edge_lis
 def write(graph: Graph, path: str | os.PathLike[str]) -> None:
     """Write ``graph`` in the format the suffix of ``path`` names.
 
-    Reading the file gives the same vertices, arcs (in the same order) and weights.
+    Reading the file gives the same vertices, arcs (in the same order) and weights. Only ``.npz``
+    files keep the names of vertices.
 
     Parameters
     ----------

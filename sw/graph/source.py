@@ -3,13 +3,15 @@
 A file that is read must be a regular file, or a pipe that another program already writes to
 (:mod:`sw.input`).
 
-A file that begins with a gzip header is decompressed, whatever its name. Graphs compress 3 to 20
-times. A file whose contents exceed both :data:`EXPANSION` times its size and :data:`FREE` bytes is
-refused, so a small file cannot ask for memory without bound.
+A file that begins as one of gzip, bzip2 or xz is decompressed, whatever its name. Graphs compress 3
+to 20 times. A file whose contents exceed both :data:`EXPANSION` times its size and :data:`FREE`
+bytes is refused, so a small file cannot ask for memory without bound.
 """
 
+import bz2
 import contextlib
 import io
+import lzma
 import os
 import stat
 import zlib
@@ -18,7 +20,7 @@ from sw.errors import UserError
 from sw.input import open_file
 
 
-__all__ = ["EXPANSION", "FREE", "Source", "opened"]
+__all__ = ["EXPANSION", "FREE", "PACKED", "Source", "opened", "unpacked_name"]
 
 
 #: Contents may be this many times as large as the compressed file,
@@ -28,10 +30,50 @@ EXPANSION = 100
 FREE = 64 << 20
 
 _HEAD = 1 << 16
-_GZIP = b"\x1f\x8b"
 _GZIP_HEADER = 31          # window bits of zlib: a gzip header and checksum are expected
+_XZ_MEMORY = 256 << 20     # of the decompressor; the program xz asks for 64 MiB with -9
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _OTHER_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+class _Gzip:
+    """A member of a gzip file, by the interface of ``bz2.BZ2Decompressor``."""
+
+    def __init__(self):
+        self._member, self._waiting = zlib.decompressobj(_GZIP_HEADER), b""
+
+    eof = property(lambda self: self._member.eof)
+    unused_data = property(lambda self: self._member.unused_data)
+    needs_input = property(lambda self: not self._waiting)
+
+    def decompress(self, data, max_length):
+        data = self._member.decompress(self._waiting + data, max_length)
+        self._waiting = self._member.unconsumed_tail
+        return data
+
+
+def _xz():
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+
+
+#: {suffix: name of the compression, first bytes, decompressor of a member}.
+_COMPRESSIONS = {".gz": ("gzip", b"\x1f\x8b", _Gzip),
+                 ".bz2": ("bzip2", b"BZh", bz2.BZ2Decompressor),
+                 ".xz": ("xz", b"\xfd7zXZ\0", _xz)}
+
+#: Suffixes of compressed files.
+PACKED = tuple(_COMPRESSIONS)
+
+_LONGEST_START = max(len(start) for _, start, _ in _COMPRESSIONS.values())
+
+
+def unpacked_name(path: str | os.PathLike[str]) -> str:
+    """A file's path without the suffix of a compression."""
+    path = os.fspath(path)
+    for suffix in PACKED:
+        if path.lower().endswith(suffix):
+            return path[:-len(suffix)]
+    return path
 
 
 class _Plain(io.RawIOBase):
@@ -61,30 +103,31 @@ class _Plain(io.RawIOBase):
 
 
 class _Expanded(_Plain):
-    """The contents of a gzip file of one member or several; UserError where they are too large."""
+    """The contents of a compressed file of one member or several; UserError where they are too
+    large."""
 
-    def __init__(self, path, file, head):
+    def __init__(self, path, file, head, kind, member):
         super().__init__(file)
-        self._path, self._packed = path, head
+        self._path, self._packed, self._kind, self._new = path, head, kind, member
         self._read, self._given = len(head), 0
-        self._member = zlib.decompressobj(_GZIP_HEADER)
+        self._member = member()
 
     def _fill(self, buffer):
         while True:
-            if not self._packed:
-                self._packed = self._file.read(_HEAD)
-                self._read += len(self._packed)
-                if not self._packed:
-                    if not self._member.eof:
-                        raise EOFError
-                    return 0
             if self._member.eof:
-                self._packed = self._packed.lstrip(b"\0")        # padding between members
-                if self._packed:
-                    self._member = zlib.decompressobj(_GZIP_HEADER)
-                continue
-            data = self._member.decompress(self._packed, len(buffer))
-            self._packed = self._member.unconsumed_tail or self._member.unused_data
+                self._packed = (self._member.unused_data + self._packed).lstrip(b"\0")    # padding
+                if self._packed or self._more():
+                    self._member = self._new()
+                    continue
+                return 0
+            if not self._packed and self._member.needs_input and not self._more():
+                raise EOFError
+            packed, self._packed = self._packed, b""
+            try:
+                data = self._member.decompress(packed, len(buffer))
+            except (zlib.error, lzma.LZMAError, OSError) as error:       # bzip2 has no own error
+                raise UserError(f"{self._path}: the compressed file is damaged or not "
+                                f"{self._kind}: {error}") from None
             if data:
                 break
         self._given += len(data)
@@ -93,6 +136,13 @@ class _Expanded(_Plain):
                             f"no graph does")
         buffer[:len(data)] = data
         return len(data)
+
+    def _more(self):
+        """Read more of the file; whether there is more."""
+        while not self._packed and (more := self._file.read(_HEAD)):
+            self._read += len(more)
+            self._packed = more.lstrip(b"\0") if self._member.eof else more
+        return bool(self._packed)
 
 
 class Source:
@@ -153,19 +203,21 @@ def opened(path):
     path = os.fspath(path)
     try:
         with open_file(path, pipes=True) as file:
-            head = file.read(len(_GZIP))
-            if head == _GZIP:
-                yield Source(path, file, _Expanded(path, file, head))
-            elif head and path.lower().endswith(".gz"):
-                raise UserError(f"{path}: the compressed file is damaged or not gzip: it does not "
-                                f"begin as one")
-            else:
-                yield Source(path, file, _Plain(file, head))
+            head = b""
+            while len(head) < _LONGEST_START and (more := file.read(_LONGEST_START - len(head))):
+                head += more
+            for kind, start, member in _COMPRESSIONS.values():
+                if head.startswith(start):
+                    yield Source(path, file, _Expanded(path, file, head, kind, member))
+                    return
+            for suffix, (kind, *_) in _COMPRESSIONS.items():
+                if head and path.lower().endswith(suffix):
+                    raise UserError(f"{path}: the compressed file is damaged or not {kind}: it "
+                                    f"does not begin as one")
+            yield Source(path, file, _Plain(file, head))
     except FileNotFoundError:
         raise UserError(f"{path}: there is no such file") from None
     except EOFError:
         raise UserError(f"{path}: the compressed file is truncated") from None
-    except zlib.error as error:
-        raise UserError(f"{path}: the compressed file is damaged or not gzip: {error}") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None

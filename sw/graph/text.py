@@ -14,7 +14,7 @@ import numpy as np
 from sw.errors import UserError
 
 
-__all__ = ["Column", "PIECE", "convert", "read_table", "tokens"]
+__all__ = ["Column", "PIECE", "convert", "pieces", "quoted", "read_table", "tokens"]
 
 
 #: Bytes of a piece. A line of up to as many bytes is read.
@@ -42,6 +42,8 @@ class Column:
         Whether the column is wanted. The text of an unused column is ignored.
     hint : str
         Added to the error of a value that is not legal.
+    numbering : sw.graph.numbering.Numbering, optional
+        Any word is legal, and this numbers it.
     """
 
     name: str
@@ -51,11 +53,12 @@ class Column:
     scale: float | None = None
     used: bool = True
     hint: str = ""
+    numbering: Any = None
 
     @property
     def whole(self):
         """Whether values are digits only."""
-        return not self.real and self.scale is None
+        return not self.real and self.scale is None and self.numbering is None
 
 
 def tokens(text):
@@ -147,11 +150,14 @@ def _convert_quickly(piece, columns):
             continue
         if column.whole:
             found.append(convert(text, starts[index::width], ends[index::width]))
-        elif b"_" in piece:                  # which Python takes as a part of numbers
-            return None
         else:
             words = words or piece.split()
-            found.append(_reals(words[index::width], column))
+            if column.numbering is not None:
+                found.append(column.numbering.of(words[index::width]))
+            elif b"_" in piece:              # which Python takes as a part of numbers
+                return None
+            else:
+                found.append(_reals(words[index::width], column))
         if found[-1] is None:
             return None
     return np.stack(found, axis=1)
@@ -163,13 +169,16 @@ def _is_legal(values, columns):
                for i, column in enumerate(used))
 
 
-def _shown(text):
+def quoted(text):
+    """Bytes of a file in quotes for a message, cut after 40 characters."""
     text = text.decode("utf-8", "replace")
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
 def _integer(token, column):
     """The value of ``token``, or ``None`` if it is not legal in ``column``."""
+    if column.numbering is not None:
+        return int(column.numbering.of([token])[0])
     try:
         if token.isdigit() and column.scale is None:
             value = int(token)
@@ -187,9 +196,9 @@ def _integer(token, column):
     return value if column.low <= value <= column.high else None
 
 
-def _convert_slowly(piece, original, columns, path, first_line):
+def _convert_slowly(piece, original, columns, path, first_line, hint=""):
     """As :func:`_convert_quickly`, and the line of each row; raises ``UserError`` on the first
-    line that is wrong."""
+    line that is wrong. The error of a line of too many or too few values ends with ``hint``."""
     rows, lines = [], []
     originals = original.split(b"\n")
     for index, line in enumerate(piece.split(b"\n")):
@@ -199,8 +208,9 @@ def _convert_slowly(piece, original, columns, path, first_line):
         where = f"{path}: line {first_line + index}"
         if len(words) != len(columns):
             names = " ".join(column.name for column in columns)
-            raise UserError(f"{where}: {_shown(originals[index].strip())} has {len(words)} "
-                            f"value{'s' * (len(words) != 1)}, must have {len(columns)}: {names}")
+            raise UserError(f"{where}: {quoted(originals[index].strip())} has {len(words)} "
+                            f"value{'s' * (len(words) != 1)}, must have {len(columns)}: {names}"
+                            f"{hint}")
         row = []
         for word, column in zip(words, columns):
             if not column.used:
@@ -208,12 +218,49 @@ def _convert_slowly(piece, original, columns, path, first_line):
             value = _integer(word, column)
             if value is None:
                 scaled = "" if column.scale is None else f" times {column.scale:g}"
-                raise UserError(f"{where}: {column.name} {_shown(word)}{scaled} is not an integer "
+                raise UserError(f"{where}: {column.name} {quoted(word)}{scaled} is not an integer "
                                 f"from {column.low} to {column.high}{column.hint}")
             row.append(value)
         rows.append(row)
         lines.append(first_line + index)
     return np.array(rows, dtype=np.int64).reshape(len(rows), -1), lines
+
+
+def pieces(stream, path, first_line=1, longest=PIECE):
+    """The rest of a stream in pieces of whole lines, about a megabyte each.
+
+    Parameters
+    ----------
+    stream : buffered binary stream
+    path : str
+        The file's name in errors.
+    first_line : int
+        Number of the line at which the stream stands.
+    longest : int
+        Bytes that a line may have.
+
+    Yields
+    ------
+    bytes, int
+        A piece, with a space before it and a newline at its end, and the number of its first line.
+
+    Raises
+    ------
+    UserError
+        If a line is too long; the error names the line.
+    """
+    while piece := stream.read(PIECE):
+        piece = b" " + piece
+        if not piece.endswith(b"\n"):
+            piece += stream.readline(longest)
+        if not piece.endswith(b"\n"):
+            if stream.peek(1):
+                number = first_line + piece.count(b"\n")
+                raise UserError(f"{path}: line {number}: is longer than {longest} bytes, which no "
+                                f"graph needs")
+            piece += b"\n"
+        yield piece, first_line
+        first_line += piece.count(b"\n")
 
 
 def read_table(stream, path, columns: Any, *, first_line=1, strip=None, rows=None, most=None):
@@ -228,8 +275,8 @@ def read_table(stream, path, columns: Any, *, first_line=1, strip=None, rows=Non
     path : str
         The file's name in errors.
     columns : sequence of Column, or callable
-        The columns of a line; or a function that is given the number and the text of the first line
-        that has a value, and gives the columns.
+        The columns of a line; or a function that is called when the first line that has a value was
+        stripped, and gives the columns and a hint for lines of another number of values.
     first_line : int
         Number of the line at which the stream stands.
     strip : callable, optional
@@ -249,48 +296,28 @@ def read_table(stream, path, columns: Any, *, first_line=1, strip=None, rows=Non
     UserError
         If a line has a fault or is longer than :data:`PIECE`; the error names the line.
     """
-    tables, seen = [], 0
-    while piece := stream.read(PIECE):
-        piece = b" " + piece
-        if not piece.endswith(b"\n"):
-            piece += stream.readline(PIECE)
-        if not piece.endswith(b"\n"):
-            if stream.peek(1):
-                number = first_line + piece.count(b"\n")
-                raise UserError(f"{path}: line {number}: is longer than {PIECE} bytes, which no "
-                                f"graph needs")
-            piece += b"\n"
-        stripped = piece if strip is None else strip(piece, first_line)
-        if callable(columns):
-            columns = _settle(columns, stripped, piece, first_line)
-        if not callable(columns):
-            table = _convert_quickly(stripped, columns)
-            if table is None or (len(table) and not _is_legal(table, columns)):
-                table, _ = _convert_slowly(stripped, piece, columns, path, first_line)
-            seen += len(table)
-            if rows is not None and seen > rows:
-                _, lines = _convert_slowly(stripped, piece, columns, path, first_line)
-                raise UserError(f"{path}: line {lines[rows - seen]}: is one entry more than the "
-                                f"{rows} the header says")
-            if most is not None and seen > most:
-                raise UserError(f"{path}: has more than {most} entries")
-            tables.append(table.astype(np.uint32))
-        first_line += piece.count(b"\n")
+    tables, seen, hint = [], 0, ""
+    settle: Any = columns if callable(columns) else None
+    settled: Any = None if settle else columns
+    for piece, number in pieces(stream, path, first_line):
+        stripped = piece if strip is None else strip(piece, number)
+        if settled is None:
+            if stripped.isspace():
+                continue
+            settled, hint = settle()
+        table = _convert_quickly(stripped, settled)
+        if table is None or (len(table) and not _is_legal(table, settled)):
+            table, _ = _convert_slowly(stripped, piece, settled, path, number, hint)
+        seen += len(table)
+        if rows is not None and seen > rows:
+            _, lines = _convert_slowly(stripped, piece, settled, path, number)
+            raise UserError(f"{path}: line {lines[rows - seen]}: is one entry more than the "
+                            f"{rows} the header says")
+        if most is not None and seen > most:
+            raise UserError(f"{path}: has more than {most} entries")
+        tables.append(table.astype(np.uint32))
     if rows is not None and seen < rows:
         raise UserError(f"{path}: the file ends too early: it has {seen} of the {rows} entries the "
                         f"header says")
-    if callable(columns):
-        return np.empty((0, 2), dtype=np.uint32)
-    used = [column for column in columns if column.used]
-    tables.append(np.empty((0, len(used)), dtype=np.uint32))
-    return np.concatenate(tables)
-
-
-def _settle(columns, stripped, piece, first_line):
-    """The columns by the first line of a piece that has a value; ``columns`` if no line has one."""
-    begin = len(stripped) - len(stripped.lstrip())
-    if begin == len(stripped):
-        return columns
-    number = stripped.count(b"\n", 0, begin)
-    line = stripped[begin:stripped.index(b"\n", begin)]
-    return columns(line, first_line + number, piece.split(b"\n", number + 1)[number])
+    width = 2 if settled is None else sum(column.used for column in settled)
+    return np.concatenate([*tables, np.empty((0, width), dtype=np.uint32)])

@@ -64,7 +64,8 @@ def run_command(plan, graph, config, dram=None, *, board=None, cost=None) -> str
         Text of the plan.
     graph : dict
         ``spec``, and the options of the graph that are not as by default (``weights``, ``seed``,
-        ``undirected``, ``simplify``, ``input_format``, ``weight_scale``, ``no_weights``).
+        ``undirected``, ``simplify``, ``input_format``, ``columns``, ``number_ids``,
+        ``weight_scale``, ``no_weights``).
     config : HardwareConfig
     dram : DramConfig, optional
     board : dict, optional
@@ -73,12 +74,13 @@ def run_command(plan, graph, config, dram=None, *, board=None, cost=None) -> str
         Cycles of the host for a launch.
     """
     words = [PROGRAM, "run", graph["spec"], "--plan", plan]
-    for name in ("weights", "input_format", "weight_scale"):
+    for name in ("weights", "input_format", "columns", "weight_scale"):
         if graph.get(name) is not None:
             words += [f"--{name.replace('_', '-')}", str(graph[name])]
     if graph.get("weights") is not None and graph.get("seed") is not None:
         words += ["--seed", str(graph["seed"])]         # else the text of the graph has the seed
-    words += [f"--{name.replace('_', '-')}" for name in ("undirected", "simplify", "no_weights")
+    words += [f"--{name.replace('_', '-')}" for name in ("undirected", "simplify",
+                                                              "number_ids", "no_weights")
               if graph.get(name)]
     if board is not None:
         words += ["--device", f"serial:{board['port']}@{board['baud']}"]

@@ -40,7 +40,7 @@ def counts(monkeypatch):
 def job(schedules, **choices):
     return Job([as_plan("bfs", schedule=name, **choices) for name in schedules], "karate",
                config=preset("tiny"), dram=DramConfig(), weights=None, undirected=False,
-               simplify=False, seed=None, max_cycles=None, json=None)
+               simplify=False, seed=None, reading={}, max_cycles=None, json=None)
 
 
 def test_each_schedule_is_planned_once(counts):

@@ -111,8 +111,9 @@ def test_from_one(capsys, tmp_path):
         assert main([*command, str(path)]) == 0
         notes = [line for line in capsys.readouterr().err.splitlines() if "note" in line]
         assert notes == [f"graphloom: note: {path}: vertices seem to be numbered from 1; they are "
-                         f"taken as they are, so vertex 0 has no edge"]
-    path.write_text("0 2\n2 3\n")
+                         f"taken as they are, so vertex 0 has no edge; --number-ids numbers the "
+                         f"ids that occur"]
+    path.write_text("0 2\n2 1\n")
     assert main(["graph", "info", str(path)]) == 0
     assert "note" not in capsys.readouterr().err
 

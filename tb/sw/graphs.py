@@ -15,7 +15,13 @@ from hypothesis import strategies as st
 from sw.graph import Graph
 
 
-__all__ = ["graphs", "random_graph", "real_graph", "real_graphs_folder"]
+__all__ = ["arcs", "graphs", "random_graph", "real_graph", "real_graphs_folder"]
+
+
+def arcs(graph):
+    """The arcs of a graph in their order, each with its weight if there are any."""
+    columns = [graph.src, graph.dst] + ([] if graph.weights is None else [graph.weights])
+    return list(zip(*(column.tolist() for column in columns)))
 
 
 def real_graphs_folder():

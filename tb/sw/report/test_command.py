@@ -39,12 +39,14 @@ def test_hardware(name):
 def test_options():
     config = preset("default")
     graph = {"spec": "a b.el", "weights": 9, "seed": 4, "undirected": True, "simplify": True,
-             "input_format": "edges", "weight_scale": 0.5, "no_weights": True}
+             "input_format": "edges", "columns": "1,3", "number_ids": True, "weight_scale": 0.5,
+             "no_weights": True}
     words = shlex.split(run_command("bfs", graph, config, cost=launch_cycles(config) + 1))
     assert words[1:5] == ["run", "a b.el", "--plan", "bfs"]
     rest = " ".join(words[5:])
-    assert rest == ("--weights 9 --input-format edges --weight-scale 0.5 --seed 4 --undirected "
-                    f"--simplify --no-weights --launch-cycles {launch_cycles(config) + 1}")
+    assert rest == ("--weights 9 --input-format edges --columns 1,3 --weight-scale 0.5 --seed 4 "
+                    "--undirected --simplify --number-ids --no-weights "
+                    f"--launch-cycles {launch_cycles(config) + 1}")
     # The text of the graph has the seed.
     assert "--seed" not in run_command("bfs", {"spec": "x", "seed": 4}, config)
     board = run_command("bfs", {"spec": "x"}, config, board={"port": "/dev/ttyUSB0", "baud": 9600},
