@@ -1,6 +1,8 @@
 """Valid files of every kind that Graphloom reads, made again each time."""
 
+import bz2
 import json
+import lzma
 import pathlib
 
 import numpy as np
@@ -22,11 +24,53 @@ _GRAPHS = {"graph": "rmat:scale=5,degree=3,seed=1", "ring": "uniform:vertices=20
 
 #: Kinds of files, by the end of their names.
 KINDS = (".el", ".wel", ".mtx", ".gr", ".npz", ".el.gz", ".mtx.gz", ".gr.gz", ".graph", ".csv",
-         ".txt", ".scipy.npz", ".image.npz", ".features.npz", ".elf", ".jsonl")
+         ".txt", ".scipy.npz", ".array.mtx", ".complex.mtx", ".gephi.csv", ".ids.csv", ".adjlist",
+         ".matrix", ".counted", ".el.bz2", ".csv.xz", ".image.npz", ".features.npz", ".elf",
+         ".jsonl")
+
+#: Kinds that programs other than Graphloom write.
+_FOREIGN = KINDS[8:21]
+
+
+def _dense(graph):
+    """The weights of a graph as a matrix, 0 where there is no arc."""
+    rows = [[0] * graph.num_vertices for _ in range(graph.num_vertices)]
+    for u, v, w in zip(graph.src.tolist(), graph.dst.tolist(), graph.weights.tolist()):
+        rows[u][v] = w
+    return rows
+
+
+def _lines(head, arcs, pattern):
+    return head + "".join(pattern.format(u, v, w) for u, v, w in arcs)
+
+
+#: {suffix: text of a graph and its arcs}; the first suffix that fits is taken.
+_TEXTS = {
+    ".gephi.csv": lambda graph, arcs: _lines("Source,Target,Type,Id,Label,Weight\n", arcs,
+                                             '{},{},Directed,,"a, b",{}\n'),
+    ".ids.csv": lambda graph, arcs: _lines("from;to;cost\n", arcs, "vertex {};vertex {};{}\n"),
+    ".csv": lambda graph, arcs: _lines("source,target,weight\n", arcs, "{},{},{}\n"),
+    ".csv.xz": lambda graph, arcs: _lines("source,target,weight\n", arcs, "{},{},{}\n"),
+    ".el.bz2": lambda graph, arcs: _lines("# a graph\n", arcs, "{} {}\n"),
+    ".counted": lambda graph, arcs: _lines(f"{graph.num_vertices} {len(arcs)}\n", arcs,
+                                           "{} {} {}\n"),
+    ".adjlist": lambda graph, arcs: "".join(
+        " ".join(map(str, [vertex, *(v for u, v, _ in arcs if u == vertex)])) + "\n"
+        for vertex in range(graph.num_vertices)),
+    ".matrix": lambda graph, arcs: "".join(",".join(map(str, row)) + "\n"
+                                           for row in _dense(graph)),
+    ".array.mtx": lambda graph, arcs: (
+        f"%%MatrixMarket matrix array real general\n{graph.num_vertices} {graph.num_vertices}\n"
+        + "".join(f"{value:.1f}\n" for row in zip(*_dense(graph)) for value in row)),
+    ".complex.mtx": lambda graph, arcs: (
+        f"%%MatrixMarket matrix coordinate complex general\n{graph.num_vertices} "
+        f"{graph.num_vertices} {len(arcs)}\n"
+        + "".join(f"{u + 1} {v + 1} {w} 0.5\n" for u, v, w in arcs)),
+}
 
 
 def _foreign(graph, path):
-    """Write a graph in the forms of METIS, comma-separated lists, networkx and scipy."""
+    """Write a graph in the form of another program, by the suffix of the path."""
     src, dst, weights = graph.src.tolist(), graph.dst.tolist(), graph.weights.tolist()
     if path.name.endswith(".npz"):
         scipy.sparse.save_npz(path, scipy.sparse.csr_array(
@@ -38,9 +82,11 @@ def _foreign(graph, path):
                 for v in range(graph.num_vertices)]
         path.write_text(f"{graph.num_vertices} {len(pairs)}\n"
                         + "".join(" ".join(map(str, row)) + "\n" for row in near))
-    elif path.suffix == ".csv":
-        path.write_text("source,target,weight\n" + "".join(
-            f"{u},{v},{w}\n" for u, v, w in zip(src, dst, weights)))
+    elif path.name.endswith(tuple(_TEXTS)):
+        suffix = next(suffix for suffix in _TEXTS if path.name.endswith(suffix))
+        text = _TEXTS[suffix](graph, list(zip(src, dst, weights))).encode()
+        pack = {".bz2": bz2.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
+        path.write_bytes(pack(text))
     else:
         path.write_text("# a graph\n" + "".join(
             f"{u} {v} {{'weight': {w}}}\n" for u, v, w in zip(src, dst, weights)))
@@ -58,7 +104,7 @@ def build(folder):
             path = folder / f"{name}{kind}"
             write(plain if kind.startswith(".el") else weighted, path)
             found[kind].append(path)
-        for kind in KINDS[8:12]:
+        for kind in _FOREIGN:
             path = folder / f"{name}{kind}"
             _foreign(weighted, path)
             found[kind].append(path)

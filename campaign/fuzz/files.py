@@ -1,7 +1,9 @@
 """Mutations of files, and the commands that read each kind."""
 
+import bz2
 import gzip
 import io
+import lzma
 import re
 import struct
 import warnings
@@ -15,17 +17,25 @@ __all__ = ["LOAD_IMAGE", "commands", "mutated"]
 LOAD_IMAGE = "load-image"
 
 
-_TOKENS = (b"0", b"-1", b"1e9", b"2147483646", b"2147483647", b"4294967295", b"4294967296",
-           b"99999999999999999999", b"nan", b"0.5", b"\xd9\xa3", b"x", b"", b" ", b"\t", b"\n",
-           b"\r\n", b"#", b"%", b",", b"{}", b"\0", b"\xff", b"\xef\xbb\xbf", b"\x1b[31m",
-           b"{'weight': 3}")
+_TOKENS = (b"0", b"-1", b"1e9", b"1.0D+01", b"2147483646", b"2147483647", b"4294967295",
+           b"4294967296", b"99999999999999999999", b"nan", b"0.5", b"\xd9\xa3", b"x", b"source",
+           b"", b" ", b"\t", b"\n", b"\r\n", b"#", b"%", b",", b";", b"|", b"\"", b"{}", b"\0",
+           b"\xff", b"\xef\xbb\xbf", b"\x1b[31m", b"{'weight': 3}")
 
 #: Contents that replace a whole file.
 _WHOLE = (b"", b"\n", b"\0" * 5000, b"PK\x03\x04", b"\x1f\x8b\x08\x00", b"\x7fELF", b"1 " * 60_000,
           b"0 2147483646\n", b"[" * 200_000 + b"\n", b"{" * 100_000, b'{"key":[1]}\n', b"null\n",
           b"%%MatrixMarket matrix coordinate real general\n2147483646 2147483646 1\n1 1 1\n",
           b"p sp 2147483646 1\na 1 2 3\n", b"9" * 100_000, b"0 1\n" * 3 + b"0 1",
-          b"# graphloom: vertices 4000000000\n0 1\n", b"# graphloom: vertices 1\n0 5\n")
+          b"# graphloom: vertices 4000000000\n0 1\n", b"# graphloom: vertices 1\n0 5\n",
+          b"4 3\n0 1\n1 2\n2 3\n", b"BZh9", b"\xfd7zXZ\0", b"graph {\n", b"\"" * 100_000,
+          b"source,target\n" + b"\"," * 50_000, b"0 1 2\n" * 3 + b"3\n", b"a b\n" * 20_000,
+          b"%%MatrixMarket matrix array real general\n2147483646 2147483646\n1\n")
+
+
+#: Options with which the files of a kind are read.
+_OPTIONS = {".complex.mtx": ["--no-weights"], ".ids.csv": ["--number-ids"],
+            ".counted": ["--input-format", "counted"], ".matrix": ["--input-format", "matrix"]}
 
 
 def commands(kind):
@@ -42,10 +52,11 @@ def commands(kind):
         return ([LOAD_IMAGE, "FILE"],)
     if kind == ".features.npz":
         return (["run", "gcn", "karate", "--preset", "tiny", "--features", "FILE"],)
-    return (["graph", "info", "FILE"], ["graph", "info", "FILE"],
-            ["graph", "convert", "FILE", "out.npz"], ["graph", "convert", "FILE", "out.mtx"],
-            ["run", "bfs", "FILE", "--preset", "tiny"],
-            ["run", "sssp", "FILE", "--preset", "tiny", "--weights", "5"])
+    lines = (["graph", "info", "FILE"], ["graph", "info", "FILE"],
+             ["graph", "convert", "FILE", "out.npz"], ["graph", "convert", "FILE", "out.mtx"],
+             ["run", "bfs", "FILE", "--preset", "tiny"],
+             ["run", "sssp", "FILE", "--preset", "tiny", "--weights", "5"])
+    return tuple(line + _OPTIONS.get(kind, []) for line in lines)
 
 
 def _flip(rng, data):
@@ -120,6 +131,10 @@ def _npy(rng, data):
 _MUTATIONS = (_flip, _flip, _cut, _splice, _number, _number, _token, _token, _lines, _npy, _bomb)
 
 
+#: {suffix: module that compresses}.
+_PACKERS = {".gz": gzip, ".bz2": bz2, ".xz": lzma}
+
+
 def _members(data):
     """Names and contents of a zip archive's members; None if the archive is damaged."""
     try:
@@ -177,12 +192,14 @@ def mutated(rng, kind, data):
         return rng.choice(_WHOLE)
     if kind.endswith("npz") and rng.random() < 0.6:
         return _repacked(rng, data)
-    inner = kind.endswith(".gz") and rng.random() < 0.7
+    packer = _PACKERS.get(kind[kind.rindex("."):])
+    inner = packer is not None and rng.random() < 0.7
     if inner:                                # a correct archive of a wrong file
-        data = gzip.decompress(data)
+        data = packer.decompress(data)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         data = _once(rng, data)
     if not inner:
         return data
     tail = rng.choice((b"", b"", b"", b"junk", struct.pack("<I", 0)))
-    return gzip.compress(data, 1, mtime=0) + tail
+    packed = gzip.compress(data, 1, mtime=0) if packer is gzip else packer.compress(data)
+    return packed + tail
