@@ -29,6 +29,7 @@ __all__ = ["read_counted", "read_edges", "read_el", "read_wel"]
 
 
 _VERTICES = re.compile(rb"^[ \t]*# graphloom: vertices (\d{1,10})[ \t\r]*$", re.MULTILINE)
+_BIPARTITE = re.compile(rb"\s*%[ \t]*bip[ \t]")      # KONECT
 _COMMENT = re.compile(rb"[#%][^\n]*")
 _COMMENT_LINE = re.compile(rb"^[ \t]*[#%][^\n]*", re.MULTILINE)
 _DATA = re.compile(rb"(?:,[ \t]{0,8})?\{[^{}\n]*\}")
@@ -74,7 +75,7 @@ class _EdgeList:
             piece = _DATA.sub(self._data_weight, piece)
         commented = b"#" in piece or b"%" in piece
         if commented:
-            self._note_vertices(piece)
+            self._note_comments(piece)
             piece = _COMMENT_LINE.sub(b"", piece)
         if self._counted and self.sizes is None and not piece.isspace():
             piece = self._without_sizes(piece, line)
@@ -97,7 +98,10 @@ class _EdgeList:
             piece = piece.replace(mark, b" ")
         return piece
 
-    def _note_vertices(self, piece):
+    def _note_comments(self, piece):
+        if _BIPARTITE.match(piece):
+            self._reading.note(f"{self._path}: is bipartite by its first line; equal numbers in "
+                               f"both columns are taken for one vertex")
         for match in _VERTICES.findall(piece):
             if self.said not in (None, int(match)):
                 raise UserError(f"{self._path}: two comments '# graphloom: vertices N' differ: "

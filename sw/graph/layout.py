@@ -19,7 +19,7 @@ from .text import quoted
 __all__ = ["DELIMITERS", "LineLayout", "settle"]
 
 
-#: What may stand between values, beside white space. A tab counts only where values are chosen.
+#: Separators of values, beside white space. A tab counts only where values are chosen.
 DELIMITERS = (b",", b";", b"|")
 
 #: Lines that are looked at.
@@ -46,7 +46,7 @@ class LineLayout:
     Parameters
     ----------
     delimiter : bytes or None
-        What separates values; None for white space.
+        The separator of values; None for white space.
     width : int
         Values of a line.
     picks : tuple of int
@@ -54,7 +54,7 @@ class LineLayout:
     title : int or None
         The number of the line that names the columns, if there is one.
     hint : str
-        What may help if a line has another number of values.
+        Advice for a line of another number of values, for the end of an error.
     left_out : str
         Names of the columns that are not read, and what they say of the graph.
     sample : tuple of tuple of bytes
@@ -199,6 +199,9 @@ def settle(piece, line, path, reading) -> LineLayout:
     width = len(names)
     numbers = [sum(_NUMBER.fullmatch(field) is not None for field in row) for row in rows[:1]]
     shown = [name.replace(SPACE, b" ").decode("utf-8", "replace") for name in names]
+    if names and names[0].endswith(b":") and len(names[0]) > 1:
+        raise UserError(f"{where}: {quoted(first.strip())} looks like a vertex and its neighbours; "
+                        f"--input-format adjlist reads them")
     titled = not any(map(_NUMBER.fullmatch, names))
     picks, title = _known(shown) if titled else None, None
     if reading.columns is not None:
@@ -223,7 +226,7 @@ def settle(piece, line, path, reading) -> LineLayout:
 
 
 def _left_out(names, picks, rows):
-    """What is not read of the columns with these names, as text."""
+    """The names of columns that are not read, and what they say of the graph."""
     text = ", ".join(name for place, name in enumerate(names) if place not in picks and name)
     if any(field.lower() == b"undirected" for row in rows for field in row):
         text += "; edges are undirected by it, --undirected adds the reverse arcs"
@@ -231,7 +234,7 @@ def _left_out(names, picks, rows):
 
 
 def _hint(first, rows):
-    """What may help if lines differ in their number of values, for the end of an error."""
+    """Advice for lines that differ in their number of values, for the end of an error."""
     widths = {len(row) for row in rows}
     hint = ""
     if all(word.isdigit() for word in first) and len(widths) == 1 and widths <= {2, 3} \

@@ -30,7 +30,7 @@ class Reading:
         The format that the user named; left out, the suffix or the contents tell it. An edge list
         whose format is named is not searched for signs that it is something else.
     weighing : Weighing
-        What becomes of weights.
+        Use and scale of weights.
     columns : str, optional
         The columns of an edge list that have source, destination and perhaps weight:
         ``SRC,DST[,WEIGHT]``, each a name of the first line or a number from 1.

@@ -169,6 +169,7 @@ def test_later_pieces(read):
 @pytest.mark.parametrize("text, words", [
     ("0 1 2 3\n1 2 3 4\n", "line 1: '0 1 2 3' has 4 values, must have 2 or 3: u v weight; --colum"),
     ("0 1 2 3\n1 2\n", "adjlist reads a vertex and its neighbours in each line"),
+    ("0: 1 2\n1: 2\n", "line 1: '0: 1 2' looks like a vertex and its neighbours; --input-format"),
     ("0 1 2\n1 2\n2 0 1\n", "line 2: '1 2' has 2 values, must have 3: u v weight; --input-forma"),
     ("4 3\n0 1 5\n1 2 6\n2 3 7\n", "line 2: '0 1 5' has 3 values, must have 2: u v; --input-format "
      "counted takes the first line as numbers of vertices and arcs"),

@@ -8,6 +8,7 @@ first lines of sizes                  test_sizes, test_no_sizes, test_sizes_by_o
                                       test_written_sizes
 files that say what they are          test_counted, test_counted_wrong
 lists of neighbours, matrices         test_neighbours, test_matrix_of_three
+bipartite networks                    test_bipartite
 times as weights                      test_times
 vertices without edges                test_gaps
 ====================================  =========================================================
@@ -119,6 +120,14 @@ def test_neighbours(read):
                   "0 1 2\n0 2 1\n1 2 0\n2 0 1\n"):
         read(other)
         assert not read.told
+
+
+def test_bipartite(read):
+    """KONECT numbers both sides from 1."""
+    read("% bip unweighted\n0 1\n1 0\n")
+    assert len(read.told) == 1 and "is bipartite by its first line" in read.told[0]
+    read("% sym unweighted\n0 1\n% bip x\n")
+    assert not read.told
 
 
 @pytest.mark.parametrize("mark", [" ", ",", ";", "\t"])
