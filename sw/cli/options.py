@@ -132,18 +132,16 @@ def _option(name, kind, *words, panel=_WORK, **settings):
 #: How a file is read (:class:`sw.graph.reading.Reading`) as options.
 _READING = (
     _option("input_format", str, "--input-format", panel=_GRAPH, metavar="NAME", help="Format of "
-            "the file: mtx, el, wel, gr, npz, metis, cites, edges (an edge list with or without "
-            "weights), counted (one behind a line of its numbers of vertices and arcs), adjlist "
-            "(a vertex and its neighbours in each line) or matrix.",
+            "the file: mtx, el, wel, gr, npz, metis, cites, edges (an edge list), counted (one "
+            "behind its numbers of vertices and arcs), adjlist (lines of neighbours) or matrix.",
             show_default="by its suffix, else by its contents"),
     _option("columns_", str, "--columns", panel=_GRAPH, metavar="SRC,DST[,WEIGHT]", help="Columns "
             "of an edge list, each a name of its first line or a number from 1.",
             show_default="by their names, else in this order"),
-    _option("number_ids", bool, "--number-ids", panel=_GRAPH, help="The vertices are the ids that "
-            "occur in the file, which may be any words, numbered in ascending order."),
-    _option("weight_scale", float, "--weight-scale", panel=_GRAPH, metavar="X", help="Multiply "
-            "the file's weights by X and round them to the nearest integer; 1 only rounds.",
-            show_default=False),
+    _option("number_ids", bool, "--number-ids", panel=_GRAPH, help="The vertices are the ids in "
+            "the file, numbered in ascending order; an id may be any word."),
+    _option("weight_scale", float, "--weight-scale", panel=_GRAPH, metavar="X", show_default=False,
+            help="Multiply the file's weights by X and round to the nearest; 1 only rounds."),
     _option("no_weights", bool, "--no-weights", panel=_GRAPH, help="Drop the graph's weights; the "
             "weights of a file are not read."),
 )
