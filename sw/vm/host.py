@@ -19,12 +19,23 @@ from sw.lang.types import INFINITY, LARGEST, NONE, WORD, Named, Type
 from sw.vm.evaluate import Evaluator, fixed_word
 
 
-__all__ = ["MOST_FRACTION_BITS", "Machine", "ProgramResult", "WaitingQueue", "arguments",
-           "host_value", "perform", "value_of"]
+__all__ = ["MOST_FRACTION_BITS", "MOST_IDLE", "MOST_ROUNDS", "Machine", "ProgramResult",
+           "WaitingQueue", "arguments", "endless", "host_value", "perform", "value_of"]
 
 
 #: Most fraction bits of fixed point: two bits of a word stay before the point.
 MOST_FRACTION_BITS = 30
+
+#: Rounds of the loops of a run, after which the run is given up: in all, and one after another in
+#: which no operator is performed. A loop with so many has no end. The host takes half a minute for
+#: the latter.
+MOST_ROUNDS, MOST_IDLE = 100_000_000, 4_000_000
+
+
+def endless(position) -> UserError:
+    """The error of a loop whose rounds are too many."""
+    return UserError(f"{position}: this loop has no end, or too many rounds; the loops of a run may "
+                     f"have {MOST_ROUNDS:,} rounds, and {MOST_IDLE:,} on end without an operator")
 
 
 class Machine(abc.ABC):
@@ -373,7 +384,7 @@ class _Run(_Numbers):
         self._uniforms = {function.name: [
             node for node in ir.walk(*function.body) if isinstance(node, ir.Uniform)]
             for function in program.functions}
-        self.operators = 0
+        self.operators = self._rounds = self._idle = self._performed = 0
         machine.start(bits, {vector.name: self._initial(vector) for vector in program.vectors})
         self._values[ir.ALL] = machine.make_set(None)
         self._block(program.body)
@@ -442,10 +453,20 @@ class _Run(_Numbers):
                 done = machine.loop(node, values, self._queues, self._host, self.word)
                 self.operators += done or 0
                 for number in range(self._host(node.count) if done is None else 0):
+                    self._round(node)
                     values[node.name] = number
                     self._block(node.body)
             case ir.HostBranch():
                 self._block(node.then if self._host(node.condition) else node.otherwise)
+
+    def _round(self, node):
+        """Count a round of a loop."""
+        self._rounds += 1
+        if self._performed != self.operators:
+            self._performed, self._idle = self.operators, 0
+        self._idle += 1
+        if self._rounds > MOST_ROUNDS or self._idle > MOST_IDLE:
+            raise endless(node.position)
 
     def _while(self, node):
         """Perform a loop. If the loop counts its rounds, and a state of the machine comes again,
@@ -457,6 +478,7 @@ class _Run(_Numbers):
         counter = _counter(self._program, node)
         earlier, number, done = self._machine.state() if counter else None, 0, 0
         while self._host(node.condition):
+            self._round(node)
             self._block(node.body)
             done += 1
             if earlier is None or counter is None:

@@ -12,20 +12,25 @@ from sw.errors import UserError
 from sw.lang import graph_ir as ir
 from sw.lang.passes.kernel_fusion import assigned, varies
 from sw.lang.types import LARGEST, Named, Type
+from sw.vm.host import MOST_ROUNDS
 
 
-__all__ = ["AGAIN", "FAULT", "FusedLoop", "LoopCode", "LoopValues"]
+__all__ = ["AGAIN", "ENDLESS", "FAULT", "STOPPED", "FusedLoop", "LoopCode", "LoopValues"]
 
 
-#: Results of a loop: of one that must be entered again, and of one in which an operator failed. The
-#: result is 0 at the end of a loop, and 1 more than the number of a uniform that does not fit.
-AGAIN, FAULT = -2, -1
+#: Results of a loop: of one that a signal stopped, with an exception of Python; of one with too many
+#: rounds, of one that must be entered again, and of one in which an operator failed. The result is
+#: 0 at the end of a loop, and 1 more than the number of a uniform that does not fit.
+STOPPED, ENDLESS, AGAIN, FAULT = -4, -3, -2, -1
 
 #: Largest number with which a loop may be entered.
 _LARGEST = 1 << 33
 
 #: In place of a name, the number of the next round of a ForLoop, which begins with 0.
 _NEXT = ""
+
+#: In place of a name, the number of the rounds so far, of this loop and the loops in it.
+_ROUNDS = "."
 
 _OPERATIONS = {"+": "({} + {})", "-": "({} - {})", "and": "({} && {})", "or": "({} || {})",
                "min": "smaller({}, {})", "max": "larger({}, {})",
@@ -43,7 +48,8 @@ class FusedLoop:
     queues : list of str
         Queues that the loop uses.
     numbers : list of str
-        Variables of the host that the loop changes, and for a ForLoop last :data:`_NEXT`.
+        Variables of the host that the loop changes, then :data:`_ROUNDS`, and for a ForLoop last
+        :data:`_NEXT`.
     sets : list of str
         Sets that the loop uses, and changes if they are in ``changed``.
     constants : list of Node
@@ -62,7 +68,8 @@ class FusedLoop:
 
     def keep(self, values, numbers) -> None:
         """Give the host's variables the numbers with which the loop ended."""
-        values |= {name: number for name, number in zip(self.numbers, numbers) if name != _NEXT}
+        values |= {name: number for name, number in zip(self.numbers, numbers)
+                   if name not in (_NEXT, _ROUNDS)}
 
 
 @dataclasses.dataclass
@@ -81,7 +88,7 @@ class LoopValues:
             words = [word(each) for each in loop.words]
         except UserError:
             return None
-        numbers = [values.get(name, 0) for name in loop.numbers]
+        numbers = [0 if name == _ROUNDS else values.get(name, 0) for name in loop.numbers]
         if not all(isinstance(each, int) and abs(each) <= _LARGEST and not isinstance(each, Named)
                    for each in numbers + constants):
             return None
@@ -166,6 +173,10 @@ class LoopCode(abc.ABC):
     #: The expression of whether the loop should return for a while.
     late = "late()"
 
+    #: The expression of whether a signal stops the loop, for loops in it, which cannot be entered
+    #: again; None if they are not stopped.
+    stopped = None
+
     # Expressions
 
     def set(self, name) -> int:
@@ -225,12 +236,13 @@ class LoopCode(abc.ABC):
     def body(self, indent="    ") -> str:
         """The loop, to its end. ``leave`` is called where it ends early."""
         inner = indent + "    "
+        self._rounds = _number(self.fused.numbers, _ROUNDS)
         leave = f"{inner}if ({self.late}) return leave({AGAIN});\n"
         if isinstance(self.loop, ir.ForLoop):
             self.fused.numbers.append(_NEXT)
             place, own = len(self.fused.numbers) - 1, self.fused.numbers.index(self.loop.name)
             count = f"constants[{_number(self.fused.constants, self.loop.count)}]"
-            return (f"{indent}while (number{place} < {count}) {{\n{leave}"
+            return (f"{indent}while (number{place} < {count}) {{\n{leave}{self._counted(inner)}"
                     f"{inner}number{own} = number{place}++;\n"
                     f"{self._block(self.loop.body, inner)}{indent}}}\n")
         return self._while(self.loop, leave, indent)
@@ -240,7 +252,15 @@ class LoopCode(abc.ABC):
         sums, condition = self._evaluated(node.condition, inner)
         end = self.settle(node, indent) if node.metadata.get("is_fixpoint") else ""
         return (f"{indent}for (;;) {{\n{first}{sums}{inner}if (!{condition}) break;\n"
-                f"{self._block(node.body, inner)}{indent}}}\n{end}")
+                f"{self._counted(inner)}{self._block(node.body, inner)}{indent}}}\n{end}")
+
+    def _counted(self, indent):
+        """The statement that counts a round."""
+        return f"{indent}if (++number{self._rounds} > {MOST_ROUNDS}) return leave({ENDLESS});\n"
+
+    def _stop(self, indent):
+        """The statement by which a loop in the loop is stopped."""
+        return f"{indent}if ({self.stopped}) return leave({STOPPED});\n" if self.stopped else ""
 
     def _block(self, body, indent):
         return "".join(self._instruction(node, indent) for node in body)
@@ -259,14 +279,14 @@ class LoopCode(abc.ABC):
                 return (f"{sums}{indent}if ({condition}) {{\n{self._block(node.then, inner)}"
                         f"{indent}}} else {{\n{self._block(node.otherwise, inner)}{indent}}}\n")
             case ir.WhileLoop():
-                return self._while(node, "", indent)
+                return self._while(node, self._stop(inner), indent)
             case ir.ForLoop():
                 own, self._branches = self.fused.numbers.index(node.name), self._branches + 1
                 last, place = f"last{self._branches}", f"round{self._branches}"
                 sums, count = self._evaluated(node.count, indent)
                 return (f"{sums}{indent}const int64_t {last} = {count};\n"
                         f"{indent}for (int64_t {place} = 0; {place} < {last}; ++{place}) {{\n"
-                        f"{inner}number{own} = {place};\n"
+                        f"{self._stop(inner)}{self._counted(inner)}{inner}number{own} = {place};\n"
                         f"{self._block(node.body, inner)}{indent}}}\n")
             case ir.Dequeue():
                 return self.dequeue(_number(self.fused.queues, node.queue), self.set(node.queue),

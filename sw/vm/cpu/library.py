@@ -8,7 +8,7 @@ import subprocess
 from sim import cache, toolchain
 
 
-__all__ = ["compiled", "runtime"]
+__all__ = ["check_signals", "compiled", "runtime"]
 
 
 _HERE = pathlib.Path(__file__).parent
@@ -71,17 +71,23 @@ _FUNCTIONS = {
     "machine_settle": (ctypes.c_int, [_POINTER]),
     "machine_put": (None, [_POINTER, _INT, _POINTER, _WIDE]),
     "machine_get": (_POINTER, [_POINTER, _INT, _POINTER]),
-    "machine_loop": (ctypes.c_int64, [_POINTER] * 8),
+    "machine_loop": (ctypes.c_int64, [_POINTER] * 9),
     "machine_join": (_WIDE, [_POINTER, _POINTER, _WIDE, _POINTER, _WIDE, _POINTER]),
     "machine_split": (_WIDE, [_POINTER, _WIDE, _POINTER, _WIDE, _POINTER]),
     "machine_least": (ctypes.c_uint32, [_POINTER, _WIDE, _POINTER]),
 }
 
 
+#: In C++, with Python's lock: have Python handle signals. Not 0 if a handler has raised.
+check_signals = ctypes.pythonapi.PyErr_CheckSignals
+
+
 @functools.cache
 def runtime() -> ctypes.CDLL:
     """The library of ``runtime.cpp``. Raises ToolError as :func:`compiled` does."""
     library = compiled((_HERE / "runtime.cpp").read_text(encoding="utf-8"))
+    # A loop may ask Python for signals, and then ends with the exception of their handler.
+    library.machine_loop = ctypes.PyDLL(library._name, handle=library._handle).machine_loop
     for name, (result, parameters) in _FUNCTIONS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, parameters

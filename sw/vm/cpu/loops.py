@@ -19,7 +19,7 @@ class CpuLoop(LoopCode):
     loop : WhileLoop or ForLoop
     """
 
-    late = "calls.late(machine)"
+    late, stopped = "calls.late(machine)", "calls.stopped(machine)"
 
     def __init__(self, kernels, name, loop):
         super().__init__(kernels.program, name, loop)

@@ -59,7 +59,7 @@ typedef void Kernel(const Task &, Worker &, wide first, wide last);
 struct Calls {
     int64_t (*size)(const Machine *, int32_t set);
     bool (*is_vertex)(const Machine *, int64_t value);
-    bool (*late)(const Machine *);
+    bool (*late)(const Machine *), (*stopped)(Machine *);
     void (*move)(Machine *, int32_t source, int32_t target);
     void (*dequeue)(Machine *, Waiting &, int32_t queue, int32_t target);
     bool (*edges)(Machine *, const EdgeOperator *, int32_t source, int32_t target, bool joins,

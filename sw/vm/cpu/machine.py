@@ -26,9 +26,9 @@ from sw.lang.types import LanguageError
 from sw.vm.c_code import literal_words
 from sw.vm.choices import check_choices, parts
 from sw.vm.cpu.kernels import Kernels
-from sw.vm.cpu.library import compiled, runtime
-from sw.vm.host import Machine, perform
-from sw.vm.loop_code import AGAIN, FAULT, LoopValues
+from sw.vm.cpu.library import check_signals, compiled, runtime
+from sw.vm.host import Machine, endless, perform
+from sw.vm.loop_code import AGAIN, ENDLESS, FAULT, LoopValues
 
 
 __all__ = ["CpuMachine", "run"]
@@ -364,7 +364,9 @@ class CpuMachine(Machine):
             result = self._runtime.machine_loop(
                 self._machine, function, self._all_operators, state,
                 (ctypes.c_int64 * len(given.constants))(*given.constants),
-                (ctypes.c_uint32 * len(given.words))(*given.words), waiting, ctypes.byref(count))
+                (ctypes.c_uint32 * len(given.words))(*given.words), waiting, ctypes.byref(count), check_signals)
+        if result == ENDLESS:
+            raise endless(node.position)
         if result == FAULT:
             self._fail()
         loop.keep(values, state)

@@ -58,6 +58,7 @@ struct Machine {
     std::vector<Set> sets;
     std::vector<word> spare;
     std::chrono::steady_clock::time_point began;
+    int (*ask)() = nullptr;             // whether the host wants a fused loop to stop
 
     Machine(unsigned threads, word vertices, wide num_vectors)
         : num_vertices(vertices), pool(threads), workers(threads), starts(num_vectors),
@@ -418,6 +419,13 @@ bool loop_late(const Machine *machine) {
     return std::chrono::steady_clock::now() - machine->began > std::chrono::milliseconds(100);
 }
 
+// Asks the host from time to time whether the loop must stop.
+bool loop_stopped(Machine *machine) {
+    if (!loop_late(machine)) return false;
+    machine->began = std::chrono::steady_clock::now();
+    return machine->ask();
+}
+
 bool loop_take(Machine *machine, int64_t count, int32_t target, bool joins) {
     if (count < 0) return false;
     if (target >= 0) machine->take(machine->sets[target], count, joins);
@@ -458,8 +466,8 @@ bool loop_total(Machine *machine, Kernel *kernel, int32_t source, const word *un
 
 bool loop_settle(Machine *machine) { return machine->settle(); }
 
-const Calls CALLS{loop_size, loop_is_vertex, loop_late, loop_move, loop_dequeue, loop_edges,
-                  loop_vertices, loop_total, loop_settle};
+const Calls CALLS{loop_size, loop_is_vertex, loop_late, loop_stopped, loop_move, loop_dequeue,
+                  loop_edges, loop_vertices, loop_total, loop_settle};
 
 typedef int64_t Loop(const Calls &, Machine *, const EdgeOperator *const *, int64_t *,
                      const int64_t *, const word *, Waiting *, wide &);
@@ -516,7 +524,8 @@ const word *machine_get(const Machine *machine, int32_t set, wide *count) {
 
 int64_t machine_loop(Machine *machine, Loop *loop, const EdgeOperator *const *operators,
                      int64_t *numbers, const int64_t *constants, const word *words,
-                     Waiting *queues, wide *count) {
+                     Waiting *queues, wide *count, int (*ask)()) {
+    machine->ask = ask;
     machine->began = std::chrono::steady_clock::now();
     return loop(CALLS, machine, operators, numbers, constants, words, queues, *count);
 }

@@ -21,8 +21,8 @@ from sw.vm.cuda import nvcc
 from sw.vm.cuda.choices import check_program, choices
 from sw.vm.cuda.loops import LoopWords
 from sw.vm.cuda.text import PULL_SHARE, generate
-from sw.vm.host import Machine
-from sw.vm.loop_code import AGAIN, FAULT, LoopValues
+from sw.vm.host import Machine, endless
+from sw.vm.loop_code import AGAIN, ENDLESS, FAULT, LoopValues
 
 
 __all__ = ["CudaMachine"]
@@ -478,6 +478,8 @@ class CudaMachine(Machine):
             state = self._memory.read(self._state, 2 * len(state)).view(np.int64)
             result, fault, count, self._stamp = map(int, state[layout.end:][:4])
             operators += count
+        if result == ENDLESS:
+            raise endless(node.position)
         if result == FAULT:
             self._fail(fault & (1 << 64) - 1)
         fused.keep(values, map(int, state[layout.numbers:]))

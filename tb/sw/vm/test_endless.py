@@ -1,0 +1,118 @@
+"""Loops without end: a limit of rounds on every machine, and signals."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from sw.errors import UserError
+from sw.graph import Graph
+from sw.installation import ROOT
+from sw.lang.reader import read_text
+from sw.vm import cpu, host, loop_code, reference
+
+
+_SPINS = """
+from graphloom import edgeset, program, uint, vector, vertices
+
+@program
+def spins(edges: edgeset):
+    words = vector(uint, 0)
+    x = 0
+    while True:
+        x = 1
+    return words
+"""
+
+#: Each round has an operator; the inner loop is in the outer, which can be fused.
+_WORKS = """
+from graphloom import edgeset, program, uint, vector, vertices
+
+@program
+def works(edges: edgeset, rounds: uint = 0):
+    words = vector(uint, 0)
+
+    def grow(v):
+        words[v] = words[v] ^ 1
+
+    x = 0
+    while x < 1:
+        y = 0
+        while y < 1:
+            vertices.apply(grow)
+            y = 0
+    return words
+"""
+
+_COUNTS = """
+from graphloom import edgeset, program, uint, vector, vertices
+
+@program
+def counts(edges: edgeset):
+    words = vector(uint, 0)
+
+    def grow(v):
+        words[v] = words[v] ^ 1
+
+    for i in range(700):
+        vertices.apply(grow)
+        for j in range(70):
+            x = j
+    return words
+"""
+
+_GRAPH = Graph(3, [0, 1], [1, 2])
+
+
+@pytest.mark.parametrize("machine", [reference, cpu])
+@pytest.mark.parametrize("text, line", [(_SPINS, "8"), (_WORKS, "1[24]")])
+def test_a_limit_of_rounds(monkeypatch, machine, text, line):
+    monkeypatch.setattr(host, "MOST_IDLE", 100)
+    for module in (host, loop_code):
+        monkeypatch.setattr(module, "MOST_ROUNDS", 5000)
+    with pytest.raises(UserError, match=rf"^\S+:{line}:\d+: this loop has no end, or too many"):
+        machine.run(read_text(text), _GRAPH)
+
+
+@pytest.mark.parametrize("machine", [reference, cpu])
+def test_long_loops_pass(monkeypatch, machine):
+    """Rounds without an operator count on end only."""
+    monkeypatch.setattr(host, "MOST_IDLE", 71)
+    for module in (host, loop_code):
+        monkeypatch.setattr(module, "MOST_ROUNDS", 700 * 71)
+    assert machine.run(read_text(_COUNTS), _GRAPH).outputs["words"].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("words", [(), ("--functional",)])
+def test_the_device(monkeypatch, tmp_path, capsys, words):
+    """Neither the RTL nor the functional simulator is needed for the line."""
+    from sw.cli.main import main
+    monkeypatch.setattr(host, "MOST_IDLE", 100)
+    path = tmp_path / "spins.py"
+    path.write_text(_SPINS)
+    assert main(["run", str(path), "karate", "--preset", "tiny", *words]) == 2
+    assert re.search(r"graphloom: error: \S+spins\.py:8:\d+: this loop has no end",
+                     capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("machine, text", [("cpu", _WORKS), ("reference", _WORKS),
+                                           ("reference", _SPINS)])
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals(tmp_path, machine, text, number, code):
+    """A signal ends the command within a moment, also in a loop of C++ within another."""
+    path = tmp_path / "endless.py"
+    path.write_text(text)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sw.cli", "run", str(path), "karate", "--vm", machine], cwd=tmp_path,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)})
+    assert process.stderr.readline().startswith("graphloom: note: ")
+    time.sleep(4 if machine == "cpu" else 1)
+    process.send_signal(number)
+    began = time.monotonic()
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == code and "Traceback" not in error and time.monotonic() - began < 20
