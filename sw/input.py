@@ -12,7 +12,11 @@ import stat
 from sw.errors import UserError
 
 
-__all__ = ["open_file"]
+__all__ = ["MOST_BYTES", "MOST_TEXT", "open_file", "read_bytes", "read_text"]
+
+
+#: Bytes of the largest file that is read as a whole: of results, and of texts that people write.
+MOST_BYTES, MOST_TEXT = 1 << 30, 16 << 20
 
 
 def open_file(path: str | os.PathLike[str], pipes: bool = False) -> io.FileIO:
@@ -46,3 +50,37 @@ def open_file(path: str | os.PathLike[str], pipes: bool = False) -> io.FileIO:
     if reason is not None:
         raise UserError(f"{path}: cannot be read: {reason}")
     return open(path, "rb", buffering=0)
+
+
+def read_bytes(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
+    """The contents of a file; what grows while it is read is read up to ``most``.
+
+    Raises
+    ------
+    UserError
+        If the path names no file that can be read, or one of more than ``most`` bytes.
+    """
+    try:
+        with open_file(path, pipes=True) as file:
+            parts, left = [], most + 1
+            while left and (part := file.read(min(left, 1 << 20))):
+                parts.append(part)
+                left -= len(part)
+    except OSError as error:
+        raise UserError(f"{os.fspath(path)}: cannot be read: {error.strerror or error}") from None
+    except ValueError:
+        raise UserError(f"{os.fspath(path)!r}: is not the name of a file") from None
+    if not left:
+        raise UserError(f"{os.fspath(path)}: has more than {most >> 20:,} MiB, which is too much")
+    return b"".join(parts)
+
+
+def read_text(path: str | os.PathLike[str], most: int = MOST_TEXT) -> str:
+    """The text of a file in UTF-8, with or without a byte-order mark, as :func:`read_bytes`. Every
+    end of a line is ``\\n``."""
+    try:
+        text = read_bytes(path, most).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{os.fspath(path)}: is no text in UTF-8: byte {error.start:,} cannot be "
+                        "read") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -5,6 +5,7 @@ import dataclasses
 import pathlib
 
 from sw.errors import UserError
+from sw.input import read_text
 
 
 __all__ = ["Listed", "listed"]
@@ -53,13 +54,12 @@ def listed(folder, largest=None):
     """
     manifest = pathlib.Path(folder) / "MANIFEST.tsv"
     try:
-        with open(manifest, newline="") as file:
-            rows = list(csv.DictReader(file, delimiter="\t"))
+        rows = list(csv.DictReader(read_text(manifest).split("\n"), delimiter="\t"))
         graphs = [Listed(row["file"].partition(".")[0], str(pathlib.Path(folder) / row["file"]),
                          row["directed"] == "no", int(row["edges"]))
                   for row in rows
                   if row["weighted"] != "synthetic" and not row["file"].endswith(".mtx")]
-    except (OSError, KeyError, ValueError, TypeError, AttributeError) as error:
+    except (UserError, KeyError, ValueError, TypeError, AttributeError, csv.Error) as error:
         raise UserError(f"{manifest}: not a list of graphs with columns file, directed, "
                         f"weighted and edges: {error}") from None
     found = [graph for graph in graphs if largest is None or graph.edges <= largest]

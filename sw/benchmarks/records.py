@@ -7,6 +7,7 @@ import os
 import stat
 
 from sw.errors import UserError
+from sw.input import read_bytes
 
 
 __all__ = ["RecordsFile"]
@@ -43,8 +44,7 @@ class RecordsFile:
             if not stat.S_ISREG(os.stat(self.path).st_mode):
                 raise UserError(f"{self.path}: must be a regular file: earlier runs are read "
                                 "from this file")
-            with open(self.path, "rb") as file:
-                lines = file.read().split(b"\n")
+            lines = read_bytes(self.path).split(b"\n")
         except OSError as error:
             raise UserError(f"{self.path}: cannot be read: {error.strerror}") from None
         last = lines.pop()

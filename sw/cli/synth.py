@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from sw.errors import UserError
+from sw.input import read_text
 from sw.installation import need_tree
 
 from . import files, options, synth_board
@@ -271,9 +272,9 @@ def _overhead(
 def _merged(path, made, rows):
     """The records of rows, and behind them those of other rows that a file made alike has."""
     try:
-        kept = json.loads(pathlib.Path(path).read_text())
+        kept = json.loads(read_text(path))
         old = kept.pop("rows") if {**kept, "rows": 0} == {**made, "rows": 0} else []
-    except (OSError, ValueError, LookupError):
+    except (UserError, ValueError, LookupError):
         old = []
     records = [row.record() for row in rows]
     new = {(record["lanes"], record["unit"]) for record in records}

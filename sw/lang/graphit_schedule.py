@@ -98,7 +98,7 @@ def _enabled(word):
 
 def _number(word):
     """The number that a word spells. Raises UserError."""
-    if not word.isdigit():
+    if not (word.isascii() and word.isdecimal() and len(word) <= 20):
         raise UserError(f"{word} must be a whole number")
     return int(word)
 

@@ -26,6 +26,9 @@ def _parser():
                      maybe_placeholders=True)
 
 
+#: Characters of the longest number.
+_DIGITS = 40
+
 #: Names of terminals in messages.
 _NAMES = {"NAME": "a name", "INTEGER": "a number", "REAL": "a number", "STRING": "a text in \"\"",
           "LABEL": "a label #s0#", "REDUCTION": "min=, max=, +=, |=", "COMPARE": "a comparison",
@@ -35,7 +38,12 @@ _NAMES = {"NAME": "a name", "INTEGER": "a number", "REAL": "a number", "STRING":
 def parsed(text: str, file: str) -> lark.Tree:
     """The tree of a text. Raises LanguageError at the first token that cannot stand there."""
     try:
-        return _parser().parse(text)
+        tree = _parser().parse(text)
+        for token in tokens_of(tree):
+            if token.type in ("INTEGER", "REAL") and len(token) > _DIGITS:
+                raise LanguageError(Position(file, token.line, token.column), "a number of "
+                                    f"{len(token):,} characters is too long, at most {_DIGITS}")
+        return tree
     except lark.exceptions.UnexpectedCharacters as error:
         at = Position(file, error.line, error.column)
         raise LanguageError(at, f"{error.char!r} cannot stand here") from None

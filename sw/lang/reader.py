@@ -7,11 +7,11 @@ language.
 import ast
 import inspect
 import os
-import pathlib
 import textwrap
 import warnings
 from typing import Any
 
+import sw.input
 from sw.errors import UserError
 from sw.lang.expressions import place
 from sw.lang.graph_ir import GraphProgram
@@ -23,6 +23,9 @@ __all__ = ["read_file", "read_source", "read_text", "read_tree", "text_of"]
 
 
 _TOO_DEEP = "an expression or a block is nested too deeply"
+
+#: Bits of the largest number that a text may have. Words have 32, and the device counts to 64.
+_MOST_BITS = 128
 
 
 def read_file(path: str | os.PathLike[str], name: str | None = None) -> GraphProgram:
@@ -40,11 +43,7 @@ def read_file(path: str | os.PathLike[str], name: str | None = None) -> GraphPro
 
 def text_of(path: str | os.PathLike[str]) -> str:
     """The text of a file. Raises UserError if it cannot be read."""
-    try:
-        return pathlib.Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read: "
-                        f"{getattr(error, 'strerror', None) or error}") from None
+    return sw.input.read_text(path)
 
 
 def read_source(function) -> GraphProgram:
@@ -111,6 +110,11 @@ def read_tree(tree: ast.FunctionDef, file: str) -> GraphProgram:
     LanguageError
         If it is not of the language.
     """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, int) \
+                and node.value.bit_length() > _MOST_BITS:
+            raise LanguageError(place(file, node), f"a number of {node.value.bit_length()} bits is "
+                                f"too large, at most {_MOST_BITS}")
     try:
         return ProgramReader(file, tree).program
     except RecursionError:

@@ -18,7 +18,8 @@ _PAGES = {"runs": runs.page, "timeline": timeline.page, "tune": tuning.page,
           "unit": synthesis.unit_page, "overhead": synthesis.overhead_page}
 
 #: Errors of a file that lacks a field, or has one of another type or value.
-_DAMAGED = (KeyError, TypeError, ValueError, AttributeError, IndexError, ConfigError)
+_DAMAGED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError,
+            ConfigError)
 
 
 def build(paths, target, *, mixed=False) -> list:
@@ -47,7 +48,9 @@ def build(paths, target, *, mixed=False) -> list:
     folder.check(target)
     found = inputs.find(paths, mixed)
     pages = pages_of(found)
-    folder.write(target, pages, _index(found, pages, mixed))
+    # Values of a page are read once more when its text is made, before anything is written.
+    _guarded(", ".join(source.path for source in found),
+             lambda: folder.write(target, pages, _index(found, pages, mixed)))
     return pages
 
 

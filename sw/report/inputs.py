@@ -1,13 +1,14 @@
 """The files of results that a report is made of: what each of them is, and what is refused."""
 
+import codecs
 import dataclasses
 import json
 import os
-import pathlib
 from typing import Any
 
 from sw.benchmarks.records import RecordsFile
 from sw.errors import UserError
+from sw.input import read_bytes
 
 
 __all__ = ["KINDS", "InputFile", "find"]
@@ -25,15 +26,19 @@ KINDS = {
     "records": "reproduce (runs.jsonl)",
 }
 
-#: {kind: fields that the files of no other kind have together}.
+#: {kind: fields that the files of no other kind have together, and the types of lists and objects
+#: among them}.
 _FIELDS = {
-    "runs": {"configuration", "graph", "results", "wall_seconds"},
-    "timeline": {"traceEvents", "otherData"},
-    "tune": {"trials", "best", "refused", "command"},
-    "unit": {"unit", "area", "config", "device", "share"},
-    "overhead": {"rows", "config", "device", "yosys"},
-    "figure": {"figure", "paper", "tables", "records", "versions"},
+    "runs": {"configuration": dict, "graph": dict, "results": list, "wall_seconds": None},
+    "timeline": {"traceEvents": list, "otherData": dict},
+    "tune": {"trials": list, "best": None, "refused": None, "command": None},
+    "unit": {"unit": str, "area": dict, "config": None, "device": None, "share": None},
+    "overhead": {"rows": list, "config": None, "device": None, "yosys": None},
+    "figure": {"figure": str, "paper": dict, "tables": list, "records": list, "versions": dict},
 }
+
+#: Types, as JSON calls them.
+_TYPES = {dict: "an object", list: "a list", str: "a text"}
 
 #: Fields of files that look like results, and why a report has no page for them.
 _OTHERS = (
@@ -72,7 +77,7 @@ class InputFile:
         """The digest of the sources that the results depend on; None if the file has none."""
         if self.kind == "runs":
             return self.value.get("sources")
-        if self.kind == "tune" and "study" in self.value:
+        if self.kind == "tune" and isinstance(self.value.get("study"), dict):
             return self.value["study"].get("sources")
         if self.kind == "figure":
             return self.value["versions"].get("sources")
@@ -130,27 +135,26 @@ def _source(path, folder):
     """A file with its kind. Raises UserError."""
     if path.endswith(".jsonl"):
         return _lines(path, folder)
+    text = read_bytes(path)
     try:
-        text = pathlib.Path(path).read_bytes()
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError:
-        raise UserError(f"{path!r}: is not the name of a file") from None
-    try:
-        value = json.loads(text)
+        value = json.loads(text.removeprefix(codecs.BOM_UTF8))
     except json.JSONDecodeError as error:
         try:
             return _lines(path, folder)         # lines of records, of any name
         except UserError:
             raise UserError(f"{path}: is not JSON: line {error.lineno}, column {error.colno}: "
                             f"{error.msg}") from None
-    except (UnicodeDecodeError, RecursionError):
-        raise UserError(f"{path}: is not JSON") from None
+    except (ValueError, RecursionError) as error:     # not UTF-8, a number too long, too deep
+        why = error if isinstance(error, ValueError) else "it is nested too deeply"
+        raise UserError(f"{path}: is not JSON: {why}") from None
     if isinstance(value, dict) and isinstance(value.get("key"), str):
         return _lines(path, folder)             # a file with a single record
     if isinstance(value, dict):
         for kind, fields in _FIELDS.items():
-            if fields <= value.keys():
+            if fields.keys() <= value.keys():
+                for field, wanted in fields.items():
+                    if wanted is not None and not isinstance(value[field], wanted):
+                        raise UserError(f"{path}: is damaged: {field} must be {_TYPES[wanted]}")
                 return InputFile(path, kind, value, folder)
         for fields, reason in _OTHERS:
             if fields <= value.keys():
