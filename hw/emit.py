@@ -10,6 +10,7 @@ import contextlib
 import re
 import threading
 
+from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil, verilog as amaranth_verilog
 
 from hw.elaboration import elaborating
@@ -19,6 +20,26 @@ __all__ = ["verilog"]
 
 
 _MEMORY = re.compile(r"(?m)^ *reg \[\d+:0\] (\S+) +\[(\d+):0\];\n")
+
+#: A cell of an assertion, in RTLIL, with its attributes.
+_CHECK = re.compile(r"(?m)^(?:  attribute .*\n)*  cell \$(?:check|print) .*\n(?:    .*\n)*  end\n")
+
+#: A process that gives a part of a signal a constant. Nothing that it reads ever changes, so in
+#: Verilog it never runs.
+_CONSTANT = re.compile(r"(?m)^(  always @\*\n    .* = (\d+)'[bdh]\w+);$")
+
+#: The beginning of a text that another design takes. Yosys writes ranges of [-1:0] for what has no
+#: bits, cases without a default, comparisons that are always true, and operands of other widths than
+#: the result: Verilator's lint warns of each. WIDTH and LITENDIAN are the names that old and new
+#: versions know.
+_HEADER = """\
+// Made by Graphloom; Apache-2.0.
+/* verilator lint_off WIDTH */
+/* verilator lint_off LITENDIAN */
+/* verilator lint_off CASEINCOMPLETE */
+/* verilator lint_off CMPCONST */
+
+"""
 
 _patching = threading.Lock()
 
@@ -47,16 +68,36 @@ def _without_zeros():
             rtlil.ModuleEmitter.emit_memory = emit
 
 
-def _convert(component, name):
+def _text(source, assertions):
+    """The Verilog of RTLIL."""
+    if assertions:
+        # The public function takes a component, not RTLIL.
+        return amaranth_verilog._convert_rtlil_text(source)
+    # As that function does, without assertions and what only they need.
+    source = _CHECK.sub("", source)
+    commands = (f"read_rtlil <<rtlil\n{source}\nrtlil", "proc -nomux -norom", "memory_collect",
+                "opt_clean", "write_verilog -norename")
+    return find_yosys(lambda version: version >= (0, 40)).run(
+        ["-q", "-"], "\n".join(commands), ignore_warnings=True)
+
+
+def _convert(component, name, assertions):
     """The Verilog of one module and of its submodules."""
     with _without_zeros() as empty, elaborating():
         source = rtlil.convert(component, name=name, emit_src=False)
-    # The public function takes a component, not RTLIL.
-    modules = re.split(r"(?m)^(?=module )", amaranth_verilog._convert_rtlil_text(source))
+    modules = re.split(r"(?m)^(?=module )", _text(source, assertions))
+    if not assertions:
+        modules = map(_with_running_constants, modules)
     modules, loops = zip(*map(_fill, modules))
     assert sum(loops) == len(empty), \
         f"{len(empty)} memories begin as zeros, but {sum(loops)} have no contents"
     return "".join(modules)
+
+
+def _with_running_constants(text):
+    """A module's text in which processes with constants run at the beginning: they read a wire."""
+    text, count = _CONSTANT.subn(r"\1 | {\2{constant_0}};", text)
+    return re.sub(r"(?m)\);$", ");\n  wire constant_0 = 1'b0;", text, count=1) if count else text
 
 
 def _fill(text):
@@ -78,12 +119,17 @@ def _fill(text):
     return _MEMORY.sub(declare, text), loops
 
 
-def verilog(components) -> str:
+def verilog(components, *, assertions=True) -> str:
     """The Verilog of several components. Equal components give equal text.
 
     Parameters
     ----------
     components : dict of str to wiring.Component
         The components by the name of their module.
+    assertions : bool
+        Whether the text has the assertions of the components, which make it SystemVerilog. Without
+        them it is Verilog-2001, of which Verilator's lint has nothing to say.
     """
-    return "\n".join(_convert(component, name) for name, component in components.items())
+    modules = "\n".join(_convert(component, name, assertions)
+                        for name, component in components.items())
+    return modules if assertions else _HEADER + modules

@@ -23,11 +23,12 @@ COMPONENTS = {"weaver": variants.component, "scu": _scu, "core": Core, "gpu": Fl
 
 
 def _emitter(name, component):
-    def unit(config: HardwareConfig) -> str:
+    def unit(config: HardwareConfig, assertions: bool = False) -> str:
         top = component(config)
-        return verilog({f"graphloom_{name}": top, **getattr(top, "black_boxes", {})})
+        return verilog({f"graphloom_{name}": top, **getattr(top, "black_boxes", {})},
+                       assertions=assertions)
     return unit
 
 
-#: {name of a unit: function from configuration to Verilog}.
+#: {name of a unit: function from a configuration, and whether assertions are kept, to Verilog}.
 UNITS = {name: _emitter(name, component) for name, component in COMPONENTS.items()}

@@ -25,9 +25,11 @@ def _verilog(
         output: Annotated[str | None, typer.Option(
             "--output", "-o", metavar="FILE.v", help="File to write instead of standard "
             "output.", show_default=False)] = None,
+        assertions: Annotated[bool, typer.Option(
+            "--assertions", help="Keep the unit's assertions. The text is SystemVerilog then.")] = False,
         preset: options.Preset = "default",
         set_: options.Set = None):
-    """Write the Verilog of a unit for a configuration."""
+    """Write the Verilog of a unit for a configuration, without assertions."""
     config = options.hardware(preset, set_)
     files.distinct({"--output": output})
     files.check(output)
@@ -35,7 +37,7 @@ def _verilog(
     from hw.units import UNITS
     if unit not in UNITS:
         raise UserError(f"there is no unit {unit!r}; there are {', '.join(UNITS)}")
-    text = UNITS[unit](config)
+    text = UNITS[unit](config, assertions)
     if output is None:
         print(text, end="" if text.endswith("\n") else "\n")
     else:

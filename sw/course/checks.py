@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pathlib
 import subprocess
 import sys
-import tempfile
 from typing import TYPE_CHECKING
 
 from sim.children import tied
+from sw import scratch
 
 from . import copies
 
 if TYPE_CHECKING:
+    import pathlib
     from collections.abc import Iterator, Sequence
 
     from . import Exercise
@@ -29,8 +29,7 @@ def solved(exercise: Exercise, root: pathlib.Path) -> Iterator[pathlib.Path]:
 
     Raises UserError if the solution does not apply.
     """
-    with tempfile.TemporaryDirectory(prefix=f"graphloom-{exercise.name}-") as name:
-        folder = pathlib.Path(name)
+    with scratch.folder("course") as folder:
         copies.copy(root, folder)
         copies.apply(root / exercise.patch, folder)
         yield folder
@@ -48,7 +47,7 @@ def verdict(exercise: Exercise, root: pathlib.Path, extra: Sequence[str] = ()) -
     Returns pytest's exit code: 0 if the exercise is solved, 1 if not. ``extra`` are further
     arguments of pytest.
     """
-    with tempfile.TemporaryDirectory() as cache:
+    with scratch.folder("course-cache") as cache:
         pytest = subprocess.Popen(
             [sys.executable, "-m", "pytest", "--quiet", "--tb=short", "-o", f"cache_dir={cache}",
              *extra, str(exercise.check)],
