@@ -154,7 +154,8 @@ def _source(path, folder):
             if fields.keys() <= value.keys():
                 for field, wanted in fields.items():
                     if wanted is not None and not isinstance(value[field], wanted):
-                        raise UserError(f"{path}: is damaged: {field} must be {_TYPES[wanted]}")
+                        raise UserError(f"{path}: is damaged, or of another version of Graphloom: "
+                                        f"{field} must be {_TYPES[wanted]}")
                 return InputFile(path, kind, value, folder)
         for fields, reason in _OTHERS:
             if fields <= value.keys():

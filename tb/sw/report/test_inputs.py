@@ -2,13 +2,16 @@
 
 ======================  ========================================================
 kinds                   test_kinds
-refused                 test_refused, test_folders, test_twice, test_damaged
+refused                 test_refused, test_folders, test_twice, test_damaged,
+                        test_any_damaged_field
 versions                test_mixed, test_unknown_sources
 ======================  ========================================================
 """
 
+import contextlib
 import copy
 import json
+from random import Random
 
 import pytest
 
@@ -120,3 +123,47 @@ def test_unknown_sources(made, tmp_path):
     assert len(inputs.find([str(tmp_path / "old.json"), str(tmp_path / "older.json")])) == 2
     with pytest.raises(UserError, match="with other sources"):
         inputs.find([str(tmp_path / "old.json"), str(tmp_path / "new.json")])
+
+
+#: What takes the place of a field.
+_WRONG = (None, -1, 0.5, 10 ** 400, float("nan"), float("inf"), "x", "", True, [], {}, [[[]]],
+          {"x": {}}, [None])
+
+
+def _places(value, path=()):
+    """The places of all fields, and of the first item of each list."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield (*path, name)
+            yield from _places(each, (*path, name))
+    elif isinstance(value, list) and value:
+        yield (*path, 0)
+        yield from _places(value[0], (*path, 0))
+
+
+def _damaged(value, random):
+    """A copy in which a field that is drawn is missing or wrong."""
+    changed = copy.deepcopy(value)
+    *way, last = random.choice(list(_places(value)))
+    inner = changed
+    for step in way:
+        inner = inner[step]
+    if random.random() < 0.2:
+        del inner[last]
+    else:
+        inner[last] = random.choice(_WRONG)
+    return changed
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_any_damaged_field(made, tmp_path, monkeypatch, seed):
+    """Whatever a field is, there is a report or one line, and no folder in that case."""
+    random = Random(seed)
+    # The text of a plot is made by a library that takes long.
+    monkeypatch.setattr(build.folder, "_make", lambda folder, pages, index: [])
+    for number in range(50):
+        name = random.choice(["compare", "run", "trace"])
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps(_damaged(getattr(made, name), random)))
+        with contextlib.suppress(UserError):
+            build.build([str(path)], str(tmp_path / f"report-{number}"))
