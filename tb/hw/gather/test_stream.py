@@ -63,6 +63,10 @@ async def asks_for_the_next_row(dut):
     assert core.asked                                    # warp 0 may register more, so 1 waits
     core.reg(0, [(2, 20, 4)])
     assert (await core.response())[3] == [2] * 4
+    # Only a lane in the mask can close the warp.
+    core.skip(0, [NONE, 9, NONE, NONE], 0b0010)
+    await _settle(core)
+    assert await core.answer(DEC_ID, 0) == (0b1111, [REGISTER] * 4)
     core.close(0)
     assert await core.answer(DEC_ID, 0) == (0b1111, [NONE] * 4)
 

@@ -52,14 +52,15 @@ def statement(rng):
     elif kind == 3:
         # Lanes outside of the mask may name the vertex, or close the warp.
         words += [*tmc(rng.choice((FULL, rng.randrange(1, FULL + 1)))),
-                  encode("weaver.skip", rs1=rng.choice((5, 8))), *tmc(FULL)]
+                  encode("weaver.skip", rs1=rng.choice((5, 8, 14))), *tmc(FULL)]
     else:
         words += decode(rng)
     return words
 
 
 def program(rng):
-    """Each warp has a text of its own. x1 points to the tables, x2 to the answers."""
+    """Each warp has a text of its own. x1 points to the tables, x2 to the answers. A skip of x14
+    closes a warp if an odd lane is active."""
     texts = []
     for _ in range(CONFIG.warps):
         words = [word for _ in range(STATEMENTS) for word in statement(rng)]
@@ -67,7 +68,8 @@ def program(rng):
         texts.append([*words, *(word for _ in range(DECODES) for word in decode(rng)),
                       encode("tmc")])
     start = [encode("lui", rd=1, imm=MemoryMap.GLOBAL >> 12),
-             encode("csrrs", rd=4, csr=Csr.THREAD_ID), encode("slli", rd=4, rs1=4, imm=2),
+             encode("csrrs", rd=4, csr=Csr.THREAD_ID), encode("andi", rd=14, rs1=4, imm=1),
+             encode("sub", rd=14, rs2=14), encode("slli", rd=4, rs1=4, imm=2),
              encode("add", rd=1, rs1=1, rs2=4), encode("csrrs", rd=4, csr=Csr.WARP_ID),
              encode("addi", rd=12, rs1=4, imm=1), encode("slli", rd=12, rs1=12, imm=13),
              encode("add", rd=2, rs1=1, rs2=12),

@@ -2,7 +2,9 @@
 
 ==============================  ==================================================================
 registers, local memory         test_state_stays_until_power_on, test_an_error_is_a_power_on
-limits and signals              test_limit, test_progress_can_stop, test_watch
+limits and signals              test_limit, test_limit_of_a_later_launch, test_progress_can_stop,
+                                test_watch
+barriers                        test_a_release_frees_one_barrier
 counters                        test_counters_of_cores, test_instret
 no end                          test_nothing_left_to_register
 orders                          test_any_order_gives_the_same, test_orders_differ
@@ -26,7 +28,7 @@ from sim.errors import BuildError, SimulationError
 from sim.functional import build
 from sim.functional.decode import DISCARD, ILLEGAL, decoded, names
 from sim.functional.machine import FunctionalSimulator
-from sw.kernels.assembler import Assembler
+from sw.kernels.assembler import Assembler, Condition
 from sw.kernels.disassembler import operands
 from tb.seeds import draw, seed
 
@@ -92,6 +94,45 @@ def test_limit(limit, seed_):
     assert caught.value.counters["instructions"] == limit
     machine.load_program((encode("tmc"),))
     machine.launch(0, 0)
+
+
+def test_limit_of_a_later_launch():
+    """A limit counts from its own launch on, whatever was counted before."""
+    machine = FunctionalSimulator(TINY.replace(warps=1))
+    machine.load_program([encode("addi")] * 9 + [encode("tmc")])
+    for _ in range(3):
+        machine.launch(0, 0, max_cycles=11)
+    with pytest.raises(SimulationError, match="not finished after 9 instructions"):
+        machine.launch(0, 0, max_cycles=9)
+
+
+def test_a_release_frees_one_barrier():
+    """Two warps meet at barrier 0 while a warp waits at barrier 1, for one that stores a word."""
+    def text(a, number, other):
+        a.csrr(number, Csr.WARP_ID)
+        base, one, two = a.regs("base", "one", "two")
+        a.li(base, GLOBAL)
+        a.li(one, 1)
+        a.li(two, 2)
+        for warp, barrier in ((1, a.zero), (2, a.zero), (0, one), (3, one)):
+            a.li(other, warp)
+            with a.if_uniform(Condition("eq", number, other)):
+                if warp == 3:
+                    for _ in range(60):
+                        a.nop()
+                    a.sw(two, base, 0)
+                a.bar(barrier, two)
+                if warp == 0:
+                    a.lw(one, base, 0)
+                    a.sw(one, base, 4)
+                a.end_warp()
+
+    words = program(text)
+    for settings in ({}, {"burst": 7}, *({"seed": number} for number in range(4))):
+        machine = FunctionalSimulator(TINY.replace(warps=4), **settings)
+        machine.load_program(words)
+        machine.launch(0, 0)
+        assert (word(machine), word(machine, 1)) == (2, 2), settings
 
 
 def test_progress_can_stop():

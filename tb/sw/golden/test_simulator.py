@@ -193,6 +193,25 @@ def test_endless_loop_reaches_the_limit():
     assert reports[0] == 0 and len(reports) == 2
 
 
+@pytest.mark.parametrize("cores", [1, 3])
+@pytest.mark.parametrize("seed", [None, 2])
+def test_limit_of_a_later_launch(cores, seed):
+    """A limit counts from its own launch on, whatever was counted before."""
+    machine = FunctionalMachine(shape(1, 4).replace(cores=cores), seed=seed)
+    machine.load_program([encode("addi")] * 99 + [END])
+    for _ in range(3):
+        machine.launch(0, 0, max_cycles=100 * cores + 1)
+    with pytest.raises(LimitError, match="not finished after 50 instructions"):
+        machine.launch(0, 0, max_cycles=50)
+    simulator = machine.cores.simulators[0]
+    for _ in range(2):
+        simulator.start(0)
+        simulator.run(limit=101)
+    simulator.start(0)
+    with pytest.raises(InstructionLimit, match="not finished after 50 instructions"):
+        simulator.run(limit=50)
+
+
 def test_trace_is_of_the_same_run():
     program = compile_program([("if", 0, [("addi", 1, 1, 3)], [("xor", 1, 2, 3)]),
                                ("repeat", 2, [("add", 3, 3, 1)])])

@@ -17,6 +17,9 @@ def test_rows_are_asked_for_and_works_are_full():
     weaver.register(0, 0b0111, [0, 2, 4, 0], [2, 10, 30, 0], [1, 2, 3, 0])
     weaver.register(1, 0b0001, [7, 0, 0, 0], [70, 0, 0, 0], [2, 0, 0, 0])
     assert decode(weaver, 0) == ([1] * 4, [REGISTER] * 4, [NONE] * 4)
+    # Only a lane in the mask can close the warp.
+    weaver.skip([NONE, 9, NONE, NONE], 0b0010, warp=0)
+    assert decode(weaver, 0) == ([1] * 4, [REGISTER] * 4, [NONE] * 4)
     weaver.skip([NONE], warp=0)
     assert decode(weaver, 0) == ([1] * 4, [0, 2, 2, 4], [8, 40, 44, 120])
     assert weaver.decode_loc(0).tolist() == [2, 10, 11, 30]
