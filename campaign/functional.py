@@ -48,7 +48,7 @@ def outcome(machine: FunctionalSimulator, case: Launch) -> LaunchOutcome:
 def _launched(machine, case):
     """Launch a case. Returns the failure, None, or ``"limit"`` if it does not end."""
     try:
-        machine.launch(case.entry, case.argument, max_cycles=LIMIT)
+        machine.launch(case.entry, case.argument, checks=case.checks, max_cycles=LIMIT)
     except SimulationError as error:
         fault = error.fault
         return "limit" if fault is None else Failure(
@@ -94,7 +94,7 @@ class _Pair:
 
     def _reference(self, case, step):
         cores = self.cores
-        cores.start(case.entry, case.argument)
+        cores.start(case.entry, case.argument, case.checks)
         for simulator, registers in zip(cores.simulators, self._registers):
             simulator.registers[:] = registers
         if step is None:
@@ -106,7 +106,7 @@ class _Pair:
 
     def _in_step(self, case, step):
         """Run both, a turn of all warps at a time."""
-        self.machine.start(case.entry, case.argument)
+        self.machine.start(case.entry, case.argument, case.checks)
         simulators = self.cores.simulators
         while running := [each for each in simulators if each.running]:
             before = self.cores.counters()["instructions"]

@@ -16,6 +16,7 @@ from campaign.random_programs import fitting_case
 from campaign.random_statements import memory_needed
 from hw import numbers
 from hw.config import HardwareConfig, preset
+from hw.registers import Checks
 from sim.dram import DramConfig
 from sim.errors import SimulationError
 from sim.native import NativeMachine
@@ -92,10 +93,10 @@ class Run:
 def _launch(device, lockstep, case):
     """Perform one launch and compare it while it runs."""
     core = lockstep.simulator
-    lockstep.begin(case.entry, case.argument)
+    lockstep.begin(case.entry, case.argument, case.checks)
     failure = None
     try:
-        device.launch(case.entry, case.argument, max_cycles=LIMIT)
+        device.launch(case.entry, case.argument, checks=case.checks, max_cycles=LIMIT)
     except SimulationError as error:
         if error.kind != "device":
             warps = ", ".join(f"{warp.number}: {warp.pc:#x}" for warp in core.warps if warp.mask)
@@ -160,7 +161,9 @@ def compare(device: NativeMachine, cases, done: Run | None = None) -> Run:
 def cases_of(config: HardwareConfig, seed: int, size: int, launches: int):
     """The launches of one program; none if the program does not fit into the instruction memory.
 
-    In half of the programs, warps leave lanes at the start.
+    In half of the programs, warps leave lanes at the start. The last launch checks that lanes agree
+    at branches, and in half of the programs stacks, though the stack pointer holds any numbers: it
+    ends at the first of these errors.
     """
     case = fitting_case(config, seed, size, partial=bool(seed & 1))
     if case is None:
@@ -170,6 +173,8 @@ def cases_of(config: HardwareConfig, seed: int, size: int, launches: int):
     for _ in range(launches - 1):
         memory = generator.integers(1 << 32, size=len(case.memory), dtype=np.uint32)
         yield Launch(case.words, case.entry, int(generator.integers(1 << 32)), memory)
+    checks = Checks(lanes=True, stack=Checks.MOST_STACK >> seed % 12 if seed & 2 else 0)
+    yield dataclasses.replace(case, checks=checks)
 
 
 def run(config: HardwareConfig, seed: int, *, size=SIZE, launches=LAUNCHES, done=None) -> Run:

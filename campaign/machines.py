@@ -15,8 +15,8 @@ import types
 import numpy as np
 
 from hw.config import HardwareConfig, preset
-from hw.isa import CAUSE_DOCS, PHASES, Cause
-from hw.registers import COUNTERS, Register
+from hw.isa import PHASES, Cause
+from hw.registers import COUNTERS, NO_CHECKS, Checks, Register
 from hw.stalls import L1_STALLS, SCU_STALLS
 from sim.dram import DramConfig
 from sim.errors import SimulationError
@@ -99,11 +99,14 @@ class Launch:
         Entry and argument of the launch.
     memory : numpy array of uint32, optional
         First words of global memory; the rest is 0.
+    checks : Checks
+        What the launch checks beside the errors that always stop it.
     """
     words: tuple
     entry: int = 0
     argument: int = 0
     memory: np.ndarray | None = None
+    checks: Checks = NO_CHECKS
 
     def fill(self, memory):
         """Write the first contents to a global memory."""
@@ -144,7 +147,7 @@ def simulate(config: HardwareConfig, case: Launch, seed=None) -> LaunchOutcome:
     simulator = Cores(config, seed=seed)
     case.fill(simulator.memory)
     simulator.load_program(case.words)
-    simulator.start(case.entry, case.argument)
+    simulator.start(case.entry, case.argument, case.checks)
     failure = None
     try:
         simulator.run(limit=LIMIT)
@@ -178,13 +181,14 @@ def run(device: NativeMachine, case: Launch) -> LaunchOutcome:
     device.clear_counters()
     failure = None
     try:
-        device.launch(case.entry, case.argument, max_cycles=LIMIT)
+        device.launch(case.entry, case.argument, checks=case.checks, max_cycles=LIMIT)
     except SimulationError as error:
         if error.kind != "device":
             raise
         failure = failure_of(device)
         assert f"warp {failure.warp}" in str(error) and f"{failure.pc:#010x}" in str(error)
-        assert CAUSE_DOCS[failure.cause] in str(error)
+        assert error.fault is not None and error.fault.cause is failure.cause
+        assert str(error) == error.fault.describe()
     counters = device.counters()
     device.flush()
     return LaunchOutcome(device.memory.view(np.uint32).copy(), counters, failure)

@@ -6,10 +6,10 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.core.interface import fault_layout
+from hw.core.interface import checks_layout, fault_layout
 from hw.counters import counting_cycles
-from hw.registers import (ADDRESS_BITS, BLOCK_BITS, CORE_BASE, CORE_STRIDE, GPU_BASE, Control,
-                          Register, Status)
+from hw.registers import (ADDRESS_BITS, BLOCK_BITS, CORE_BASE, CORE_STRIDE, GPU_BASE, Checks,
+                          Control, Register, Status)
 from hw.scu.registers import SCU_BASE, SCU_REGISTERS
 from hw.util import index_bits
 
@@ -50,6 +50,8 @@ class ControlPort(wiring.Component):
         of the command.
     entry : Out(ceil_log2(imem_bytes))
     argument : Out(32)
+    checks : Out(checks_layout)
+        What launches check (:class:`hw.registers.Checks`).
     running : Out(1)
         High from the launch until the launch's last memory access is done.
     flush, invalidate : Out(1)
@@ -86,6 +88,7 @@ class ControlPort(wiring.Component):
             "read": In(1), "write": In(1), "address": In(ADDRESS_BITS), "write_data": In(32),
             "read_data": Out(32), "busy": Out(1),
             "launch": Out(1), "entry": Out(pc_bits), "argument": Out(32), "running": Out(1),
+            "checks": Out(checks_layout(config)),
             "flush": Out(1), "invalidate": Out(1), "clear": Out(1),
             "core_busy": In(1), "l2_busy": In(1), "scu_busy": In(1),
             "failed": In(1), "fault": In(fault_layout(config)),
@@ -135,12 +138,16 @@ class ControlPort(wiring.Component):
         with m.Elif(~settling & ~self.core_busy & ~self.l2_busy):
             m.d.sync += self.running.eq(0)
 
+        stack_bit = ceil_log2(Checks.LEAST_STACK)
         with m.If(self.write):
             with m.Switch(self.address):
                 with m.Case(Register.ENTRY):
                     m.d.sync += self.entry.eq(self.write_data)
                 with m.Case(Register.ARGUMENT):
                     m.d.sync += self.argument.eq(self.write_data)
+                with m.Case(Register.CHECKS):
+                    m.d.sync += [self.checks.lanes.eq(self.write_data[0]),
+                                 self.checks.stack.eq(self.write_data[stack_bit:])]
         m.d.comb += [
             self.imem_write.eq(self.write & self.address[-1]),
             self.imem_address.eq(self.address[2:]),
@@ -178,6 +185,8 @@ class ControlPort(wiring.Component):
                     m.d.sync += value.eq(self.entry)
                 with m.Case(Register.ARGUMENT):
                     m.d.sync += value.eq(self.argument)
+                with m.Case(Register.CHECKS):
+                    m.d.sync += value.eq(self.checks.lanes | self.checks.stack << stack_bit)
                 with m.Case(Register.ERROR_CAUSE):
                     m.d.sync += value.eq(self.fault.cause)
                 with m.Case(Register.ERROR_PC):

@@ -98,7 +98,8 @@ class Uncore(wiring.Component):
             m.d.comb += [
                 core.number.eq(c),
                 core.launch.eq(control.launch), core.entry.eq(control.entry),
-                core.argument.eq(control.argument), core.running.eq(control.running),
+                core.argument.eq(control.argument), core.checks.eq(control.checks),
+                core.running.eq(control.running),
                 core.write.eq(control.imem_write), core.write_address.eq(control.imem_address),
                 core.write_data.eq(control.imem_data),
                 failed[c].eq(core.failed), busy[c].eq(core.busy),

@@ -18,7 +18,7 @@ from hw.operations import (AluOp, AmoOp, BranchOp, CrossOp, DivOp, Format, Gathe
 
 __all__ = [
     "Instruction", "INSTRUCTIONS", "BY_NAME", "Csr", "Cause", "MemoryMap", "UNMAPPED", "CSR_DOCS",
-    "CAUSE_DOCS", "PHASES", "encode", "decode", "immediate",
+    "CAUSE_DOCS", "PHASES", "STACK_POINTER", "encode", "decode", "immediate",
 ]
 
 
@@ -36,6 +36,8 @@ class Cause(enum.IntEnum):
     STACK_UNDERFLOW  = 17
     BARRIER_ID       = 18
     BARRIER_DEADLOCK = 19
+    LANES_DISAGREE   = 20
+    LANE_STACK       = 21
 
 
 CAUSE_DOCS = {
@@ -52,6 +54,9 @@ CAUSE_DOCS = {
     Cause.BARRIER_ID: "BAR with a barrier number that does not exist",
     Cause.BARRIER_DEADLOCK: "every warp that has not ended waits at a barrier that cannot be "
                             "released",
+    Cause.LANES_DISAGREE: "active lanes disagree at this branch or jump, which the lowest would "
+                          "decide for all",
+    Cause.LANE_STACK: "the stack pointer leaves the lane's stack",
 }
 
 
@@ -89,6 +94,9 @@ CSR_DOCS = {
     Csr.NUM_WARPS: "warps per core",
     Csr.NUM_CORES: "cores",
 }
+
+#: Number of the register that the ABI of RISC-V makes the stack pointer.
+STACK_POINTER = 2
 
 #: Names of the values of the PHASE CSR. SparseWeaver, figure 4.17, defines all but value 5.
 PHASES = ("init", "registration", "work ID", "edge access", "gather and sum", "apply")

@@ -6,14 +6,16 @@ the addresses has the registers, with those of the SCU (:mod:`hw.scu.registers`)
 the instruction memory.
 """
 
+import dataclasses
 import enum
 
 from hw.stalls import L1_STALLS, SCU_STALLS, STALLS
 
 
-__all__ = ["Register", "Control", "Status", "CORE_COUNTERS", "GPU_COUNTERS", "COUNTERS",
-           "GPU_BASE", "CORE_BASE", "CORE_STRIDE", "BLOCK_BITS", "WARP_OFFSET", "WARP_COUNTS",
-           "IMEM_BASE", "ADDRESS_BITS", "REGISTER_DOCS", "counter_address", "cycles_of"]
+__all__ = ["NO_CHECKS", "Checks", "Register", "Control", "Status", "CORE_COUNTERS",
+           "GPU_COUNTERS", "COUNTERS", "GPU_BASE", "CORE_BASE", "CORE_STRIDE", "BLOCK_BITS",
+           "WARP_OFFSET", "WARP_COUNTS", "IMEM_BASE", "ADDRESS_BITS", "REGISTER_DOCS",
+           "counter_address", "cycles_of"]
 
 
 class Register(enum.IntEnum):
@@ -25,6 +27,7 @@ class Register(enum.IntEnum):
     ERROR_PC      = 0x0014
     ERROR_ADDRESS = 0x0018
     ERROR_WARP    = 0x001C
+    CHECKS        = 0x0020
 
 
 class Control(enum.IntFlag):
@@ -36,6 +39,47 @@ class Control(enum.IntFlag):
     FLUSH      = 2     # write dirty lines back to memory, once the L2 is quiet
     INVALIDATE = 4     # with FLUSH: also invalidate every line
     CLEAR      = 8     # zero the counters
+
+
+@dataclasses.dataclass(frozen=True)
+class Checks:
+    """What a launch checks beside the errors that always stop it.
+
+    Parameters
+    ----------
+    lanes : bool
+        Where active lanes disagree at a branch, or have different rs1 at a JALR, the launch stops.
+        Else the lowest active lane decides for all.
+    stack : int
+        Bytes of each lane's stack, a power of two from :data:`LEAST_STACK` to :data:`MOST_STACK`.
+        Each stack begins at a multiple of its size. If an instruction of the ALU moves the stack
+        pointer from one such block of memory to another, the launch stops. 0: no check. Loads,
+        atomics, multiplications, jumps and the other units set the stack pointer freely.
+
+    Raises
+    ------
+    ValueError
+        ``stack`` is no such size.
+    """
+    lanes: bool = False
+    stack: int = 0
+
+    LEAST_STACK, MOST_STACK = 1 << 8, 1 << 20
+
+    def __post_init__(self):
+        if self.stack and (self.stack & self.stack - 1
+                           or not self.LEAST_STACK <= self.stack <= self.MOST_STACK):
+            raise ValueError(f"a stack of {self.stack} bytes: must be 0, or a power of two from "
+                             f"{self.LEAST_STACK} to {self.MOST_STACK}")
+
+    @property
+    def word(self) -> int:
+        """The value of the register CHECKS."""
+        return (-self.stack & 0xFFFF_FFFF) | self.lanes
+
+
+#: What a launch checks if nobody asks.
+NO_CHECKS = Checks()
 
 
 class Status(enum.IntFlag):
@@ -50,9 +94,12 @@ REGISTER_DOCS = {
     Register.ARGUMENT: ("rw", "the kernel argument pointer that mscratch reads"),
     Register.ERROR_CAUSE: ("r", "cause of the first error since the launch (hw.isa.Cause)"),
     Register.ERROR_PC: ("r", "PC of the instruction that failed"),
-    Register.ERROR_ADDRESS: ("r", "memory address, PC, barrier or instruction word that failed"),
-    Register.ERROR_WARP: ("r", "core in bits 31:16; lane of a failed load, store or atomic in "
-                          "bits 15:8; warp in bits 7:0"),
+    Register.ERROR_ADDRESS: ("r", "memory address, PC, barrier, instruction word or lanes that "
+                             "failed"),
+    Register.ERROR_WARP: ("r", "core in bits 31:16; lane of a failed load, store, atomic or stack "
+                          "in bits 15:8; warp in bits 7:0"),
+    Register.CHECKS: ("rw", "what a launch checks: bit 0, that lanes agree at branches; bits 31:8, "
+                      "the bits of a lane's stack pointer that must not change, 0 for no check"),
 }
 
 #: Counters of each core, in the order of the register space (64 bits each, low half first).

@@ -8,11 +8,13 @@ from hw.isa import CAUSE_DOCS, Cause
 __all__ = ["BuildError", "Fault", "SimulationError", "ToolError"]
 
 
-#: Causes of loads, stores and atomics, which fail in a lane.
-_OF_LANES = {Cause.LOAD_MISALIGNED, Cause.LOAD_ACCESS, Cause.STORE_MISALIGNED, Cause.STORE_ACCESS}
+#: Causes of loads, stores and atomics, and other causes that fail in a lane.
+_OF_ACCESSES = {Cause.LOAD_MISALIGNED, Cause.LOAD_ACCESS, Cause.STORE_MISALIGNED,
+                Cause.STORE_ACCESS}
+_OF_LANES = _OF_ACCESSES | {Cause.LANE_STACK}
 
 #: Causes to which ERROR_ADDRESS belongs.
-_WITH_ADDRESS = _OF_LANES | {Cause.FETCH_ACCESS}
+_WITH_ADDRESS = _OF_ACCESSES | {Cause.FETCH_ACCESS}
 
 
 class ToolError(Exception):
@@ -50,11 +52,18 @@ class SimulationError(Exception):
         self.fault = fault
 
 
+def _lanes(mask):
+    """The lanes of a bit mask that differ, in words."""
+    lanes = [str(lane) for lane in range(mask.bit_length()) if mask >> lane & 1]
+    return f"lane {lanes[0]} differs" if len(lanes) == 1 else f"lanes {', '.join(lanes)} differ"
+
+
 class Fault(NamedTuple):
     """Why and where a core stopped, from the error registers (:mod:`hw.registers`).
 
     ``cause`` is a :class:`hw.isa.Cause`, or a number if the cause is unknown. ``lane`` is None
-    unless a load, store or atomic failed.
+    unless a load, store or atomic failed, or a stack. ``address`` is a mask of lanes for the
+    checks of lanes.
     """
     cause: int
     core: int
@@ -78,6 +87,10 @@ class Fault(NamedTuple):
             text += f" (0x{self.address:08x})"
         elif self.cause in _WITH_ADDRESS:
             text += f" (address 0x{self.address:08x})"
+        elif self.cause == Cause.LANES_DISAGREE:
+            text = (f"lanes of warp {self.warp} disagree at this branch: "
+                    f"{_lanes(self.address)} from the lowest active lane, which would decide for "
+                    "all")
         lane = "" if self.lane is None else f", lane {self.lane}"
         place = f", in {function}" if function else ""
         return (f"core {self.core}, warp {self.warp}{lane} stopped at PC 0x{self.pc:08x}{place}: "

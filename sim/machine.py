@@ -16,7 +16,8 @@ import numpy as np
 
 from hw.config import ConfigError, HardwareConfig
 from hw.registers import (CORE_BASE, CORE_COUNTERS, CORE_STRIDE, GPU_BASE,
-                          GPU_COUNTERS, IMEM_BASE, WARP_COUNTS, WARP_OFFSET, Control, Register)
+                          GPU_COUNTERS, IMEM_BASE, WARP_COUNTS, WARP_OFFSET,
+                          NO_CHECKS, Checks, Control, Register)
 from hw.scu.registers import (SCU_BASE, SCU_REGISTER_DOCS, ScuRegister, ScuResult, ScuStatus,
                               error_text)
 
@@ -99,8 +100,8 @@ class RegisterMachine:
         self._ensure_idle()
         self._write_program()
 
-    def launch(self, entry: int, argument: int, *, max_cycles: int | None = None,
-               progress: Progress | None = None,
+    def launch(self, entry: int, argument: int, *, checks: Checks = NO_CHECKS,
+               max_cycles: int | None = None, progress: Progress | None = None,
                watch: Callable[[], bool] | None = None) -> bool:
         """Starts every warp at `entry` and runs until the last has ended.
 
@@ -108,6 +109,8 @@ class RegisterMachine:
         ----------
         entry, argument : int
             The PC, and the value of ``mscratch``.
+        checks : hw.registers.Checks
+            What stops the launch beside the errors that always do.
         max_cycles : int or None
             Cycles after which the launch is stopped.
         progress : callable or None
@@ -128,6 +131,7 @@ class RegisterMachine:
             If the launch did not end within the limit, or ended with an error of the device.
         """
         self._ensure_idle()
+        self._set_checks(checks)
         self._write(Register.ENTRY, entry, argument)
         with self._under_way():
             self._command(Register.CONTROL, Control.LAUNCH)
@@ -173,6 +177,7 @@ class RegisterMachine:
         """
         self._ensure_idle()
         self._set_scu(registers)
+        self._set_checks(NO_CHECKS)
         self._write(Register.ENTRY, entry, argument)
         with self._under_way():
             self._command(Register.CONTROL, Control.LAUNCH)
@@ -266,6 +271,7 @@ class RegisterMachine:
         """The GPU is as after power on: nothing of it is stale, or has been used or set."""
         self._stale = self._used = False
         self._scu_registers: Mapping[ScuRegister, int] = {}     # as they were last written
+        self._checks = NO_CHECKS
 
     def _ensure_idle(self) -> None:
         if self._stale:
@@ -316,6 +322,12 @@ class RegisterMachine:
             self._write(SCU_BASE + together[0], *(values[register] for register in together))
             del changed[:len(together)]
         self._scu_registers = values
+
+    def _set_checks(self, checks: Checks) -> None:
+        """Writes what launches check, if it was something else."""
+        if checks != self._checks:
+            self._write(Register.CHECKS, checks.word)
+            self._checks = checks
 
     def _read_counts(self, address: int, count: int) -> list[int]:
         """Counters of 64 bits."""

@@ -36,6 +36,7 @@ from amaranth.utils import ceil_log2
 from hw.config import HardwareConfig
 from hw.core.alu import Alu, controls
 from hw.core.barrier import Barriers
+from hw.core.checks import LaneChecks
 from hw.core.crosslane import CrossLane
 from hw.core.csr import CsrFile
 from hw.core.decode import Decoder, decoded_layout, second_destination
@@ -105,6 +106,7 @@ class _Parts:
         m.submodules.registers = self.registers = RegisterFile(config)
         m.submodules.divergence = self.divergence = Divergence(config)
         m.submodules.barriers = self.barriers = Barriers(config)
+        m.submodules.checks = self.checks = LaneChecks(config)
         m.submodules.csrs = self.csrs = CsrFile(config)
         m.submodules.lsu = self.lsu = LoadStoreUnit(config)
         m.submodules.writeback = self.writeback = WriteBack(config)
@@ -141,6 +143,8 @@ class Core(wiring.Component):
     entry : In
     argument : In(32)
         Value of the CSR MSCRATCH.
+    checks : In(checks_layout)
+        What the launch checks beside the errors that always stop it.
     write, write_address, write_data : In(1), In, In(32)
         The host writes a word of instruction memory. Only while not busy.
     request : Out(stream(core_request_layout))
@@ -329,6 +333,15 @@ class Core(wiring.Component):
         m.d.comb += [
             leading_1.eq(and_or(x.leader, [x.a[i] for i in range(threads)])),
             leading_2.eq(and_or(x.leader, [x.b[i] for i in range(threads)])),
+        ]
+        checks = parts.checks
+        m.d.comb += [
+            checks.checks.eq(self.checks), checks.branches.eq(x.units[Unit.BRANCH]),
+            checks.computes.eq(x.units[Unit.ALU] & op.writes),
+            checks.branch.eq(op.branch), checks.rd.eq(op.rd), checks.warp.eq(warp),
+            checks.pc.eq(pc), checks.mask.eq(x.mask), checks.leader.eq(x.leader),
+            checks.target.eq(leading_1), checks.passing.eq(passing), checks.a.eq(x.a),
+            checks.before.eq(x.c), checks.result.eq(results),
         ]
         m.d[extra_stage(config)] += [
             c.branches.eq(x.units[Unit.BRANCH]), c.changes_warp.eq(x.units[Unit.WARP]),
@@ -579,6 +592,7 @@ class Core(wiring.Component):
         ]
         m.d[extra_stage(config)] += [
             raised.eq(decision.raises), errors.decided.eq(fault),
+            errors.checks.eq(parts.checks.fails), errors.checked.eq(parts.checks.fault),
             errors.accesses.eq(lsu.fails), errors.accessed.eq(lsu.fault),
             errors.deadlock.eq(barriers.deadlock), deadlocked.warp.eq(barriers.deadlock_warp),
             deadlocked.address.eq(barriers.deadlock_number),

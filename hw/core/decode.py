@@ -48,8 +48,8 @@ def predecoded_layout():
     """A word of instruction memory: the instruction, and the results of the first step.
 
     ``named`` has a bit for each of rs1, rs2 and rs3 that names a register. ``third_is_rd`` is high
-    if ``rd`` is read in the place of rs3. ``cause`` is the cause of a trap. The other fields are as
-    in :func:`decoded_layout`.
+    if ``rd`` is read in the place of rs3, as by all instructions of the ALU. ``cause`` is the
+    cause of a trap. The other fields are as in :func:`decoded_layout`.
     """
     return data.StructLayout({
         "word": 32, **_COMMON, "immediate": Immediate, "named": 3, "third_is_rd": 1,
@@ -108,7 +108,8 @@ def _said(row):
         "writes": row.writes, "changes": row.control,
         "immediate": _IMMEDIATES.get(row.format, Immediate.WORD).value,
         "named": sum(1 << "123".index(source) for source in row.named if source != "d"),
-        "third_is_rd": "d" in row.reads,
+        # The checks of lanes (hw.core.checks) look at the old value of an ALU's destination.
+        "third_is_rd": "d" in row.reads or row.unit is Unit.ALU,
         "cause": cause.value if row.op is WarpOp.TRAP else 0,
     }
 

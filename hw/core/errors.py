@@ -15,7 +15,9 @@ class FirstError(wiring.Component):
     """Keeps the first error since the launch. Latency: one cycle.
 
     If several errors come in one cycle, an error in stage C goes before a memory instruction's,
-    and both go before a deadlock.
+    and both go before a deadlock. A check of :mod:`hw.core.checks` fails for an instruction before
+    the one in stage C, in the long pipeline for the same; the earlier instruction goes first, and
+    of one instruction the error in stage C.
 
     Members
     -------
@@ -25,6 +27,8 @@ class FirstError(wiring.Component):
         An instruction fails in stage C.
     decided : In(fault_layout)
         Cause and place of that failure.
+    checks, checked : In(1), In(fault_layout)
+        Lanes break a rule, with cause and place.
     accesses, accessed : In(1), In(fault_layout)
         A memory instruction fails, with cause and place.
     deadlock, deadlocked : In(1), In(fault_layout)
@@ -39,18 +43,23 @@ class FirstError(wiring.Component):
         layout = fault_layout(config)
         super().__init__({
             "launch": In(1), "decides": In(1), "decided": In(layout),
+            "checks": In(1), "checked": In(layout),
             "accesses": In(1), "accessed": In(layout), "deadlock": In(1), "deadlocked": In(layout),
             "failed": Out(1), "fault": Out(layout),
         })
 
     def elaborate(self, platform):
         m = Module()
+        first = self.deadlocked
+        in_c = [(self.checks, self.checked), (self.decides, self.decided)]
+        for fails, fault in [(self.accesses, self.accessed),
+                             *(in_c if self._config.long else reversed(in_c))]:
+            first = Mux(fails, fault, first)
         with m.If(self.launch):
             m.d.sync += self.failed.eq(0)
         with m.Elif(~self.failed):
             m.d.sync += [
-                self.failed.eq(self.decides | self.accesses | self.deadlock),
-                self.fault.eq(Mux(self.decides, self.decided,
-                                  Mux(self.accesses, self.accessed, self.deadlocked))),
+                self.failed.eq(self.checks | self.decides | self.accesses | self.deadlock),
+                self.fault.eq(first),
             ]
         return m

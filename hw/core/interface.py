@@ -9,15 +9,25 @@ from hw.counters import event_layout
 from hw.gather.interface import exchange_signature
 from hw.isa import Cause
 from hw.memory.port import core_request_layout, core_response_layout
-from hw.registers import BLOCK_BITS
+from hw.registers import BLOCK_BITS, Checks
 from hw.util import index_bits
 
 
-__all__ = ["core_signature", "fault_layout"]
+__all__ = ["checks_layout", "core_signature", "fault_layout"]
+
+
+def checks_layout(config: HardwareConfig):
+    """What a launch checks beside the errors that always stop it (:class:`hw.registers.Checks`):
+    that ``lanes`` agree, and that the bits of the stack pointer that are set in ``stack`` stay. The
+    lowest of these bits is that of the smallest stack, the highest that of global memory."""
+    return data.StructLayout({
+        "lanes": 1,
+        "stack": ceil_log2(config.memory_bytes) - ceil_log2(Checks.LEAST_STACK),
+    })
 
 
 def fault_layout(config: HardwareConfig):
-    """Cause and place of an error. ``lane`` is the lane of a memory access, else 0."""
+    """Cause and place of an error. ``lane`` is the lane of a memory access or a stack, else 0."""
     return data.StructLayout({
         "cause": Cause, "warp": index_bits(config.warps), "lane": index_bits(config.threads),
         "pc": 32, "address": 32,
@@ -35,6 +45,7 @@ def core_signature(config: HardwareConfig):
     return wiring.Signature({
         "number": In(index_bits(config.cores)),
         "launch": In(1), "entry": In(pc_bits), "argument": In(32),
+        "checks": In(checks_layout(config)),
         "write": In(1), "write_address": In(pc_bits - 2), "write_data": In(32),
         "request": Out(stream.Signature(core_request_layout(config))),
         "response": In(stream.Signature(core_response_layout(config))),

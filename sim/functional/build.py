@@ -13,7 +13,7 @@ import pathlib
 import subprocess
 from typing import TYPE_CHECKING
 
-from hw.isa import UNMAPPED, Cause, Csr, MemoryMap
+from hw.isa import STACK_POINTER, UNMAPPED, Cause, Csr, MemoryMap
 from hw.operations import NONE, REGISTER, GatherSetting, InputMode
 from hw.scu.registers import ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput, ScuRegister
 
@@ -55,6 +55,7 @@ def header() -> str:
             ("scu_command", ScuCommand))}
     values |= {"memory_map": {"LOCAL": MemoryMap.LOCAL, "GLOBAL": MemoryMap.GLOBAL,
                               "UNMAPPED": UNMAPPED},
+               "abi": {"STACK_POINTER": STACK_POINTER},
                "gather_answer": {"NONE": NONE, "REGISTER": REGISTER},
                "gather": {name.upper(): number for name, number in GATHER.items()}}
     for name, constants in values.items():

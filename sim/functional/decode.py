@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hw.isa import INSTRUCTIONS, Csr, decode, immediate
+from hw.isa import INSTRUCTIONS, STACK_POINTER, Csr, decode, immediate
 from hw.operations import AluOp, AmoOp, Format, Unit
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ ILLEGAL = len(INSTRUCTIONS)
 
 #: The structure ``Instruction`` of ``model/machine.h``.
 RECORD = np.dtype([("op", "u1"), ("rd", "u1"), ("rs1", "u1"), ("rs2", "u1"), ("rs3", "u1"),
-                   ("pad", "u1"), ("csr", "<u2"), ("imm", "<u4"), ("word", "<u4")])
+                   ("sets_sp", "u1"), ("csr", "<u2"), ("imm", "<u4"), ("word", "<u4")])
 
 _NUMBERS = {row.name: number for number, row in enumerate(INSTRUCTIONS)}
 _CSRS = frozenset(Csr)
@@ -85,7 +85,8 @@ def _fields(word: int, gather: str, divider: str) -> tuple[int, ...]:
     if row.writes_rs2:
         rs2 = rs2 or DISCARD
     adds_pc = row.format in (Format.B, Format.J) or row.op is AluOp.AUIPC
-    return (_NUMBERS[row.name], (rd if row.writes else 0) or DISCARD, rs1, rs2, rs3, 0, csr,
+    sets_sp = row.unit is Unit.ALU and row.writes and rd == STACK_POINTER
+    return (_NUMBERS[row.name], (rd if row.writes else 0) or DISCARD, rs1, rs2, rs3, sets_sp, csr,
             imm & 0xFFFF_FFFF, word, adds_pc)
 
 

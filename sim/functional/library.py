@@ -65,7 +65,7 @@ def load(path: str | os.PathLike[str]) -> ctypes.CDLL:
             ("fn_destroy", None, gpu),
             ("fn_power_on", None, gpu),
             ("fn_program", None, gpu, ctypes.c_void_p),
-            ("fn_start", None, gpu, u32, u32),
+            ("fn_start", None, gpu, u32, u32, u32),
             ("fn_run", ctypes.c_int, gpu, u64),
             ("fn_compact", None, gpu, words, words),
             ("fn_report", None, gpu, u32, ctypes.POINTER(CoreReport)),

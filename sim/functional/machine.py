@@ -15,6 +15,7 @@ import numpy as np
 
 from hw.config import ConfigError, HardwareConfig
 from hw.isa import Cause
+from hw.registers import NO_CHECKS, Checks
 from hw.scu.registers import ScuRegister, ScuResult, error_text
 from sim.errors import Fault, SimulationError
 from sim.memory import ArrayMemory
@@ -118,8 +119,8 @@ class FunctionalSimulator(ArrayMemory):
         records = decoded(self.config, words)
         self._library.fn_program(self._handle, records.ctypes.data)
 
-    def launch(self, entry: int, argument: int, *, max_cycles: int | None = None,
-               progress: Progress | None = None,
+    def launch(self, entry: int, argument: int, *, checks: Checks = NO_CHECKS,
+               max_cycles: int | None = None, progress: Progress | None = None,
                watch: Callable[[], bool] | None = None) -> bool:
         """Starts every warp at `entry` and runs until the last has ended.
 
@@ -127,6 +128,8 @@ class FunctionalSimulator(ArrayMemory):
         ----------
         entry, argument : int
             The PC, and the value of ``mscratch``.
+        checks : hw.registers.Checks
+            What stops the launch beside the errors that always do.
         max_cycles : int or None
             Instructions of all warps after which the launch is stopped: there are no cycles.
         progress : callable or None
@@ -145,7 +148,7 @@ class FunctionalSimulator(ArrayMemory):
         SimulationError
             If the launch did not end within the limit, or ended with an error of the device.
         """
-        self.start(entry, argument)
+        self.start(entry, argument, checks)
         first = self._count("instructions")
         while True:
             done = self._count("instructions") - first
@@ -164,12 +167,13 @@ class FunctionalSimulator(ArrayMemory):
             if watch is not None and watch():
                 return False
 
-    def start(self, entry: int, argument: int) -> None:
+    def start(self, entry: int, argument: int, checks: Checks = NO_CHECKS) -> None:
         """Starts every warp at `entry`; nothing is executed yet."""
         if self._stopped:
             self._library.fn_power_on(self._handle)
         self._stopped = True
-        self._library.fn_start(self._handle, entry & 0xFFFF_FFFF, argument & 0xFFFF_FFFF)
+        self._library.fn_start(self._handle, entry & 0xFFFF_FFFF, argument & 0xFFFF_FFFF,
+                               checks.word)
 
     def advance(self, count: int) -> int:
         """Executes at most `count` instructions. Returns a

@@ -5,6 +5,7 @@ import random
 import numpy as np
 
 from hw.config import HardwareConfig
+from hw.registers import NO_CHECKS, Checks
 from sw.golden.simulator import InstructionLimit, Simulator
 
 
@@ -47,10 +48,10 @@ class Cores:
         for simulator in self.simulators:
             simulator.load_program(words)
 
-    def start(self, entry: int, argument: int = 0) -> None:
+    def start(self, entry: int, argument: int = 0, checks: Checks = NO_CHECKS) -> None:
         """Start every warp at ``entry`` with all lanes; nothing is executed yet."""
         for simulator in self.simulators:
-            simulator.start(entry, argument)
+            simulator.start(entry, argument, checks)
 
     def run(self, *, limit=None, progress=None) -> None:
         """Execute the started launch to its end.

@@ -37,6 +37,7 @@ import numpy as np
 
 from hw.isa import PHASES, Csr
 from hw.operations import AluOp, Unit, GatherOp
+from hw.registers import NO_CHECKS, Checks
 from sim.trace import access_of, written_by
 from sw.golden.semantics import Trap
 from sw.golden.simulator import Simulator
@@ -173,10 +174,10 @@ class Lockstep:
         self._accesses: Any = None
         self._writes: Any = None
 
-    def begin(self, entry: int, argument: int = 0) -> None:
+    def begin(self, entry: int, argument: int = 0, checks: Checks = NO_CHECKS) -> None:
         """Begin a launch."""
         core = self.simulator
-        core.start(entry, argument)
+        core.start(entry, argument, checks)
         core.registers[:] = self._registers
         self._issues = self._accesses = self._writes = None
         if self._program is not core.program:

@@ -7,6 +7,7 @@ instructions and active lanes: others have no meaning without a pipeline.
 import numpy as np
 
 from hw.config import ConfigError, HardwareConfig
+from hw.registers import NO_CHECKS, Checks
 from hw.scu.registers import ScuResult, error_text
 from sim.memory import ArrayMemory
 from sw.errors import RunError
@@ -50,7 +51,8 @@ class FunctionalMachine(ArrayMemory):
         """Put instruction words at address 0 of instruction memory."""
         self.cores.load_program(words)
 
-    def launch(self, entry: int, argument: int, *, max_cycles=None, progress=None) -> None:
+    def launch(self, entry: int, argument: int, *, checks: Checks = NO_CHECKS, max_cycles=None,
+               progress=None) -> None:
         """Run a program from ``entry`` to its end; ``max_cycles`` counts instructions here.
 
         Raises
@@ -58,7 +60,7 @@ class FunctionalMachine(ArrayMemory):
         RunError
             The core stopped with an error, or the limit was reached.
         """
-        self.cores.start(entry, argument)
+        self.cores.start(entry, argument, checks)
         limit = self.DEFAULT_LIMIT if max_cycles is None else max_cycles
         self.cores.run(limit=limit, progress=progress)
 

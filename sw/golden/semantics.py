@@ -15,7 +15,7 @@ BAR and TMC: their deadlock is found after they have been executed.
 
 import numpy as np
 
-from hw.isa import Cause, Csr
+from hw.isa import STACK_POINTER, Cause, Csr
 from hw.operations import AluOp, BranchOp, CrossOp, DivOp, MemOp, MulOp, Unit, WarpOp, GatherOp
 from sw.golden.lane_memory import (DISCARD, WORD, Trap, bind_amo, bind_load, bind_store,
                                    constant)
@@ -38,19 +38,83 @@ def bind(core, warp, pc, word):
         raise Trap(Cause.ILLEGAL, word)
     row = fields.row
     if row.branch is not BranchOp.NONE:
-        return _bind_branch(core, warp, pc, fields)
-    if row.unit is Unit.ALU and row.op in (AluOp.CSRRW, AluOp.CSRRS, AluOp.CSRRC):
-        return _bind_csr(core, warp, pc, word, fields)
+        execute = _bind_branch(core, warp, pc, fields)
+        return _agreeing(core, warp, pc, fields, execute) if core.checks.lanes else execute
+    if row.unit is Unit.ALU and fields.rd == STACK_POINTER and core.checks.stack:
+        return _in_stack(core, warp, _bind_alu_unit(core, warp, pc, word, fields))
+    if row.unit is Unit.ALU:
+        return _bind_alu_unit(core, warp, pc, word, fields)
     if row.unit is Unit.WARP:
         return _bind_warp(core, warp, pc, word, fields)
-    binder = {Unit.ALU: _bind_alu, Unit.MUL: _bind_mul, Unit.DIV: _bind_div,
-              Unit.CROSS: _bind_cross, Unit.GATHER: _bind_gather}.get(row.unit)
+    binder = {Unit.MUL: _bind_mul, Unit.DIV: _bind_div, Unit.CROSS: _bind_cross,
+              Unit.GATHER: _bind_gather}.get(row.unit)
     if binder is None:
         binder = {MemOp.LOAD: bind_load, MemOp.STORE: bind_store, MemOp.AMO: bind_amo,
                   MemOp.FENCE: _bind_fence}[MemOp(row.op)]
     if not row.exists(core.config):
         raise Trap(Cause.ILLEGAL, word)
     return binder(core, warp, pc, fields)
+
+
+def _bind_alu_unit(core, warp, pc, word, fields):
+    if fields.row.op in (AluOp.CSRRW, AluOp.CSRRS, AluOp.CSRRC):
+        return _bind_csr(core, warp, pc, word, fields)
+    return _bind_alu(core, warp, pc, fields)
+
+
+def _bits(values):
+    """Bit mask of the lanes whose value is true."""
+    return int.from_bytes(np.packbits(values, bitorder="little").tobytes(), "little")
+
+
+def _agreeing(core, warp, pc, fields, execute):
+    """A branch or jump that fails where active lanes disagree. If the lowest lane's jump leaves
+    instruction memory, that is the error, and the fetch behind it tells."""
+    row, target = fields.row, pc + fields.imm & WORD
+    first, second = warp.registers[fields.rs1], warp.registers[fields.rs2]
+    if row.branch is BranchOp.JAL:
+        return execute
+    if row.branch in (BranchOp.BLT, BranchOp.BGE):
+        first, second = first.view(np.int32), second.view(np.int32)
+
+    def jump_register():
+        destination = first.item(warp.lowest) + fields.imm & WORD - 1
+        return first != first[warp.lowest], destination
+
+    holding = {BranchOp.BEQ: np.equal, BranchOp.BNE: np.not_equal, BranchOp.BLT: np.less,
+               BranchOp.BLTU: np.less, BranchOp.BGE: np.greater_equal,
+               BranchOp.BGEU: np.greater_equal}
+
+    def compare():
+        holds = holding[row.branch](first, second)
+        taken = holds[warp.lowest]
+        return holds != taken, target if taken else 0
+    decide = jump_register if row.branch is BranchOp.JALR else compare
+
+    def execute_if_agreed():
+        differing, destination = decide()
+        lanes = _bits(differing) & warp.mask
+        if lanes and core.fetches(destination):
+            raise Trap(Cause.LANES_DISAGREE, lanes)
+        return execute()
+    return execute_if_agreed
+
+
+def _in_stack(core, warp, execute):
+    """An instruction that fails where it moves the stack pointer of an active lane to another
+    block of memory of a stack's size."""
+    pointer = warp.registers[STACK_POINTER]
+    block = np.uint32(core.checks.word & ~1 & core.config.memory_bytes - 1)
+
+    def execute_in_stack():
+        before = pointer.copy()
+        following = execute()
+        lanes = _bits((before ^ pointer) & block) & warp.mask
+        if lanes:
+            pointer[:] = before
+            raise Trap(Cause.LANE_STACK, lanes, lane=(lanes & -lanes).bit_length() - 1)
+        return following
+    return execute_in_stack
 
 
 _ALU = {
@@ -161,8 +225,7 @@ def _bind_cross(core, warp, pc, fields):
     first, second = warp.registers[fields.rs1], warp.registers[fields.rs2]
     if row.op in (CrossOp.ALL, CrossOp.ANY, CrossOp.UNI, CrossOp.BALLOT):
         def vote(op=row.op):
-            bits = np.packbits(first & 1 != 0, bitorder="little").tobytes()
-            ayes, all_lanes = int.from_bytes(bits, "little") & warp.mask, warp.mask
+            ayes, all_lanes = _bits(first & 1 != 0) & warp.mask, warp.mask
             result[warp.select] = {CrossOp.ALL: ayes == all_lanes, CrossOp.ANY: ayes != 0,
                                    CrossOp.UNI: ayes in (0, all_lanes), CrossOp.BALLOT: ayes}[op]
             return following
@@ -253,8 +316,7 @@ def _bind_warp(core, warp, pc, word, fields):
 
     def passing():
         """Bit mask of the active lanes whose rs1 is not 0."""
-        bits = np.packbits(first != 0, bitorder="little").tobytes()
-        return int.from_bytes(bits, "little") & warp.mask
+        return _bits(first != 0) & warp.mask
 
     def tmc():
         core.set_mask(warp, first.item(warp.lowest) & full)
@@ -337,7 +399,7 @@ def _bind_gather(core, warp, pc, fields):
                 return core.wait(warp, pc)
             lanes, vids = answer
             result[:] = vids
-            core.set_mask(warp, int.from_bytes(np.packbits(lanes, bitorder="little"), "little"))
+            core.set_mask(warp, _bits(lanes))
             return following
         return wait_for_answer
 
@@ -355,7 +417,7 @@ def _bind_gather(core, warp, pc, fields):
         lanes, vids, addresses = answer
         second[:] = addresses
         result[:] = vids
-        core.set_mask(warp, int.from_bytes(np.packbits(lanes, bitorder="little"), "little"))
+        core.set_mask(warp, _bits(lanes))
         return following
 
     methods = {GatherOp.DEC_LOC: "decode_loc", GatherOp.NEIGHBOR: "neighbor",

@@ -20,6 +20,7 @@ import numpy as np
 
 from hw.config import HardwareConfig
 from hw.isa import CAUSE_DOCS, Cause, Csr, MemoryMap
+from hw.registers import NO_CHECKS, Checks
 from sw.errors import LimitError, RunError
 from sw.golden.gather import variants
 from sw.golden.semantics import Trap, bind
@@ -37,9 +38,10 @@ class CoreError(RunError):
     cause : Cause
         Cause of the error.
     core, warp, lane, pc, address : int
-        Place of the error. ``lane`` is the lane of a load, store or atomic, else 0. ``address`` is
-        the memory address of a load, store or atomic, the PC of a failed fetch, the barrier number
-        for barrier errors, and otherwise the instruction word.
+        Place of the error. ``lane`` is the lane of a load, store, atomic or stack, else 0.
+        ``address`` is the memory address of a load, store or atomic, the PC of a failed fetch,
+        the barrier number for barrier errors, the bit mask of the lanes that break a rule of a
+        check, and otherwise the instruction word.
     """
 
     def __init__(self, cause, *, core, warp, pc, address, lane=0, text="", counters=None):
@@ -167,7 +169,7 @@ class Simulator:
         self.gather: Any = variants.model(config) if gather is None else gather
         if config.gather_reads:
             self.gather.memory = self
-        self.argument = 0
+        self.argument, self.checks = 0, NO_CHECKS
         self.program = []
         self.instructions = self.lanes = self._launches = self._start = self._ready = 0
         #: The list to which stores and atomics append their effects during a step.
@@ -196,9 +198,13 @@ class Simulator:
         for warp in self.warps:
             warp.code.clear()
 
-    def start(self, entry: int, argument: int = 0) -> None:
+    def start(self, entry: int, argument: int = 0, checks: Checks = NO_CHECKS) -> None:
         """Start every warp at ``entry`` with all lanes; nothing is executed yet."""
         self.argument = argument & 0xFFFF_FFFF
+        if checks != self.checks:
+            self.checks = checks
+            for warp in self.warps:
+                warp.code.clear()
         self._start = self.instructions
         self._launches += 1
         generator = np.random.default_rng((self._launches, self.core))
@@ -314,9 +320,13 @@ class Simulator:
 
     # Methods that the closures of instructions use.
 
+    def fetches(self, pc):
+        """Whether instruction memory has a word at ``pc``."""
+        return not pc & 3 and 0 <= pc < self.config.imem_bytes
+
     def fetch(self, pc):
         """The instruction word at ``pc``. Raises Trap if there is none."""
-        if pc & 3 or not 0 <= pc < self.config.imem_bytes:
+        if not self.fetches(pc):
             raise Trap(Cause.FETCH_ACCESS, pc)
         return self.program[pc >> 2] if pc >> 2 < len(self.program) else 0
 

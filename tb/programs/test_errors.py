@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from campaign.machines import CONFIGS, Launch, machine, run, verify
-from hw.isa import Cause, Csr, MemoryMap, encode
+from hw.isa import STACK_POINTER, Cause, Csr, MemoryMap, encode
+from hw.registers import Checks
 from sim.errors import SimulationError
 from sw.kernels.assembler import Assembler, Condition, GeneralRegister
 
@@ -28,6 +29,9 @@ class Program(Assembler):
         super().__init__()
         self.config = config
         self.last = config.warps - 1
+        first, self.sp = self.regs("first", "sp")
+        assert self.sp.number == STACK_POINTER        # nothing else writes it
+        self.free(first)
         warp, last = self.regs("warp", "last")
         self.csrr(warp, Csr.WARP_ID)
         self.li(last, self.last)
@@ -340,6 +344,115 @@ def test_an_error_stops_all_warps_and_the_next_launch_is_good(name):
         assert np.array_equal(after.memory, before.memory)
         assert after.counters["instructions"] == before.counters["instructions"]
     assert config.warps == 1 or after.memory[1] == 7 * config.threads
+
+
+# Checks that a launch asks for
+
+#: Branches that part lanes 0 to 3: the operand beside the lane's number, and the lanes that part
+#: from the lowest of lanes 0 to 3, and of lanes 2 and 3.
+BRANCHES = [("beq", 2, 0b0100, 0b1000), ("bne", 0, 0b1110, 0), ("blt", 2, 0b1100, 0),
+            ("bge", 3, 0b1000, 0b1000), ("bltu", 1, 0b1110, 0), ("bgeu", 1, 0b1110, 0),
+            ("blt", -1, 0, 0), ("bltu", -1, 0, 0)]
+
+#: Configurations with two pipelines, and with one lane.
+CHECKED = ("tiny", "long", "scalar")
+
+
+def parts(name, words, wrong, mask=-1):
+    """Run words behind ``x = lane`` with the lanes of a mask. They fail if lanes are ``wrong`` and
+    the launch checks that; the lowest lane decides if it does not."""
+    program, x, y = body(name)
+    program.csrr(x, Csr.THREAD_ID)
+    program.li(y, mask)
+    program.tmc(y)
+    for word in words(program, x, y):
+        program.word(word)
+    case, wrong = program.case(), wrong & (1 << program.config.threads) - 1
+    assert verify(machine(name), case).failure is None
+    case = dataclasses.replace(case, checks=Checks(lanes=True))
+    if wrong:
+        fails(name, case, Cause.LANES_DISAGREE, wrong)
+    else:
+        assert verify(machine(name), case).failure is None
+
+
+@pytest.mark.parametrize("name", CHECKED)
+@pytest.mark.parametrize("op, value, wrong, of_two", BRANCHES)
+def test_lanes_that_disagree_at_a_branch(name, op, value, wrong, of_two):
+    def words(program, x, y):
+        program.li(y, value)
+        return [encode(op, rs1=x.number, rs2=y.number, imm=8), encode("addi")]
+    parts(name, words, wrong)
+    if name != "scalar":
+        parts(name, words, of_two, mask=0b1100)
+
+
+@pytest.mark.parametrize("name", CHECKED)
+@pytest.mark.parametrize("high", [2, 31])
+def test_lanes_that_disagree_at_a_jump(name, high):
+    """Lane 1 and others have another target, by a low bit or by one beyond instruction memory."""
+    def words(program, x, y):
+        program.andi(x, x, 1)
+        program.slli(x, x, high)
+        program.auipc(y, 0)
+        program.add(y, y, x)
+        return [encode("jalr", rs1=y.number, imm=16), encode("addi"), encode("addi")]
+    parts(name, words, 0b1010)
+    parts(name, words, 0, mask=0b0101)
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_a_jump_out_of_instruction_memory_goes_first(name):
+    """The lowest lane's jump fails, though the other lanes stay."""
+    program, x, y = body(name)
+    program.csrr(x, Csr.THREAD_ID)
+    program.slli(x, x, 3)
+    program.li(y, 0x4000_0000)
+    program.sub(y, y, x)
+    program.word(encode("jalr", rs1=y.number))
+    case = dataclasses.replace(program.case(), checks=Checks(lanes=True))
+    fails(name, case, Cause.FETCH_ACCESS, 0x4000_0000)
+
+
+#: Instructions behind which the stack pointer, first 0x8000_8000 - 16, is in its kilobyte or not.
+MOVES = [(encode("addi", rd=2, rs1=2, imm=-16), False), (encode("addi", rd=2, rs1=2, imm=16), True),
+         (encode("addi", rd=2, rs1=2, imm=-1008), False),
+         (encode("addi", rd=2, rs1=2, imm=-1009), True),
+         (encode("andi", rd=2, rs1=2, imm=-1024), False),
+         (encode("lui", rd=2, imm=0x80007), True), (encode("addi", rd=3, rs1=2, imm=-2000), False)]
+
+
+@pytest.mark.parametrize("name", CHECKED)
+@pytest.mark.parametrize("word, leaves", MOVES)
+def test_a_stack_that_is_left(name, word, leaves):
+    """A move of the stack pointer within its block is right. Lanes that sleep do not count."""
+    threads = CONFIGS[name].threads
+    for mask in (-1, 1 << threads - 1):
+        program, x, y = body(name)
+        program.li(x, 1)
+        program.li(y, 0x8000_8000 - 16)
+        program.word(encode("mul", rd=2, rs1=x.number, rs2=y.number))
+        program.li(y, mask)
+        program.tmc(y)
+        program.word(word)
+        case, lanes = program.case(), mask & (1 << threads) - 1
+        assert verify(machine(name), case).failure is None
+        case = dataclasses.replace(case, checks=Checks(stack=1024))
+        if not leaves:
+            assert verify(machine(name), case).failure is None
+            continue
+        fails(name, case, Cause.LANE_STACK, lanes)
+        assert run(machine(name), case).failure.lane == (lanes & -lanes).bit_length() - 1
+        larger = dataclasses.replace(case, checks=Checks(lanes=True, stack=1 << 17))
+        assert verify(machine(name), larger).failure is None
+
+
+def test_stack_sizes():
+    for size in (-1024, 1, 128, 1000, 1 << 21):
+        with pytest.raises(ValueError, match=f"a stack of {size} bytes: must be 0, or a power of "
+                                             "two from 256 to 1048576"):
+            Checks(stack=size)
+    assert Checks(lanes=True, stack=1024).word == 0xFFFF_FC01 and not Checks().word
 
 
 def test_the_cycle_limit():

@@ -21,7 +21,8 @@ public:
     /// Begin as after power on: registers and local memory are 0.
     virtual void power_on() = 0;
     /// Start every warp with all lanes.
-    virtual void start(u32 entry, u32 argument) = 0;
+    /// `checks` is the word of hw.registers.Checks.
+    virtual void start(u32 entry, u32 argument, u32 checks) = 0;
     /// Execute a burst of instructions of one warp, fewer if it has to wait or the budget ends.
     /// Takes the number off the budget.
     virtual void run_warp(u32 warp, u64 burst, u64& budget) = 0;
@@ -81,8 +82,10 @@ public:
         m_ready = 0;
     }
 
-    void start(u32 entry, u32 argument) override {
+    void start(u32 entry, u32 argument, u32 checks) override {
         m_argument = argument;
+        m_checks_lanes = checks & 1;
+        m_block = checks & ~1u & (m_config.memory_bytes - 1);
         m_start = instructions;
         m_stuck = false;
         failure = {};
@@ -139,6 +142,8 @@ private:
 
     /// Execute at most `count` instructions of a warp, fewer if it waits or ends.
     void execute(Warp<L>& warp, u64 count);
+    void check_lanes(const Warp<L>& warp, const Instruction& ins) const;
+    void check_stack(Warp<L>& warp, const Vector& before);
     void load(Warp<L>& warp, const Instruction& ins);
     void store(Warp<L>& warp, const Instruction& ins);
     template <typename F>
@@ -206,6 +211,8 @@ private:
     const Config m_config;
     const u32 m_number, m_full, m_stack_entries;
     u32 m_argument = 0;
+    bool m_checks_lanes = false;        // whether lanes must agree at branches
+    u32 m_block = 0;                    // bits of the stack pointer that must stay
     std::vector<u8> m_local;
     const std::vector<Instruction>& m_program;
     const Memory m_memory;

@@ -10,6 +10,7 @@ void Core<L>::execute(Warp<L>& warp, u64 count) {
     auto* const r = warp.registers;
     const u32 full = m_full, imem_bytes = m_config.imem_bytes;
     const Instruction* const program = m_program.data();
+    const bool checks_lanes = m_checks_lanes, checks_stack = m_block != 0;
     u32 pc = warp.pc;
 
 // The result of an instruction, of all lanes; only active lanes take it.
@@ -42,6 +43,9 @@ void Core<L>::execute(Warp<L>& warp, u64 count) {
         if ((pc & 3) || pc >= imem_bytes) throw Trap{cause::FETCH_ACCESS, pc};
         const Instruction& ins = program[pc >> 2];
         u32 next = pc + 4;
+        if (checks_lanes) check_lanes(warp, ins);
+        Vector pointer;
+        if (checks_stack) pointer = r[abi::STACK_POINTER];
         switch (ins.op) {
         case Op::LUI: case Op::AUIPC: RESULT(V::all(ins.imm));
 
@@ -165,6 +169,7 @@ void Core<L>::execute(Warp<L>& warp, u64 count) {
 
         case Op::ILLEGAL: throw Trap{cause::ILLEGAL, ins.word};
         }
+        if (checks_stack && ins.sets_sp) check_stack(warp, pointer);
         pc = next;
         if (!warp.ready) break;
     }
@@ -177,6 +182,43 @@ void Core<L>::execute(Warp<L>& warp, u64 count) {
 #undef JUMP_IF
 #undef DIVIDE
 #undef ATOMIC
+}
+
+// Checks of lanes
+
+/// Fails where active lanes disagree at a branch or jump. If the lowest lane's jump leaves
+/// instruction memory, that is the error, and the fetch behind it tells.
+template <unsigned L>
+void Core<L>::check_lanes(const Warp<L>& warp, const Instruction& ins) const {
+    const Vector& first = warp.registers[ins.rs1];
+    const Vector& second = warp.registers[ins.rs2];
+    using Signed = typename V::Signed;
+    Vector holds;
+    switch (ins.op) {
+    case Op::BEQ: holds = (Vector)(first == second); break;
+    case Op::BNE: holds = (Vector)(first != second); break;
+    case Op::BLT: holds = (Vector)((Signed)first < (Signed)second); break;
+    case Op::BGE: holds = (Vector)((Signed)first >= (Signed)second); break;
+    case Op::BLTU: holds = (Vector)(first < second); break;
+    case Op::BGEU: holds = (Vector)(first >= second); break;
+    case Op::JALR: holds = first; break;
+    default: return;
+    }
+    const u32 decided = holds[warp.lowest];
+    const u32 wrong = V::nonzero(holds ^ V::all(decided)) & warp.mask;
+    const u32 next = ins.op == Op::JALR ? (decided + ins.imm) & ~1u : decided ? ins.imm : 0;
+    if (wrong && !(next & 3) && next < m_config.imem_bytes)
+        throw Trap{cause::LANES_DISAGREE, wrong};
+}
+
+/// Fails where the stack pointer of an active lane is in another block than before.
+template <unsigned L>
+void Core<L>::check_stack(Warp<L>& warp, const Vector& before) {
+    Vector& pointer = warp.registers[abi::STACK_POINTER];
+    const u32 wrong = V::nonzero((before ^ pointer) & m_block) & warp.mask;
+    if (!wrong) return;
+    pointer = before;
+    throw Trap{cause::LANE_STACK, wrong, static_cast<u32>(__builtin_ctz(wrong))};
 }
 
 // Memory

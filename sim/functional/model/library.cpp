@@ -56,8 +56,8 @@ public:
         for (auto& core : cores) core->power_on();
     }
 
-    void start(u32 entry, u32 argument) {
-        for (auto& core : cores) core->start(entry, argument);
+    void start(u32 entry, u32 argument, u32 checks) {
+        for (auto& core : cores) core->start(entry, argument, checks);
         m_turn = 0;
         m_core = m_warp = 0;
         if (m_seed) scramble();
@@ -170,7 +170,9 @@ EXPORT void fn_program(Gpu* gpu, const Instruction* words) {
     std::memcpy(gpu->program.data(), words, gpu->program.size() * sizeof *words);
 }
 
-EXPORT void fn_start(Gpu* gpu, u32 entry, u32 argument) { gpu->start(entry, argument); }
+EXPORT void fn_start(Gpu* gpu, u32 entry, u32 argument, u32 checks) {
+    gpu->start(entry, argument, checks);
+}
 
 EXPORT int fn_run(Gpu* gpu, u64 count) { return gpu->run(count); }
 

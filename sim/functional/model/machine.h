@@ -35,7 +35,8 @@ struct Config {
 /// An instruction as sim/functional/decode.py decodes it. A result for x0 goes to register 32.
 struct Instruction {
     Op op;
-    u8 rd, rs1, rs2, rs3, pad;
+    u8 rd, rs1, rs2, rs3;
+    u8 sets_sp;             ///< whether it is an instruction of the ALU that writes the stack pointer
     u16 csr;
     u32 imm;                ///< constants and targets of jumps are complete: they include the PC
     u32 word;
@@ -45,7 +46,7 @@ static_assert(sizeof(Instruction) == 16);
 /// The register for results that are written to x0. Nothing reads the register.
 constexpr unsigned DISCARD = 32;
 
-/// An instruction failed. `lane` is that of a load, store or atomic, else 0.
+/// An instruction failed. `lane` is that of a load, store, atomic or stack, else 0.
 struct Trap {
     u32 cause, address, lane = 0;
 };

@@ -63,7 +63,7 @@ def draw() -> str:
         f"{size(config.l1_bytes)} of cache, {config.l1_mshrs} MSHRs; "
         f"{size(config.local_bytes)} of local memory"],
         kind="memory", of=("lsu/l1", "gpu/port core_0"))
-    d.inside("core/csrs", "core/errors", "core/phases")
+    d.inside("core/checks", "core/csrs", "core/errors", "core/phases")
     d.arrow("fetch", "scheduler")
     d.arrow("scheduler", "registers")
     d.arrow("registers", "pipelines")

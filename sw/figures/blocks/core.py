@@ -26,7 +26,7 @@ def draw() -> str:
           f"{config.threads} lanes"], of=("core/registers",))
     d.box("state", 20, 300, 230, 48, ["CSRs, errors, phase counters",
                                       "the first error stops all warps"],
-          of=("core/csrs", "core/errors", "core/phases"))
+          of=("core/checks", "core/csrs", "core/errors", "core/phases"))
 
     rows = {"alu": (["ALU", "branches, addresses"], ("core/alu_*",), "core"),
             "crosslane": (["Votes, shuffles"], ("core/crosslane",), "core"),

@@ -89,7 +89,7 @@ def expected(row, word):
         # A branch compares registers; its immediate goes to the PC.
         fields["use_imm"] = int(row.format is Format.CSI
                                 or (imm is not None and row.format is not Format.B))
-    if "d" in row.reads:
+    if "d" in row.reads or row.unit is Unit.ALU:
         fields["rs3"] = rd
     if row.unit is Unit.LSU:
         fields |= {"size": row.size, "signed": int(row.signed)}

@@ -93,7 +93,7 @@ def instead_of_the_rtl(monkeypatch, module):
 
 
 #: Tests of errors that count cycles, or run no program.
-_OTHER = ("test_the_cycle_limit", "test_every_cause_is_produced_here")
+_OTHER = ("test_the_cycle_limit", "test_every_cause_is_produced_here", "test_stack_sizes")
 
 
 @pytest.mark.parametrize("name", [name for name in vars(of_errors)
