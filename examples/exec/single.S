@@ -9,7 +9,13 @@ _start:
     bnez    t0, 1f
     li      t0, 1
     .insn r 0x0B, 0, 0, x0, t0, x0      # TMC: lane 0 alone
-    la      sp, __stacks_end
+    la      t1, graphloom_stack
+    lw      t1, 0(t1)
+    neg     t1, t1
+    la      t2, __stacks_end
+    and     t2, t2, t1
+    addi    t2, t2, -16
+    mul     sp, t2, t0          # t0 is 1; a multiplication may move sp anywhere
     li      a0, 0               # argc
     li      a1, 0               # argv
     call    main
@@ -33,3 +39,11 @@ _exit:
     .size   tohost, 8
 tohost:
     .word   0, 0
+
+# Bytes of a stack, a power of two; `./graphloom exec --stack` sets another number. Number of stacks.
+    .balign 4
+    .globl  graphloom_stack
+    .type   graphloom_stack, @object
+    .size   graphloom_stack, 8
+graphloom_stack:
+    .word   65536, 1

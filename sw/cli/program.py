@@ -1,6 +1,7 @@
 """``graphloom exec``: any bare-metal RV32 program on the GPU."""
 
 import dataclasses
+import enum
 import sys
 import time
 from typing import Annotated
@@ -32,6 +33,12 @@ _EPILOG = ("Exit code: 0 the program ended; 1 it stopped with an error, ended wi
 
 _WORK = "Program"
 _FILES = "Files"
+
+
+class _Lanes(enum.StrEnum):
+    """What happens where active lanes disagree at a branch."""
+    AGREE  = "agree"
+    LEADER = "leader"
 
 
 def register(app):
@@ -69,6 +76,14 @@ def _exec(
         argument: Annotated[str, typer.Option(
             "--argument", metavar="N", help="Value that the CSR mscratch reads.",
             rich_help_panel=_WORK)] = "0",
+        lanes: Annotated[_Lanes, typer.Option(
+            "--lanes", help="Where active lanes of a warp disagree at a branch: stop with an error "
+            "(agree), or let the lowest lane decide for all (leader), as programs may mean that "
+            "know of lanes.", rich_help_panel=_WORK)] = _Lanes.AGREE,
+        stack: Annotated[int | None, typer.Option(
+            "--stack", metavar="BYTES", help="Bytes of each lane's stack, a power of two. The "
+            "program stops where a lane leaves its stack.", rich_help_panel=_WORK,
+            show_default="the program's")] = None,
         anyway: Annotated[bool, typer.Option(
             "--anyway", help="Run a program even if the hardware lacks some of its instructions. "
             "The program stops at the first such instruction.", rich_help_panel=_WORK)] = False,
@@ -89,9 +104,11 @@ def _exec(
     config, memory = options.hardware(preset, set_), options.memory(dram, "a bare-metal program")
     value = _number(argument)
 
+    from hw.registers import Checks
     from sim.native import wave_format
     from sw.runtime import places
     from sw.runtime.elf import load_elf
+    from sw.runtime.stacks import Stacks
 
     from . import files
     files.distinct({"--json": json, "--wave": wave, "--dump": dump and dump[1]},
@@ -103,6 +120,8 @@ def _exec(
     executable = load_elf(program, config)
     if not anyway:
         executable.check_units(config)
+    stacks = Stacks(executable, config, stack)
+    checks = Checks(lanes is _Lanes.AGREE, stacks.size)
     reads = [(text, places.find(executable, text, config)) for text in read or ()]
     expected = [_expectation(executable, text, config) for text in expect or ()]
     if dump is not None:
@@ -113,10 +132,11 @@ def _exec(
     run = _Run(executable, config, None if functional else memory, wave)
     began = time.perf_counter()
     with run:
+        stacks.fill(run.machine.memory)
         if loaded is not None:
             start, content = loaded
             run.machine.memory[start:start + len(content)] = content
-        run.launch(value, max_cycles or (_MAX_INSTRUCTIONS if functional else _MAX_CYCLES))
+        run.launch(value, checks, max_cycles or (_MAX_INSTRUCTIONS if functional else _MAX_CYCLES))
         found = {text: place.values(run.machine.memory) for text, place in reads}
         wrong = [text for check in expected if (text := _differs(run.machine.memory, *check))]
         if dump is not None:
@@ -125,7 +145,7 @@ def _exec(
         files.write_json(json, {
             "program": program, "configuration": dataclasses.asdict(config),
             **({"functional": True} if functional else {"dram": dataclasses.asdict(memory)}),
-            "argument": value,
+            "argument": value, "lanes": lanes.value, "stack": stacks.size,
             "stop": run.stop, "message": run.message, "exit_code": run.exit_code,
             "fault": run.fault and run.fault._asdict(),
             "console": run.host.written.decode(errors="replace"),
@@ -204,13 +224,13 @@ class _Run:
             return 3
         return 1 if self.stop == "error" or self.exit_code else 0
 
-    def launch(self, argument, max_cycles):
+    def launch(self, argument, checks, max_cycles):
         """Run it, and bring what it has written to memory."""
         from hw.isa import Cause
         from sim.errors import SimulationError
         machine = self.machine
         try:
-            machine.launch(self._executable.entry, argument, max_cycles=max_cycles,
+            machine.launch(self._executable.entry, argument, checks=checks, max_cycles=max_cycles,
                            progress=lambda count: self._show(f"{count:,} {self.unit}"),
                            watch=self.host.look if self.host.ends else None)
             self.counters = machine.counters()
@@ -244,6 +264,10 @@ class _Run:
         text = fault.describe(self._executable.function(fault.pc))
         if fault.cause == Cause.LOAD_ACCESS and fault.address < self._config.imem_bytes:
             text += "; instruction memory cannot be read as data"
+        if fault.cause == Cause.LANES_DISAGREE:
+            text += "; --lanes leader accepts that"
+        if fault.cause == Cause.LANE_STACK:
+            text += "; --stack BYTES gives it another size"
         if fault.cause == Cause.ILLEGAL and fault.pc >= 4 * len(self._executable.words):
             text += "; the program has run past its end"
         return text

@@ -105,6 +105,13 @@ class Executable:
             place = address - MemoryMap.GLOBAL
             memory[place:place + len(content)] = np.frombuffer(content, np.uint8)
 
+    def content(self, address: int, count: int) -> bytes:
+        """The first bytes of global memory at an address; fewer if the file gives fewer."""
+        for start, content in self.data:
+            if start <= address < start + len(content):
+                return content[address - start:][:count]
+        return b""
+
     def has(self, name: str) -> bool:
         """Whether a symbol in global memory has that name."""
         return any(symbol.name == name for symbol in self.symbols)
