@@ -185,6 +185,67 @@ class Graph:
         return _frozen(np.bincount(self.dst, minlength=self.num_vertices))
 
     @functools.cached_property
+    def left(self) -> NDArray[np.bool_]:
+        """Whether an arc leads from each vertex to another one."""
+        return self._ends_apart(self.src)
+
+    @functools.cached_property
+    def entered(self) -> NDArray[np.bool_]:
+        """Whether an arc leads to each vertex from another one."""
+        return self._ends_apart(self.dst)
+
+    def _ends_apart(self, ends: Words) -> NDArray[np.bool_]:
+        found = np.zeros(self.num_vertices, bool)
+        found[ends if self.loopless else ends[self.src != self.dst]] = True
+        return _frozen(found)
+
+    @functools.cached_property
+    def loopless(self) -> bool:
+        """Whether no arc leads from a vertex to itself."""
+        return not bool((self.src == self.dst).any())
+
+    @functools.cached_property
+    def simple(self) -> bool:
+        """Whether there are neither self-loops nor parallel arcs."""
+        rows, neighbors = self.arcs_in_rows
+        return self.loopless and not bool(((rows[1:] == rows[:-1])
+                                           & (neighbors[1:] == neighbors[:-1])).any())
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether each arc has one back, whatever its weight."""
+        return self.one_way is None
+
+    @functools.cached_property
+    def one_way(self) -> tuple[int, int] | None:
+        """The ends of an arc without one back; None if there is no such arc."""
+        (offsets, neighbors, _), (others, starts, _) = self.csr(), self.csr(reverse=True)
+        if np.array_equal(offsets, others) and np.array_equal(neighbors, starts):
+            return None
+        alone = np.flatnonzero(~self._returned)
+        return (int(self.src[alone[0]]), int(self.dst[alone[0]])) if len(alone) else None
+
+    @property
+    def num_returned(self) -> int:
+        """The number of arcs between two vertices that have an arc back."""
+        return int(np.count_nonzero(self._returned & (self.src != self.dst)))
+
+    @functools.cached_property
+    def _returned(self) -> NDArray[np.bool_]:
+        """Whether each arc has one back."""
+        size = np.uint64(self.num_vertices)
+        forth = np.sort(self.src.astype(np.uint64) * size + self.dst)
+        back = self.dst.astype(np.uint64) * size + self.src
+        places = np.searchsorted(forth, back)
+        return _frozen(forth[np.minimum(places, len(forth) - 1)] == back)
+
+    @property
+    def arcs_in_rows(self) -> tuple[Words, Words]:
+        """The starts and ends of all arcs, in the order of :meth:`csr`."""
+        offsets, neighbors, _ = self.csr()
+        return expand(offsets), neighbors
+
+    @functools.cached_property
     def derived(self) -> dict[Hashable, Any]:
         """Results that others computed of this graph and keep while it exists, by their keys."""
         return {}
@@ -192,8 +253,15 @@ class Graph:
     def undirected(self) -> Graph:
         """This graph and the reverse of each of its arcs; a self-loop is its own reverse.
 
-        An arc whose reverse is already in the graph is doubled. ``simplify()`` removes the copies.
+        A graph that has the reverses of all its arcs already, of the same weights, is given back as
+        it is. In any other, an arc whose reverse is in the graph is doubled; ``simplify()`` removes
+        the copies.
         """
+        if np.array_equal(self.out_degrees, self.in_degrees) and all(
+                np.array_equal(row, column) for row, column in zip(
+                    self.csr(), self.csr(reverse=True))
+                if row is not None and column is not None):
+            return self
         turned = self.src != self.dst
         weights = self.weights
         if weights is not None:

@@ -48,6 +48,18 @@ def _found(spec: str) -> Graph:
         f"or a generator ({', '.join(name + ':...' for name in GENERATORS)})")
 
 
+def _with_reverses(graph: Graph, spec: str, simplify: bool,
+                   note: Callable[[str], object]) -> Graph:
+    """The graph and the reverse of each arc; ``note`` is told what a file has of them already."""
+    found = graph.undirected()
+    if found is graph and graph.num_edges:
+        note(f"{spec}: has each arc in both directions already; --undirected adds none")
+    elif _is_file(spec) and not simplify and graph.num_returned:
+        note(f"{spec}: has {graph.num_returned} arcs in both directions already, which "
+             "--undirected doubles; --simplify keeps one of each")
+    return found
+
+
 def load(spec: str | os.PathLike[str], *, weights: int | None = None, seed: int | None = None,
          undirected: bool = False, simplify: bool = False, input_format: str | None = None,
          columns: str | None = None, number_ids: bool = False,
@@ -65,7 +77,7 @@ def load(spec: str | os.PathLike[str], *, weights: int | None = None, seed: int 
     seed : int, optional
         Seed of the random weights; 0 if left out.
     undirected : bool
-        Add the reverse of each arc.
+        Add the reverse of each arc, unless all are there already.
     simplify : bool
         Then drop self-loops, and keep only the lightest of parallel arcs.
     input_format, columns, number_ids : optional
@@ -104,7 +116,7 @@ def load(spec: str | os.PathLike[str], *, weights: int | None = None, seed: int 
     if weights is not None:
         graph = graph.weighted(weights, seed or 0)
     if undirected:
-        graph = graph.undirected()
+        graph = _with_reverses(graph, spec, simplify, note or (lambda text: None))
     if simplify:
         graph = graph.simplify()
     return graph
