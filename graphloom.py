@@ -25,15 +25,17 @@ if TYPE_CHECKING:
     from sw.errors import RunError, UserError
     from sw.graph import Graph, generate, load
     from sw.lang.names import (Label, PriorityQueue, decimal, edgeset, fixed, fraction, infinity,
-                               none, program, uint, vector, vertex, vertexset, vertices)
+                               loopless, none, program, simple, symmetric, uint, vector, vertex,
+                               vertexset, vertices)
     from sw.runtime import Device, Result
 
 
 __all__ = ["Device", "DramConfig", "Graph", "HardwareConfig", "Result", "RunError", "UserError",
            "__version__", "generate", "load", "main", "preset",
            # the words of the algorithm language (docs/language.md)
-           "Label", "PriorityQueue", "decimal", "edgeset", "fixed", "fraction", "infinity", "none",
-           "program", "uint", "vector", "vertex", "vertexset", "vertices"]
+           "Label", "PriorityQueue", "decimal", "edgeset", "fixed", "fraction", "infinity",
+           "loopless", "none", "program", "simple", "symmetric", "uint", "vector", "vertex",
+           "vertexset", "vertices"]
 
 
 def __getattr__(name):
@@ -45,8 +47,8 @@ def __getattr__(name):
     from sw.errors import RunError, UserError  # noqa: F401
     from sw.graph import Graph, generate, load  # noqa: F401
     from sw.lang.names import (  # noqa: F401
-        Label, PriorityQueue, decimal, edgeset, fixed, fraction, infinity, none, program, uint,
-        vector, vertex, vertexset, vertices)
+        Label, PriorityQueue, decimal, edgeset, fixed, fraction, infinity, loopless, none, program,
+        simple, symmetric, uint, vector, vertex, vertexset, vertices)
     from sw.runtime import Device, Result  # noqa: F401
     found = locals()
     globals().update((public, found[public]) for public in __all__ if public in found)

@@ -66,7 +66,7 @@ LAYERS = {
     # They measure programs on machines other than the device, beside libraries.
     "sw.benchmarks.machines": (*BELOW, "sw.lang", "sw.vm"),
     "sw.benchmarks.libraries": ("sw.lang.types",),
-    "sw.benchmarks.programs": ("sw.lang", "sw.vm", "sw.benchmarks"),
+    "sw.benchmarks.programs": ("sw.algorithms", "sw.lang", "sw.vm", "sw.benchmarks"),
     "sw.cluster": ("hw.numbers", *BELOW, "sw.benchmarks"),
     "sw.reproduce": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats",
                      "sw.schedules", "sw.algorithms", "sw.runtime", "sw.benchmarks"),
@@ -96,7 +96,7 @@ LAYERS = {
 #: Modules that may import the reference models, besides the models, the campaign and the command
 #: line: the algorithms, whose results are compared with the models, and a count of operations.
 USERS_OF_GOLDEN = {
-    "sw.algorithms.gcn.convolution", "sw.hashing.lookup",
+    "sw.algorithms", "sw.algorithms.gcn.convolution", "sw.hashing.lookup",
     "sw.reproduce.grassembler.operations",
 }
 

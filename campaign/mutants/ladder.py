@@ -56,6 +56,8 @@ NEAR = (
     ("sim/build.py sim/bench.py sim/interface.py sim/machine.py sim/memory.py sim/wrapper.py "
      "sim/harness/*", "tb/sim/test_native.py tb/sim/test_gpu.py tb/sim/test_cores.py"),
     ("sim/trace.py sim/harness/trace.h", "tb/sw/trace/test_trace.py"),
+    ("sw/golden/results/*", "tb/sw/golden/results/test_results.py"),
+    ("sw/vm/arguments.py sw/vm/reach.py", "tb/sw/vm/test_starts.py"),
     ("sim/functional/*", "tb/sim/functional/test_instructions.py "
      "tb/sim/functional/test_machine.py tb/sim/functional/test_programs.py"),
     ("sim/functional/model/scu.h", "tb/sim/functional/test_scu.py"),

@@ -44,11 +44,19 @@ def find(name: str) -> type[Algorithm]:
         raise UserError(f"there is no algorithm {name!r}; there are "
                         f"{', '.join(sorted({*names(), *programs.names()}))}, or a file NAME.py "
                         "or NAME.gt with a program")
-    return _program(str(programs.path(name)), 0, name)
+    return _named(name)
+
+
+@functools.cache
+def _named(name: str) -> type[Algorithm]:
+    """The class of one of :mod:`sw.lang.programs`, whose results have a check of their own."""
+    from sw.golden.results import CHECKS
+    from sw.vm.rtl.forms import algorithm_of
+    return algorithm_of(programs.find(name), CHECKS.get(name))
 
 
 @functools.cache
 def _program(path: str, changed: int, name: str | None) -> type[Algorithm]:
-    """The class of a program of the language, in a file that was ``changed`` at that time."""
+    """The class of a program of a user's, in a file that was ``changed`` at that time."""
     from sw.vm.rtl.forms import algorithm_of
     return algorithm_of(programs.open_program(path, name)[0])

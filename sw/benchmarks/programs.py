@@ -5,11 +5,14 @@ library the same or, with decimals, near enough.
 """
 
 import gc
+from typing import Any
 
+from sw import algorithms
 from sw.benchmarks import libraries, machines
 from sw.lang import programs
 from sw.lang.passes import CHOSEN, analysed
-from sw.vm import cuda
+from sw.vm import cuda, reach
+from sw.vm.arguments import arguments
 
 
 __all__ = ["ALGORITHMS", "GRAPHS", "arcs_a_run", "on_cpu", "on_gpu", "parameters"]
@@ -48,7 +51,9 @@ def on_cpu(algorithm, graph, given, repeat) -> dict:
     -------
     dict
         {``"cpu"`` and, if SciPy has a call, ``"scipy"``: dict with ``seconds``, the wall times of
-        whole runs, and ``same``, whether the result is that of the GraphVM cpu}.
+        whole runs, and ``same``, whether the result is that of the GraphVM cpu, or of this one,
+        whether it is right by the algorithm's own check; ``"cpu"`` also has ``notes``, as of
+        :class:`~sw.runtime.result.Result`}.
 
     Raises
     ------
@@ -59,7 +64,7 @@ def on_cpu(algorithm, graph, given, repeat) -> dict:
     name, make = libraries.LIBRARIES["cpu"]
     theirs = make(algorithm, graph, given)
     machines.in_turn([ours] if theirs is None else [ours, theirs], repeat)
-    found = {"cpu": {"seconds": ours.whole, "same": True}}
+    found = {"cpu": {"seconds": ours.whole} | _judged(algorithm, graph, given, ours.result)}
     if theirs is not None:
         found[name] = {"seconds": theirs.seconds, "same": theirs.agrees(ours.result)}
     return found
@@ -76,7 +81,7 @@ def on_gpu(algorithm, graph, given, repeat, ended=lambda way: None) -> dict:
     ready = analysed(programs.find(algorithm), after=CHOSEN)
     cpu = machines.cpu_machine(programs.find(algorithm), graph, given)
     machines.in_turn([cpu], repeat)
-    found = {"cpu": {"seconds": cpu.whole, "same": True}}
+    found = {"cpu": {"seconds": cpu.whole} | _judged(algorithm, graph, given, cpu.result)}
     ended("cpu")
     every = [(balance, direction) for balance in cuda.SCHEDULES for direction in cuda.DIRECTIONS]
     for balance, direction in [*every, ("etwc", None)]:
@@ -96,6 +101,16 @@ def on_gpu(algorithm, graph, given, repeat, ended=lambda way: None) -> dict:
         found[name] = {"seconds": theirs.seconds, "same": theirs.agrees(cpu.result)}
         ended(name)
     return found
+
+
+def _judged(algorithm, graph, given, result):
+    """Whether a result is right, and what belongs to its times."""
+    kind: Any = algorithms.find(algorithm)
+    bits = result.fraction_bits or 0
+    values = arguments(kind.program, given, graph)
+    reached = reach.reached(kind.program, result.outputs, bits)
+    return {"same": kind.fault_of(graph, values, result.outputs, bits) is None,
+            "notes": reach.notes(kind.program, values, reached, graph)}
 
 
 def _same_words(result, other):

@@ -1,5 +1,4 @@
-"""The operator of a graph convolutional network, exact to the bit in a fixed point, and in floating
-point.
+"""The operator of a graph convolutional network, exact to the bit in a fixed point.
 
 The operator multiplies the features of the vertices by a weight matrix, and then adds up over the
 arcs that enter a vertex (Kipf and Welling, ICLR 2017; SparseWeaver, 4.6.9)::
@@ -15,7 +14,7 @@ import math
 import numpy as np
 
 
-__all__ = ["gcn", "gcn_float"]
+__all__ = ["gcn"]
 
 
 _WORD = 1 << 32
@@ -87,13 +86,3 @@ def _word(graph, sums):
     if sums.size and not -(1 << 31) <= int(sums.min()) <= int(sums.max()) < 1 << 31:
         raise OverflowError(f"{graph.name}: a word does not hold a sum")
     return sums.astype(np.int32)
-
-
-def gcn_float(graph, features, weight):
-    """``product`` and ``output`` in float64, with weights float64[columns, dimension]."""
-    product = np.zeros((graph.num_vertices, weight.shape[1]))
-    np.add.at(product, features.rows, features.values[:, None] * weight[features.columns])
-    degrees = graph.out_degrees[graph.src] * graph.in_degrees[graph.dst]
-    output = np.zeros_like(product)
-    np.add.at(output, graph.dst, product[graph.src] / np.sqrt(degrees)[:, None])
-    return product, output

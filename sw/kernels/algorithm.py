@@ -24,6 +24,10 @@ class Algorithm:
         Its vertex arrays, the one in whose addresses kernels know vertices first.
     ITEM : tuple of (str, str)
         The name of an entry of its results, and the plural.
+    MODEL : str
+        What :meth:`golden` is.
+    check : sw.golden.results.ResultCheck or None
+        The check of its results that shares no text with it, if there is one.
     directions : tuple of str
         Directions that it supports, its own choice first. In ``"pull"`` a vertex collects over the
         edges that enter it; in ``"push"`` a vertex sends over the edges that leave it.
@@ -66,6 +70,7 @@ class Algorithm:
     name: Any = None
     ARRAYS: tuple[str, ...] = ()
     ITEM = "vertex", "vertices"
+    MODEL = "the golden model"
     directions = ("pull", "push")
     options: dict[str, tuple] = {}
     TRIES: dict[str, tuple] = {}
@@ -76,6 +81,7 @@ class Algorithm:
     listable = True
     identity: int | None = None
     words: Any = None
+    check: Any = None
 
     def __init__(self, graph):
         self.graph = graph
@@ -333,6 +339,24 @@ class Algorithm:
     def golden(self) -> dict:
         """The outputs that :meth:`outputs` must give, by the reference model."""
         raise NotImplementedError
+
+    def fault(self, outputs) -> str | None:
+        """What is wrong with outputs by :attr:`check`, as a text; None if nothing is, or if there
+        is no check."""
+        return None
+
+    def starts(self) -> dict[str, int]:
+        """The parameters that are vertices, by name."""
+        return {}
+
+    def reached(self, outputs) -> int | None:
+        """The number of vertices that a search has reached; None of what is no search."""
+        return None
+
+    def notes(self, reached) -> list[str]:
+        """Lines about a run that has :meth:`reached` so many vertices: what whoever reads its
+        figures must know."""
+        return []
 
     def parameters(self) -> dict:
         """The parameters of the run, for the record."""

@@ -467,6 +467,8 @@ class GraphProgram(Node):
     shares : set of str
         The returned vectors of fixed point whose values are divided by the number of vertices,
         when they are given as decimals.
+    needs : tuple of str
+        Facts that its graph must have (:mod:`sw.lang.needs`).
     """
     name: str
     summary: str
@@ -477,6 +479,7 @@ class GraphProgram(Node):
     body: tuple[Node, ...]
     outputs: tuple[str, ...]
     shares: frozenset[str] = frozenset()
+    needs: tuple[str, ...] = ()
 
     def function(self, name: str) -> Function:
         """The function of that name."""

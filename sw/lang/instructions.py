@@ -11,6 +11,7 @@ from sw.lang.graph_ir import (ALL, Argument, Assign, Dequeue, EdgeSetIterator, E
                               ForLoop, Function, GraphProgram, HostBranch, HostName,
                               NewQueue, NewVertexSet, Reduce, Vector, VertexFilter,
                               VertexSetIterator, VertexSum, WhileLoop, walk)
+from sw.lang.needs import NEEDS
 from sw.lang.types import INFINITY, LARGEST, RESERVED, LanguageError, Type
 
 
@@ -68,12 +69,30 @@ class ProgramReader:
                 (ast.get_docstring(tree) or "").partition("\n\n")[0].split()),
             weighted=any(function.weighted for function in functions), arguments=arguments,
             vectors=tuple(self._vectors.values()), functions=functions, body=body,
-            outputs=self._outputs or (), shares=frozenset(self._shares), position=place(file, tree))
+            outputs=self._outputs or (), shares=frozenset(self._shares), needs=self._needs(tree),
+            position=place(file, tree))
 
     def _fail(self, tree, message) -> Any:
         raise LanguageError(place(self._file, tree), message)
 
-    # Parameters, vectors, functions
+    # Needs, parameters, vectors, functions
+
+    def _needs(self, tree):
+        """The facts in ``@program(needs=…)``."""
+        found: list[str] = []
+        for mark in tree.decorator_list:
+            if not isinstance(mark, ast.Call):
+                continue
+            if mark.args or [keyword.arg for keyword in mark.keywords] != ["needs"]:
+                self._fail(mark, "a mark is @program, or @program(needs=…) with what the graph "
+                                 f"must be: {', '.join(NEEDS)}")
+            value = mark.keywords[0].value
+            for name in value.elts if isinstance(value, ast.Tuple | ast.List) else [value]:
+                if not isinstance(name, ast.Name) or name.id not in NEEDS:
+                    self._fail(name, f"a program cannot need {ast.unparse(name)!r} of its graph, "
+                                     f"only {', '.join(NEEDS)}")
+                found.append(name.id)
+        return tuple(name for name in NEEDS if name in found)
 
     def _arguments(self, tree):
         given = tree.args

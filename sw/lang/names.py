@@ -6,14 +6,16 @@ does something: it makes a :class:`ProgramText` of the function below it.
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from sw.lang.graph_ir import GraphProgram
 from sw.lang.reader import read_source
 
 
 __all__ = ["Label", "PriorityQueue", "ProgramText", "decimal", "edgeset", "fixed", "fraction",
-           "infinity", "none", "program", "uint", "vector", "vertex", "vertexset", "vertices"]
+           "infinity", "loopless", "none", "program", "simple", "symmetric", "uint", "vector",
+           "vertex", "vertexset", "vertices"]
 
 
 # Types of parameters, and the mark of a label.
@@ -34,6 +36,11 @@ none: Any = None
 vector: Any = None
 vertexset: Any = None
 vertices: Any = None
+
+# What a program can need of its graph (:mod:`sw.lang.needs`).
+loopless: Any = None
+simple: Any = None
+symmetric: Any = None
 
 
 class ProgramText:
@@ -60,4 +67,15 @@ class ProgramText:
         return read_source(self._function)
 
 
-program = ProgramText
+@overload
+def program(function: Callable[..., Any], /) -> ProgramText: ...
+
+
+@overload
+def program(*, needs: Any) -> Callable[[Callable[..., Any]], ProgramText]: ...
+
+
+def program(function: Any = None, /, *, needs: Any = None) -> Any:
+    """The mark of a program: ``@program``, or ``@program(needs=(symmetric, simple))`` for one whose
+    graph must be so."""
+    return ProgramText if function is None else ProgramText(function)

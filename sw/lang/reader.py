@@ -90,8 +90,8 @@ def _read(text, file, name, indent):
     _count_characters(module, text, indent)
     programs = {tree.name: tree for tree in module.body
                 if isinstance(tree, ast.FunctionDef) and any(
-                    isinstance(mark, ast.Name) and mark.id == "program"
-                    for mark in tree.decorator_list)}
+                    isinstance(word, ast.Name) and word.id == "program"
+                    for mark in tree.decorator_list for word in [getattr(mark, "func", mark)])}
     if not programs:
         raise UserError(f"{file}: there is no program: a function at the top of the file under "
                         "@program")

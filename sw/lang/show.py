@@ -26,7 +26,8 @@ def shown(program: ir.GraphProgram) -> str:
     body = [*(_vector(vector) for vector in program.vectors),
             *(line for function in program.functions for line in _function(function)),
             *_call("Function main", {}, [], _block(program.body))]
-    return "\n".join([*_call(f"Program {program.name}", {}, [given], body)]) \
+    needs = {"needs": program.needs} if program.needs else {}
+    return "\n".join([*_call(f"Program {program.name}", needs, [given], body)]) \
         + f" -> {', '.join(program.outputs)}\n"
 
 

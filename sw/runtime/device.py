@@ -378,7 +378,7 @@ class Device:
         outputs = task.algorithm.outputs(session)
         if verify:
             _verify(outputs, task.algorithm, counters)
-        graph = task.graph
+        graph, reached = task.graph, task.algorithm.reached(outputs)
         return Result(
             plan=task.plan, used=task.used, graph=graph.name, vertices=graph.num_vertices,
             edges=graph.num_edges, config=self.config,
@@ -390,6 +390,10 @@ class Device:
             frontier=task.frontier and (task.frontier.name if task.sides else task.plan.frontier),
             deduplicated=task.frontier and task.frontier.deduplicate, outputs=outputs,
             derived=task.algorithm.derived(outputs), verified=bool(verify),
+            model=task.algorithm.MODEL,
+            checked=task.algorithm.check.way if verify and task.algorithm.check else None,
+            starts=task.algorithm.starts(), reached=reached,
+            notes=task.algorithm.notes(reached),
             memory_bytes=task.buffers.size)
 
     def hash_table(self, keys: Any, values: Any, buckets: int | None = None) -> HashTable:
@@ -448,3 +452,6 @@ def _verify(outputs, algorithm, counters):
                            f"{len(np.unique(wrong[:, 0]))} of {len(expected)} {several}: {name} of "
                            f"{one} {number}{where} is {int(got[place])}, must be "
                            f"{int(expected[place])}", counters)
+    fault = algorithm.fault(outputs)
+    if fault is not None:
+        raise RunError(f"the result is wrong {algorithm.check.way}: {fault}", counters)

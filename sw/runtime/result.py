@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sw.runtime.plan import Hybrid, Plan
 
 
-__all__ = ["Result", "checksum"]
+__all__ = ["Result", "checksum", "verdict"]
 
 
 #: Entries of a result's JSON that have no meaning without cycles.
@@ -35,6 +35,12 @@ def checksum(outputs: Mapping[str, NDArray[Any]]) -> str:
         digest.update(f"{name} {array.dtype.str} {len(array)}\n".encode())
         digest.update(array.tobytes())
     return digest.hexdigest()
+
+
+def verdict(equal: str, checked: str | None) -> str:
+    """The sentence about a result: what it is equal to, and the check that shares no text with the
+    program (:attr:`Result.checked`)."""
+    return f"{equal}; {checked}: right" if checked else equal
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -93,6 +99,18 @@ class Result:
     verified : bool
         Whether the outputs were compared with the golden model. Outputs that differ raise an error,
         so they give no result.
+    model : str
+        What the golden model is: of a program, the interpreter of its text.
+    checked : str or None
+        By what else the outputs were found right, which shares no text with the program; None if
+        there is no such check, as of a program from a user's file.
+    starts : dict of str to int
+        The parameters that are vertices: where a search starts.
+    reached : int or None
+        The vertices that a search has reached; None of what is no search.
+    notes : list of str
+        Lines that belong to the figures: where a search starts if nothing was given, and that it
+        reaches little of the graph.
     memory_bytes : int
         Device memory that the graph and the algorithm took.
     """
@@ -119,6 +137,11 @@ class Result:
     outputs: dict[str, NDArray[Any]]
     derived: dict[str, Any]
     verified: bool
+    model: str
+    checked: str | None
+    starts: dict[str, int]
+    reached: int | None
+    notes: list[str]
     memory_bytes: int
 
     algorithm = property(lambda self: self.plan.algorithm)
@@ -147,6 +170,13 @@ class Result:
     def checksum(self) -> str:
         """SHA-256 of the outputs."""
         return checksum(self.outputs)
+
+    @property
+    def verdict(self) -> str:
+        """How the outputs were judged, in words."""
+        if not self.verified:
+            return "not compared"
+        return verdict(f"bit-identical to {self.model}", self.checked)
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the arrays of results, as JSON can hold it; the same for the same run.

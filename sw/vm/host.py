@@ -15,12 +15,14 @@ import numpy as np
 from sw.errors import UserError
 from sw.lang import graph_ir as ir
 from sw.lang.faults import DoesNotFitFixed
+from sw.lang.needs import check_graph
 from sw.lang.types import INFINITY, LARGEST, NONE, WORD, Named, Type
+from sw.vm.arguments import arguments
 from sw.vm.evaluate import Evaluator, fixed_word
 
 
 __all__ = ["MOST_FRACTION_BITS", "MOST_IDLE", "MOST_ROUNDS", "Machine", "ProgramResult",
-           "WaitingQueue", "arguments", "endless", "host_value", "perform", "value_of"]
+           "WaitingQueue", "endless", "host_value", "perform", "value_of"]
 
 
 #: Most fraction bits of fixed point: two bits of a word stay before the point.
@@ -169,52 +171,6 @@ class ProgramResult:
         return words / float(1 << (self.fraction_bits or 0))
 
 
-def arguments(program, given, num_vertices) -> dict[str, Any]:
-    """The values of a program's parameters.
-
-    Parameters
-    ----------
-    program : GraphProgram
-    given : dict of str to number
-    num_vertices : int
-
-    Raises
-    ------
-    UserError
-        If a parameter is missing, unknown, of another type or out of range.
-    """
-    known = {argument.name: argument for argument in program.arguments}
-    for name in given.keys() - known.keys():
-        raise UserError(f"program {program.name!r} has no parameter {name!r}; it has "
-                        f"{', '.join(known) or 'none'}")
-    found = {}
-    for name, argument in known.items():
-        value = given.get(name, argument.default)
-        if value is None:
-            raise UserError(f"program {program.name!r} needs its parameter {name!r}")
-        found[name] = _argument(program, argument, value, num_vertices)
-    return found
-
-
-def _argument(program, argument, value, num_vertices):
-    what = f"program {program.name!r}: {argument.name} is {value!r}"
-    if argument.type is Type.DECIMAL:
-        try:
-            return Fraction(value if isinstance(value, Fraction) else str(value))
-        except (ValueError, ZeroDivisionError):
-            raise UserError(f"{what}, must be a number") from None
-    try:
-        value = operator.index(value)
-    except TypeError:
-        raise UserError(f"{what}, must be a whole number") from None
-    least, most = {Type.VERTEX: (0, num_vertices - 1), Type.UINT: (0, WORD - 1),
-                   Type.BOOL: (0, 1)}.get(argument.type, (value, value))
-    if not least <= value <= most:
-        where = " (a vertex)" * (argument.type is Type.VERTEX)
-        raise UserError(f"{what}, must be from {least} to {most}{where}")
-    return INFINITY if argument.type is Type.UINT and value == INFINITY else value
-
-
 def value_of(node, values, graph, bits) -> int:
     """The word of a Uniform that depends only on the parameters of a run and on the graph.
 
@@ -222,7 +178,7 @@ def value_of(node, values, graph, bits) -> int:
     ----------
     node : Uniform
     values : dict of str to number
-        As of :func:`arguments`.
+        As of :func:`~sw.vm.arguments.arguments`.
     graph : Graph
     bits : int
         Fraction bits of fixed point.
@@ -256,15 +212,10 @@ def perform(program, graph, machine, given, bits=None) -> ProgramResult:
     Raises
     ------
     UserError
-        If a parameter is wrong, a value does not fit, or the graph has no weights and the program
-        takes them.
+        If a parameter is wrong, a value does not fit, or the graph is not what the program needs.
     """
-    if program.weighted and graph.weights is None:
-        raise UserError(f"program {program.name!r} takes the weights of edges, and "
-                        f"{graph.name} has none; --weights N gives them random ones from 1 to N")
-    if program.weighted:
-        _check_weights(program, graph)
-    values = arguments(program, given, graph.num_vertices)
+    check_graph(program, graph)
+    values = arguments(program, given, graph)
     fixed = any(getattr(node, "type", None) is Type.FIXED for node in ir.walk(program))
     tries = [bits] if bits is not None else range(MOST_FRACTION_BITS if fixed else 0, -1, -1)
     for number in tries:
@@ -276,15 +227,6 @@ def perform(program, graph, machine, given, bits=None) -> ProgramResult:
             if number == tries[-1]:
                 raise
     raise AssertionError("no number of fraction bits was tried")
-
-
-def _check_weights(program, graph):
-    """Refuse a weight that would be infinity."""
-    heaviest = graph.weights.argmax() if graph.num_edges else None
-    if heaviest is not None and graph.weights[heaviest] > LARGEST:
-        raise UserError(f"program {program.name!r} takes weights up to {LARGEST}, and the arc from "
-                        f"{graph.src[heaviest]} to {graph.dst[heaviest]} of {graph.name} has the "
-                        f"weight {graph.weights[heaviest]}, which is infinity in a program")
 
 
 class _Numbers:

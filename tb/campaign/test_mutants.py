@@ -174,7 +174,7 @@ def test_no_fault(source):
 
 
 def test_unknown_ids():
-    for id_ in ("sw/golden/bfs.py:bfs:drop:00000000", "sw/none.py:f:drop:00000000"):
+    for id_ in ("sw/golden/hashing.py:lookup:drop:00000000", "sw/none.py:f:drop:00000000"):
         with pytest.raises(MutantError, match="there is no mutant"):
             places.find(id_)
 
@@ -192,7 +192,7 @@ def test_shares(sizes, count, after):
 
 def test_draw():
     """Equal seeds draw equal mutants; a room's draw does not depend on the other rooms."""
-    sources = ("sw/golden/bfs.py", "sw/golden/sssp.py", "hw/core/alu.py")
+    sources = ("sw/golden/hashing.py", "sw/golden/scu.py", "hw/core/alu.py")
     first, second, third = ([mutant.id for mutant in draw.draw(12, seed, among=sources)]
                             for seed in (1, 1, 2))
     assert first == second != third and len(set(first)) == 12
@@ -358,27 +358,27 @@ def test_limits(monkeypatch, tmp_path):
 
 def test_command(capsys, tmp_path):
     """The command notices faults, keeps what it found, and leaves the sources alone."""
-    before = (ROOT / "sw/golden/bfs.py").read_bytes()
+    before = (ROOT / "sw/golden/hashing.py").read_bytes()
     results, file = tmp_path / "results.jsonl", tmp_path / "all.json"
-    command = ["mutants", "--sample", "2", "--seed", "1", "--file", "sw/golden/bfs.py", "--results",
-               str(results), "--json", str(file)]
+    command = ["mutants", "--sample", "2", "--seed", "1", "--file", "sw/golden/hashing.py",
+               "--results", str(results), "--json", str(file)]
     assert main(command) == 0
     printed = capsys.readouterr()
     assert re.search(r"(?m)^all +2 +2 +0 +0 +100\.0 %$", printed.out)
-    assert "2 of 2: sw/golden/bfs.py:bfs:" in printed.err
+    assert "2 of 2: sw/golden/hashing.py:" in printed.err
     records = json.loads(file.read_text())["mutants"]
     assert {record["outcome"] for record in records} <= set(run.NOTICED)
     assert main(command) == 0
     assert "2 of 2 were run before" in capsys.readouterr().err
     assert json.loads(file.read_text())["mutants"] == records
-    assert (ROOT / "sw/golden/bfs.py").read_bytes() == before
+    assert (ROOT / "sw/golden/hashing.py").read_bytes() == before
 
 
 def test_scores(outcomes, capsys, monkeypatch):
     """A survivor that nobody judged is a failure; an equivalent one does not count."""
     found, fail, _ = outcomes
     monkeypatch.setattr("sw.cli.options.executor", lambda *_: InThisProcess())
-    ids = [place.id for place in places.places("sw/golden/bfs.py")[:3]]
+    ids = [place.id for place in places.places("sw/golden/hashing.py")[:3]]
     found |= dict(zip(ids, ("failed", "passed", "timeout"), strict=True))
     assert main(["mutants", *ids]) == 1
     text = capsys.readouterr().out
@@ -398,10 +398,11 @@ def test_scores(outcomes, capsys, monkeypatch):
 def test_list(capsys):
     assert main(["mutants", "--list", "--curated", "--room", "hw/link"]) == 0
     assert "link-obeys-a-stranger  line " in capsys.readouterr().out
-    id_ = places.places("sw/golden/bfs.py")[0].id
+    id_ = places.places("sw/golden/hashing.py")[0].id
     assert main(["mutants", "--show", id_]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("--- a/sw/golden/bfs.py\n") and "tests: tb/sw/golden/test_bfs" in text
+    assert text.startswith("--- a/sw/golden/hashing.py\n")
+    assert "tests: tb/sw/golden/test_hashing" in text
     assert main(["mutants", "--list", "--sample", "3", "--file", "sw/golden/*s.py"]) == 0
     listed = capsys.readouterr().out.splitlines()
     assert len(listed) == 3
@@ -414,7 +415,8 @@ def test_list(capsys):
     (["none"], "there is no mutant 'none'"),
     (["--curated", "none"], "give one of"),
     (["none", "--room", "hw"], "leave them out, or the ids"),
-    (["sw/golden/bfs.py:bfs:drop:00000000"], "there is no mutant 'sw/golden/bfs.py:bfs:drop:0"),
+    (["sw/golden/hashing.py:lookup:drop:00000000"],
+     "there is no mutant 'sw/golden/hashing.py:lookup:drop:0"),
     (["--sample", "3", "--room", "hw/none"], "hw/none: there is no mutant in such a room"),
     (["--curated", "--seed", "1"], "--seed applies to --sample only"),
     (["--sample", "1", "--file", "hw/core/alu.py", "--results", "/"], "cannot be written"),

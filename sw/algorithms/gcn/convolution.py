@@ -19,6 +19,7 @@ import numpy as np
 from sw.kernels.algorithm import Algorithm
 from sw.errors import UserError
 from sw.golden.gcn import gcn
+from sw.golden.results.gcn import CHECK
 from sw.graph.citations import read_content
 from sw.graph.features import random_features, read_features
 from sw.graph.graph import Graph
@@ -51,13 +52,14 @@ def _in_words(graph, features, weight, kind):
 
 
 def _drawn(graph, columns, density, seed, dimension, kind):
-    """Features that are drawn, the matrices in words, and the entries as a graph. They are made
-    once as long as there is the graph, so that plans share the images of the entries as well."""
+    """Features and weights that are drawn, the matrices in words, and the entries as a graph. They
+    are made once as long as there is the graph, so that plans share the images of the entries as
+    well."""
     made, key = _made.setdefault(graph, {}), (columns, density, seed, dimension, kind)
     if key not in made:
         features = random_features(graph.num_vertices, columns, density, seed)
         weight = draw_weight(columns, dimension, seed)
-        made[key] = features, *_in_words(graph, features, weight, kind)
+        made[key] = features, weight, *_in_words(graph, features, weight, kind)
     return made[key]
 
 
@@ -91,6 +93,7 @@ class GraphConvolution(Algorithm):
     options = {"dimension": (int,), "features": (str,), "columns": (int,), "density": (float,),
                "matrix_seed": (int,), "together": (str,), "coefficients": (str,)}
     TRIES = {"together": (None, "yes", "no")}
+    check = CHECK
 
     def __init__(self, graph, dimension=None, features=None, columns=None, density=None,
                  matrix_seed=0, together=None, coefficients=COEFFICIENTS[0]):
@@ -111,13 +114,14 @@ class GraphConvolution(Algorithm):
                     raise UserError(f"gcn: {name} is for features that are drawn, and features is "
                                     f"{features}")
             self._features, weight = self._read(features, dimension)
+            self._weight = weight
             self.matrices, entries = _in_words(graph, self._features, weight, coefficients)
         else:
             columns = self._number("columns", 64 if columns is None else columns, 1, 1 << 20)
             density = 0.1 if density is None else density
             if not 0 <= density <= 1:
                 raise UserError(f"gcn: density is {density!r}, must be from 0 to 1")
-            self._features, self.matrices, entries = _drawn(
+            self._features, self._weight, self.matrices, entries = _drawn(
                 graph, columns, density, self._seed, dimension or 16, coefficients)
         self._dimension = self.matrices.weight.shape[1]
         self._operators = {"spmm": Spmm(entries, self._dimension, together),
@@ -217,6 +221,11 @@ class GraphConvolution(Algorithm):
         product, output = gcn(self.graph, self._features, self.matrices.values,
                               self.matrices.weight, self._coefficients != COEFFICIENTS[0])
         return {"product": product, "output": output}
+
+    def fault(self, outputs):
+        values = {"features": self._features, "weight": self._weight,
+                  "bounds": self.matrices.error_bounds(self.graph, self._features, self._weight)}
+        return self.check.fault(self.graph, values, outputs, self.matrices.fraction_bits)
 
     def parameters(self):
         return {"dimension": self._dimension, "features": self._path, "matrix_seed": self._seed,

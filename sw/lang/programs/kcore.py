@@ -1,9 +1,9 @@
 """K-core decomposition."""
 
-from sw.lang.names import Label, edgeset, program, uint, vector, vertices
+from sw.lang.names import Label, edgeset, program, simple, symmetric, uint, vector, vertices
 
 
-@program
+@program(needs=(symmetric, simple))
 def kcore(edges: edgeset):
     """The core number of every vertex of an undirected graph: the largest k for which it is in a
     subgraph whose degrees are k or more."""

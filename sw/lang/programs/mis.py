@@ -1,9 +1,9 @@
 """A maximal independent set."""
 
-from sw.lang.names import Label, edgeset, program, uint, vector, vertices
+from sw.lang.names import Label, edgeset, program, symmetric, uint, vector, vertices
 
 
-@program
+@program(needs=symmetric)
 def mis(edges: edgeset, seed: uint = 1):
     """An independent set of an undirected graph to which no vertex can be added (Luby): 1 for its
     vertices, else 0. A round takes the vertices whose priority beats that of all neighbours."""

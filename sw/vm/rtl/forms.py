@@ -26,8 +26,15 @@ _OPTIONS = {Type.UINT: (int,), Type.WHOLE: (int,), Type.BOOL: (int,), Type.DECIM
             Type.VERTEX: (int, "hub")}
 
 
-def algorithm_of(program: GraphProgram) -> type[ProgramRun]:
-    """The algorithm of a program: a class, whose instances are runs."""
+def algorithm_of(program: GraphProgram, check: Any = None) -> type[ProgramRun]:
+    """The algorithm of a program: a class, whose instances are runs.
+
+    Parameters
+    ----------
+    program : GraphProgram
+    check : sw.golden.results.ResultCheck, optional
+        The check of its results, if the program is a known algorithm.
+    """
     program = analysed(program)
     options = {argument.name: _OPTIONS[argument.type] for argument in program.arguments}
     kind, form = next((kind, form) for kind in FORMS
@@ -35,5 +42,7 @@ def algorithm_of(program: GraphProgram) -> type[ProgramRun]:
     bases: tuple[Any, ...] = (kind,)
     return type(program.name, bases, {
         "__doc__": program.summary, "name": program.name, "program": program, "form": form,
+        "check": check, "MODEL": "the interpreter of its text" + (
+            "" if check else ", which is its only check"),
         "weighted": program.weighted, "options": options,
         **kind.attributes(program, form, options)})

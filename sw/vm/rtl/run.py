@@ -9,8 +9,11 @@ import numpy as np
 
 from sw.kernels.algorithm import Algorithm
 from sw.lang import graph_ir as ir
+from sw.lang.needs import check_graph
 from sw.lang.types import Type
-from sw.vm.host import ProgramResult, arguments, perform
+from sw.vm import reach
+from sw.vm.arguments import arguments, moved
+from sw.vm.host import ProgramResult, perform
 from sw.vm.reference import ReferenceMachine
 
 
@@ -48,6 +51,9 @@ class ProgramRun(Algorithm):
 
     Attributes
     ----------
+    MODEL : str
+        The interpreter of the text; without a :attr:`check`, the name says that nothing else
+        judges a result.
     program : GraphProgram
         The program, after all passes.
     form : object
@@ -70,7 +76,9 @@ class ProgramRun(Algorithm):
 
     def __init__(self, graph, **given):
         super().__init__(graph)
-        self._values = arguments(self.program, self.numbers_of(graph, given), graph.num_vertices)
+        check_graph(self.program, graph)
+        self._given = self.numbers_of(graph, given)
+        self._values = arguments(self.program, self._given, graph)
 
     @classmethod
     def numbers_of(cls, graph, given) -> dict:
@@ -170,6 +178,27 @@ class ProgramRun(Algorithm):
 
     def golden(self):
         return self._reference.outputs
+
+    def fault(self, outputs):
+        return self.fault_of(self.graph, self._values, outputs, self.bits)
+
+    @classmethod
+    def fault_of(cls, graph, values, outputs, bits) -> str | None:
+        """As :meth:`fault`, of outputs of any machine with these parameters and fraction bits."""
+        if cls.check is None:
+            return None
+        words = {name: array.view(np.uint32) for name, array in outputs.items()}
+        return cls.check.fault(graph, values, words, bits or 0)
+
+    def starts(self):
+        return reach.starts(self.program, self._values)
+
+    def reached(self, outputs):
+        return reach.reached(self.program, outputs, self.bits)
+
+    def notes(self, reached):
+        return (moved(self.program, self._given, self._values)
+                + reach.notes(self.program, self._values, reached, self.graph))
 
     def parameters(self):
         return {name: float(value) if argument.type is Type.DECIMAL else int(value)

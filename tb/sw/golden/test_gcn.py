@@ -7,7 +7,8 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 
 from sw.algorithms.gcn.fixed_point import COEFFICIENTS, _inverse_roots, choose, draw_weight
-from sw.golden.gcn import _inverse_root, gcn, gcn_float
+from sw.golden.gcn import _inverse_root, gcn
+from sw.golden.results.gcn import fault, gcn_float
 from sw.graph import Graph
 from sw.graph.features import Features, random_features
 from tb.sw.graphs import random_graph
@@ -61,6 +62,27 @@ def test_floats_differ_by_less_than_the_bounds(seed, kind):
         error = np.abs(chosen.to_float(words) - real)
         assert (error <= bound).all() and bound.max() < 1e-3
         assert error.max() > bound.max() / 50       # the bounds say something
+
+
+@pytest.mark.parametrize("kind", COEFFICIENTS)
+def test_the_check_in_floating_point(kind):
+    """Words of other numbers are noticed, also those that model and device share."""
+    graph = random_graph(60, 500, 1)
+    features, weight = random_features(60, 30, 0.2, 1), draw_weight(30, 8, 1)
+    chosen = choose(graph, features, weight, kind)
+    values = {"features": features, "weight": weight,
+              "bounds": chosen.error_bounds(graph, features, weight)}
+
+    def wrong(values_in_words, weight_in_words):
+        words = gcn(graph, features, values_in_words, weight_in_words, kind == "computed")
+        return fault(graph, values, dict(zip(("product", "output"), words)), chosen.fraction_bits)
+    assert wrong(chosen.values, chosen.weight) is None
+    assert wrong(chosen.values // 2, chosen.weight).startswith("product of vertex ")
+    assert wrong(chosen.values, chosen.weight + 4096).startswith("product of vertex ")
+    words = dict(zip(("product", "output"), gcn(graph, features, chosen.values, chosen.weight,
+                                                kind == "computed")))
+    words["output"][7, 3] += 1 << 22
+    assert "output of vertex 7, word 3, is" in fault(graph, values, words, chosen.fraction_bits)
 
 
 def test_by_hand():

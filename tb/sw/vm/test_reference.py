@@ -1,7 +1,8 @@
 """The reference GraphVM: its programs against other implementations, its words against the rules.
 
 ======================  ==========================================================================
-programs                test_bfs, test_sssp, test_cc, test_pagerank: the golden models;
+programs                test_bfs, test_sssp: searches by other means; test_cc, test_pagerank: the
+                        golden models;
                         test_pagerank_float, test_label_propagation, test_bc: floating point, with
                         the bound of the error; test_kcore: networkx; test_mis: the definition
 words                   test_words: sums, differences, products, shifts, quotients;
@@ -14,7 +15,6 @@ host                    test_parameters, test_queue, test_sum, test_states_that_
 """
 
 import dataclasses
-import types
 
 import networkx
 import numpy as np
@@ -23,15 +23,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sw.errors import UserError
-from sw.golden.bfs import bfs
-from sw.golden.components import components
-from sw.golden.pagerank import pagerank, pagerank_float
-from sw.golden.sssp import sssp
+from sw.golden.results.components import components
+from sw.golden.results.pagerank import pagerank, pagerank_float
 from sw.graph import Graph
 from sw.lang import programs
 from sw.lang.reader import read_text
 from sw.vm.reference import run
 from tb.sw.graphs import graphs, random_graph
+from tb.sw.searches import bfs, sssp
 from tb.sw.vm.small_programs import program
 from tb.sw.vm.words import REFUSED, WORDS
 
@@ -39,8 +38,8 @@ from tb.sw.vm.words import REFUSED, WORDS
 # Programs
 
 def unsigned(words):
-    """Depths and parents of the golden model, as words."""
-    return words.astype(np.int64).astype(np.uint32)
+    """Depths and parents as words, of which -1 has all bits."""
+    return words.astype(np.uint32)
 
 
 @given(graphs(), st.data())
@@ -58,8 +57,8 @@ def test_bfs(graph, data):
 def test_sssp(graph, delta):
     graph = dataclasses.replace(graph, weights=graph.weights % 999)
     options = {} if delta is None else {"delta": delta}
-    assert np.array_equal(run(programs.find("sssp"), graph, **options).outputs["distance"],
-                          sssp(graph, 0))
+    found = run(programs.find("sssp"), graph, source=0, **options).outputs["distance"].tolist()
+    assert found == [LAST if length is None else length for length in sssp(graph, 0)]
 
 
 @given(graphs())
@@ -72,10 +71,7 @@ def test_pagerank():
     """Bit for bit the golden model in fixed point."""
     graph = random_graph(60, 400, 3)
     found = run(programs.find("pagerank"), graph, iterations=7)
-    bits = found.fraction_bits
-    fixed = types.SimpleNamespace(one=1 << bits, damping=round(0.85 * 2**32),
-                                  base=round(0.15 * 2**bits))
-    assert np.array_equal(found.outputs["rank"], pagerank(graph, 7, fixed))
+    assert np.array_equal(found.outputs["rank"], pagerank(graph, 7, found.fraction_bits))
 
 
 def test_pagerank_float():
