@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sw.runtime.plan import Hybrid, Plan
 
 
-__all__ = ["Case", "Batch", "total_cycles"]
+__all__ = ["Case", "Batch", "notes_of", "total_cycles"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +94,14 @@ class Case(Measurement):
         return {"cycles": result.cycles, "orders": result.orders,
                 "supersteps": result.supersteps,
                 "checksum": result.checksum, "verified": result.verified,
+                "reached": result.reached, "notes": result.notes,
                 "counters": result.counters}
+
+
+def notes_of(records) -> list:
+    """The notes of some records (:attr:`sw.runtime.result.Result.notes`), each once. Records of
+    failed and of stopped runs have none."""
+    return list(dict.fromkeys(note for record in records for note in record.get("notes", ())))
 
 
 def total_cycles(record, launch_cycles) -> int:

@@ -52,7 +52,7 @@ def _cores(
     from sw import algorithms as known_algorithms
     from sw import schedules as known_schedules
     from sw.benchmarks import cores as comparison
-    from sw.benchmarks.batch import Batch
+    from sw.benchmarks.batch import Batch, notes_of
     from sw.benchmarks.executors import Processes
     from sw.kernels.split import SPLITS
 
@@ -92,6 +92,8 @@ def _cores(
     out.print(f"Shares of all cycles on {configs[-1].cores} cores:")
     for name, text in comparison.LIMITS.items():
         out.print(f"  {name:8} {text}")
+    for note in notes_of(record for each in records.values() for record in each.values()):
+        out.print(f"note: {note}", soft_wrap=True)
     if any("error" in record for each in records.values() for record in each.values()):
         raise typer.Exit(1)
 

@@ -41,7 +41,7 @@ def _programs(
             "--repeat", metavar="N", min=1, help="Measured runs of each way, by turns on the "
             "cpu.", show_default="cpu: 40, cuda: 4")] = None,
         json: options.Json = None):
-    """Run programs of the language beside a library on the same graphs, compare all results, and
+    """Run programs of the language beside a library on the same graphs, check all results, and
     print wall times.
 
     Times are the least of all runs, in milliseconds: of whole runs, and on the GPU of the
@@ -180,3 +180,5 @@ def _print(out, vm, figures):
     for algorithm, record in records.items():
         if "refused" in record:
             out.print(f"{algorithm}: {record['refused']}", soft_wrap=True)
+        for note in record.get("ways", {}).get("cpu", {}).get("notes", ()):
+            out.print(f"note: {note}", soft_wrap=True)

@@ -53,7 +53,7 @@ def _schedules(
     from sw import algorithms as known_algorithms
     from sw import schedules as known_schedules
     from sw.benchmarks import schedules as comparison
-    from sw.benchmarks.batch import Batch
+    from sw.benchmarks.batch import Batch, notes_of
     from sw.benchmarks.executors import Processes
 
     from . import files
@@ -89,6 +89,8 @@ def _schedules(
     cost = port_cycles(config) if launch_cycles is None else launch_cycles
     _print_tables(out, batch.records, names, cost)
     _print_means(out, batch.records, names, cost)
+    for note in notes_of(batch.records.values()):
+        out.print(f"note: {note}", soft_wrap=True)
     failed = [case for case, record in batch.records.items() if "error" in record]
     if failed:
         raise typer.Exit(1)

@@ -67,7 +67,7 @@ def _units(
     """
     from sw import algorithms as known_algorithms
     from sw.benchmarks import units as comparison
-    from sw.benchmarks.batch import Batch
+    from sw.benchmarks.batch import Batch, notes_of
     from sw.benchmarks.executors import Processes
     from sw.graph.load import load
 
@@ -101,7 +101,10 @@ def _units(
             as (begun, ended, _):
         batch.run(Processes(jobs), lambda case, record, done, total: ended(case, record), begun)
     figures = _figures(batch, runs, named, rivals, chosen, kinds)
-    _print(console(), figures)
+    out = console()
+    _print(out, figures)
+    for note in notes_of(batch.records.values()):
+        out.print(f"note: {note}", soft_wrap=True)
     if json is not None:
         files.write_json(json, {"configuration": options.fields(config),
                                 "dram": options.fields(memory)} | figures)

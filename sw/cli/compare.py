@@ -79,6 +79,8 @@ def _compare(
     for name, reason in job.skipped.items():
         out.print(f"{name} is left out: {reason}", soft_wrap=True)
     out.print(tables.runs_table(job.results))
+    for note in dict.fromkeys(note for result in job.results for note in result.notes):
+        out.print(f"note: {note}", soft_wrap=True)
     checksums = {result.checksum[:16] for result in job.results}
-    out.print(f"All {len(job.results)} results are bit-identical to the golden model (checksum "
+    out.print(f"All {len(job.results)} results are {job.results[0].verdict} (checksum "
               f"{', '.join(sorted(checksums))})")

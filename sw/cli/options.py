@@ -174,7 +174,8 @@ _FIELDS = (
 #: The algorithms' parameters as options.
 _PARAMETERS = (
     _option("source", str, "--source", metavar="VERTEX|hub", help="Vertex at which bfs, sssp "
-            "or bc starts; hub is the vertex with the most out-arcs.", show_default="0"),
+            "or bc starts; hub is the vertex with the most out-arcs.",
+            show_default="the first with arcs to others"),
     _option("delta", str, "--delta", metavar="N|auto", help="Step of the threshold between near "
             "and far vertices; sssp works on the near vertices first.", show_default=False),
     _option("iterations", int, "--iterations", metavar="N", min=1, help="Sweeps of pagerank.",

@@ -1,4 +1,4 @@
-"""``graphloom run``: one run, checked against golden."""
+"""``graphloom run``: one run, with its result checked."""
 
 import functools
 from typing import Annotated
@@ -45,7 +45,7 @@ def _run(
             "(docs/language.md).",
             rich_help_panel="Algorithm", show_default=False)] = None,
         verify: Annotated[bool, typer.Option(
-            "--verify/--no-verify", help="With --vm cpu or cuda: compare with the interpreter.",
+            "--verify/--no-verify", help="With --vm: check the result.",
             rich_help_panel="Algorithm")] = True,
         weights: options.Weights = None,
         reading,
@@ -70,7 +70,11 @@ def _run(
         phases: Annotated[bool, typer.Option(
             "--phases", help="Print the share of each phase in the warps' time. The kernels then "
             "mark every phase, which costs cycles.", rich_help_panel="Files")] = False):
-    """Run an algorithm on a graph, check the result against the golden model, print counters."""
+    """Run an algorithm on a graph, check the result, print counters.
+
+    The result of a program is compared with the interpreter of its text. That of a named algorithm
+    is also checked by what is asked of it, such as depths by the edges.
+    """
     choices |= {"schedule": schedule, "phases": phases or None}
     options.cycleless(functional, wave=wave, trace=trace, trace_cycles=trace_cycles, dram=dram,
                       max_cycles=max_cycles, launch_cycles=launch_cycles, phases=phases)
@@ -126,12 +130,13 @@ def _run(
     out = console()
     out.print(job.title())
     out.print(tables.runs_table([result]))
+    for note in result.notes:
+        out.print(f"note: {note}", soft_wrap=True)
     if counters:
         out.print(tables.counters_table(result.counters))
     if (counters or phases) and result.phases.size:
         out.print(tables.phases_table(result))
-    out.print(f"{', '.join(result.outputs)}: bit-identical to the golden model (checksum "
-              f"{result.checksum[:16]})")
+    out.print(f"{', '.join(result.outputs)}: {result.verdict} (checksum {result.checksum[:16]})")
 
 
 def _applied(plan, texts):

@@ -1,6 +1,7 @@
 """``graphloom run --vm``: a program of the language on a GraphVM other than the device."""
 
 import time
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def program_of(vm, name) -> Any:
 
 
 def run_program(vm, plan, spec, *, apply, json, output, seed, weights, verify, **graph_options):
-    """Run the program of a plan, compare its results with the interpreter's, and print them.
+    """Run the program of a plan, check its results, and print them.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def run_program(vm, plan, spec, *, apply, json, output, seed, weights, verify, *
     json, output : str or None
         Files to write.
     verify : bool
-        Whether to compare with the interpreter.
+        Whether to compare with the interpreter, and to make the algorithm's own check.
     seed, weights, **graph_options
         As of :class:`~sw.cli.execute.Job`.
 
@@ -57,8 +58,9 @@ def run_program(vm, plan, spec, *, apply, json, output, seed, weights, verify, *
     from sw.lang.schedule import applied, read_schedules
     from sw.lang.types import Type
     from sw.runtime.plan import Plan
-    from sw.runtime.result import checksum
-    from sw.vm import reference
+    from sw.runtime.result import checksum, verdict
+    from sw.vm import reach, reference
+    from sw.vm.arguments import arguments, moved
     from sw.vm.machines import NAMES, run_on
 
     if vm not in NAMES:
@@ -91,6 +93,12 @@ def run_program(vm, plan, spec, *, apply, json, output, seed, weights, verify, *
                 raise UserError(f"{vm}: {name} differs from the interpreter's at {len(wrong)} of "
                                 f"{len(words)} vertices: at vertex {wrong[0]} it is "
                                 f"{result.outputs[name][wrong[0]]}, must be {words[wrong[0]]}")
+    values = arguments(program, given, graph)
+    checked = kind.check.way if verify and kind.check is not None else None
+    if checked and (fault := kind.fault_of(graph, values, result.outputs, result.fraction_bits)):
+        raise UserError(f"{vm}: the result is wrong {checked}: {fault}")
+    reached = reach.reached(program, result.outputs, result.fraction_bits or 0)
+    notes = moved(program, given, values) + reach.notes(program, values, reached, graph)
     if output is not None:
         more = {} if result.fraction_bits is None else {
             "fraction_bits": np.int64(result.fraction_bits)} | {
@@ -100,7 +108,11 @@ def run_program(vm, plan, spec, *, apply, json, output, seed, weights, verify, *
     record = {"vm": vm, "program": program.name, "plan": plan.text,
               "graph": {"spec": spec, "vertices": graph.num_vertices, "arcs": graph.num_edges},
               "operators": result.operators, "fraction_bits": result.fraction_bits,
-              "verified": verify and vm != "reference", "checksum": checksum(result.outputs),
+              "parameters": {name: float(value) if isinstance(value, Fraction) else value
+                             for name, value in values.items()},
+              "starts": reach.starts(program, values), "reached": reached, "notes": notes,
+              "verified": verify and vm != "reference", "checked": checked,
+              "checksum": checksum(result.outputs),
               "wall_seconds": round(seconds, 6)}
     if json is not None:
         files.write_json(json, record)
@@ -109,6 +121,12 @@ def run_program(vm, plan, spec, *, apply, json, output, seed, weights, verify, *
               f"{graph.num_edges:,} arcs; GraphVM {vm}")
     timing = "" if vm == "reference" else f", {seconds * 1000:.3g} ms the second time"
     out.print(f"{result.operators} operators{timing}")
-    judged = ("by the interpreter" if vm == "reference" else "equal to the interpreter's" if verify
-              else "not compared")
+    for name, vertex in record["starts"].items():
+        out.print(f"{name}: {vertex}")
+    if reached is not None:
+        out.print(f"vertices reached: {reached:,} of {graph.num_vertices:,}")
+    for note in notes:
+        out.print(f"note: {note}", soft_wrap=True)
+    judged = verdict("by the interpreter" if vm == "reference" else
+                     f"bit-identical to {kind.MODEL}" if verify else "not compared", checked)
     out.print(f"{', '.join(result.outputs)}: {judged} (checksum {record['checksum'][:16]})")

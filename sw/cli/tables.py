@@ -25,6 +25,14 @@ def _at_once(result):
     return ", ".join(f"{name}={value}" for name, value in result.used.items()) or "-"
 
 
+def _start(result):
+    """The rows about the search that a run is, if it is one."""
+    for name, vertex in result.starts.items():
+        yield name, str(vertex)
+    if result.reached is not None:
+        yield "vertices reached", f"{result.reached:,} of {result.vertices:,}"
+
+
 def _rows(result, first, units):
     """(name, value) for each row of a column; None begins a new section. ``units`` has the area of
     each unit that hands out edges, if they differ."""
@@ -35,6 +43,7 @@ def _rows(result, first, units):
     def of(name):
         return c.get(name, 0)
 
+    yield from _start(result)
     if not result.timed:
         yield "launches", f"{result.orders:,}"
         yield "at once", _at_once(result)

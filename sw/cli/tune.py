@@ -307,6 +307,7 @@ def _run_command(graph, given):
 
 def _show(search, setting, command, path, json, header):
     """Print the outcome, and write it to a file. Returns the exit code."""
+    from sw.benchmarks.batch import notes_of
     from sw.tune.points import spelled
     from sw.tune.worth import worth
 
@@ -331,6 +332,9 @@ def _show(search, setting, command, path, json, header):
               f"({100 * len(by_status['stopped']) / max(1, len(outcomes)):.0f} %), {failed} "
               f"failed; {search.merged} plans equal to another, {search.refused.total():,} "
               "refused", soft_wrap=True)
+    notes = notes_of(record for _, record in outcomes)
+    for note in notes:
+        out.print(f"note: {note}", soft_wrap=True)
     if done:
         out.print("The best plan:", style="bold")
         out.print(f"  {command(done[0][1])}", soft_wrap=True)
@@ -342,7 +346,7 @@ def _show(search, setting, command, path, json, header):
                 {"plan": plan.text} | {name: record[name] for name in _SHOWN if name in record}
                 for plan, record in outcomes],
             "best": done[0][1].text if done else None,
-            "command": command(done[0][1]) if done else None,
+            "command": command(done[0][1]) if done else None, "notes": notes,
             "simulated": simulated, "stopped": len(by_status["stopped"]), "failed": failed,
             "merged": search.merged, "refused": dict(search.refused),
             "worth": [dataclasses.asdict(each) | {"value": spelled(each.value),
@@ -352,7 +356,7 @@ def _show(search, setting, command, path, json, header):
 
 
 #: The fields of a trial's record in --json.
-_SHOWN = ("status", "cycles", "launch_cycles", "supersteps", "checksum", "error")
+_SHOWN = ("status", "cycles", "launch_cycles", "supersteps", "checksum", "reached", "error")
 
 #: Plans in the table of the best.
 _ROWS = 10

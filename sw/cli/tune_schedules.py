@@ -50,18 +50,24 @@ def tune_schedules(plan, spec, *, strategy, trials, only, stop, search_seed, rou
     from sw.tune import strategies
     from sw.tune.schedules import PairedTimes, ScheduleSpace
     from sw.tune.search import Tuner
+    from sw.vm import reach
+    from sw.vm.arguments import arguments, moved
     kind, program = program_of("cpu", plan.algorithm)
     files.distinct({"--json": json}, [spec])
     files.check(json, (".json",))
     graph = load(seeded_spec(spec, seed, weights), note=options.note, seed=seed, weights=weights,
                  **loading(kind, **graph_options))
-    values = kind.numbers_of(graph, dict(plan.parameters))
+    given = kind.numbers_of(graph, dict(plan.parameters))
     space = ScheduleSpace(program, graph, only)
     search = Tuner(space, space.ask, strategies.make(strategy, space, search_seed), trials=trials,
                    starts=[space.default], stop=stop)
     with progress_display() as (show, tell):
         show(f"{program.name} without schedules")
-        times = PairedTimes(program, graph, values, rounds)
+        times = PairedTimes(program, graph, given, rounds)
+        values = arguments(program, given, graph)
+        fault = kind.fault_of(graph, values, times.result.outputs, times.result.fraction_bits)
+        if fault:
+            raise UserError(f"the result is wrong {kind.check.way}: {fault}")
 
         def measure(trial):
             show(f"{len(search.outcomes)} trials; running {trial.candidate.plan.text}")
@@ -86,6 +92,10 @@ def tune_schedules(plan, spec, *, strategy, trials, only, stop, search_seed, rou
     stopped = len(search.outcomes) - len(done) - failed
     out.print(f"{len(search.outcomes)} trials, {stopped} stopped after two pairs of runs, {failed} "
               f"failed; {search.refused.total():,} refused", soft_wrap=True)
+    reached = reach.reached(program, times.result.outputs, times.result.fraction_bits or 0)
+    notes = moved(program, given, values) + reach.notes(program, values, reached, graph)
+    for note in notes:
+        out.print(f"note: {note}", soft_wrap=True)
     out.print(f"The best schedule, in {len(pairs)} more pairs: {1 / ratio:.2f} times as fast as "
               f"without schedules (middle half of the pairs {1 / pairs[-1 - quarter]:.2f} to "
               f"{1 / pairs[quarter]:.2f})", style="bold", soft_wrap=True)
@@ -95,8 +105,8 @@ def tune_schedules(plan, spec, *, strategy, trials, only, stop, search_seed, rou
             "program": program.name, "graph": spec, "base": times.base, "unit": times.unit,
             "trials": [{"schedules": plan.texts} | record
                        for plan, record in search.outcomes.values()],
-            "best": best.texts, "ratio": ratio, "pairs": pairs, "command": line, "failed": failed,
-            "refused": dict(search.refused)})
+            "reached": reached, "notes": notes, "best": best.texts, "ratio": ratio,
+            "pairs": pairs, "command": line, "failed": failed, "refused": dict(search.refused)})
     return 1 if failed else 0
 
 

@@ -3,6 +3,8 @@
 from hw.control import launch_cycles as port_cycles
 from hw.isa import PHASES
 from hw.registers import COUNTERS, cycles_of
+from sw.benchmarks.batch import notes_of
+from sw.runtime.result import verdict
 
 from . import roofline
 from .command import hardware_text
@@ -40,17 +42,26 @@ def page(value, path) -> Page:
         return Page(f"A run that failed: {path}", "The file has no finished run.",
                     notes=tuple(notes), kind="run")
     first, graph = runs[0].record, value["graph"]
+    notes += notes_of(run.record for run in runs)
     title = f"{first['algorithm']} on {graph['spec']}"
     lead = (f"{count(graph['vertices'])} vertices, {count(graph['arcs'])} arcs; "
             f"{hardware_text(runs[0].config)}. "
-            + ("Every result is bit-identical to the golden model."
-               if all(run.record["verified"] for run in runs) else
-               "Not every result was compared with the golden model."))
+            + _verdict([run.record for run in runs]))
     blocks = [*([_cycles(runs)] if len(runs) > 1 else []), _resources(runs), roofline.block(runs),
               _kernels(runs), _supersteps(runs), _phases(runs), _counters(runs)]
     return Page(title, lead, _facts(runs), tuple(filter(None, blocks)), tuple(notes),
                 runs[0].command if len(runs) == 1 else "",
                 "run" if len(runs) == 1 else "compare")
+
+
+def _verdict(records):
+    """The sentence about the results of all runs."""
+    if not all(record["verified"] for record in records):
+        return "Not every result was compared with a model."
+    # Files of older versions lack these two.
+    model, checked = (records[0].get(name) for name in ("model", "checked"))
+    text = verdict(f"Every result is bit-identical to {model or 'the golden model'}", checked)
+    return f"{text}."
 
 
 def _facts(runs):
@@ -60,7 +71,9 @@ def _facts(runs):
                 ("its cycles", count(best.total)),
                 (f"speed over {runs[0].name}", times(runs[0].total, best.total)))
     record, counters, config = runs[0].record, runs[0].counters, runs[0].config
+    reached = record.get("reached")
     return (("cycles", count(record["total_cycles"])),
+            *((("vertices reached", count(reached)),) if reached is not None else ()),
             ("supersteps", count(record["supersteps"])),
             ("instructions a cycle",
              f"{counters.get('instructions', 0) / max(1, record['cycles']):.3f}"),

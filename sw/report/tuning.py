@@ -2,6 +2,7 @@
 
 import shlex
 
+from sw.benchmarks.batch import notes_of
 from sw.errors import UserError
 from sw.installation import PROGRAM
 from sw.runtime.plan import Plan
@@ -163,7 +164,8 @@ def page(value, path) -> Page:
         title = f"{study['algorithm']} on {study['name']}"
         lead = f"Plans that were tried on {hardware_text(config)}."
         worth = value["worth"]
-    notes = (f"Trials that failed: {value['failed']}.",) if value["failed"] else ()
+    notes = (*value.get("notes", ()),
+             *([f"Trials that failed: {value['failed']}."] if value["failed"] else []))
     blocks = found.blocks(worth)
     if value["refused"]:
         ranked = sorted(value["refused"].items(), key=lambda pair: -pair[1])
@@ -209,6 +211,6 @@ def pages_of_results(path) -> list:
                          hardware_text(config), header["unit"])
         found.append(Page(f"{header['algorithm']} on {header['name']}",
                           f"Trials of {path} on {hardware_text(config)}.", _facts(trials),
-                          tuple(trials.blocks()), (), trials.best[4].command if trials.done else "",
-                          "tune"))
+                          tuple(trials.blocks()), tuple(notes_of(study.trials.values())),
+                          trials.best[4].command if trials.done else "", "tune"))
     return found

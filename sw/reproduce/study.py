@@ -23,7 +23,7 @@ import pathlib
 import platform
 from typing import Any
 
-from sw.benchmarks.batch import Batch
+from sw.benchmarks.batch import Batch, notes_of
 from sw.benchmarks.executors import Processes
 from sw.benchmarks.sources import digest
 from sw.output import replacing
@@ -157,6 +157,8 @@ class Study:
             if "error" in record:
                 failures.setdefault(record["error"], []).append(case)
         outcome = figure.outcome(self.setting, CaseRecords(records))
+        outcome = dataclasses.replace(outcome, notes=(*outcome.notes,
+                                                      *notes_of(records.values())))
         self._put(figure, ".json", json.dumps(self._json(figure, records, outcome, failures),
                                               indent=2, sort_keys=True) + "\n")
         self._put(figure, ".md", self._markdown(figure, outcome, failures))

@@ -18,7 +18,7 @@ __all__ = ["RunSetting", "graph_digest", "measure", "sources"]
 
 #: Sources that the cycles of a plan depend on.
 _SOURCES = ("hw", "sim", "sw/algorithms", "sw/compaction", "sw/formats", "sw/graph", "sw/kernels",
-            "sw/runtime", "sw/schedules")
+            "sw/lang", "sw/runtime", "sw/schedules", "sw/vm")
 
 
 @functools.cache
@@ -107,7 +107,8 @@ def measure(setting, plan, limit=None) -> dict:
     -------
     dict
         ``status``: ``"done"``, with ``cycles``, which are those of kernels and launches together,
-        ``launch_cycles``, ``supersteps`` and ``checksum``; ``"stopped"``, with the limit as
+        ``launch_cycles``, ``supersteps``, ``checksum``, ``reached`` and ``notes``, as of
+        :class:`~sw.runtime.result.Result`; ``"stopped"``, with the limit as
         ``cycles``; or ``"failed"``, with the reason as ``error``.
     """
     try:
@@ -121,4 +122,5 @@ def measure(setting, plan, limit=None) -> dict:
     if limit is not None and cycles > limit:        # with its launches
         return {"status": "stopped", "cycles": limit}
     return {"status": "done", "cycles": cycles, "launch_cycles": result.launch_cycles,
-            "supersteps": result.supersteps, "checksum": result.checksum}
+            "supersteps": result.supersteps, "checksum": result.checksum,
+            "reached": result.reached, "notes": result.notes}

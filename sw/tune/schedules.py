@@ -174,6 +174,11 @@ class PairedTimes:
         in_turn([self._plain], rounds)
         self.base = max(1, round(min(self._plain.seconds) * 1e9))
 
+    @property
+    def result(self):
+        """The :class:`~sw.vm.host.ProgramResult` of the program without any schedule."""
+        return self._plain.result
+
     def _machine(self, program) -> Times:
         return cpu_machine(program, self._graph, self._given, self._threads)
 

@@ -14,8 +14,8 @@ import pytest
 
 from sw.cli.main import main
 from sw.cli.tests import ROOT
-from sw.golden.bfs import bfs
 from sw.graph.load import load
+from tb.sw.searches import bfs
 
 
 SMALL = ["--preset", "tiny"]
@@ -31,7 +31,8 @@ def test_run(capsys, tmp_path):
         reports.append(json.loads(report.read_text()))
     text = capsys.readouterr().out
     for words in ("cycles", "mean active lanes, of 4", "Weaver", "L1 hit rate",
-                  "lines per access", "bit-identical to the golden model"):
+                  "lines per access", "vertices reached", "34 of 34",
+                  "bit-identical to the interpreter of its text; by the edges: right"):
         assert words in text
     for report in reports:
         assert report.pop("wall_seconds") > 0
@@ -42,7 +43,9 @@ def test_run(capsys, tmp_path):
         assert sorted(got) == ["depth", "parent"]
         assert (got["depth"] == depth).all() and (got["parent"] == parent).all()
     result, = reports[0]["results"]
-    assert result["verified"] and result["parameters"]["source"] == 5
+    assert result["verified"] and result["checked"] == "by the edges"
+    assert result["parameters"]["source"] == 5 and result["starts"] == {"source": 5}
+    assert result["reached"] == 34 and not result["notes"]
     assert reports[0]["configuration"]["name"] == "tiny"
 
 

@@ -294,7 +294,7 @@ def test_a_program_on_the_device(folder):
     """A file with a program is tuned as an algorithm is."""
     text = (ROOT / "sw" / "lang" / "programs" / "kcore.py").read_text()
     (folder / "mine.py").write_text(text.replace("sw.lang.names", "graphloom"))
-    assert main(["tune", "mine.py", GRAPH, "--undirected", *FEW, "--trials", "3", "--jobs", "1",
-                 "--strategy", "random", "--json", "t.json"]) == 0
+    assert main(["tune", "mine.py", GRAPH, "--undirected", "--simplify", *FEW, "--trials", "3",
+                 "--jobs", "1", "--strategy", "random", "--json", "t.json"]) == 0
     record = json.loads((folder / "t.json").read_text())
     assert record["best"].startswith("mine.py") and len(record["trials"]) == 3

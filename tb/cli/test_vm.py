@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from sw.cli.main import main
-from sw.golden.bfs import bfs
 from sw.graph import load
+from tb.sw.searches import bfs
 
 
 GRAPH = "rmat:scale=6,degree=4,seed=2"
@@ -55,14 +55,17 @@ def test_files(tmp_path, capsys):
     arrays, record = tmp_path / "bfs.npz", tmp_path / "bfs.json"
     assert main(["run", "bfs", GRAPH, "--source", "hub", "--vm", "cpu", "--output", str(arrays),
                  "--json", str(record)]) == 0
-    assert "depth, parent: equal to the interpreter's" in capsys.readouterr().out
+    assert ("depth, parent: bit-identical to the interpreter of its text; by the edges: right"
+            in capsys.readouterr().out)
     graph = load(GRAPH)
     depth, parent = bfs(graph, graph.hub)
     with np.load(arrays) as saved:
         assert np.array_equal(saved["depth"].view(np.int32), depth)
         assert np.array_equal(saved["parent"].view(np.int32), parent)
     kept = json.loads(record.read_text())
-    assert kept["vm"] == "cpu" and kept["verified"] and kept["graph"]["vertices"] == 64
+    assert kept["vm"] == "cpu" and kept["verified"] and kept["checked"] == "by the edges"
+    assert kept["starts"] == {"source": graph.hub} and kept["reached"] == (depth >= 0).sum()
+    assert kept["graph"]["vertices"] == 64
 
 
 def test_a_file(tmp_path, capsys):

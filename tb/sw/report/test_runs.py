@@ -103,7 +103,8 @@ def test_facts(made):
     counters = record["counters"]
     assert 0 < counters["l1_load_hits"] < counters["l1_loads"]
     assert dict(runs.page(made.run, "").facts) == {
-        "cycles": f"{record['total_cycles']:,}", "supersteps": str(record["supersteps"]),
+        "cycles": f"{record['total_cycles']:,}", "vertices reached": "34",
+        "supersteps": str(record["supersteps"]),
         "instructions a cycle": f"{counters['instructions'] / record['cycles']:.3f}",
         "active lanes, of 4": f"{counters['lanes'] / counters['instructions']:.1f}",
         "L1 hit rate": f"{100 * counters['l1_load_hits'] / counters['l1_loads']:.1f} %",
