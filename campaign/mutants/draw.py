@@ -1,5 +1,6 @@
 """A sample of the mutants that operators make, spread over the rooms; and judged survivors."""
 
+import itertools
 import random
 import tomllib
 
@@ -45,8 +46,8 @@ def shares(sizes, count) -> dict:
 
 
 def draw(count, seed, *, among=None) -> list[Mutant]:
-    """A sample of mutants, in the order of rooms and files. The same sources, seed and files give
-    the same sample.
+    """A sample of mutants, in a random order, so that its beginning is a sample as well. The same
+    sources, seed and files give the same sample.
 
     Parameters
     ----------
@@ -55,17 +56,12 @@ def draw(count, seed, *, among=None) -> list[Mutant]:
         Source files; by default all.
     """
     rooms = {}
-    for file in among or files():
+    for file in files() if among is None else among:
         rooms.setdefault(room(file), []).extend(places(file))
     rooms = {name: found for name, found in rooms.items() if found}
     drawn = []
     for name, number in shares({name: len(found) for name, found in rooms.items()}, count).items():
         order = random.Random(f"{seed} {name}").sample(rooms[name], len(rooms[name]))
-        faults = []
-        for place in order:
-            if len(faults) == number:
-                break
-            if place.is_fault():
-                faults.append(place)
-        drawn += sorted(faults, key=lambda place: (place.file, place.begin, place.id))
+        drawn += itertools.islice((place for place in order if place.is_fault()), number)
+    random.Random(seed).shuffle(drawn)
     return [place.mutant() for place in drawn]

@@ -17,7 +17,8 @@ __all__ = ["NEAR", "WIDE", "rungs"]
 
 #: (files; tests for the first rung) where the mirror is missing or is not all.
 NEAR = (
-    ("hw/board_system.py hw/sdram/pins.py", "tb/synth/test_ulx3s.py tb/synth/test_board_command.py"),
+    ("hw/board_system.py hw/sdram/pins.py",
+     "tb/synth/test_ulx3s.py tb/synth/test_board_command.py"),
     ("hw/registers.py hw/stalls.py hw/operations.py hw/counters.py",
      "tb/hw/test_control.py tb/hw/test_isa.py tb/cli/test_docs.py"),
     ("hw/units.py", "tb/hw/test_emit.py tb/cli/test_runs.py::test_verilog"),
@@ -156,7 +157,8 @@ NEAR = (
 _PROGRAMS = ("--quick tb/programs/test_random.py tb/programs/test_instructions.py "
              "tb/programs/test_errors.py tb/programs/test_features.py")
 _GPU = "--quick tb/programs/test_counters.py tb/programs/test_cores.py tb/hw/test_gpu.py"
-_UNITS = "--quick tb/programs/test_eghw.py tb/programs/test_graphpeg.py tb/programs/test_exchange.py"
+_UNITS = ("--quick tb/programs/test_eghw.py tb/programs/test_graphpeg.py "
+          "tb/programs/test_exchange.py")
 _KERNELS = ("tb/sw/kernels/test_programs.py tb/sw/kernels/test_frontiers.py",
             "tb/sw/schedules tb/sw/kernels", "--quick tb/programs tb/sw/vm tb/sw/formats")
 _LANGUAGE = ("tb/sw/lang tb/sw/vm/test_reference.py", "tb/sw/vm", "tb/sw/kernels/test_programs.py")

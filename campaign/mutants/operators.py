@@ -105,8 +105,8 @@ def _arithmetic(node):
         if isinstance(node, ast.BinOp):
             yield node, ast.BinOp(node.left, other(), node.right)
         else:
-            yield node, f"{ast.unparse(node.target)} {opposites.SIGNS[other]}= " \
-                        f"{ast.unparse(node.value)}"
+            signs = f"{opposites.SIGNS[other]}="
+            yield node, f"{ast.unparse(node.target)} {signs} {ast.unparse(node.value)}"
 
 
 @_operator
@@ -207,10 +207,9 @@ def _drop(node):
             yield node.value, ast.List([one for one in node.value.elts if one is not part],
                                        ast.Load())
     elif isinstance(node, (ast.AugAssign, ast.Raise, ast.Break, ast.Continue)) or (
-            isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
-        yield node, "pass"
-    elif isinstance(node, ast.Assign) and all(
-            isinstance(target, (ast.Subscript, ast.Attribute)) for target in node.targets):
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)) or (
+            isinstance(node, ast.Assign) and all(
+                isinstance(target, (ast.Subscript, ast.Attribute)) for target in node.targets)):
         yield node, "pass"
 
 
@@ -229,9 +228,9 @@ _CALLS = {
 #: Keyword arguments that are left alone: texts, names and places in generated files, limits of
 #: time, checks of equal lengths, and whether a payload has a reset, which nobody may read.
 _KEYWORDS = frozenset((
-    "attrs", "description", "epilog", "help", "hidden", "label", "metavar", "name", "no_args_is_help",
-    "path", "reset_less", "show_default", "soft_wrap", "markup", "src_loc", "src_loc_at",
-    "stacklevel", "strict", "timeout", "title", "overflow", "encoding"))
+    "attrs", "description", "encoding", "epilog", "help", "hidden", "label", "markup", "metavar",
+    "name", "no_args_is_help", "overflow", "path", "reset_less", "show_default", "soft_wrap",
+    "src_loc", "src_loc_at", "stacklevel", "strict", "timeout", "title"))
 
 
 def exempt(node) -> bool:

@@ -176,8 +176,8 @@ class _Walk(ast.NodeVisitor):
             except ValueError:
                 return                       # this version of Python cannot write it
         elif not isinstance(new, str):
-            text = ast.unparse(new)
-            new = text if isinstance(new, (ast.Constant, ast.List, ast.Call, ast.Name)) else f"({text})"
+            plain = isinstance(new, (ast.Constant, ast.List, ast.Call, ast.Name))
+            new = ast.unparse(new) if plain else f"({ast.unparse(new)})"
         begin = self._starts[part.lineno - 1] + part.col_offset
         end = self._starts[part.end_lineno - 1] + part.end_col_offset
         self.places.append((begin, end, operator, ".".join(self._scope), self._context(), new))

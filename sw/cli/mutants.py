@@ -53,8 +53,8 @@ def _mutants(
         cluster=None,
         timeout: Annotated[float, typer.Option(
             "--timeout", metavar="SECONDS", min=1, help="Processor time for each process of a "
-            "mutant's tests, and a fifth of the time that they may wait. A mutant that takes longer "
-            "is noticed.")] = 200,
+            "mutant's tests; each may wait for five times as long. A mutant that takes longer is "
+            "noticed.")] = 200,
         results: Annotated[str | None, typer.Option(
             "--results", metavar="FILE", help="Keep the outcome of each mutant in this file, a "
             "line of JSON for each. What was noticed is not run again as long as its file is the "
@@ -128,7 +128,7 @@ def _chosen(names, sample, seed, rooms, globs):
 
 
 def _run(work, executor):
-    """Run the mutants in an order that tells nothing, and show the progress."""
+    """Run the mutants, and show the progress."""
     from .execute import console, progress_display
     total, doing = len(work.mutants), set()
     err = console(stderr=True)
@@ -199,6 +199,6 @@ def _table(out, rooms):
     for name, row in [*sorted(rooms.items()), ("all", total)]:
         among = row["mutants"] - row["equivalent"]
         score = f"{100 * row['noticed'] / among:.1f} %" if among else "-"
-        table.add_row(name, *(str(row[key]) for key in ("mutants", "noticed", "survived", "judged")),
-                      score)
+        figures = (str(row[key]) for key in ("mutants", "noticed", "survived", "judged"))
+        table.add_row(name, *figures, score)
     out.print(table)

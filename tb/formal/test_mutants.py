@@ -1,6 +1,7 @@
 """Each harness distinguishes a wrong unit from the right unit.
 
-The planted faults are the curated ones (:mod:`campaign.mutants.curated`) that a proof must refute. The proof must find a run from reset in which an assertion fails. ``./graphloom mutants``
+The planted faults are the curated ones (:mod:`campaign.mutants.curated`) that a proof must refute.
+The proof must find a run from reset in which an assertion fails. ``./graphloom mutants --curated``
 also has the refutations that take long.
 """
 
