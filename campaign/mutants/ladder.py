@@ -160,9 +160,10 @@ _GPU = "--quick tb/programs/test_counters.py tb/programs/test_cores.py tb/hw/tes
 _UNITS = ("--quick tb/programs/test_eghw.py tb/programs/test_graphpeg.py "
           "tb/programs/test_exchange.py")
 _KERNELS = ("tb/sw/kernels/test_programs.py tb/sw/kernels/test_frontiers.py",
-            "tb/sw/schedules tb/sw/kernels", "--quick tb/programs tb/sw/vm tb/sw/formats")
-_LANGUAGE = ("tb/sw/lang tb/sw/vm/test_reference.py", "tb/sw/vm", "tb/sw/kernels/test_programs.py")
-_COMMANDS = ("--quick tb/cli", "tb/cli/test_runs.py tb/cli/test_commands.py tb/docs")
+            "tb/sw/schedules", "--quick tb/sw/vm tb/programs/test_algorithms.py")
+_LANGUAGE = ("tb/sw/lang tb/sw/vm/test_reference.py", "--quick tb/sw/vm",
+             "tb/sw/kernels/test_programs.py")
+_COMMANDS = ("--quick tb/cli", "tb/cli/test_runs.py tb/cli/test_commands.py")
 
 #: (files; the rungs above the first).
 WIDE = (
@@ -172,7 +173,7 @@ WIDE = (
     ("hw/exchange.py", (_UNITS,)),
     ("hw/memory/*", (_PROGRAMS, _GPU, "tb/sim/test_slow.py")),
     ("hw/scu/*", ("--quick tb/programs/test_scu.py tb/programs/test_compaction.py",
-                  "tb/hw/scu/test_scu.py -k icarus", "tb/programs/test_scu.py")),
+                  "--quick tb/hw/scu/test_scu.py")),
     ("hw/link/*", ("tb/sw/link",)),
     ("hw/sdram/*", ("--quick tb/sim/test_board_simulator.py",)),
     ("sim/compiler/* sim/harness/* sim/*.py",
@@ -181,18 +182,19 @@ WIDE = (
     ("sim/functional/*", ("tb/sim/functional", "tb/cli/test_functional.py")),
     ("sw/algorithms/*", ("tb/sw/kernels/test_programs.py",)),
     ("sw/benchmarks/* sw/cluster/* sw/tune/* sw/reproduce/*",
-     ("--quick tb/sw/tune tb/sw/reproduce tb/benchmarks tb/sw/report tb/cli",
+     ("--quick tb/sw/tune tb/sw/reproduce tb/benchmarks tb/sw/report",
       "tb/sw/reproduce/test_study.py tb/cli/test_reproduce.py")),
     ("sw/cli/*", _COMMANDS), ("sw/*.py", _COMMANDS),
     ("sw/compaction/* sw/hashing/*", ("tb/sw/runtime", "--quick tb/programs/test_compaction.py")),
-    ("sw/formats/*", ("tb/sw/kernels/test_programs.py", "--quick tb/sw")),
-    ("sw/golden/*", ("tb/sw/golden", "--quick tb/programs tb/sw/runtime")),
-    ("sw/graph/*", ("tb/sw/graph", "--quick tb/cli tb/sw")),
+    ("sw/formats/*", ("tb/sw/kernels/test_programs.py", "--quick tb/sw/runtime tb/sw/vm")),
+    ("sw/golden/*", ("tb/sw/golden", "--quick tb/programs/test_random.py "
+                     "tb/programs/test_lockstep.py tb/sw/runtime")),
+    ("sw/graph/*", ("tb/sw/graph", "--quick tb/cli tb/sw/formats")),
     ("sw/kernels/* sw/schedules/*", _KERNELS),
     ("sw/lang/*", _LANGUAGE), ("sw/vm/*", _LANGUAGE),
     ("sw/link/* sw/trace/* sw/live/* sw/report/* sw/course/*",
      ("--quick tb/sw/live tb/sw/report tb/cli",)),
-    ("sw/runtime/*", ("tb/sw/runtime", "tb/sw/kernels/test_programs.py", "--quick tb/cli tb/sw")),
+    ("sw/runtime/*", ("tb/sw/runtime", "tb/sw/kernels/test_programs.py", "--quick tb/cli")),
     ("synth/*", ("tb/synth", "tb/cli/test_synth.py")),
 )
 

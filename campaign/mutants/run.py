@@ -54,7 +54,7 @@ def _pytest(arguments):
 def _judged(ended):
     """(outcome, detail, the test that failed) for an end of pytest."""
     if ended.limit:
-        return ended.limit, f"{ended.limit}: ended at the limit", ""
+        return ended.limit, "ended at the limit", ""
     last = " ".join((ended.output.strip().splitlines() or [""])[-1].split())[:200]
     if ended.code in (_PASSED, _NONE):
         return "passed", last, ""
@@ -85,12 +85,13 @@ def _climb(mutant, sandbox, timeout):
     """Run the tests or the proof. Returns (outcome, detail, the test that failed)."""
     if mutant.proof is not None:
         return _refuted(mutant.proof, sandbox.run(_refute(mutant.proof), timeout))
-    found = ("passed", "", "")
     for rung in mutant.rungs:
-        found = _judged(sandbox.run(_pytest(["-x", *rung]), timeout))
-        if found[0] != "passed":
-            break
-    return found
+        outcome, detail, test = _judged(sandbox.run(_pytest(["-x", *rung]), timeout))
+        if outcome in ("timeout", "memory"):
+            return outcome, f"{' '.join(rung)}: {detail}", json.dumps(rung)
+        if outcome != "passed":
+            return outcome, detail, test
+    return "passed", "", ""
 
 
 def _in_sandbox(session, function, file="", text=""):
@@ -124,10 +125,13 @@ def _one(mutant, session, timeout):
 
 
 def _plain(tests, session, timeout):
-    """A piece of work: run tests without a fault. Returns a record with those that fail."""
+    """A piece of work: run tests without a fault, or one rung that reached a limit. Returns a
+    record with those that fail."""
     def run(sandbox):
-        ended = sandbox.run(_pytest(tests), timeout * len(tests))
-        if ended.code == _PASSED:
+        rung = tests[0].startswith("[")
+        ended = sandbox.run(_pytest(json.loads(tests[0]) if rung else tests),
+                            timeout * len(tests))
+        if ended.code in (_PASSED, _NONE) and not ended.limit:
             return {"fail": []}
         failing = {found[1] for found in _FAILURE.finditer(ended.output)}
         return {"fail": sorted(failing & set(tests)) or list(tests)}
@@ -152,10 +156,10 @@ class MutantWork:
     ----------
     records : dict of str to dict
         By the id of a mutant: ``outcome``, one of :data:`NOTICED` or ``"passed"``; ``detail``, a
-        line; ``test``, the test that failed, if one did; ``seconds``, or None if another machine
-        ran it.
+        line; ``test``, the test that failed, or in JSON the rung that reached a limit; ``seconds``,
+        or None if another machine ran it.
     unfair : set of str
-        Tests that fail on sources without a fault. What they noticed does not count.
+        Tests and rungs that fail on sources without a fault. What they noticed does not count.
 
     Raises
     ------
@@ -231,7 +235,9 @@ class MutantWork:
                 kept[test] = self._file.keep(self._plain_key(test),
                                              {"fails": test in record["fail"]})
 
-        chunks = [left[begin:begin + _TOGETHER] for begin in range(0, len(left), _TOGETHER)]
+        single = [test for test in left if not test.startswith("[")]
+        chunks = [single[begin:begin + _TOGETHER] for begin in range(0, len(single), _TOGETHER)]
+        chunks += [[test] for test in left if test.startswith("[")]
         executor.work(((chunk, (_plain, (chunk, session, self._timeout))) for chunk in chunks),
                       ended)
         self.unfair = {test for test in tests if kept[test]["fails"]}

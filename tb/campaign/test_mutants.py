@@ -7,8 +7,8 @@ samples                   test_shares, test_draw, test_every_room
 ladders                   test_rungs_are_there, test_rungs_of_files
 judged survivors          test_judged_survivors_are_there, test_scores
 curated mutants           tb/campaign/test_curated.py; of proofs: tb/formal/test_mutants.py
-runs                      test_command, test_what_counts_as_noticed, test_climbing, test_resuming,
-                          test_unfair, test_limits
+runs                      test_command, test_what_counts_as_noticed, test_climbing,
+                          test_a_rung_that_is_too_long, test_resuming, test_unfair, test_limits
 the command               test_command, test_scores, test_list, test_errors
 ========================  ========================================================
 """
@@ -286,6 +286,22 @@ def test_climbing():
                                    ((0, 0), ["one", "two"], "passed")):
         rungs = Rungs(*codes)
         assert run._climb(planted(), rungs, 1)[0] == outcome and rungs.called == called
+
+
+class Slow:
+    """A sandbox in which everything reaches its limit."""
+
+    def run(self, arguments, seconds):
+        return sandbox.Ended(-9, "timeout", "")
+
+
+def test_a_rung_that_is_too_long(monkeypatch):
+    """A limit counts only if the same tests without the fault stay below it."""
+    outcome, _, test = run._climb(planted(), Slow(), 1)
+    assert (outcome, test) == ("timeout", '["one"]')
+    for box, fail in ((Slow(), [test]), (Rungs(0), [])):
+        monkeypatch.setattr(run, "_in_sandbox", lambda session, function, box=box: function(box))
+        assert run._plain([test], "", 1) == {"fail": fail}
 
 
 @pytest.fixture
