@@ -19,11 +19,11 @@ from campaign.mutants.mutant import ROOT, Mutant, MutantError, Refutation
 from campaign.mutants.places import splice
 
 
-__all__ = ["Fault", "faults", "find", "mutants"]
+__all__ = ["CuratedFault", "faults", "find", "mutants"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Fault:
+class CuratedFault:
     """A fault as a file of ``campaign/mutants/curated`` has it.
 
     Parameters
@@ -168,7 +168,7 @@ def _scope(node):
 
 
 @functools.cache
-def faults() -> tuple[Fault, ...]:
+def faults() -> tuple[CuratedFault, ...]:
     """All curated faults, in the order of their files."""
     found = []
     for path in sorted((ROOT / "campaign/mutants/curated").glob("*.toml")):
@@ -176,7 +176,7 @@ def faults() -> tuple[Fault, ...]:
             for name, (place, old, new, *notices) in entries.items():
                 proofs = [Refutation(**one) for one in notices if isinstance(one, dict)]
                 tests = tuple(one for one in notices if isinstance(one, str))
-                found.append(Fault(name, file, place, old, new, tests, *proofs))
+                found.append(CuratedFault(name, file, place, old, new, tests, *proofs))
     return tuple(found)
 
 

@@ -18,7 +18,7 @@ from campaign.mutants.mutant import ROOT, Mutant, MutantError
 from campaign.mutants.operators import OPERATORS, exempt
 
 
-__all__ = ["LEFT_OUT", "Place", "files", "find", "places", "splice"]
+__all__ = ["LEFT_OUT", "FaultPlace", "files", "find", "places", "splice"]
 
 
 #: Files whose mutants no test can or should notice, with the reason.
@@ -39,7 +39,7 @@ _CPP = (".h", ".cpp")
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class FaultPlace:
     """A change of a file's bytes from ``begin`` to ``end`` into ``new``.
 
     ``id`` names it. ``line`` is the line of ``begin``.
@@ -97,7 +97,7 @@ def files() -> tuple[str, ...]:
                         if not any(fnmatch.fnmatchcase(file, glob) for glob in LEFT_OUT)))
 
 
-def find(id_) -> Place:
+def find(id_) -> FaultPlace:
     """The place of an identity. Raises MutantError if the sources have no such place."""
     file = id_.partition(":")[0]
     if file in files():
@@ -108,7 +108,7 @@ def find(id_) -> Place:
 
 
 @functools.cache
-def places(file) -> tuple[Place, ...]:
+def places(file) -> tuple[FaultPlace, ...]:
     """All places of a file, in the order of their lines."""
     text = _text(file)
     found = _Walk(text).places if file.endswith(".py") else tokens.places(text)
@@ -118,7 +118,7 @@ def places(file) -> tuple[Place, ...]:
         name = ":".join(filter(None, (file, where, operator,
                                       hashlib.sha256(what.encode()).hexdigest()[:8])))
         count[name] += 1                     # equal statements in one function have numbers
-        named.append(Place(name + f"-{count[name]}" * (count[name] > 1), file, operator,
+        named.append(FaultPlace(name + f"-{count[name]}" * (count[name] > 1), file, operator,
                            text.count(b"\n", 0, begin) + 1, begin, end, new))
     return tuple(named)
 

@@ -51,8 +51,9 @@ def test_what_notices_is_there():
 
 
 def planted(**fields):
-    return curated.Fault(**{"name": "planted", "file": "unit.py", "place": "Unit.elaborate",
-                            "old": "self.a + self.b", "new": "self.a - self.b", **fields})
+    return curated.CuratedFault(**{
+        "name": "planted", "file": "unit.py", "place": "Unit.elaborate",
+        "old": "self.a + self.b", "new": "self.a - self.b", **fields})
 
 
 @pytest.mark.parametrize("text", [

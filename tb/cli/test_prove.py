@@ -67,8 +67,8 @@ def test_proof(capsys, tmp_path):
 @needs_tools
 def test_refuted(capsys, monkeypatch):
     """A barrier that waits for one warp too many: the promise fails, and the waves are kept."""
-    fault = curated.Fault("late", "hw/core/barrier.py", "Barriers", "arrivals >= self.count",
-                          "arrivals > self.count")
+    fault = curated.CuratedFault("late", "hw/core/barrier.py", "Barriers",
+                                 "arrivals >= self.count", "arrivals > self.count")
     wrong = types.ModuleType("wrong")
     exec(fault.mutant().after, wrong.__dict__)
     monkeypatch.setattr("formal.barrier.Barriers", wrong.Barriers)
