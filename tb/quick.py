@@ -48,6 +48,7 @@ SLOW: dict[str, tuple[str, ...]] = {
         "test_differences", "test_a_defect_of_the_host", "test_configurations",
         "test_a_process_that_dies"),
     "tb/campaign/test_fuzz.py": ("test_corpus",),
+    "tb/campaign/test_mutants.py": ("test_command",),
     "tb/cli/test_launcher.py": ("test_launcher", "test_more_packages"),
     "tb/cli/test_prove.py": ("test_timeout", "test_proof", "test_refuted"),
     "tb/cli/test_reproduce.py": ("test_a_figure_on_a_system_of_its_own",),

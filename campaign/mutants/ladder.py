@@ -208,7 +208,7 @@ def rungs(file) -> tuple[tuple[str, ...], ...]:
                                      f"/test_{stem}.py" for at in (0, 1))
                    if (ROOT / path).exists()), None)
     first = [mirror] if mirror else []
-    for tests in _matching(NEAR, file):
+    for tests in _matching(NEAR, file, nearest=True):
         first += tests.split()
     first = list(dict.fromkeys(first))
     wide = [rung.split() for tests in _matching(WIDE, file) for rung in tests]
@@ -218,8 +218,13 @@ def rungs(file) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(rung) for rung in found if any(word.startswith("tb/") for word in rung))
 
 
-def _matching(table, file):
-    return [tests for globs, tests in table if any(_is(file, glob) for glob in globs.split())]
+def _matching(table, file, *, nearest=False):
+    """What a table has for a file, in its order, or the longest patterns first."""
+    found = [(max(len(glob) for glob in globs.split() if _is(file, glob)), tests)
+             for globs, tests in table if any(_is(file, glob) for glob in globs.split())]
+    if nearest:
+        found.sort(key=lambda entry: -entry[0])
+    return [tests for _, tests in found]
 
 
 def _is(file, glob):

@@ -96,24 +96,20 @@ def _climb(mutant, sandbox, timeout):
 
 def _in_sandbox(session, function, file="", text=""):
     """A record from what a function does with a sandbox, or that there is no room for one."""
-    try:
-        place = cache.folder("mutants") / session
-        template = place / "plain"
-        folder = pathlib.Path(tempfile.mkdtemp(dir=place if template.exists()
-                                               else cache.folder("mutants")))
-    except (ToolError, OSError) as error:
-        return {"unable": str(error)}
     began = time.perf_counter()
+    folder = None
     try:
-        here = template.exists()             # on other machines, sources are those of this process
-        with Sandbox(folder / "run", template if here else ROOT, file, text,
-                     builds=place / "builds" if here else None) as sandbox:
+        place = cache.folder("mutants")
+        here = bool(session)                 # elsewhere, the sources are those of this process
+        folder = place / session / f"process-{os.getpid()}"
+        with Sandbox(folder, place / session / "plain" if here else ROOT, file, text,
+                     shared=place / session if here else None) as sandbox:
             return function(sandbox) | {"seconds": round(time.perf_counter() - began, 1)}
+    except ToolError as error:
+        return {"unable": str(error)}
     except OSError as error:
         return {"unable": f"{folder}: the sources cannot be copied here: "
                           f"{error.strerror or error}"}
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _one(mutant, session, timeout):
@@ -255,7 +251,7 @@ class MutantWork:
 
 @contextlib.contextmanager
 def _session(here):
-    """The name of a folder in the cache with compiled sources, if the runs are here."""
+    """The name of a folder in the cache with a copy of the sources, if the runs are here."""
     if not here:
         yield ""
         return
@@ -264,10 +260,8 @@ def _session(here):
     except (ToolError, OSError) as error:
         raise UserError(str(error)) from None
     try:
-        plain = folder / "making"
-        plain.mkdir()
-        copy_sources(plain, compiled=True)
-        os.rename(plain, folder / "plain")
+        (folder / "plain").mkdir()
+        copy_sources(folder / "plain")
         yield folder.name
     except OSError as error:
         raise UserError(f"{folder}: the sources cannot be copied here: "

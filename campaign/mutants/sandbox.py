@@ -4,7 +4,6 @@ Each copy has a folder of its own, with a cache for the builds of that copy. Ear
 from the user's cache. Nothing is written into the project.
 """
 
-import compileall
 import contextlib
 import dataclasses
 import os
@@ -39,16 +38,12 @@ _WAITING = 5
 _OWN_BUILDS = ("hw/", "sim/")
 
 
-def copy_sources(folder, source=ROOT, *, compiled=False):
-    """Copy the project's sources, and compile them if asked."""
+def copy_sources(folder, source=ROOT):
+    """Copy the project's sources, with bytecode."""
     for name in _FOLDERS:
-        shutil.copytree(source / name, folder / name,
-                        ignore=shutil.ignore_patterns("*.pyc.*", ".venv"))
+        shutil.copytree(source / name, folder / name, ignore=shutil.ignore_patterns("*.pyc.*"))
     for name in _FILES:
         shutil.copy2(source / name, folder / name)
-    if compiled:
-        for name in _FOLDERS:
-            compileall.compile_dir(folder / name, quiet=2, workers=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,14 +65,17 @@ class Sandbox(contextlib.AbstractContextManager):
         What is copied.
     file, text : str, optional
         A file that has another text in the copy.
-    builds : pathlib.Path, optional
-        A cache for the builds of programs whose faults do not change what is built.
+    shared : pathlib.Path, optional
+        A folder for the builds of programs whose faults do not change what is built. Bytecode
+        that the programs make then goes to ``source``. Python compiles again what is older or
+        newer than its source.
     """
 
-    def __init__(self, folder, source, file="", text="", *, builds=None):
+    def __init__(self, folder, source, file="", text="", *, shared=None):
         self._folder, self._sources = folder, folder / "sources"
-        own = builds is None or file.startswith(_OWN_BUILDS)
-        self._cache = folder / "cache" if own else builds
+        self._source = None if shared is None else source
+        own = shared is None or file.startswith(_OWN_BUILDS)
+        self._cache = folder / "cache" if own else shared / "builds"
         self._sources.mkdir(parents=True)
         try:
             copy_sources(self._sources, source)
@@ -117,8 +115,21 @@ class Sandbox(contextlib.AbstractContextManager):
             limit = "timeout"
         return Ended(process.returncode, limit, output.read_text(errors="replace"))
 
+    def _give_bytecode(self):
+        for path in self._sources.rglob("__pycache__/*.pyc"):
+            kept = self._source / path.relative_to(self._sources)
+            if not kept.exists():
+                kept.parent.mkdir(exist_ok=True)
+                path.rename(kept)            # another copy sees all of the file, or none
+
     def __exit__(self, *error):
-        shutil.rmtree(self._folder, ignore_errors=True)
+        try:
+            if self._source is not None:
+                self._give_bytecode()
+        except OSError:
+            pass                             # it is made again
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _limited(seconds):

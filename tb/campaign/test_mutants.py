@@ -233,6 +233,7 @@ def test_rungs_of_files():
         assert ladder.rungs(file), file
     assert ladder.rungs("sw/graph/npz.py")[0][0] == "tb/sw/graph/test_npz.py"
     assert ladder.rungs("sw/benchmarks/core.py")[0][0] == "tb/benchmarks/test_core.py"
+    assert ladder.rungs("sw/cli/bench_tune.py")[0][:2] == ("tb/cli/test_tune.py", "tb/benchmarks")
     first, *_, last = ladder.rungs("hw/core/alu.py")
     assert first == ("tb/hw/core/test_alu.py", "-k", "not verilator")
     assert last == ("tb/hw/core/test_alu.py", "-k", "not icarus")
@@ -321,7 +322,7 @@ def outcomes(monkeypatch):
         return {"fail": sorted(fail & set(tests))}
     monkeypatch.setattr(run, "_one", one)
     monkeypatch.setattr(run, "_plain", plain)
-    monkeypatch.setattr(run, "copy_sources", lambda folder, **_: None)
+    monkeypatch.setattr(run, "copy_sources", lambda folder: None)
     return found, fail, done
 
 
@@ -376,16 +377,16 @@ def test_command(capsys, tmp_path):
     """The command notices faults, keeps what it found, and leaves the sources alone."""
     before = (ROOT / "sw/golden/hashing.py").read_bytes()
     results, file = tmp_path / "results.jsonl", tmp_path / "all.json"
-    command = ["mutants", "--sample", "2", "--seed", "1", "--file", "sw/golden/hashing.py",
+    command = ["mutants", "--sample", "1", "--seed", "1", "--file", "sw/golden/hashing.py",
                "--results", str(results), "--json", str(file)]
     assert main(command) == 0
     printed = capsys.readouterr()
-    assert re.search(r"(?m)^all +2 +2 +0 +0 +100\.0 %$", printed.out)
-    assert "2 of 2: sw/golden/hashing.py:" in printed.err
+    assert re.search(r"(?m)^all +1 +1 +0 +0 +100\.0 %$", printed.out)
+    assert "1 of 1: sw/golden/hashing.py:" in printed.err
     records = json.loads(file.read_text())["mutants"]
     assert {record["outcome"] for record in records} <= set(run.NOTICED)
     assert main(command) == 0
-    assert "2 of 2 were run before" in capsys.readouterr().err
+    assert "1 of 1 were run before" in capsys.readouterr().err
     assert json.loads(file.read_text())["mutants"] == records
     assert (ROOT / "sw/golden/hashing.py").read_bytes() == before
 

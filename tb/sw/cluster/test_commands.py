@@ -123,7 +123,7 @@ def _a_mutant():
 def test_a_mutant_whose_process_dies(monkeypatch, tmp_path):
     """Its outcome is an error that no file keeps, so that the next command tries again."""
     monkeypatch.setattr("campaign.mutants.run._one", lambda *_: {"error": "its process ended"})
-    monkeypatch.setattr("campaign.mutants.run.copy_sources", lambda folder, **_: None)
+    monkeypatch.setattr("campaign.mutants.run.copy_sources", lambda folder: None)
     path = tmp_path / "mutants.jsonl"
     work = MutantWork([_a_mutant()], path=path)
     work.run(InThisProcess(), lambda mutant, record: None)
