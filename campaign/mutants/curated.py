@@ -19,7 +19,7 @@ from campaign.mutants.mutant import ROOT, Mutant, MutantError, Refutation
 from campaign.mutants.places import splice
 
 
-__all__ = ["CuratedFault", "faults", "find", "mutants"]
+__all__ = ["CuratedFault", "faults", "find"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -178,11 +178,6 @@ def faults() -> tuple[CuratedFault, ...]:
                 tests = tuple(one for one in notices if isinstance(one, str))
                 found.append(CuratedFault(name, file, place, old, new, tests, *proofs))
     return tuple(found)
-
-
-def mutants() -> list[Mutant]:
-    """All curated mutants. Raises MutantError if one does not fit the sources."""
-    return [fault.mutant() for fault in faults()]
 
 
 def find(name) -> Mutant:

@@ -150,8 +150,9 @@ def _opposite(node):
 def _more(node):
     """A whole number is one more; a truth value is the other. The width of a signal stays: a wider
     signal has zeros above."""
+    types = getattr(node, "returns", None), getattr(node, "annotation", None)
     for part in ast.iter_child_nodes(node):
-        if isinstance(part, ast.Constant):
+        if isinstance(part, ast.Constant) and part not in types:
             if isinstance(part.value, bool):
                 yield part, ast.Constant(not part.value)
             elif isinstance(part.value, int) and not (

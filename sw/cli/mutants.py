@@ -120,7 +120,7 @@ def _chosen(names, sample, seed, rooms, globs):
         return [find(name).mutant() if ":" in name else curated.find(name)
                 for name in dict.fromkeys(names)]
     found = draw(sample, seed, among=list(filter(wanted, sources()))) if sample is not None else [
-        mutant for mutant in curated.mutants() if wanted(mutant.file)]
+        fault.mutant() for fault in curated.faults() if wanted(fault.file)]
     if not found:
         raise UserError(f"{' '.join([*rooms, *globs])}: there is no mutant in such a room or file; "
                         "rooms are such as hw/core, files such as hw/core/alu.py")
