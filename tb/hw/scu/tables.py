@@ -11,7 +11,7 @@ from hw.config import HardwareConfig
 from hw.scu.filter_banks import answer_layout, candidate_layout
 from hw.scu.filter_group import element_layout
 from hw.scu.serializer import numbered_layout
-from hw.scu.interface import line_request_layout, line_response_layout
+from hw.scu.interface import SLOTS, line_request_layout, line_response_layout
 from hw.scu.registers import (EMPTY, ScuCommand, ScuCompare, ScuOperation, ScuOutput, ScuRegister,
                               entry_bytes)
 from sw.golden.scu import ScuModel as Golden
@@ -44,6 +44,8 @@ class _Lines(Responder):
             assert request.mask == (1 << len(self.store.line(request.line))) - 1
             self.store.write(request.line, request.data.as_bits(), request.mask)
             return None
+        # Two answers may be on their way to the unit.
+        assert self.waiting < SLOTS + 2, "more lines are under way than the port has slots"
         return {"slot": request.slot, "data": self.store.value(request.line)}
 
 

@@ -5,6 +5,7 @@
 all outputs against the golden model  against_golden, in_turn of tb.hw.scu.test_filter_group
 special elements, sets and costs      the directed tests of tb.hw.scu.test_filter_group
 banks                                 fewer_lines_than_banks, one_bank
+lines under way                       lines_under_way
 order of the elements                 every test: answers carry their elements
 throughput                            elements_a_cycle
 reset                                 reset_in_flight of tb.hw.scu.test_filter_group
@@ -68,6 +69,17 @@ async def one_bank(dut):
 
 
 @cocotb.test()
+async def lines_under_way(dut):
+    """Elements of all banks whose lines are missing, and a slow memory: no more lines are under way
+    than the port has slots. The memory of the bench checks it."""
+    bench = await Bench.start(dut)
+    bench.memory.latency = (300, 300)
+    sets = 256 * (bench.line_bytes // entry_bytes(UNIQUE, bench.line_bytes))
+    values = [bench.rng.getrandbits(32) for _ in range(100)]
+    await bench.run(UNIQUE, Table(0x8000_0000, sets.bit_length() - 1, 0), values, clear=True)
+
+
+@cocotb.test()
 async def elements_a_cycle(dut):
     """A beat a cycle if its elements have different banks. With four banks, random elements come at
     2.5 a cycle. One bank takes an element a cycle."""
@@ -111,4 +123,5 @@ def test_random(simulator, shape):
 def test_banks(simulator, shape):
     _run(shape, simulator, ["nothing", "empty_is_no_element", "unsigned_costs",
                             "several_times_in_a_set", "one_set", "reset_in_flight",
-                            "fewer_lines_than_banks", "one_bank", "elements_a_cycle"])
+                            "fewer_lines_than_banks", "one_bank", "lines_under_way",
+                            "elements_a_cycle"])
