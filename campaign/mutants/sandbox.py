@@ -146,7 +146,7 @@ def _wait(process, seconds):
     latest = time.monotonic() + _WAITING * seconds
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(1)
+            process.wait(2)
             return ""
         if time.monotonic() > latest:
             return "timeout"
