@@ -72,8 +72,8 @@ def _run(
             "mark every phase, which costs cycles.", rich_help_panel="Files")] = False):
     """Run an algorithm on a graph, check the result, print counters.
 
-    The result of a program is compared with the interpreter of its text. That of a named algorithm
-    is also checked by what is asked of it, such as depths by the edges.
+    The result of a program is compared with the interpreter of its text. The result of a named
+    algorithm is also checked by what is asked of it, such as depths by the edges.
     """
     choices |= {"schedule": schedule, "phases": phases or None}
     options.cycleless(functional, wave=wave, trace=trace, trace_cycles=trace_cycles, dram=dram,

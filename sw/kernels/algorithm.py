@@ -25,7 +25,7 @@ class Algorithm:
     ITEM : tuple of (str, str)
         The name of an entry of its results, and the plural.
     MODEL : str
-        What :meth:`golden` is.
+        The name of the model by which :meth:`golden` has its outputs.
     check : sw.golden.results.ResultCheck or None
         The check of its results that shares no text with it, if there is one.
     directions : tuple of str
@@ -341,8 +341,8 @@ class Algorithm:
         raise NotImplementedError
 
     def fault(self, outputs) -> str | None:
-        """What is wrong with outputs by :attr:`check`, as a text; None if nothing is, or if there
-        is no check."""
+        """The first fault of outputs by :attr:`check`, as a text; None if there is none, or no
+        check."""
         return None
 
     def starts(self) -> dict[str, int]:

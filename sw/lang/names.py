@@ -37,7 +37,7 @@ vector: Any = None
 vertexset: Any = None
 vertices: Any = None
 
-# What a program can need of its graph (:mod:`sw.lang.needs`).
+# Needs of a program (:mod:`sw.lang.needs`).
 loopless: Any = None
 simple: Any = None
 symmetric: Any = None

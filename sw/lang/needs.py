@@ -1,4 +1,4 @@
-"""What a program can need of its graph, and the check of a graph."""
+"""The needs that a program can have of its graph, and the check of a graph."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -53,7 +53,7 @@ def _one_way(graph):
     return f"an arc from {src} to {dst} and none back"
 
 
-#: What a program can need, by the word of the language.
+#: The needs that a program can have, by the word of the language.
 NEEDS = {
     "symmetric": Need("in which each arc has one back", lambda graph: graph.symmetric, _one_way,
                       "--undirected", "undirected"),

@@ -100,7 +100,7 @@ class Result:
         Whether the outputs were compared with the golden model. Outputs that differ raise an error,
         so they give no result.
     model : str
-        What the golden model is: of a program, the interpreter of its text.
+        The name of the golden model: for a program, the interpreter of its text.
     checked : str or None
         By what else the outputs were found right, which shares no text with the program; None if
         there is no such check, as of a program from a user's file.

@@ -54,7 +54,7 @@ def moved(program, given, values) -> list[str]:
     program : GraphProgram
     given : dict of str to number
     values : dict of str to number
-        What :func:`arguments` has made of them.
+        The result of :func:`arguments` for them.
     """
     return [f"{argument.name} is vertex {values[argument.name]}, where none is given: the first "
             f"from {argument.default} on that has arcs to other vertices"

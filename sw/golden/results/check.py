@@ -22,7 +22,7 @@ class ResultCheck:
     Parameters
     ----------
     way : str
-        What the results are judged by, in words that follow "right" or "wrong".
+        The standard by which results are judged, in words that follow "wrong".
     fault : callable
         ``fault(graph, values, words, bits)`` gives the first thing that is wrong, as a text, or
         None. ``values`` are the parameters of the run by name, ``words`` the results as uint32

@@ -3,8 +3,8 @@
 No arc may lead to a vertex in less than the vertex's distance, and each vertex with a distance has
 a path of *tight* arcs from the source: arcs whose weight is the difference of their ends'
 distances. A tight arc with a weight comes from a smaller distance, so a vertex with such an arc has
-such a path if the nearer vertices have. Of arcs without weight the paths are followed, because they
-may lead in a circle. Sums have 64 bits, so no length wraps.
+such a path if the nearer vertices have. Paths of arcs without weight are followed, because they may
+lead in a circle. Sums have 64 bits, so no length wraps.
 """
 
 import numpy as np

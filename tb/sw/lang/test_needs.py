@@ -1,4 +1,4 @@
-"""What a program needs of its graph: where it is said, and where it is checked.
+"""Needs of a program: where they are said, and where they are checked.
 
 ======================  ==========================================================================
 facts of a graph        test_facts: against plain Python

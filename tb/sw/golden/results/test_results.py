@@ -60,7 +60,7 @@ def ready(name, graph):
 
 
 def judged(name, graph, program=None, **given):
-    """What the check of an algorithm finds wrong with a program on a graph."""
+    """The fault that the check of an algorithm finds in a program's results on a graph."""
     program = program or programs.find(name)
     result = reference.run(program, graph, **given)
     return CHECKS[name].fault(graph, arguments(program, given, graph), result.outputs,
