@@ -135,9 +135,8 @@ _READING = (
             "the file: mtx, el, wel, gr, npz, metis, cites, edges (an edge list), counted (one "
             "behind its numbers of vertices and arcs), adjlist (lines of neighbours) or matrix.",
             show_default="by its suffix, else by its contents"),
-    _option("columns_", str, "--columns", panel=_GRAPH, metavar="SRC,DST[,WEIGHT]", help="Columns "
-            "of an edge list, each a name of its first line or a number from 1.",
-            show_default="by their names, else in this order"),
+    _option("columns_", str, "--columns", panel=_GRAPH, metavar="SRC,DST[,WEIGHT]", help="Names or "
+            "numbers of an edge list's columns.", show_default="by names, else in this order"),
     _option("number_ids", bool, "--number-ids", panel=_GRAPH, help="The vertices are the ids in "
             "the file, numbered in ascending order; an id may be any word."),
     _option("weight_scale", float, "--weight-scale", panel=_GRAPH, metavar="X", show_default=False,
@@ -281,8 +280,8 @@ def _place(address, **files):
 
 
 def with_reading(command):
-    """A command with the options of reading a graph's file in place of its parameter ``reading``,
-    which gets a dict of them: keyword arguments of :func:`sw.graph.load.load`."""
+    """A command with the options of reading a graph's file in place of its parameter ``reading``: a
+    dict of keyword arguments of :func:`sw.graph.load.load`."""
     return _in_place_of("reading", _READING, command, _reading)
 
 
