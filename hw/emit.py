@@ -29,9 +29,9 @@ _CHECK = re.compile(r"(?m)^(?:  attribute .*\n)*  cell \$(?:check|print) .*\n(?:
 _CONSTANT = re.compile(r"(?m)^(  always @\*\n    .* = (\d+)'[bdh]\w+);$")
 
 #: The beginning of a text that another design takes. Yosys writes ranges of [-1:0] for what has no
-#: bits, cases without a default, comparisons that are always true, and operands of other widths than
-#: the result: Verilator's lint warns of each. WIDTH and LITENDIAN are the names that old and new
-#: versions know.
+#: bits, cases without a default, comparisons that are always true, and operands of other widths
+#: than the result: Verilator's lint warns of each. WIDTH and LITENDIAN are the names that old and
+#: new versions know.
 _HEADER = """\
 // Made by Graphloom; Apache-2.0.
 /* verilator lint_off WIDTH */

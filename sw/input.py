@@ -62,7 +62,8 @@ def read_bytes(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
     """
     try:
         with open_file(path, pipes=True) as file:
-            parts, left = [], most + 1
+            parts: list[bytes] = []
+            left = most + 1
             while left and (part := file.read(min(left, 1 << 20))):
                 parts.append(part)
                 left -= len(part)
@@ -76,8 +77,8 @@ def read_bytes(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
 
 
 def read_text(path: str | os.PathLike[str], most: int = MOST_TEXT) -> str:
-    """The text of a file in UTF-8, with or without a byte-order mark, as :func:`read_bytes`. Every
-    end of a line is ``\\n``."""
+    """The text of a file in UTF-8, with or without a byte-order mark, as :func:`read_bytes`. Ends of
+    lines are those of Unix."""
     try:
         text = read_bytes(path, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:

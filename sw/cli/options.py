@@ -5,6 +5,7 @@ import functools
 import inspect
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -221,7 +222,7 @@ _PLACE = (
 )
 
 
-def _in_place_of(name, added, command, made=dict):
+def _in_place_of(name, added, command, made: Callable = dict):
     """A command with several options in place of its parameter ``name``, which gets what ``made``
     makes of their names and values."""
     signature = inspect.signature(command)
@@ -259,7 +260,8 @@ def with_tls(command):
 
 def with_cluster(command):
     """A command with ``--cluster`` and the options of its TLS in place of its parameter
-    ``cluster``, which gets the :class:`~sw.cluster.place.ClusterPlace`; None without ``--cluster``."""
+    ``cluster``, which gets the :class:`~sw.cluster.place.ClusterPlace`; None without
+    ``--cluster``."""
     return _in_place_of("cluster", _PLACE, command, _place)
 
 

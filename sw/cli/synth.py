@@ -5,7 +5,6 @@
 
 import json
 import os
-import pathlib
 from typing import Annotated
 
 import typer

@@ -26,7 +26,8 @@ def _verilog(
             "--output", "-o", metavar="FILE.v", help="File to write instead of standard "
             "output.", show_default=False)] = None,
         assertions: Annotated[bool, typer.Option(
-            "--assertions", help="Keep the unit's assertions. The text is SystemVerilog then.")] = False,
+            "--assertions", help="Keep the unit's assertions. The text is SystemVerilog "
+            "then.")] = False,
         preset: options.Preset = "default",
         set_: options.Set = None):
     """Write the Verilog of a unit for a configuration, without assertions."""

@@ -43,8 +43,8 @@ __all__ = ["MOST_CYCLES", "MOST_EDGES", "MOST_VERTICES", "RecordingMachine", "ch
            "check_text", "record"]
 
 
-#: The most vertices and arcs of a graph, and cycles of a run, that a page gets. A page simulates some
-#: hundred thousand cycles a second.
+#: The most vertices and arcs of a graph, and cycles of a run, that a page gets. A page simulates
+#: some hundred thousand cycles a second.
 MOST_VERTICES, MOST_EDGES, MOST_CYCLES = 200_000, 200_000, 20_000_000
 
 #: The most vertices and arcs of a graph that is drawn.

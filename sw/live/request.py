@@ -178,7 +178,7 @@ class RunRequest:
                 "schedule": plan.schedule, "algorithm": plan.algorithm}, module
 
 
-# Pieces of work for the process of :class:`sw.live.work.Work`
+# Pieces of work for the process of :class:`sw.live.work.PageWork`
 
 def recorded(request) -> dict:
     """The recording of a request's run, and the path of the simulator's module."""

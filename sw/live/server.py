@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 import urllib.parse
+from typing import Any
 
 from hw import numbers
 from sw import scratch
@@ -29,7 +30,7 @@ from sw.printable import one_line
 from .export import PAGE
 from .request import RunRequest, check_upload, choices, recorded
 from .uploads import MOST_BYTES, PREFIX, Uploads
-from .work import Work
+from .work import PageWork
 
 
 __all__ = ["HOST", "PORT", "LiveServer"]
@@ -65,7 +66,7 @@ class LiveServer(http.server.ThreadingHTTPServer):
         0 for any free port; :attr:`url` has the one that was found.
     graph : str or None
         The text of the graph that the page begins with.
-    work : Work, optional
+    work : PageWork, optional
         Does the work of requests; by default a process of its own.
 
     Raises
@@ -91,7 +92,7 @@ class LiveServer(http.server.ThreadingHTTPServer):
                             "another") from None
         self._ends = contextlib.ExitStack()
         self.uploads = Uploads(self._ends.enter_context(scratch.folder("live")))
-        self.work = work or Work()
+        self.work = work or PageWork()
         self._ends.callback(self.work.close)
 
     def server_bind(self):
@@ -106,13 +107,14 @@ class LiveServer(http.server.ThreadingHTTPServer):
         """The address of the page."""
         return f"http://{self.server_name}:{self.server_port}/"
 
-    def process_request(self, request, client_address):
+    def process_request(self, request: Any, client_address):
         """Answer in a thread, or close the connection if there are too many."""
         if self._connections.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
             with contextlib.suppress(OSError):
-                request.send(b"HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+                request.sendall(b"HTTP/1.1 503 Busy\r\nConnection: close\r\n"
+                                b"Content-Length: 0\r\n\r\n")
             self.shutdown_request(request)
 
     def process_request_thread(self, request, client_address):

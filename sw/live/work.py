@@ -15,7 +15,7 @@ from sw.benchmarks.workers import PieceProcess, packed
 from sw.errors import UserError
 
 
-__all__ = ["BUILDING", "BUILT", "Work", "bounded"]
+__all__ = ["BUILDING", "BUILT", "PageWork", "bounded"]
 
 
 #: Lines of progress that are not passed on: what follows builds simulators, which others use as
@@ -53,7 +53,7 @@ class _Piece:
     given_up: bool = False
 
 
-class Work:
+class PageWork:
     """The process and its queue. A thread has the process do the pieces in their order."""
 
     def __init__(self):

@@ -18,9 +18,9 @@ from sw.vm.host import MOST_ROUNDS
 __all__ = ["AGAIN", "ENDLESS", "FAULT", "STOPPED", "FusedLoop", "LoopCode", "LoopValues"]
 
 
-#: Results of a loop: of one that a signal stopped, with an exception of Python; of one with too many
-#: rounds, of one that must be entered again, and of one in which an operator failed. The result is
-#: 0 at the end of a loop, and 1 more than the number of a uniform that does not fit.
+#: Results of a loop: of one that a signal stopped, with an exception of Python; of one with too
+#: many rounds, of one that must be entered again, and of one in which an operator failed. The
+#: result is 0 at the end of a loop, and 1 more than the number of a uniform that does not fit.
 STOPPED, ENDLESS, AGAIN, FAULT = -4, -3, -2, -1
 
 #: Largest number with which a loop may be entered.

@@ -87,7 +87,8 @@ def runtime() -> ctypes.CDLL:
     """The library of ``runtime.cpp``. Raises ToolError as :func:`compiled` does."""
     library = compiled((_HERE / "runtime.cpp").read_text(encoding="utf-8"))
     # A loop may ask Python for signals, and then ends with the exception of their handler.
-    library.machine_loop = ctypes.PyDLL(library._name, handle=library._handle).machine_loop
+    loop = ctypes.PyDLL(library._name, handle=library._handle).machine_loop
+    setattr(library, loop.__name__, loop)
     for name, (result, parameters) in _FUNCTIONS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, parameters

@@ -364,7 +364,8 @@ class CpuMachine(Machine):
             result = self._runtime.machine_loop(
                 self._machine, function, self._all_operators, state,
                 (ctypes.c_int64 * len(given.constants))(*given.constants),
-                (ctypes.c_uint32 * len(given.words))(*given.words), waiting, ctypes.byref(count), check_signals)
+                (ctypes.c_uint32 * len(given.words))(*given.words), waiting,
+                ctypes.byref(count), check_signals)
         if result == ENDLESS:
             raise endless(node.position)
         if result == FAULT:

@@ -17,7 +17,6 @@ import concurrent.futures
 import contextlib
 import http.client
 import json
-import pathlib
 import socket
 import threading
 import urllib.parse
@@ -120,7 +119,8 @@ def test_another_name(host, allowed):
     b"POST /graph?" + b"&a=b" * 100 + b" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0",
     b"GET //[ HTTP/1.1\r\nHost: localhost", b"GET /cases.json HTTP/1.0", b"nonsense",
     b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 200, b"PUT / HTTP/1.1\r\nHost: localhost",
-    b"GET /" + b"a" * 70_000 + b" HTTP/1.1", b"GET / HTTP/9.9", b"GET /\xff\xfe HTTP/1.1\r\nHost: a"])
+    b"GET /" + b"a" * 70_000 + b" HTTP/1.1", b"GET / HTTP/9.9",
+    b"GET /\xff\xfe HTTP/1.1\r\nHost: a"])
 def test_odd_requests(server, capfd, lines):
     """Every request has an answer, without a traceback."""
     with socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as sender:

@@ -10,14 +10,14 @@ import pytest
 from sw.benchmarks.workers import tell
 from sw.errors import UserError
 from sw.live import work
-from sw.live.work import BUILDING, BUILT, Work
+from sw.live.work import BUILDING, BUILT, PageWork
 
 
 @pytest.fixture
 def made(monkeypatch):
     monkeypatch.setattr(work, "_LOOK", 0.05)
     monkeypatch.setattr(work, "_LINE", 0.1)
-    found = Work()
+    found = PageWork()
     yield found
     found.close()
 
@@ -97,7 +97,7 @@ def test_many_wait(made, monkeypatch):
         thread.join()
     assert sorted(found) == [number * number for number in range(20)]
     assert "waiting for other runs" in lines
-    full = Work()
+    full = PageWork()
     full._ended.set()
     full.close()
     for _ in range(work._WAITING):
@@ -109,7 +109,7 @@ def test_many_wait(made, monkeypatch):
 def test_the_end(monkeypatch):
     """The end of the server ends its work."""
     monkeypatch.setattr(work, "_LOOK", 0.05)
-    made, errors = Work(), []
+    made, errors = PageWork(), []
 
     def wait():
         try:
