@@ -77,8 +77,8 @@ def read_bytes(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
 
 
 def read_text(path: str | os.PathLike[str], most: int = MOST_TEXT) -> str:
-    """The text of a file in UTF-8, with or without a byte-order mark, as :func:`read_bytes`. Ends of
-    lines are those of Unix."""
+    """The text of a file in UTF-8, with or without a byte-order mark, as :func:`read_bytes`. Ends
+    of lines are those of Unix."""
     try:
         text = read_bytes(path, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:

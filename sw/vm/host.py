@@ -37,7 +37,8 @@ MOST_ROUNDS, MOST_IDLE = 100_000_000, 4_000_000
 def endless(position) -> UserError:
     """The error of a loop whose rounds are too many."""
     return UserError(f"{position}: this loop has no end, or too many rounds; the loops of a run "
-                     f"may have {MOST_ROUNDS:,} rounds, and {MOST_IDLE:,} on end without an operator")
+                     f"may have {MOST_ROUNDS:,} rounds, and {MOST_IDLE:,} on end without an "
+                     "operator")
 
 
 class Machine(abc.ABC):
