@@ -52,7 +52,7 @@ class SimulationError(Exception):
         self.fault = fault
 
 
-def _lanes(mask):
+def _lanes(mask: int) -> str:
     """The lanes of a bit mask that differ, in words."""
     lanes = [str(lane) for lane in range(mask.bit_length()) if mask >> lane & 1]
     return f"lane {lanes[0]} differs" if len(lanes) == 1 else f"lanes {', '.join(lanes)} differ"

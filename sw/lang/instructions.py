@@ -88,10 +88,11 @@ class ProgramReader:
                                  f"must be: {', '.join(NEEDS)}")
             value = mark.keywords[0].value
             for name in value.elts if isinstance(value, ast.Tuple | ast.List) else [value]:
-                if not isinstance(name, ast.Name) or name.id not in NEEDS:
-                    self._fail(name, f"a program cannot need {ast.unparse(name)!r} of its graph, "
-                                     f"only {', '.join(NEEDS)}")
-                found.append(name.id)
+                word = ast.unparse(name)
+                if word not in NEEDS:
+                    self._fail(name, f"a program cannot need {word!r} of its graph, only "
+                                     f"{', '.join(NEEDS)}")
+                found.append(word)
         return tuple(name for name in NEEDS if name in found)
 
     def _arguments(self, tree):

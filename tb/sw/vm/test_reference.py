@@ -28,6 +28,7 @@ from sw.golden.results.pagerank import pagerank, pagerank_float
 from sw.graph import Graph
 from sw.lang import programs
 from sw.lang.reader import read_text
+from sw.lang.types import INFINITY
 from sw.vm.reference import run
 from tb.sw.graphs import graphs, random_graph
 from tb.sw.searches import bfs, sssp
@@ -58,7 +59,7 @@ def test_sssp(graph, delta):
     graph = dataclasses.replace(graph, weights=graph.weights % 999)
     options = {} if delta is None else {"delta": delta}
     found = run(programs.find("sssp"), graph, source=0, **options).outputs["distance"].tolist()
-    assert found == [LAST if length is None else length for length in sssp(graph, 0)]
+    assert found == [INFINITY if length is None else length for length in sssp(graph, 0)]
 
 
 @given(graphs())
