@@ -151,7 +151,7 @@ class ProgramAlgorithm(ProgramRun):
         task.buffers.reserve("least", 1)
 
     def init_vertex_value(self, task):
-        self.check()
+        self.check_words()
         machine, count = RtlMachine(self), self.graph.num_vertices
         with contextlib.suppress(Begun):
             self._perform(machine)

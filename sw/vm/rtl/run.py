@@ -131,7 +131,7 @@ class ProgramRun(Algorithm):
         interpreter."""
         return True
 
-    def check(self):
+    def check_words(self):
         """Refuse a run with a value that does not fit, before the device begins: kernels notice
         nothing. The interpreter finds it."""
         if self.may_fail:

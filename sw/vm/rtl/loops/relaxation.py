@@ -209,7 +209,7 @@ class Relaxation(LoopRun):
         return not (self.form.sends and self._fits)
 
     def init_vertex_value(self, task):
-        self.check()
+        self.check_words()
         self.fill(task, {self.form.reduce.vector: self.identity})
         task.frontier.init(task, task.vertex(self._start))
 

@@ -210,7 +210,7 @@ class Sweep(ProgramRun):
         return self.form.component is None
 
     def init_vertex_value(self, task):
-        self.check()
+        self.check_words()
         self.fill_arrays(task, {name: self._beginning[name]
                                 for name in self._vectors(self._fused(task))
                                 if name != self.form.component})
