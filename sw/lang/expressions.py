@@ -93,7 +93,7 @@ def _literal(node, wanted):
 
 
 class HostExpressions:
-    """Expressions of the host: whole numbers of any size, exact decimals, vertices, truth.
+    """Expressions of the host: whole numbers, exact decimals, vertices, truth.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ class Type(enum.Enum):
     DECIMAL
         An exact rational number of the host program.
     WHOLE
-        An integer of the host program, of any size.
+        An integer of the host program.
     VERTEXSET, QUEUE
         A set of vertices, and a queue of vertices by priority.
     """

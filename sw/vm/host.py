@@ -1,6 +1,6 @@
 """The host of a program: performs the program's instructions on a GraphVM.
 
-The host has whole numbers of any size and exact decimals. Everything along edges and at vertices is
+The host has whole numbers and exact decimals, of up to a thousand bits. Everything along edges and at vertices is
 done by the machine (:class:`Machine`).
 """
 
@@ -21,7 +21,7 @@ from sw.vm.arguments import arguments
 from sw.vm.evaluate import Evaluator, fixed_word
 
 
-__all__ = ["MOST_FRACTION_BITS", "MOST_IDLE", "MOST_ROUNDS", "Machine", "ProgramResult",
+__all__ = ["MOST_BITS", "MOST_FRACTION_BITS", "MOST_IDLE", "MOST_ROUNDS", "Machine", "ProgramResult",
            "WaitingQueue", "endless", "host_value", "perform", "value_of"]
 
 
@@ -32,6 +32,11 @@ MOST_FRACTION_BITS = 30
 #: which no operator is performed. A loop with so many has no end. The host takes half a minute for
 #: the latter.
 MOST_ROUNDS, MOST_IDLE = 100_000_000, 4_000_000
+
+
+#: Most bits of a number of the host, and of a decimal's numerator and denominator. A number that a
+#: loop squares would soon fill the memory.
+MOST_BITS = 1000
 
 
 def endless(position) -> UserError:
@@ -297,12 +302,17 @@ class _Numbers:
             raise UserError(f"{node.position}: division by 0")
         if name in ("<<", ">>") and not 0 <= right < 64:
             raise UserError(f"{node.position}: a shift by {right}, must be from 0 to 63")
-        return {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": Fraction,
-                "//": operator.floordiv, "%": operator.mod, "&": operator.and_,
-                "|": operator.or_, "^": operator.xor, "<<": operator.lshift,
-                ">>": operator.rshift, "min": min, "max": max, "==": operator.eq,
-                "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
-                ">=": operator.ge}[name](left, right)
+        found = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": Fraction,
+                 "//": operator.floordiv, "%": operator.mod, "&": operator.and_,
+                 "|": operator.or_, "^": operator.xor, "<<": operator.lshift,
+                 ">>": operator.rshift, "min": min, "max": max, "==": operator.eq,
+                 "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+                 ">=": operator.ge}[name](left, right)
+        if name in _ARITHMETIC and max(found.numerator.bit_length(),
+                                       found.denominator.bit_length()) > MOST_BITS:
+            raise UserError(f"{node.position}: a number of the host has more than {MOST_BITS} bits "
+                            "(a decimal, above or below its fraction bar)")
+        return found
 
 
 #: Operations of the host's numbers, but for comparisons, minimum and maximum.

@@ -1,4 +1,4 @@
-"""Loops without end: a limit of rounds on every machine, and signals."""
+"""Loops without end: a limit of rounds and of numbers on every machine, and signals."""
 
 import os
 import re
@@ -76,6 +76,18 @@ def test_a_limit_of_rounds(monkeypatch, machine, text, line):
         monkeypatch.setattr(module, "MOST_ROUNDS", 5000)
     with pytest.raises(UserError, match=rf"^\S+:{line}:\d+: this loop has no end, or too many"):
         machine.run(read_text(text), _GRAPH)
+
+
+@pytest.mark.parametrize("machine", [reference, cpu])
+@pytest.mark.parametrize("start, grows", [("3", "x * x"), ("0.5", "x / 3"), ("3", "x << 63"),
+                                          ("2", "0 - x * x"), ("0.1", "x + x * x")])
+def test_a_limit_of_numbers(machine, start, grows):
+    """A number that grows in a loop fills no memory, and one of few bits passes."""
+    text = _SPINS.replace("x = 0", f"x = {start}").replace("x = 1", f"x = {grows}")
+    with pytest.raises(UserError, match=r"^\S+:9:\d+: a number of the host has more than 1000 "):
+        machine.run(read_text(text), _GRAPH)
+    few = text.replace("while True", "for i in range(4)")
+    assert machine.run(read_text(few), _GRAPH).outputs["words"].tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("machine", [reference, cpu])
