@@ -147,6 +147,8 @@ def _child(action, folder, limits, out, err):
     sys.stderr = open(2, "w", buffering=1, closefd=False,           # noqa: SIM115
                       encoding="utf-8", errors="backslashreplace")
     os.environ |= {"GRAPHLOOM_CACHE": str(folder / ".cache"), "HOME": str(folder)}
+    tempfile.tempdir = str(folder / ".cache" / "temporary")
+    os.makedirs(tempfile.tempdir, exist_ok=True)
     memory = _virtual_bytes() + limits.memory
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     seconds = int(limits.seconds) + 1
@@ -220,7 +222,8 @@ class Folder:
         self._kept = {path.name: path.read_bytes() for path in self.path.iterdir()}
 
     def changes(self):
-        """Names in the folder that are new, changed or gone; the cache does not count."""
+        """Names in the folder that are new, changed or gone. The cache and the temporary files do
+        not count."""
         found = {}
         for path in self.path.iterdir():
             if path.name != ".cache":

@@ -1,7 +1,7 @@
 """The host of a program: performs the program's instructions on a GraphVM.
 
-The host has whole numbers and exact decimals, of up to a thousand bits. Everything along edges and at vertices is
-done by the machine (:class:`Machine`).
+The host has whole numbers and exact decimals, of up to a thousand bits. Everything along edges and
+at vertices is done by the machine (:class:`Machine`).
 """
 
 import abc
@@ -21,8 +21,8 @@ from sw.vm.arguments import arguments
 from sw.vm.evaluate import Evaluator, fixed_word
 
 
-__all__ = ["MOST_BITS", "MOST_FRACTION_BITS", "MOST_IDLE", "MOST_ROUNDS", "Machine", "ProgramResult",
-           "WaitingQueue", "endless", "host_value", "perform", "value_of"]
+__all__ = ["MOST_BITS", "MOST_FRACTION_BITS", "MOST_IDLE", "MOST_ROUNDS", "Machine",
+           "ProgramResult", "WaitingQueue", "endless", "host_value", "perform", "value_of"]
 
 
 #: Most fraction bits of fixed point: two bits of a word stay before the point.

@@ -8,7 +8,6 @@ from sim.dram import DramConfig
 from sw.benchmarks.batch import Batch, Case
 from sw.benchmarks.executors import Processes
 from sw.benchmarks.system import System, SystemRun
-from sw.reproduce.study import describe
 from sw.runtime import Plan
 from hw.registers import cycles_of
 
@@ -36,7 +35,7 @@ def test_keys():
     assert case.key(_TINY, _DRAM) != _run(_SLOW).key(_TINY, _DRAM)
     assert case.hardware(_TINY) == case.system.config and case.hardware(_TINY).scu == 1
     assert Case("karate", False, Plan("bfs", schedule="vm")).hardware(_TINY) is _TINY
-    assert describe(case) == "bfs push scu csr on karate (own)"
+    assert case.describe() == "bfs push scu csr on karate (own)"
     assert hash(case) == hash(dataclasses.replace(case))
 
 

@@ -32,7 +32,8 @@ from hw.config import preset
 from sw import algorithms
 from sw.algorithms.gcn.fixed_point import Matrices, choose, scales
 from sw.errors import UserError
-from sw.golden.gcn import gcn, gcn_float
+from sw.golden.gcn import gcn
+from sw.golden.results.gcn import gcn_float
 from sw.graph import Graph
 from sw.graph.features import Features, random_features
 from sw.kernels.kernel import Kernel

@@ -287,7 +287,7 @@ def test_files(tmp_path):
     with pytest.raises(UserError, match="missing.py: cannot be read"):
         reader.read_file(tmp_path / "missing.py")
     (tmp_path / "latin.py").write_bytes(b"# caf\xe9\n")
-    with pytest.raises(UserError, match="latin.py: cannot be read"):
+    with pytest.raises(UserError, match="latin.py: is no text in UTF-8"):
         reader.read_file(tmp_path / "latin.py")
     (tmp_path / "empty.py").write_text("x = 1\n")
     with pytest.raises(UserError, match="empty.py: there is no program"):

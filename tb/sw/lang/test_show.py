@@ -9,6 +9,8 @@ programs                test_programs_of_the_package: every program, after every
 ======================  ===========================================================================
 """
 
+import re
+
 import pytest
 
 from sw.lang import programs
@@ -139,6 +141,6 @@ def test_programs_of_the_package(name):
     for step in PASSES:
         text = shown(analysed(program, step))
         assert text.count("(") == text.count(")") and text.count("{") == text.count("}")
-        assert text.startswith(f"Program {name}(")
+        assert re.match(rf"Program {name}(<needs=\([a-z, ]+\)>)?\(", text)
         for function in program.functions:
             assert f"    Function {function.name}({', '.join(function.parameters)}, {{" in text

@@ -24,7 +24,6 @@ from sim import wasm
 from sim.inside import INSIDE
 from sw.benchmarks.budgets import load_budgets
 from sw.graph.load import load
-from sw.live import recording
 from sw.live.export import export, packed, prepared
 from sw.live.server import LiveServer
 from sw.runtime import Device
@@ -303,13 +302,13 @@ def test_drawn_graph(live, open_page):
     assert run["verdict"] == "equal"
 
 
-def test_what_is_refused(live, open_page, monkeypatch):
+def test_what_is_refused(live, open_page):
     """A line says what is wrong, and the runs that are there stay."""
     tab = open_page(f"{live}#schedule=vm&source=hub")
     ready(tab)
-    for source, most, words in (("99", 1000, "99"), ("hub", 127, "arcs are too many")):
-        monkeypatch.setattr(recording, "MOST_EDGES", most)
-        tab.page.fill("#source", source)
+    large = "rmat:scale=15,degree=16,seed=1"
+    for field, text, words in (("#source", "99", "99"), ("#graph", large, "arcs are too many")):
+        tab.page.fill(field, text)
         tab.page.click("#choose button.main")
         tab.page.wait_for_function(
             "words => document.querySelector('#message.wrong')?.textContent.includes(words)",
