@@ -200,7 +200,7 @@ def test_random_lengths(data):
                   np.array([min(arc[2], LARGEST) for arc in arcs], np.uint32))
     wanted = lengths(graph)
     far = [i for i, length in enumerate(wanted) if length is not None and length > LARGEST]
-    given = {"delta": data.draw(st.sampled_from([1 << 30, LARGEST, LARGEST + 1]))}
+    given = {"source": 0, "delta": data.draw(st.sampled_from([1 << 30, LARGEST, LARGEST + 1]))}
     for run in (reference.run, cpu.run):
         found = outcome(lambda run=run: run(programs.find("sssp"), graph, **given))
         if far:
