@@ -276,7 +276,7 @@ def test_schedules_on_the_cpu(capsys, folder, strategy):
     words = record["command"].split()
     assert words[1:3] == ["run", "--plan"] and "--weights 9" in record["command"]
     assert main(shlex.split(record["command"])[1:]) == 0
-    assert "equal to the interpreter's" in capsys.readouterr().out
+    assert "bit-identical to the interpreter of its text" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments, message", [

@@ -61,6 +61,17 @@ class StreamModel:
         self._open = set()
         self._dense = np.full((self.warps, self.threads), NONE, dtype=np.uint32)
 
+    @property
+    def dry(self) -> bool:
+        """Whether no warp is open and all edges are in the output: no row may follow, and the unit
+        may hand out the output as it is."""
+        return not (self._open or self._table or self._taken or self._current)
+
+    @property
+    def edges_left(self) -> int:
+        """Edges in the output, which were not handed out."""
+        return len(self._output)
+
     def register(self, warp, mask, vids, locs, degrees, distance=0):
         """WEAVER_REG: the lanes in ``mask`` write their entries of row ``warp + distance``, which
         is the warp's from now on; the warp is open.
@@ -129,8 +140,7 @@ class StreamModel:
         edges, going_on = [], np.ones(self.threads, bool)
         if warp in self._open and warp not in map(self._owners.get, self._table):
             vids[:] = REGISTER
-        elif len(self._output) == self.threads or not (self._open or self._table or self._taken
-                                                       or self._current):
+        elif len(self._output) == self.threads or self.dry:
             edges, self._output = self._output, []
         else:
             return None

@@ -27,6 +27,8 @@ async def against_golden(dut):
             random_rates(core, rng)
         warp, kind = rng.randrange(core.warps), rng.random()
         if kind < 0.2:
+            if core.model.dry and core.model.edges_left:
+                continue                 # the last edges may be on offer, so no row may follow
             entries = [(rng.randrange(6), rng.getrandbits(32), random_degree(rng, core.threads))
                        for _ in range(core.threads)]
             core.reg(warp, entries, rng.choice((core.all_lanes, rng.getrandbits(core.threads))),
