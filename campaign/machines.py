@@ -100,7 +100,7 @@ class Launch:
     memory : numpy array of uint32, optional
         First words of global memory; the rest is 0.
     checks : Checks
-        What the launch checks beside the errors that always stop it.
+        Checks of the launch, beside the errors that always stop it.
     """
     words: tuple
     entry: int = 0

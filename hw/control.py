@@ -51,7 +51,7 @@ class ControlPort(wiring.Component):
     entry : Out(ceil_log2(imem_bytes))
     argument : Out(32)
     checks : Out(checks_layout)
-        What launches check (:class:`hw.registers.Checks`).
+        Checks of launches (:class:`hw.registers.Checks`).
     running : Out(1)
         High from the launch until the launch's last memory access is done.
     flush, invalidate : Out(1)

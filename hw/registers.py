@@ -43,7 +43,7 @@ class Control(enum.IntFlag):
 
 @dataclasses.dataclass(frozen=True)
 class Checks:
-    """What a launch checks beside the errors that always stop it.
+    """Checks of a launch, beside the errors that always stop it.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Checks:
         return (-self.stack & 0xFFFF_FFFF) | self.lanes
 
 
-#: What a launch checks if nobody asks.
+#: The checks of a launch if nobody asks.
 NO_CHECKS = Checks()
 
 

@@ -110,7 +110,7 @@ class RegisterMachine:
         entry, argument : int
             The PC, and the value of ``mscratch``.
         checks : hw.registers.Checks
-            What stops the launch beside the errors that always do.
+            Checks of the launch, beside the errors that always stop it.
         max_cycles : int or None
             Cycles after which the launch is stopped.
         progress : callable or None

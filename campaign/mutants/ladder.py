@@ -219,7 +219,7 @@ def rungs(file) -> tuple[tuple[str, ...], ...]:
 
 
 def _matching(table, file, *, nearest=False):
-    """What a table has for a file, in its order, or the longest patterns first."""
+    """Entries of a table for a file, in its order, or the longest patterns first."""
     found = [(max(len(glob) for glob in globs.split() if _is(file, glob)), tests)
              for globs, tests in table if any(_is(file, glob) for glob in globs.split())]
     if nearest:

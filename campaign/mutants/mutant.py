@@ -52,8 +52,8 @@ class Mutant:
     Parameters
     ----------
     id : str
-        The mutant's name. That of a curated mutant is words joined by hyphens; that of a generated
-        one is file, place, operator and a hash, with colons between.
+        The mutant's name. A curated mutant has words joined by hyphens; a generated one has file,
+        place, operator and a hash, with colons between.
     file : str
         Source file, from the project's folder.
     line : int
@@ -86,7 +86,7 @@ class Mutant:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What ought to notice, as text: the arguments of each call of pytest, or the proof."""
+        """The tests or the proof that ought to notice, as text: arguments of calls of pytest."""
         return (str(self.proof),) if self.proof else tuple(map(" ".join, self.rungs))
 
     def diff(self) -> str:

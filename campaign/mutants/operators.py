@@ -95,7 +95,7 @@ def _is_text(node):
 
 @_operator
 def _arithmetic(node):
-    """An operation of arithmetic or on bits is another. What joins texts or lists is left."""
+    """An operation of arithmetic or on bits is another. Joins of texts and lists stay."""
     if isinstance(node, (ast.BinOp, ast.AugAssign)):
         sides = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.value,)
         other = opposites.ARITHMETIC.get(type(node.op))
@@ -214,7 +214,7 @@ def _drop(node):
         yield node, "pass"
 
 
-# What no test can or should notice
+# Changes that no test can or should notice
 
 #: Functions whose calls are left alone, with the reason.
 _CALLS = {
@@ -238,7 +238,7 @@ def exempt(node) -> bool:
     """Whether a node and all below it are left alone.
 
     These are messages of errors, progress, layout of texts, types, names in generated files, limits
-    of time, and checks themselves. What is merely hard to notice is not left out.
+    of time, and checks themselves. A fault that is merely hard to notice is not left out.
     """
     if isinstance(node, ast.Call):
         name = _callee(node)

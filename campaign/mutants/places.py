@@ -77,7 +77,7 @@ def splice(text, begin, end, new) -> str:
 
 
 def _code(code):
-    """What a code object does, without its line numbers."""
+    """The contents of a code object, without its line numbers."""
     return (code.co_code, code.co_names, code.co_varnames, code.co_exceptiontable,
             [(type(one), _code(one) if hasattr(one, "co_code") else repr(one))
              for one in code.co_consts])

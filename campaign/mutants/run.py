@@ -155,7 +155,7 @@ class MutantWork:
         line; ``test``, the test that failed, or in JSON the rung that reached a limit; ``seconds``,
         or None if another machine ran it.
     unfair : set of str
-        Tests and rungs that fail on sources without a fault. What they noticed does not count.
+        Tests and rungs that fail on sources without a fault. Their notices do not count.
 
     Raises
     ------

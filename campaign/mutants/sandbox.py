@@ -62,7 +62,7 @@ class Sandbox(contextlib.AbstractContextManager):
     folder : pathlib.Path
         A folder that does not exist yet.
     source : pathlib.Path
-        What is copied.
+        Files to copy.
     file, text : str, optional
         A file that has another text in the copy.
     shared : pathlib.Path, optional

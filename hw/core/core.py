@@ -144,7 +144,7 @@ class Core(wiring.Component):
     argument : In(32)
         Value of the CSR MSCRATCH.
     checks : In(checks_layout)
-        What the launch checks beside the errors that always stop it.
+        Checks of the launch, beside the errors that always stop it.
     write, write_address, write_data : In(1), In, In(32)
         The host writes a word of instruction memory. Only while not busy.
     request : Out(stream(core_request_layout))

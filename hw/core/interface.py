@@ -17,7 +17,7 @@ __all__ = ["checks_layout", "core_signature", "fault_layout"]
 
 
 def checks_layout(config: HardwareConfig):
-    """What a launch checks beside the errors that always stop it (:class:`hw.registers.Checks`):
+    """Checks of a launch, beside the errors that always stop it (:class:`hw.registers.Checks`):
     that ``lanes`` agree, and that the bits of the stack pointer that are set in ``stack`` stay. The
     lowest of these bits is that of the smallest stack, the highest that of global memory."""
     return data.StructLayout({

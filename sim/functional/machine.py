@@ -129,7 +129,7 @@ class FunctionalSimulator(ArrayMemory):
         entry, argument : int
             The PC, and the value of ``mscratch``.
         checks : hw.registers.Checks
-            What stops the launch beside the errors that always do.
+            Checks of the launch, beside the errors that always stop it.
         max_cycles : int or None
             Instructions of all warps after which the launch is stopped: there are no cycles.
         progress : callable or None

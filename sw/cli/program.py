@@ -36,7 +36,7 @@ _FILES = "Files"
 
 
 class _Lanes(enum.StrEnum):
-    """What happens where active lanes disagree at a branch."""
+    """The behaviour where active lanes disagree at a branch."""
     AGREE  = "agree"
     LEADER = "leader"
 

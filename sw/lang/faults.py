@@ -58,7 +58,7 @@ class ProgramFault:
         bits : int
             Fraction bits of FIXED.
         detail : int
-            Of ``index`` the complement of the index, of others the vertex: that of the call, or the
+            The complement of the index for ``index``, else the vertex: that of the call, or the
             destination of its edge.
         """
         node = self.node

@@ -11,7 +11,7 @@ import textwrap
 import warnings
 from typing import Any
 
-import sw.input
+from sw import input as inputs
 from sw.errors import UserError
 from sw.lang.expressions import place
 from sw.lang.graph_ir import GraphProgram
@@ -43,7 +43,7 @@ def read_file(path: str | os.PathLike[str], name: str | None = None) -> GraphPro
 
 def text_of(path: str | os.PathLike[str]) -> str:
     """The text of a file. Raises UserError if it cannot be read."""
-    return sw.input.read_text(path)
+    return inputs.read_text(path)
 
 
 def read_source(function) -> GraphProgram:

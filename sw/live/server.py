@@ -248,7 +248,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         not come whole."""
         length = numbers.integer(self.headers.get("Content-Length", ""))
         legal = length is not None and 0 <= length <= most
-        # What is too long is read and dropped: who still sends does not hear an answer.
+        # A body that is too long is read and dropped: a client that sends hears no answer.
         left = length if legal else min(max(length or 0, 0), _DROPPED)
         end, body = time.monotonic() + _BODY, bytearray()
         while left:

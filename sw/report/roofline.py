@@ -35,7 +35,7 @@ class _Place:
     roof : float
         The most instructions a cycle at this intensity.
     bound : str
-        What the roof is: the level, or the issue slots.
+        The kind of roof: the level, or the issue slots.
     """
     run: ReportedRun
     level: str

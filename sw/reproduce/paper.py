@@ -72,8 +72,8 @@ class Figure:
         Returns
         -------
         list
-            Of :class:`sw.benchmarks.measurement.Measurement`. Equal cases are run once for all
-            figures.
+            Each is a :class:`sw.benchmarks.measurement.Measurement`. Equal cases are run once for
+            all figures.
         """
         raise NotImplementedError
 

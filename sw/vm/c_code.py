@@ -314,7 +314,7 @@ class FunctionCode(abc.ABC):
         return f"checked({self.errors}, {self._fault('index', node)}, {index}, {self.num_vertices})"
 
     def value(self, node, candidate=False) -> str:
-        """The expression of C for an expression of GraphIR. That of a candidate sets ``lost`` if a
+        """The expression of C for an expression of GraphIR. For a candidate it sets ``lost`` if a
         sum or a product is above the largest number."""
         match node:
             case ir.Literal(type=Type.FIXED):

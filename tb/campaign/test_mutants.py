@@ -348,7 +348,7 @@ def test_resuming(outcomes, monkeypatch, tmp_path):
 
 
 def test_unfair(outcomes):
-    """What a test noticed that fails without a fault does not count."""
+    """The notice of a test that fails without a fault does not count."""
     found, fail, _ = outcomes
     found |= {"a": "failed", "b": "failed"}
     fail.add("tb/b")

@@ -58,7 +58,7 @@ def test_texts(tmp_path):
 
 
 def test_a_pipe_that_is_open():
-    """What another program writes is read to its end, and no further than the limit."""
+    """A pipe is read to its end, and no further than the limit."""
     reading, writing = os.pipe()
     writer = threading.Thread(target=lambda: (os.write(writing, b"0 1\n"), os.close(writing)))
     writer.start()

@@ -418,7 +418,7 @@ class _Writer:
             if blocks is not None:
                 self._parts.append(_BLOCKED.substitute(name=f"Edges{number}{direction}",
                                                        blocks=blocks))
-        # What a fixpoint loop has lost is known when the loop ends.
+        # A fixpoint loop knows its lost candidates when it ends.
         ends = [] if node.metadata.get("any_order") else self._settling(node)
         if node.metadata.get("any_order"):
             self._wrapper(f"settle_{number}", self._settling(node))

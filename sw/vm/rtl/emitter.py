@@ -4,8 +4,8 @@ Lanes whose call is not to be made are inactive. The two sides of a ``Branch`` d
 is computed without a branch: both values, then the one that is chosen. An index that is read on the
 side that is not chosen may be ``none``; there vertex 0 is read in its place.
 
-The interpreter has refused runs with faults (:mod:`sw.lang.faults`) before. What a sum or a product
-gives above the largest number is ``infinity``, for candidates and for operands that are infinity.
+The interpreter has refused runs with faults (:mod:`sw.lang.faults`) before. A sum or a product
+above the largest number is ``infinity``, for candidates and for operands that are infinity.
 """
 
 from typing import Any

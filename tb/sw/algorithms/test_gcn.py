@@ -134,7 +134,7 @@ KINDS = {"counts": (0, 9, 1), "signs": (-1, 1, 1), "negative": (-9, -1, 1), "zer
 @pytest.mark.parametrize("values", KINDS)
 def test_the_values_decide(values, weights):
     """Numbers of any size are close to those in float64, and integers have the same words as
-    reals. What passes words of 32 bits is refused."""
+    reals. Numbers that pass words of 32 bits are refused."""
     rng, graph, entries = np.random.default_rng(7), random_graph(40, 200, 2), \
         random_features(40, 10, 0.3, 3)
     values, weight = (

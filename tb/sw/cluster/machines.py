@@ -102,7 +102,7 @@ class LocalCluster:
 
 
 def _ended(process):
-    """What a process wrote as an error, which is ended."""
+    """The error text of a process, which is ended."""
     process.kill()
     return process.communicate()[1]
 

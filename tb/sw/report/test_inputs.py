@@ -125,7 +125,7 @@ def test_unknown_sources(made, tmp_path):
         inputs.find([str(tmp_path / "old.json"), str(tmp_path / "new.json")])
 
 
-#: What takes the place of a field.
+#: Values that take the place of a field.
 _WRONG = (None, -1, 0.5, 10 ** 400, float("nan"), float("inf"), "x", "", True, [], {}, [[[]]],
           {"x": {}}, [None])
 

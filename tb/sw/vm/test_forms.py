@@ -526,7 +526,7 @@ def test_relaxation_of_padding(tmp_path):
     with Device.functional(preset("tiny")) as device:
         for layout in ("ell:width=2", "dia"):
             assert device.run(str(tmp_path / "drawn.py"), lonely, schedule="vm", direction="push",
-                              format=layout).supersteps == 1
+                              source=0, format=layout).supersteps == 1
 
 
 def test_sweep_of_padding(tmp_path):
