@@ -201,7 +201,7 @@ def test_the_end_of_servers():
 
 
 COMMANDS = (["tune", "bfs", "karate"], LIST, ["reproduce", "cr2", "fig2.9"], ["campaign"],
-            ["mutants"])
+            ["mutants", "--curated"])
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
@@ -217,7 +217,7 @@ def test_no_cluster(capsys, tmp_path, monkeypatch, command):
 @pytest.mark.parametrize("address", ["here", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:65536",
                                      "http://127.0.0.1:80", "a b:80", ":80", "127.0.0.1:8786/"])
 def test_addresses(capsys, address):
-    for command in (["mutants", "--cluster", address], ["worker", address]):
+    for command in (["mutants", "--curated", "--cluster", address], ["worker", address]):
         assert (f"{address}: is no address of a cluster; must be HOST:PORT, as in "
                 "tcp://127.0.0.1:8786") in _error(capsys, *command)
 
@@ -234,7 +234,7 @@ def test_a_program_that_is_no_cluster(cluster, capsys, monkeypatch):
     monkeypatch.setattr(connection, "_REACH", 1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
-        for command in (["mutants", "--cluster"], ["worker"]):
+        for command in (["mutants", "--curated", "--cluster"], ["worker"]):
             assert f"the program at {address} is no cluster" in _error(capsys, *command, address)
     with Cluster(cluster.place) as there:
         [address, _] = there.workers
@@ -245,12 +245,13 @@ def test_no_worker(capsys, monkeypatch):
     monkeypatch.setattr(members, "_FIRST", 1)
     with LocalCluster(0) as few:
         assert f"no worker has joined: start one with graphloom worker {few.address}" in _error(
-            capsys, "mutants", "--cluster", few.address)
+            capsys, "mutants", "--curated", "--cluster", few.address)
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (["mutants", "--jobs", "2"], "--jobs: the workers of a cluster say how many runs they take: "
-     "give --jobs to graphloom worker"),
+    (["mutants", "--curated", "--jobs", "2"],
+     "--jobs: the workers of a cluster say how many runs they take: give --jobs to graphloom "
+     "worker"),
     (["tune", "bfs", "karate", "--vm", "cpu"], "--vm cpu measures wall times"),
     (["campaign", "--fuzz"], "--fuzz runs no configurations: leave out --only, --list, --results "
      "and --cluster"),

@@ -172,10 +172,10 @@ FAULTS = [
     ("label_propagation", "score[negative] = 0", "score[negative] = 0.25"),
     ("label_propagation", "fixed_label[v] == 0 and ", ""),
     ("bc", "dependency[src] + 1", "dependency[src] + 2"),
-    ("bc", "paths[dst] / paths[src]", "paths[src] / paths[dst]"),
+    ("bc", "paths[dst] / paths[src]", "paths[dst] / (paths[src] + paths[src])"),
     ("bc", "while level > 2", "while level > 1"),
     ("bc", "while level > 2", "while level > 3"),
-    ("bc", "paths[dst] += paths[src]", "paths[dst] += 1"),
+    ("bc", "paths[dst] += paths[src]", "paths[dst] += paths[src] + paths[src]"),
 ]
 
 
