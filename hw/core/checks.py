@@ -71,7 +71,9 @@ class LaneChecks(wiring.Component):
         m = Module()
         threads = self._config.threads
         moved = range(ceil_log2(Checks.LEAST_STACK), ceil_log2(self._config.memory_bytes))
-        parts, leaves, taken = Signal(threads), Signal(threads), Signal()
+        parts = Signal(threads)            # lanes that would go another way
+        leaves = Signal(threads)           # lanes whose stack pointer leaves their block
+        taken = Signal()
         m.d.comb += [
             taken.eq((self.passing & self.leader).any()),
             parts.eq(Mux(self.branch == BranchOp.JALR,
@@ -82,7 +84,8 @@ class LaneChecks(wiring.Component):
         ]
         wrong = Signal(threads)
         moves = Signal()
-        warp, pc = Signal.like(self.warp, reset_less=True), Signal.like(self.pc, reset_less=True)
+        warp = Signal.like(self.warp, reset_less=True)
+        pc = Signal.like(self.pc, reset_less=True)
         m.d.sync += [
             wrong.eq(Mux(self.branches & self.checks.lanes, self.mask & parts, 0)
                      | Mux(self.computes & (self.rd == STACK_POINTER), self.mask & leaves, 0)),
