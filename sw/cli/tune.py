@@ -105,7 +105,7 @@ def _tune(
             rich_help_panel="Files", show_default=False)] = None):
     """Find the plan with the fewest cycles: schedule, format, direction, frontier and options.
 
-    Every trial is a whole run, checked against the golden model. After an interruption, the same
+    Every trial is a whole run, whose result is checked. After an interruption, the same
     command continues. `graphloom run ... --schedule tuned` takes the best plan of the results.
     """
     graph_options = _given(weights=weights, **reading, undirected=undirected, simplify=simplify,

@@ -326,7 +326,8 @@ class Device:
         max_cycles : int, optional
             Cycles after which the run is given up.
         verify : bool
-            Whether to compare the outputs with the golden model.
+            Whether to compare the outputs with the interpreter, or the golden model, and to make
+            the algorithm's own check (:mod:`sw.golden.results`).
         **choices
             Changes of the plan (:func:`sw.runtime.plan.as_plan`): its fields, such as ``schedule``
             and ``direction``, and parameters of the algorithm, such as ``source``.
