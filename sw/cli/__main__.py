@@ -1,5 +1,7 @@
 """``python -m sw.cli``, and the ``graphloom`` command of an installed package."""
 
+import gc
+
 from sw.cli import process
 
 
@@ -9,10 +11,15 @@ __all__ = ["start"]
 def start():
     """Run the command line and end the process with its exit code.
 
-    Signals are taken over first: the modules of the commands take time to import.
+    Signals are taken over first: the modules of the commands take time to import. Nearly all that
+    they make lasts as long as the process, so the garbage collector rests meanwhile and does not
+    look through it later either.
     """
     process.begin()
+    gc.disable()
     from sw.cli.main import main
+    gc.freeze()
+    gc.enable()
     try:
         process.started()
         code = main()
