@@ -1,8 +1,8 @@
 """One command in a separate process, with limits of time, memory and file access.
 
 The process is a fork, so a case costs milliseconds and leaves nothing behind. A case never does
-real work: it ends where a command starts another program, converts RTL, loads a simulator or starts
-a process. All checks of the input come before this point.
+real work: it ends where a command starts another program, converts RTL, loads a simulator, starts
+a process or serves others. All checks of the input come before this point.
 """
 
 import dataclasses
@@ -33,7 +33,8 @@ _SHOWN = 1 << 20
 #: Module and attribute path of the functions that begin real work.
 _WORK = (("subprocess", "Popen.__init__"), ("multiprocessing.process", "BaseProcess.start"),
          ("amaranth.back.rtlil", "convert"), ("sim.compiler", "netlist"), ("sim.interface", "load"),
-         ("socketserver", "BaseServer.serve_forever"), ("sw.benchmarks.formats", "measure"),
+         ("socketserver", "BaseServer.serve_forever"), ("sw.cluster.scheduler", "until_signal"),
+         ("sw.benchmarks.formats", "measure"), ("sw.tune.space", "Space.reduce"),
          ("campaign.mutants.run", "MutantWork.run"))
 
 

@@ -129,7 +129,7 @@ def _table(file, algorithm, graph, place, only, tuned_options, jobs):
     from sw.tune.space import Space
     from sw.tune.strategies import make
 
-    from .tune import run_trials
+    from .tune import reduce, run_trials
     kind = algorithms.find(algorithm)
     setting = RunSetting(graph, (("no_weights", not kind.weighted),), *place)
     loaded = setting.graph(note=options.note)
@@ -137,7 +137,7 @@ def _table(file, algorithm, graph, place, only, tuned_options, jobs):
     given = {name: value for name, value in given.items() if name in kind.options}
     planner = Planner(setting.config, loaded)
     space = Space(algorithm, given, only, tuned_options)
-    space.reduce(planner.ask)
+    reduce(space, planner)
     study = file.begin(header_of(algorithm, given, loaded, setting))
     search = Tuner(space, planner.ask, make("exhaustive", space), known=dict(study.trials),
                     stop=False)

@@ -102,10 +102,11 @@ def _reproduce(
 
     from . import files
     files.check(results)
-    output = _folder(output or f"results/{known.paper}")
+    output = output or f"results/{known.paper}"
     if results is None:
         results = os.path.join(output, "runs.jsonl")
-        files.check(results)
+        if os.path.isdir(output):
+            files.check(results)
 
     given = _given(large=large, folder=folder, largest=largest, repeat=repeat, preset=preset,
                    set=set_, dram=dram)
@@ -116,6 +117,11 @@ def _reproduce(
     out.width = max(out.width, _WIDTH)
     with options.executor("graphloom reproduce", cluster, jobs,
                           read=study.reads) as executor:
+        if study.simulates and executor.here:
+            from sim import toolchain
+            toolchain.verilator()      # told in one line if it is missing, before anything is done
+            toolchain.compiler()
+        _make_folder(output)
         failed = _run(study, executor, out)
     out.print(f"\nThe files of the figures are in {output}: .json, .md, .png and .svg of each",
               soft_wrap=True)
@@ -124,10 +130,6 @@ def _reproduce(
 
 def _run(study, executor, out):
     """Run the cases, and print each figure. Returns the reasons of failed runs."""
-    if study.simulates and executor.here:
-        from sim import toolchain
-        toolchain.verilator()          # told in one line if it is missing, before anything is done
-        toolchain.compiler()
     failed = []
     with _progress(study) as (begun, ended, aside):
         def written(figure, outcome, failures):
@@ -139,15 +141,14 @@ def _run(study, executor, out):
     return failed
 
 
-def _folder(path):
-    """A folder to write to, made if it is not there."""
+def _make_folder(path):
+    """Make a folder to write to, if it is not there. Raises UserError."""
     try:
         pathlib.Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"--output {path}: cannot be made: {error.strerror}") from None
     if not os.access(path, os.W_OK):
         raise UserError(f"--output {path}: cannot be written")
-    return path
 
 
 def _given(**values):

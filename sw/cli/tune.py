@@ -166,7 +166,7 @@ def _tune(
         near = _plans_of_the_nearest(from_, header)
         space = Space(algorithm, parameters, axis_values(only), options_of(tuned_options))
         planner = Planner(config, loaded)
-        space.reduce(planner.ask)
+        reduce(space, planner)
         starts = [*(point for plan in near if (point := space.point_of(plan)) is not None),
                   space.default]
         files.make_folder(results, DEFAULT)
@@ -195,6 +195,14 @@ def _tune(
     command = _run_command(graph, graph_options + _given(
         preset=preset, set=set_, dram=dram, launch_cycles=launch_cycles))
     return _show(search, setting, command, results, json, header)
+
+
+def reduce(space, planner):
+    """Drop the values that cannot work, which may take a minute, and show at which axis it is."""
+    from .execute import steps_display
+    with steps_display() as heard:
+        space.reduce(planner.ask, lambda axis: heard("looking for the values that can work here",
+                                                     axis))
 
 
 def _file_of(algorithm):

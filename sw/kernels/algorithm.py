@@ -123,6 +123,9 @@ class Algorithm:
         number."""
         return None
 
+    #: Whether :meth:`shrink` makes a difference.
+    shrinks = False
+
     def shrink(self, divisor):
         """Divide what the code of an edge's work does at once."""
 

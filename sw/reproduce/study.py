@@ -80,7 +80,7 @@ class Study:
     figures : list of Figure
     setting : Setting
     folder : str or path
-        An existing folder, in which the files are written.
+        The folder in which :meth:`run` writes the files; it is there by then.
     command : callable
         Called with a figure; gives the command that makes it.
     path : str, path or None

@@ -389,7 +389,9 @@ class Task:
             try:
                 return self._program(divisor)
             except UserError:
-                continue            # fewer edges at once may fit
+                if not any(side.schedule.shrinks or side.algorithm.shrinks
+                           for side in (self, *self.sides.values())):
+                    raise           # the next program would be the same
         return self._program(_DIVISORS[-1])
 
     def _program(self, divisor):

@@ -99,6 +99,11 @@ class Schedule:
         self.used = self.used | {self.AT_ONCE: count}
         return count
 
+    @property
+    def shrinks(self) -> bool:
+        """Whether :meth:`shrink` makes a difference to the kernels emitted so far."""
+        return self.AT_ONCE in self.used and not self.options[self.AT_ONCE]
+
     def shrink(self, divisor):
         """Divide what :meth:`at_once` gives, where the user asks for nothing."""
         self._divisor = divisor

@@ -83,7 +83,7 @@ class Space(PointSpace):
             if name not in self.parameters:
                 yield Axis(name, each, each[0])
 
-    def reduce(self, ask):
+    def reduce(self, ask, begun=lambda axis: None):
         """Drop the values that the planner refuses at once, whatever the other values are.
 
         A value is kept if one plan with it works, where all options, splits and the like have their
@@ -93,6 +93,8 @@ class Space(PointSpace):
         ----------
         ask : callable
             Gives the :class:`~sw.tune.candidates.Candidate` of a plan.
+        begun : callable
+            Called with the name of each axis whose values are looked at.
 
         Raises
         ------
@@ -108,6 +110,7 @@ class Space(PointSpace):
         kept = {}
         for axis in self.axes:
             if axis.under is None or axis.under[1] in kept[axis.under[0]]:
+                begun(axis.name)
                 fixed = dict([axis.under] if axis.under else [])
                 kept[axis.name] = tuple(
                     value for value in axis.values

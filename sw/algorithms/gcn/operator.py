@@ -40,6 +40,7 @@ class Operator(Algorithm):
     #: The arrays of rows from which and to which an edge leads.
     SOURCE: str
     TARGET: str
+    shrinks = True
     #: Edges that :class:`~.together.Together` has at once.
     turn: int
 
