@@ -274,6 +274,15 @@ def test_larger_than_the_device():
         formats.build_image(graph, "ell:width=65536")
 
 
+def test_too_little_memory(monkeypatch):
+    def fill(image, bases, neighbors, weights):
+        raise MemoryError
+
+    monkeypatch.setattr(formats.find_image("ell"), "fill", fill)
+    with pytest.raises(UserError, match="karate: .* too little memory to build format ell"):
+        formats.build_image(load("karate"), "ell")
+
+
 def test_direction_refused():
     with pytest.raises(UserError, match="sideways.*push or pull"):
         formats.build_image(Graph(1, [], []), "csr", "sideways")

@@ -99,6 +99,7 @@ def test_theory():
     virtual = int((-(-degrees // 8)).sum())
     assert found["tigr"]["theory"] == 4 * (156 + virtual)
     assert found["tigr"]["fact"] == 4 * (156 + 2 * virtual + 1)
+    assert found["tigr"]["formula"].endswith(f"f = {(virtual - 34) / 34:.2f}")
     # All edges are inside one cluster: 2 bytes each, and a record for each 1 bit of a degree.
     records = sum(int(degree).bit_count() for degree in degrees)
     assert found["cr2"]["theory"] == 2 * 156 + 4 * records

@@ -120,6 +120,7 @@ def test_the_share_of_compaction():
     assert compared["small, PR: compaction"] == ("25.0 % to 55.0 %", "20.0 %")
     assert outcome.data["small"]["sssp"] == {"one": 0.45, "two": 0.3, "mean": 0.375}
     assert outcome.tables[1].rows[0][:3] == ("one", "100", "45.0 %")
+    assert outcome.tables[1].rows[-1][:3] == ("mean", "", "37.5 %")
 
 
 def test_time():

@@ -24,6 +24,7 @@ from sim.dram import DramConfig
 from sw import reproduce
 from sw.lang import programs
 from sw.lang.schedule import applied, read_schedules
+from sw.reproduce.outcome import FAILED
 from sw.reproduce.paper import CaseRecords
 from sw.reproduce.plot import draw
 from sw.reproduce.setting import GraphChoice, Setting, choices
@@ -339,6 +340,15 @@ def test_times():
     record = cpu[0].run(None, None)
     assert not record["refusals"] and record["fraction_bits"] == 29
     assert any("blocked" in text for text in record["seconds"])
+
+
+@pytest.mark.parametrize("write, value, text", [
+    (runs.seconds_text, 0.0123456, "12.346"), (runs.seconds_text, 12.5, "12,500.000"),
+    (runs.millions, 2_340_000, "2.3"), (runs.seconds_text, None, FAILED),
+    (runs.millions, None, FAILED), (runs.seconds_text, math.nan, "-")])
+def test_cells(write, value, text):
+    """Times are in milliseconds and rates in millions."""
+    assert write(value) == text
 
 
 def test_refusals():

@@ -28,6 +28,7 @@ from sw.golden.hashing import lookup as golden
 from sw.hashing import lookup as work
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
+from sw.runtime.lookup import LookupPlan
 from tb.seeds import draw
 from tb.sw.kernels.test_programs import config
 
@@ -317,6 +318,14 @@ def table(**changes):
 def test_refused(options, message):
     with pytest.raises(UserError, match=message):
         table().lookup([1], **options)
+
+
+def test_spellings_of_a_plan():
+    """Plans that mean the same are equal, so that nothing is made or measured twice."""
+    assert LookupPlan(schedule="wm:unroll=2:find=walk") == LookupPlan(
+        schedule="wm:find=walk:unroll=2", split="static")
+    assert LookupPlan(parameters=(("count", "yes"),)) == LookupPlan(parameters=(("count", True),))
+    assert LookupPlan(warps="2").warps == 2 and LookupPlan(phases="yes").phases is True
 
 
 @pytest.mark.parametrize("schedule", LISTS)

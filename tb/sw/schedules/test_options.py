@@ -3,7 +3,7 @@ instead.
 
 =================================  ==========================================================
 every option of every schedule     test_no_option_is_idle
-refused, each for its reason       test_refused
+refused, each for its reason       test_refused, test_numbers_begin_at_one
 =================================  ==========================================================
 """
 
@@ -16,7 +16,7 @@ import pytest
 from sw import schedules
 from sw.errors import UserError
 from sw.graph.load import load
-from sw.kernels.options import word
+from sw.kernels.options import Integer, word
 from sw.runtime import Device
 from tb.sw.kernels.test_programs import config
 
@@ -92,6 +92,15 @@ def test_no_option_is_idle(name):
                     elif made:
                         found.add(option)
     assert found == {*schedules.make(name).OPTIONS} - {"ways"}
+
+
+@pytest.mark.parametrize("name, option", [
+    (name, option) for name in schedules.names()
+    for option, what in schedules.make(name).OPTIONS.items() if isinstance(what, Integer)])
+def test_numbers_begin_at_one(name, option):
+    """A lane that works on no edge at once would never end."""
+    with pytest.raises(UserError, match=f"{option} is '0', must be an? "):
+        schedules.canonical(f"{name}:{option}=0")
 
 
 @pytest.mark.parametrize("schedule, gather, plan, words", [

@@ -4,7 +4,8 @@
 right results              test_right: random graphs; test_wrong_words: unusual ones
 wrong words                test_wrong_words: every word of small results, changed in many ways;
                            test_a_circle_without_weight, test_lengths_that_do_not_fit,
-                           test_all_words_of_another_search; test_every_program_has_a_check
+                           test_all_words_of_another_search, test_a_search_that_stops_early;
+                           test_every_program_has_a_check
 wrong texts                test_wrong_text: programs with a fault; test_runs_of_a_wrong_text: a
                            device and the other machines stop
 texts of users             test_a_file_of_the_same_name
@@ -138,6 +139,20 @@ def test_all_words_of_another_search():
     assert "vertex 0 is not chosen" in CHECKS["mis"].fault(graph, {}, none, 0)
     low = {"core": np.ones(34, np.uint32)}
     assert "is in a subgraph whose degrees are 2" in CHECKS["kcore"].fault(graph, {}, low, 0)
+
+
+@pytest.mark.parametrize("name, vertex", [("bfs", "vertex 2"), ("sssp", "vertex 2"),
+                                          ("bc", ""), ("cc", "")])
+def test_a_search_that_stops_early(name, vertex):
+    """Results of a part of the graph, which are consistent in themselves."""
+    whole = Graph(5, [0, 0, 1, 3], [1, 3, 2, 4], [1, 1, 1, 1])
+    part = Graph(5, [0, 0], [1, 3], [1, 1])
+    program, given = programs.find(name), {} if name == "cc" else {"source": 0}
+    result = reference.run(program, part, **given)
+    bits = result.fraction_bits or 0
+    assert CHECKS[name].fault(part, arguments(program, given, part), result.outputs, bits) is None
+    found = CHECKS[name].fault(whole, arguments(program, given, whole), result.outputs, bits)
+    assert found and vertex in found
 
 
 def test_every_program_has_a_check():
