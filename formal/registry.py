@@ -22,6 +22,7 @@ from formal.filters import DEPTH, SLOTS, FilterPromise
 from formal.graphpeg import EdgePromise, PlacePromise, VertexPromise
 from formal.issue_queue import IssueQueuePromise
 from formal.l1 import L1Promise
+from formal.lane_checks import LaneChecksPromise
 from formal.loads import LoadPromise
 from formal.misses import MissPromise
 from formal.packer import BitPackerPromise, PackerPromise
@@ -266,6 +267,17 @@ PROPERTIES = (
             full=("8 warps, 4 barriers",)),
         covers=("two warps are released together", "a warp joins a warp that waits",
                 "all active warps wait", "a warp names a barrier that does not exist"), reach=4),
+    Property(
+        "checks", "lanes",
+        "exactly the active lanes that disagree with the lowest at a branch, or that leave their "
+        "stack, are named, with the instruction's warp and PC, and only where a rule asks for it",
+        "the leader is the lowest active lane; an instruction does not branch and compute",
+        _shapes(LaneChecksPromise, {
+            "1 lane": {"threads": 1}, "2 lanes": {}, "2 lanes, long": {"pipeline": "long"},
+            "4 lanes, long": {"threads": 4, "pipeline": "long"}}, depth=3),
+        covers=("a lane disagrees, and the first does not", "two lanes leave their stacks",
+                "a lane leaves, and the first does not", "the smallest stack is left"),
+        covered="2 lanes", reach=4),
     Property(
         "scoreboard", "issue",
         "no instruction is picked while a register that it reads or writes waits for a result, or "

@@ -46,7 +46,7 @@ class LaneChecks(wiring.Component):
         rs1 of the lowest active lane.
     passing : In(threads)
         Lanes whose condition holds.
-    a, before, result : In(ArrayLayout(32, threads))
+    a, old, result : In(ArrayLayout(32, threads))
         Values of rs1, the values of ``rd`` before the instruction, and those that it writes.
     fails : Out(1)
         Lanes break a rule.
@@ -63,7 +63,7 @@ class LaneChecks(wiring.Component):
             "branches": In(1), "computes": In(1), "branch": In(BranchOp), "rd": In(5),
             "warp": In(index_bits(config.warps)), "pc": In(ceil_log2(config.imem_bytes)),
             "mask": In(threads), "leader": In(threads), "target": In(32), "passing": In(threads),
-            "a": In(lanes), "before": In(lanes), "result": In(lanes),
+            "a": In(lanes), "old": In(lanes), "result": In(lanes),
             "fails": Out(1), "fault": Out(fault_layout(config)),
         })
 
@@ -79,7 +79,7 @@ class LaneChecks(wiring.Component):
             parts.eq(Mux(self.branch == BranchOp.JALR,
                          Cat(self.a[i] != self.target for i in range(threads)),
                          self.passing ^ taken.replicate(threads))),
-            leaves.eq(Cat(((self.before[i] ^ self.result[i])[moved.start:moved.stop]
+            leaves.eq(Cat(((self.old[i] ^ self.result[i])[moved.start:moved.stop]
                            & self.checks.stack).any() for i in range(threads))),
         ]
         wrong = Signal(threads)

@@ -341,7 +341,7 @@ class Core(wiring.Component):
             checks.branch.eq(op.branch), checks.rd.eq(op.rd), checks.warp.eq(warp),
             checks.pc.eq(pc), checks.mask.eq(x.mask), checks.leader.eq(x.leader),
             checks.target.eq(leading_1), checks.passing.eq(passing), checks.a.eq(x.a),
-            checks.before.eq(x.c), checks.result.eq(results),
+            checks.old.eq(x.c), checks.result.eq(results),
         ]
         m.d[extra_stage(config)] += [
             c.branches.eq(x.units[Unit.BRANCH]), c.changes_warp.eq(x.units[Unit.WARP]),
