@@ -69,6 +69,7 @@ NEAR = (
     ("sw/benchmarks/formats.py", "tb/sw/formats/test_images.py"),
     ("sw/benchmarks/combinations.py", "tb/sw/runtime/test_combinations.py"),
     ("sw/benchmarks/folder.py", "tb/cli/test_reproduce.py"),
+    ("sw/cli/*", "tb/cli/test_files.py"),
     ("sw/cli/bench*", "tb/benchmarks tb/cli/test_commands.py"),
     ("sw/cli/bench_tune.py sw/cli/tune*", "tb/cli/test_tune.py"),
     ("sw/cli/campaign.py sw/cli/lockstep.py", "tb/campaign/test_campaign.py"),

@@ -73,8 +73,6 @@ def _open_streams():
             os.fstat(number)
         except OSError:
             os.set_inheritable(os.open(os.devnull, mode), True)
-    if sys.stdin is None:
-        sys.stdin = open(0, closefd=False)     # noqa: SIM115 - until the process ends
     sys.stdout = _text(_Output(1), sys.stdout, line_buffering=os.isatty(1),
                        write_through=getattr(sys.stdout, "write_through", False))
     sys.stderr = _text(_Stream(2), sys.stderr, line_buffering=True)

@@ -296,7 +296,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._send(status, json.dumps(contents).encode(), "application/json")
 
     def _send(self, status, body, kind):
-        self._begun = True
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))

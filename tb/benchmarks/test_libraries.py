@@ -4,8 +4,8 @@
 comparison         test_scipy_agrees: on graphs with loops, parallel arcs and weights of 0;
                    test_wrong_results_are_noticed
 calls              test_calls_take_turns
-the command        test_command, test_a_result_that_differs, test_refused_by_the_graph,
-                   test_without_gpu, test_bad_input
+the command        test_command, test_the_fastest_way_on_a_gpu, test_a_result_that_differs,
+                   test_refused_by_the_graph, test_without_gpu, test_bad_input
 on a GPU           test_on_gpu, where one answers and CuPy is installed
 =================  ===========================================================================
 """
@@ -13,6 +13,7 @@ on a GPU           test_on_gpu, where one answers and CuPy is installed
 import dataclasses
 import importlib.util
 import json
+import re
 
 import numpy as np
 import pytest
@@ -86,6 +87,21 @@ def test_command(capsys, tmp_path):
     assert pagerank["arcs"] == 1560 and len(pagerank["ways"]["scipy"]["seconds"]) == 2
     least = min(pagerank["ways"]["cpu"]["seconds"])
     assert f"{1560 / least / 1e6:,.1f}" in lines["million arcs a second"]
+
+
+def test_the_fastest_way_on_a_gpu(capsys, monkeypatch):
+    """It is the way of the least run; neither the library nor the cpu counts as one."""
+    seconds = {"cpu": [4e-5], "by vertices": [2e-5, 3e-5], "by edges": [9e-5, 1e-5],
+               "cupy": [5e-6, 6e-6]}
+    ways = {way: {"seconds": each, "same": True} for way, each in seconds.items()}
+    monkeypatch.setattr(cuda, "available", lambda: None)
+    monkeypatch.setattr(programs, "on_gpu", lambda *_: ways)
+    assert main(["bench", "programs", "karate", "--vm", "cuda", "--algorithms", "bfs"]) == 0
+    rows = dict(re.split("  +", line.strip()) for line in capsys.readouterr().out.splitlines()
+                if "  " in line.strip())
+    assert rows["by edges"] == "0.010" and rows["fastest way"] == "by edges"
+    assert rows["million arcs a second"] == "15.6"
+    assert (rows["cupy over cuda"], rows["GraphVM cpu over cuda"]) == ("0.50x", "4.00x")
 
 
 def test_a_result_that_differs(capsys, monkeypatch):

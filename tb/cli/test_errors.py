@@ -145,6 +145,7 @@ def refused(capsys, *arguments):
     (["graph", "formats", GENERATED, "--formats", "csr,tigr,csr"], ["csr is given twice"]),
     (["graph", "formats", GENERATED, "--formats", "csr,"], ["empty"]),
     (["bench", "sim", "--schedule", "lucky"], ["lucky", "weaver"]),
+    (["bench", "schedules"], ["name a graph, --folder or --rmat"]),
     (["bench", "sim", "--graph", "karate", "--set", "gather=none"], ["gather = 'none'"]),
     (["synth", "board", "--frequency", "0"], ["0 MHz", "6.25 MHz"]),
     (["verilog", "toaster"], ["toaster", "weaver", "scu"]),

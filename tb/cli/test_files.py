@@ -27,6 +27,20 @@ GENERATED = "rmat:scale=4,degree=2,seed=1"
     ["campaign", "--json", "new.json", "--results", "new.json"],
     ["bench", "schedules", "graph.el", "--results", "graph.el"],
     ["bench", "cores", "graph.el", "--results", "graph.el"],
+    ["bench", "programs", "graph.json", "--json", "graph.json"],
+    ["bench", "tune", "graph.el", "--results", "graph.el"],
+    ["bench", "tune", "graph.el", "--results", "new.json", "--json", "new.json"],
+    ["bench", "units", "graph.el", "--results", "graph.el"],
+    ["bench", "units", "graph.el", "--results", "new.json", "--json", "new.json"],
+    ["exec", "one.json", "--wave", "new.vcd", "--json", "new.vcd"],
+    ["exec", "one.elf", "--dump", "word:1", "new.json", "--json", "new.json"],
+    ["exec", "one.elf", "--load", "word", "graph.el", "--dump", "word:1", "link.el"],
+    ["run", "bfs", "graph.json", "--vm", "cpu", "--json", "graph.json"],
+    ["run", "bfs", GENERATED, "--vm", "cpu", "--json", "both.npz", "--output", "both.npz"],
+    ["synth", "board", "--output", "new.bit", "--results", "new.bit"],
+    ["tune", "bfs", "graph.json", "--json", "graph.json"],
+    ["tune", "bfs", "graph.json", "--vm", "cpu", "--json", "graph.json"],
+    ["tune", "bfs", GENERATED, "--from", "one.json", "--results", "hard.json"],
 ])
 def test_one_file_for_two(capsys, tmp_path, monkeypatch, arguments):
     monkeypatch.chdir(tmp_path)
@@ -43,6 +57,14 @@ def test_one_file_for_two(capsys, tmp_path, monkeypatch, arguments):
     line = refused(capsys, *arguments)
     assert " as well; name another" in line
     assert contents() == before
+
+
+@pytest.mark.parametrize("command, option", [
+    ("cores", "--results"), ("programs", "--json"), ("schedules", "--results"),
+    ("tune", "--results"), ("units", "--results")])
+def test_an_output_without_an_input(capsys, command, option):
+    """A comparison that chooses its graphs itself looks at its outputs first as well."""
+    assert "there is no folder no" in refused(capsys, "bench", command, option, "no/such.json")
 
 
 def test_standard_output_is_an_output(tmp_path, monkeypatch):

@@ -104,10 +104,13 @@ def test_more_packages(project):
     assert code == 0 and "adding the packages of all commands" in err
     assert bootstrap.has_all(project)
     assert add() == (0, "", "")
-    # Modules are compiled if Python may not do so when it imports them.
-    for name, forbids in (("first", ""), ("second", "1")):
+    # Modules are compiled if Python may not do so when it imports them. The packages come to the
+    # environment, whatever place the user has pip install others.
+    elsewhere = str(project / "elsewhere")
+    for name, forbids, place in (("first", "", {"PIP_TARGET": elsewhere}),
+                                 ("second", "1", {"PIP_PREFIX": elsewhere, "PIP_USER": "1"})):
         (project / "requirements-all.lock").write_text(f"{wheel(project, name)}\n")
-        code, out, err = add(PYTHONDONTWRITEBYTECODE=forbids, PYTHONPYCACHEPREFIX="")
+        code, out, err = add(PYTHONDONTWRITEBYTECODE=forbids, PYTHONPYCACHEPREFIX="", **place)
         assert code == 0, err
         assert len(list(project.glob(f".venv/lib/*/site-packages/{name}.py"))) == 1
         assert bool(list(project.glob(f".venv/lib/**/{name}.*.pyc"))) == bool(forbids)

@@ -1,5 +1,6 @@
 """``graphloom list``."""
 
+import contextlib
 import json
 import math
 import shlex
@@ -176,6 +177,40 @@ def test_a_failure_is_told_with_its_command(monkeypatch, capsys, tmp_path, funct
     assert (" format=tigr:k=3 " in commands[0]) is not functional
     assert main(shlex.split(commands[0])) == 0
     assert _runs(tmp_path, *arguments)["failed"] == 0
+
+
+class _Device(contextlib.nullcontext):
+    """A device that notes when its machine is asked for, which builds a simulator."""
+
+    def __init__(self, kind, config, built):
+        super().__init__(self)
+        self._note = built.append, (kind, config.name)
+
+    @property
+    def machine(self):
+        append, words = self._note
+        append(words)
+
+
+class _Interrupted(InThisProcess):
+    """The user interrupts when the first run would begin."""
+
+    def slots(self, fresh):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("kind, words", [("simulate", []), ("functional", ["--functional"])])
+def test_the_simulator_of_the_runs_is_built_before_them(monkeypatch, kind, words):
+    built, plan = [], Device.functional
+    monkeypatch.setattr(options, "executor", lambda *_: _Interrupted())
+    monkeypatch.setattr(Device, "simulate", lambda config, report:
+                        _Device("simulate", config, built))
+    # Plans are made without a report, and build nothing.
+    monkeypatch.setattr(Device, "functional", lambda config, report=None:
+                        _Device("functional", config, built) if report else plan(config))
+    assert main(["list", "combinations", "--run", "--preset", "tiny", "--only", "algorithm=bfs",
+                 "--only", "format=csr", "--only", "schedule=vm", *words]) == 130
+    assert built == [(kind, "tiny")]
 
 
 def test_a_further_axis(monkeypatch):

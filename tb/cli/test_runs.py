@@ -12,6 +12,7 @@ import time
 import numpy as np
 import pytest
 
+from hw.isa import PHASES
 from sw.cli.main import main
 from sw.cli.tests import ROOT
 from sw.graph.load import load
@@ -23,13 +24,22 @@ SMALL = ["--preset", "tiny"]
 
 def test_run(capsys, tmp_path):
     """Outputs equal golden's, in files too. The same command gives the same bytes."""
-    reports = []
-    for number in (1, 2):
+    reports, texts = [], []
+    for number, words in ((1, []), (2, ["--counters"])):
         report, arrays = tmp_path / f"{number}.json", tmp_path / f"{number}.npz"
         assert main(["run", "bfs", "karate", "--source", "5", *SMALL, "--json", str(report),
-                     "--output", str(arrays)]) == 0
+                     "--output", str(arrays), *words]) == 0
         reports.append(json.loads(report.read_text()))
-    text = capsys.readouterr().out
+        texts.append(capsys.readouterr().out)
+    text, with_counters = texts
+    # Without the option the same is printed, but for the tables of counters and phases.
+    assert set(text.splitlines()) < set(with_counters.splitlines())
+    for title in ("counter", "phase"):
+        assert not re.search(f"(?m)^{title} ", text)
+    for name, value in reports[1]["results"][0]["counters"].items():
+        assert re.search(rf"(?m)^{name} +{value:,} ", with_counters), name
+    for name in PHASES:
+        assert re.search(rf"(?m)^{name} +[\d.]+ %", with_counters), name
     for words in ("cycles", "mean active lanes, of 4", "Weaver", "L1 hit rate",
                   "lines per access", "vertices reached", "34 of 34",
                   "bit-identical to the interpreter of its text; by the edges: right"):

@@ -1,5 +1,6 @@
 """``graphloom tune``, ``run --schedule tuned`` and ``bench tune``, on the smallest preset."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -15,6 +16,7 @@ import pytest
 from sw.cli.main import main
 from sw.cli.tests import ROOT
 from sw.tune.results import ResultsFile, identity
+from sw.tune.schedules import PairedTimes
 from tb.cli.test_errors import refused
 
 
@@ -277,6 +279,20 @@ def test_schedules_on_the_cpu(capsys, folder, strategy):
     assert words[1:3] == ["run", "--plan"] and "--weights 9" in record["command"]
     assert main(shlex.split(record["command"])[1:]) == 0
     assert "bit-identical to the interpreter of its text" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("good, words", [(1, "2 trials, 0 stopped after two pairs of runs, 1 fai"),
+                                         (0, "no trial ran to its end")])
+def test_failures_on_the_cpu(monkeypatch, capsys, good, words):
+    """A trial that fails is told, and the exit code says so, whatever the other trials do."""
+    found = itertools.chain([{"status": "done", "cycles": 7}] * good,
+                            itertools.repeat({"status": "failed", "error": "no luck"}))
+    monkeypatch.setattr(PairedTimes, "measure", lambda self, trial: next(found))
+    assert main(["tune", "bfs", GRAPH, "--vm", "cpu", "--strategy", "coordinate", "--trials", "2",
+                 "--rounds", "1"]) == 1
+    printed = capsys.readouterr()
+    assert words in printed.out and printed.err.count("FAILED") == 2 - good
+    assert "no luck" in printed.err
 
 
 @pytest.mark.parametrize("arguments, message", [

@@ -127,7 +127,8 @@ def test_a_patch_that_does_not_apply(tmp_path):
 
 def test_files(tmp_path):
     """A repository gives the files that git tracks; a tree without history, all but tools'."""
-    for name in ("a.py", "hw/b.py", ".venv/c.py", "hw/__pycache__/b.pyc", ".ci/run", "new.py"):
+    for name in ("a.py", "hw/b.py", ".venv/c.py", "hw/__pycache__/b.pyc", "hw/old.pyc", ".ci/run",
+                 "new.py", "node_modules/d.js"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
     assert [str(name) for name in copies.files(tmp_path)] == ["a.py", "hw/b.py", "new.py"]

@@ -196,7 +196,9 @@ def test_refused(tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     for path, why in ((tmp_path, "it is a folder"), (tmp_path / "none" / "file", "no folder"),
                       ("", "empty"), ("a\0b", "NUL"), (tmp_path / "loop", "symbolic links"),
-                      (tmp_path / ("x" * 300), "name too long")):
+                      (tmp_path / ("x" * 300), "name too long"),
+                      # Digits of other scripts are no numbers of descriptors.
+                      ("/dev/fd/name", "No such file"), ("/dev/fd/\u0661", "No such file")):
         for attempt in (check, Output):
             with pytest.raises(UserError, match=why):
                 attempt(os.fspath(path))

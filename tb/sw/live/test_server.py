@@ -3,7 +3,8 @@
 ====================  ==================================================================
 files                 test_files, test_no_other_file
 requests              test_other_origin, test_another_name, test_request_is_wrong,
-                      test_no_file_of_the_server, test_odd_requests, test_many_at_once
+                      test_no_file_of_the_server, test_odd_requests, test_a_defect,
+                      test_many_at_once
 graphs                test_a_graph, test_an_upload_takes_no_name, test_broken_graph,
                       test_too_large, test_a_size_that_parameters_say, test_half_sent
 runs                  test_a_run
@@ -130,6 +131,21 @@ def test_odd_requests(server, capfd, lines):
     assert b"HTTP/1.1 4" in answer or b"HTTP/1.1 5" in answer or b"Error code: " in answer
     assert ask(server, "GET", "/")[0] == 200
     assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_defect(server, capfd, monkeypatch):
+    """An error that nobody foresaw is told to whoever serves. The client gets one answer: a refusal
+    unless the answer has begun, which then ends."""
+    def fail(*_):
+        raise RuntimeError("no luck")
+    monkeypatch.setattr("sw.live.server.choices", fail)
+    monkeypatch.setattr(server.work, "do", fail)
+    assert ask(server, "GET", "/cases.json") == (
+        400, b'{"error": "the request cannot be understood"}')
+    record = {"algorithm": "bfs", "graph": "karate"}
+    assert ask(server, "POST", "/record", json.dumps(record)) == (200, b"")
+    assert ask(server, "GET", "/")[0] == 200
+    assert capfd.readouterr().err == 2 * "graphloom: a request failed: RuntimeError('no luck')\n"
 
 
 def test_many_at_once(server):

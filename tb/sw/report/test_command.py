@@ -1,7 +1,8 @@
 """The command line that a report gives for a run repeats the run.
 
 ======================  ========================================================
-hardware                test_hardware: every preset and changes
+hardware                test_hardware: every preset and changes;
+                        test_a_preset_no_nearer_than_the_default_is_not_named
 options                 test_options
 the same run            test_repeats: the cycles of the command are those shown
 other versions          test_other_versions
@@ -34,6 +35,18 @@ def test_hardware(name):
                                  if word == "--set"])
     assert again == changed
     assert name in hardware_text(changed)
+
+
+def test_a_preset_no_nearer_than_the_default_is_not_named():
+    few = dataclasses.asdict(preset("tiny"))
+    config = preset("default").replace(memory_bytes=1 << 23, **{
+        name: few[name] for name in ("warps", "threads", "imem_bytes", "local_bytes",
+                                     "load_queue")})
+    words = hardware_words(config)
+    assert "--preset" not in words and words.count("--set") == 6
+    # One more field of tiny makes tiny nearer.
+    words = hardware_words(config.replace(l1_ways=2))
+    assert words[:2] == ["--preset", "tiny"] and words.count("--set") == 5
 
 
 def test_options():

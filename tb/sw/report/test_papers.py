@@ -2,7 +2,8 @@
 
 ======================  ========================================================
 figures                 test_figure: of a study; test_values: failed, undefined
-runs                    test_runs, test_other_sources
+runs                    test_runs, test_long_names_are_broken, test_other_sources,
+                        test_runs_of_the_figures_sources
 ======================  ========================================================
 """
 
@@ -15,15 +16,15 @@ import pytest
 from hw.config import preset
 from sim.dram import DramConfig
 from sw.benchmarks.batch import Batch, Case
-from sw.benchmarks.executors import Processes
 from sw.benchmarks.records import RecordsFile
 from sw.reproduce.measure import Stored
 from sw.reproduce.outcome import Comparison, Outcome, Plot, Table
 from sw.reproduce.paper import Figure, Paper
 from sw.reproduce.setting import GraphChoice, Setting
 from sw.reproduce.study import Study
-from sw.report import papers
+from sw.report import build, inputs, papers
 from sw.runtime import Plan
+from tb.executors import InThisProcess
 from tb.sw.report.shown import block, series
 
 
@@ -56,7 +57,7 @@ def study(tmp_path):
                       stored=(_KARATE,), repeat=1)
     study = Study(_Seventh, _Seventh.figures, setting, tmp_path,
                   lambda figure: f"make {figure.name}", tmp_path / "runs.jsonl")
-    study.run(Processes(1), *[lambda *_: None] * 3)
+    study.run(InThisProcess(), *[lambda *_: None] * 3)
     return tmp_path
 
 
@@ -95,7 +96,7 @@ def test_runs(tmp_path):
     path, config, dram = tmp_path / "runs.jsonl", preset("tiny"), DramConfig()
     cases = [Case("karate", False, Plan("bfs", schedule=name)) for name in ("vm", "em")]
     batch = Batch(cases, config, dram, path, "abc")
-    batch.run(Processes(1), lambda *_: None)
+    batch.run(InThisProcess(), lambda *_: None)
     RecordsFile(path).keep("abc " + Stored("karate", False, "csr").key(config, dram),
                            {"case": dataclasses.asdict(Stored("karate", False, "csr")), "bytes": 9})
     records, others = papers.records_of(list(RecordsFile(path).read()))
@@ -112,6 +113,32 @@ def test_runs(tmp_path):
     assert point.command.endswith("--preset tiny") and "2 warps x 4 lanes" in point.configuration
     assert shown.finding.startswith(f"2 runs took {min(cycles.values()):,} to "
                                     f"{max(cycles.values()):,} cycles")
+
+
+def test_long_names_are_broken():
+    """Names of graphs stand below the plot, where only the short ones fit on a line."""
+    names = {"a,b": "a,b", "star:n=4,k=9": "star:n=4,k=9", "data/a,b.el": "a,b.el",
+             "rmat:scale=12,degree=8": "rmat:scale=12,<br>degree=8"}
+    page = papers.page([], [({"case": {"graph": name}, "cycles": 7}, None, None)
+                            for name in names], "runs.jsonl")
+    shown, = page.blocks
+    assert series(shown.variants[""], "x") == {"no schedule": list(names.values())}
+    assert [row[0][1] for row in shown.rows] == ["a,b", "star:n=4,k=9", "a,b.el",
+                                                 "rmat:scale=12,degree=8"]
+
+
+def test_runs_of_the_figures_sources(study):
+    """Beside figures, the runs of their sources count; runs alone are those of the last line."""
+    figure = json.loads((study / "fig7.json").read_text())
+    name = figure["versions"]["sources"]
+    file = RecordsFile(study / "runs.jsonl")
+    for sources, cycles in ((name, 5), ("other", 7)):
+        file.keep(f"{sources} [{cycles}]", {"case": {"graph": "g"}, "cycles": cycles})
+    for paths, cycles, others in (([study], 5, 1), ([study / "runs.jsonl"], 7, 2)):
+        (_, page), = build.pages_of(inputs.find(list(map(str, paths))))
+        assert series(block(page, "All runs").variants[""], "y") == {"no schedule": [cycles]}
+        note, = page.notes
+        assert note.endswith(f": {others} line{'s' * (others > 1)} of other sources left out.")
 
 
 def test_other_sources():

@@ -3,6 +3,7 @@
 ======================  ========================================================
 cycle by cycle          test_states: by hand
 the RTL                 test_trace_of_a_run: against the run's counters
+many warps              test_every_warp_has_room
 long traces             test_columns: the most frequent state of some cycles
 bad files               test_damaged
 ======================  ========================================================
@@ -71,6 +72,13 @@ def test_trace_of_a_run(made):
     assert page.command.endswith("--preset tiny --dram latency=50")
     keys = block(page, "Phases over time").variants[""]["data"][1:]
     assert {"init", "work ID"} <= {key["name"] for key in keys}
+
+
+def test_every_warp_has_room():
+    def height(warps):
+        page = timeline.page(_value(EVENTS, warps), "")
+        return block(page, "Warp timeline").variants[""]["layout"]["height"]
+    assert height(8) > height(2) and height(300) > 10 * 300
 
 
 def test_columns(monkeypatch):
