@@ -11,6 +11,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import tempfile
 import time
 
@@ -30,8 +31,13 @@ __all__ = ["NOTICED", "MutantWork"]
 _SOURCES = ("campaign", "formal", "hw", "sim", "sw", "synth", "tb")
 
 #: Outcomes of a mutant that is noticed: a test fails; a proof is refuted; the mutant does not
-#: build; the mutant cannot be imported; a process does not end in time, or takes too much memory.
-NOTICED = ("failed", "refuted", "does not build", "cannot be imported", "timeout", "memory")
+#: build; the mutant cannot be imported; the tests' process crashes, does not end in time, or takes
+#: too much memory.
+NOTICED = ("failed", "refuted", "does not build", "cannot be imported", "crashed", "timeout",
+           "memory")
+
+#: Signals by which a fault in C++ ends the process that has loaded it.
+_CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 
 #: Exit codes of pytest: all tests passed; some failed; interrupted, as by an error of an import;
 #: unknown test; no test was run.
@@ -58,6 +64,8 @@ def _judged(ended):
     last = " ".join((ended.output.strip().splitlines() or [""])[-1].split())[:200]
     if ended.code in (_PASSED, _NONE):
         return "passed", last, ""
+    if ended.code is not None and -ended.code in _CRASHES:
+        return "crashed", signal.Signals(-ended.code).name, ""
     found = _FAILURE.search(ended.output)
     if found is not None and ended.code in (_FAILED, _INTERRUPTED, _USAGE):
         detail = f"{found[1]}: {found[2] or ''}"[:200]
@@ -87,7 +95,7 @@ def _climb(mutant, sandbox, timeout):
         return _refuted(mutant.proof, sandbox.run(_refute(mutant.proof), timeout))
     for rung in mutant.rungs:
         outcome, detail, test = _judged(sandbox.run(_pytest(["-x", *rung]), timeout))
-        if outcome in ("timeout", "memory"):
+        if outcome in ("crashed", "timeout", "memory"):
             return outcome, f"{' '.join(rung)}: {detail}", json.dumps(rung)
         if outcome != "passed":
             return outcome, detail, test

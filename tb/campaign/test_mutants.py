@@ -8,7 +8,7 @@ ladders                   test_rungs_are_there, test_rungs_of_files
 judged survivors          test_judged_survivors_are_there, test_scores
 curated mutants           tb/campaign/test_curated.py; of proofs: tb/formal/test_mutants.py
 runs                      test_command, test_what_counts_as_noticed, test_climbing,
-                          test_a_rung_that_is_too_long, test_resuming, test_unfair, test_limits
+                          test_a_rung_without_the_name_of_a_test, test_resuming, test_unfair, test_limits
 the command               test_command, test_scores, test_list, test_errors
 ========================  ========================================================
 """
@@ -258,7 +258,9 @@ def planted(id_="unit", **fields):
     (2, "", "ERROR tb/x.py - ImportError: no", "cannot be imported"),
     (4, "", "ImportError while loading conftest", "cannot be imported"),
     (4, "", "ERROR: file or directory not found", "error"),
-    (-11, "", "", "error"),
+    (-11, "", "", "crashed"),
+    (-6, "", "", "crashed"),
+    (-15, "", "", "error"),
     (-9, "timeout", "", "timeout"),
     (-9, "memory", "", "memory"),
 ])
@@ -289,18 +291,24 @@ def test_climbing():
         assert run._climb(planted(), rungs, 1)[0] == outcome and rungs.called == called
 
 
-class Slow:
-    """A sandbox in which everything reaches its limit."""
+class Ends:
+    """A sandbox in which everything ends in one way."""
+
+    def __init__(self, code, limit):
+        self.ended = sandbox.Ended(code, limit, "")
 
     def run(self, arguments, seconds):
-        return sandbox.Ended(-9, "timeout", "")
+        return self.ended
 
 
-def test_a_rung_that_is_too_long(monkeypatch):
-    """A limit counts only if the same tests without the fault stay below it."""
-    outcome, _, test = run._climb(planted(), Slow(), 1)
-    assert (outcome, test) == ("timeout", '["one"]')
-    for box, fail in ((Slow(), [test]), (Rungs(0), [])):
+@pytest.mark.parametrize("code, limit, expected", [(-9, "timeout", "timeout"),
+                                                   (-11, "", "crashed")])
+def test_a_rung_without_the_name_of_a_test(monkeypatch, code, limit, expected):
+    """A limit or a crash counts only if the same tests do better without the fault."""
+    ends = Ends(code, limit)
+    outcome, _, test = run._climb(planted(), ends, 1)
+    assert (outcome, test) == (expected, '["one"]')
+    for box, fail in ((ends, [test]), (Rungs(0), [])):
         monkeypatch.setattr(run, "_in_sandbox", lambda session, function, box=box: function(box))
         assert run._plain([test], "", 1) == {"fail": fail}
 
