@@ -2,7 +2,7 @@
 
 ====================  ==========================================================
 launch                test_update, test_relaunch, test_power_on, test_progress
-limit                 test_limit, test_limit_is_exact
+limit                 test_limit, test_limit_is_exact, test_limit_of_a_watched_launch
 interrupt             test_interrupt, test_signal
 errors                test_device_error, test_outside_memory, test_assertion,
                       test_a_signal_that_depends_on_itself
@@ -107,6 +107,19 @@ def test_limit_is_exact(machine):
     machine.launch(0, 0, max_cycles=needed)
     with pytest.raises(SimulationError):
         machine.launch(0, 0, max_cycles=needed - 1)
+
+
+@pytest.mark.parametrize("limit", [1500, 1700])
+def test_limit_of_a_watched_launch(machine, monkeypatch, limit):
+    """The launch runs in pieces, and the last of them ends at the limit."""
+    monkeypatch.setattr("sim.machine.WATCH_CYCLES", 500)
+    looks = []
+    with pytest.raises(SimulationError, match=f"after {limit} cycles") as caught:
+        run(machine, (Op.HANG, 0), max_cycles=limit,
+            watch=lambda: looks.append(machine.cycles) or len(looks) > 5)
+    assert limit <= caught.value.counters["cycles"] <= limit + 2500
+    assert len(looks) == (limit - 1) // 500
+    assert not machine.launch(0, 0, watch=lambda: True)
 
 
 def test_interrupt(machine):
