@@ -362,6 +362,15 @@ def test_loops(lines, fails):
     assert isinstance(found[0], type) == fails
 
 
+def test_own_stores():
+    """A function of a vertex sees what it has stored; of other vertices it sees the words before."""
+    found = check(program(
+        "def name(v):", "    p[v] = source", "def follow(v):", "    a[v] = a[p[v]] + 10",
+        "    b[v] = a[v]", "vertices.apply(name)", "vertices.apply(follow)",
+        vectors=("b = vector(uint, 0)",), output="a, b"), path(5), source=3)
+    assert found[1] == {"a": [13] * 5, "b": [13] * 5}
+
+
 def test_no_fusion():
     def loops(schedule):
         plan = applied(programs.find("bfs"), {"s0": read_schedule(schedule)})
