@@ -88,7 +88,7 @@ def _compare(
     files.check(results, default=_RESULTS)
     files.check(json, (".json",))
     for graph in graphs or ():
-        load(graph)                    # a slip is told before anything runs
+        load(graph, note=options.note)       # a slip is told before anything runs
     file = ResultsFile(results)
     files.make_folder(results, _RESULTS)
     rows, failed = [], 0

@@ -7,6 +7,8 @@ import typer
 
 from sw.errors import UserError
 
+from . import options
+
 
 __all__ = ["register"]
 
@@ -40,7 +42,7 @@ def _live(
     if graph is not None:
         from sw.graph.load import load
         from sw.live.recording import check_graph
-        check_graph(load(graph))
+        check_graph(load(graph, note=options.note))
     with LiveServer(HOST if host is None else host, PORT if port is None else port,
                     graph) as server:
         print(f"The page is at {server.url} (Ctrl-C ends)", flush=True)

@@ -417,7 +417,7 @@ def graphs(named, folder, largest) -> list:
     Raises UserError for a graph that cannot be loaded."""
     from sw.graph.load import load
     for graph in named or ():
-        load(graph)                    # a slip is told before anything runs
+        load(graph, note=note)         # a slip is told before anything runs
     found = [(graph, False) for graph in named or ()]
     if folder is not None:
         from sw.benchmarks.folder import listed

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from sw.cli import options
 from sw.cli.main import main
 from sw.graph.load import load
 from tb.sw.graphs import random_graph
@@ -113,6 +114,8 @@ def test_from_one(capsys, tmp_path):
         assert notes == [f"graphloom: note: {path}: vertices seem to be numbered from 1; they are "
                          f"taken as they are, so vertex 0 has no edge; --number-ids numbers the "
                          f"ids that occur"]
+    assert options.graphs([str(path)], None, None) == [(str(path), False)]      # of a bench
+    assert capsys.readouterr().err.splitlines() == notes
     path.write_text("0 2\n2 1\n")
     assert main(["graph", "info", str(path)]) == 0
     assert "note" not in capsys.readouterr().err
