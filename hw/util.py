@@ -43,12 +43,14 @@ def at_most(value, most):
 
 
 def any_and_several(value):
-    """Whether a bit of ``value`` is set, and whether more than one bit is set."""
+    """Whether a bit of ``value`` is set, and whether more than one bit is set.
+
+    The number of bits is a power of two.
+    """
     found = [(bit, Const(0, 1)) for bit in value]
     while len(found) > 1:
-        joined = [(a | b, several_a | several_b | a & b)
-                  for (a, several_a), (b, several_b) in zip(found[::2], found[1::2])]
-        found = joined + found[len(found) & ~1:]
+        found = [(a | b, several_a | several_b | a & b)
+                 for (a, several_a), (b, several_b) in zip(found[::2], found[1::2], strict=True)]
     return found[0]
 
 

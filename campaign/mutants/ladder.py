@@ -33,7 +33,7 @@ NEAR = (
     ("hw/gather/variants.py hw/gather/interface.py", "tb/hw/gather/test_fsm.py"),
     ("hw/gather/eghw/*", "tb/hw/gather/test_eghw.py"),
     ("hw/gather/graphpeg/*", "tb/hw/gather/test_graphpeg.py tb/hw/gather/test_exchange.py"),
-    ("hw/link/flat.py hw/link/linked_gpu.py", "tb/hw/link/test_link.py"),
+    ("hw/link/flat.py hw/link/linked_gpu.py", "tb/hw/link/test_flat.py tb/hw/link/test_link.py"),
     ("hw/memory/amo.py hw/memory/port.py", "tb/hw/memory/test_l2_bank.py"),
     ("hw/memory/crossbar.py hw/memory/merge.py hw/memory/port.py", "tb/hw/memory/test_l2.py"),
     ("hw/scu/filtering.py hw/scu/search.py hw/scu/grouping.py hw/scu/hashing.py "
@@ -57,6 +57,7 @@ NEAR = (
     ("sim/build.py sim/bench.py sim/interface.py sim/machine.py sim/memory.py sim/wrapper.py "
      "sim/harness/*", "tb/sim/test_native.py tb/sim/test_gpu.py tb/sim/test_cores.py"),
     ("sim/trace.py sim/harness/trace.h", "tb/sw/trace/test_trace.py"),
+    ("sim/native.py", "tb/hw/core/test_trace.py"),
     ("sw/golden/results/*", "tb/sw/golden/results/test_results.py"),
     ("sw/vm/arguments.py sw/vm/reach.py", "tb/sw/vm/test_starts.py"),
     ("sim/functional/*", "tb/sim/functional/test_instructions.py "
@@ -158,6 +159,7 @@ NEAR = (
 _PROGRAMS = ("--quick tb/programs/test_random.py tb/programs/test_instructions.py "
              "tb/programs/test_errors.py tb/programs/test_features.py")
 _GPU = "--quick tb/programs/test_counters.py tb/programs/test_cores.py tb/hw/test_gpu.py"
+_COUNTERS = "tb/programs/test_counters.py"
 _UNITS = ("--quick tb/programs/test_eghw.py tb/programs/test_graphpeg.py "
           "tb/programs/test_exchange.py")
 _KERNELS = ("tb/sw/kernels/test_programs.py tb/sw/kernels/test_frontiers.py",
@@ -168,15 +170,18 @@ _COMMANDS = ("--quick tb/cli", "tb/cli/test_runs.py tb/cli/test_commands.py")
 
 #: (files; the rungs above the first).
 WIDE = (
-    ("hw/*.py hw/core/*", (_PROGRAMS, _GPU, "tb/programs/test_lockstep.py --quick")),
+    ("hw/*.py hw/core/*",
+     (_PROGRAMS, _GPU, _COUNTERS, "tb/programs/test_lockstep.py --quick")),
     ("hw/config.py hw/isa.py hw/numbers.py", ("--quick tb/hw tb/sw/kernels",)),
     ("hw/core/gathering.py hw/gather/*", (_UNITS, "tb/sw/schedules/test_weaver.py")),
-    ("hw/exchange.py", (_UNITS,)),
-    ("hw/memory/*", (_PROGRAMS, _GPU, "tb/sim/test_slow.py")),
+    ("hw/exchange.py hw/core/access.py hw/core/coalescer.py hw/core/loads.py hw/core/lsu.py",
+     (_UNITS,)),
+    ("hw/memory/*", (_PROGRAMS, _GPU, _COUNTERS, "tb/sim/test_slow.py")),
     ("hw/scu/*", ("--quick tb/programs/test_scu.py tb/programs/test_compaction.py",
                   "--quick tb/hw/scu/test_scu.py")),
     ("hw/link/*", ("tb/sw/link",)),
-    ("hw/sdram/*", ("--quick tb/sim/test_board_simulator.py",)),
+    ("hw/sdram/* hw/link/flat.py hw/link/linked_gpu.py",
+     ("--quick tb/sim/test_board_simulator.py",)),
     ("sim/compiler/* sim/harness/* sim/*.py",
      ("tb/sim/test_native.py tb/sim/test_compiled.py tb/sim/test_slow.py", "--quick tb/sim",
       _PROGRAMS)),

@@ -388,9 +388,9 @@ class Coalescer(wiring.Component):
         rivals = [Signal(threads, name=f"new_rivals_{i}") for i in range(threads)]
         parts = [Signal(i, name=f"new_parts_{i}") for i in range(1, threads)]
         every = (1 << threads) - 1
-        space = len(head.address[0]) - 1             # the bit that tells global memory from local
+        # The highest bit tells global memory from local.
         mapped = slice(config.line_bits, ceil_log2(config.memory_bytes))
-        lines = [Cat(address[mapped], address[space]) for address in head.address]
+        lines = [Cat(address[mapped], address[-1]) for address in head.address]
         places = [address[2:config.line_bits] for address in head.address]
         with m.If(guard(config, self.operation.valid)):
             # Masks of the other lanes, for each lane. In one line both lanes are local, or neither.

@@ -114,9 +114,9 @@ class ValueExpressions:
     def _narrow(self, node):
         """A node of at most a word."""
         kind, args, width = node.kind, node.args, node.width
-        wide = [width_of(value) > WORD for value in args]
-        a = None if wide[0] else self.word(args[0])
-        b = None if len(args) < 2 or wide[1] else self.word(args[1])
+        wide = width_of(args[0]) > WORD
+        a = self.word(args[0])                          # of a wide value the lowest word
+        b = self.word(args[1]) if len(args) > 1 else None
         match kind:
             case "&" | "|" | "^":
                 return f"{a} {kind} {b}"
@@ -135,17 +135,17 @@ class ValueExpressions:
                                   for i, text in enumerate(self.words(args[0])))
             case "r^":
                 return f"__builtin_parityll({' ^ '.join(self.words(args[0]))})"
-            case "==" | "!=" if wide[0] or max(map(len, args)) > 1:
+            case "==" | "!=" if wide or max(map(len, args)) > 1:
                 return f"({self._differences(*args)}) {kind} 0"
             case "==" | "!=":
                 return f"{a} {kind} {b}"
-            case "u<" | "u<=" | "u>" | "u>=" if wide[0]:
+            case "u<" | "u<=" | "u>" | "u>=" if wide:
                 return f"compare({self.array(args[0])}, {self.array(args[1])}) {kind[1:]} 0"
             case "u<" | "u<=" | "u>" | "u>=":
                 return f"{a} {kind[1:]} {b}"
             case "s<" | "s<=" | "s>" | "s>=":
                 size = width_of(args[0])
-                if wide[0]:
+                if wide:
                     return (f"compare({self._extended(args[0])}, {self._extended(args[1])}, true)"
                             f" {kind[1:]} 0")
                 return f"signed_({a}, {size}) {kind[1:]} signed_({b}, {size})"

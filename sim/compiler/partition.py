@@ -55,12 +55,11 @@ def parts(design: Design, size: int) -> list:
             weight = 0
         last = module
         weight += cost
-        while weight > LARGEST * size:
-            count = size - len(result[-1].nodes)
-            result[-1].nodes += members[:count]
-            members = members[count:]
+        while weight > LARGEST * size:          # a large group begins with an empty part
+            result[-1].nodes += members[:size]
+            members = members[size:]
             result.append(Part([], []))
-            weight = max(1, len(members))
+            weight = len(members)
         result[-1].nodes += members
         if isinstance(root, tuple):
             result[-1].sinks.append(root[1])

@@ -5,6 +5,7 @@ each value by itself   test_every_legal_value, test_others_are_refused, test_typ
 values together        test_together: accepted combinations, and messages of refusals
 accepted ones          test_accepted_is_emitted
 the table              test_table, test_legal
+values as text         test_assignments, test_refused_assignments
 =====================  ===========================================================
 """
 
@@ -128,6 +129,37 @@ def test_old_names():
                    lambda: HardwareConfig.parse("tiny", ["weaver=none"])):
         with pytest.raises(ConfigError, match="field 'weaver' is now called 'gather'"):
             change()
+
+
+@given(legal_values())
+@settings(max_examples=400)
+def test_assignments(fields):
+    """Values as a command line gives them. A whole number may be hexadecimal."""
+    texts = [f"{name}={value}" for name, value in fields.items()]
+    others = [f" {name} = {value:#x} " if name in NUMBERS else f"{name}={str(value).lower()}"
+              for name, value in fields.items()]
+    if list(reasons(fields)):
+        for each in (texts, others):
+            with pytest.raises(ConfigError, match=re.escape(refused(fields))):
+                HardwareConfig.parse("tiny", each)
+    else:
+        right = HardwareConfig(name="tiny*", **fields)
+        assert HardwareConfig.parse("tiny", texts) == HardwareConfig.parse("tiny", others) == right
+
+
+@pytest.mark.parametrize("texts, message", [
+    (["warps"], "'warps' is not FIELD=VALUE"),
+    (["colour=4"], "no field 'colour' to set; it has cores, "),
+    (["name=mine"], "no field 'name' to set; it has cores, "),
+    (["warps=2", "warps=4"], "warps is set twice"),
+    (["warps=four"], "warps = 'four': must be a power of two from 1 to 32"),
+    (["warps=4.0"], "warps = '4.0': must be a power of two from 1 to 32"),
+    (["trace=1"], "trace = '1': must be False or True"),
+    (["divider=4"], "divider = '4': must be 'none' or 'serial'"),
+])
+def test_refused_assignments(texts, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        HardwareConfig.parse("tiny", texts)
 
 
 @pytest.mark.parametrize("name", LEGAL)

@@ -1,8 +1,11 @@
 """The instruction table: comparison with published encodings; encode, decode and operands."""
 
+import enum
+
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
+from hw import operations
 from hw.config import LEGAL
 from hw.isa import (BY_NAME, CAUSE_DOCS, CSR_DOCS, INSTRUCTIONS, PHASES, UNMAPPED, Cause, Csr,
                     MemoryMap, decode, encode)
@@ -47,6 +50,15 @@ def test_table_is_consistent():
         assert row.doc and set(row.reads) <= set("123d")
         assert decode(row.match) is row
     assert set(CAUSE_DOCS) == set(Cause) and set(CSR_DOCS) == set(Csr) and len(PHASES) == 6
+
+
+def test_operations_have_codes_of_their_own():
+    """No two members of an enumeration have the same value."""
+    kinds = [kind for kind in vars(operations).values()
+             if isinstance(kind, type) and issubclass(kind, enum.Enum)]
+    assert {AluOp, Unit} <= set(kinds)
+    for kind in kinds:
+        assert [member.name for member in kind] == list(kind.__members__)
 
 
 def test_destinations():

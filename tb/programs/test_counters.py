@@ -209,6 +209,22 @@ def test_attribution(cause, build):
     assert biggest_stall(counters) == cause, {name: counters[name] for name in STALLS}
 
 
+def test_attribution_to_local_memory_with_every_register():
+    """Loads to any register wait equally long for local memory."""
+    def build(count, a, lane, x, y, z):
+        *_, register = a.regs(*(f"r{i}" for i in range(count)))
+        numbers.append(register.number)
+        a.li(x, MemoryMap.LOCAL)
+        a.sw(x, x, 0)
+        for _ in range(4):
+            a.lw(register, x, 0)
+            a.add(y, register, register)
+    numbers = []
+    waits = {counted(functools.partial(build, count))["stall_local"] for count in range(1, 27)}
+    assert len(waits) == 1 and waits.pop() > 0
+    assert max(numbers) > 28 and len(set(numbers)) == 26
+
+
 def _jump(a):
     target = a.label("next")
     a.j(target)

@@ -27,6 +27,7 @@ class Load:
         self.signed = rng.randrange(2) if signed is None else signed
         self.mask = mask or rng.choice([lanes, rng.randrange(1, lanes + 1)])
         self.warp, self.rd = rng.randrange(config.warps), rng.randrange(32)
+        self.of_unit = int(config.gather_reads) and rng.randrange(2)
         self.offset = [rng.randrange(config.line_bytes) >> self.size << self.size
                        for _ in range(config.threads)]
         passes = rng.choice([1, 2, config.threads]) if passes is None else passes
@@ -131,9 +132,8 @@ class Bench:
             dut.allot.value = int(enters)
             if enters:
                 load = self.queue[0]
-                dut.entry.value = packed(slot_layout(self.config), {
-                    name: getattr(load, name)
-                    for name in ("warp", "rd", "mask", "size", "signed", "offset", "bank")})
+                layout = slot_layout(self.config)
+                dut.entry.value = packed(layout, {name: getattr(load, name) for name, _ in layout})
             await ReadOnly()
             self.cycle += 1
             if integer(dut.rst) == 1:
@@ -144,6 +144,7 @@ class Bench:
                 assert integer(dut.free) == 1, "a slot is free and is not offered"
             if integer(dut.writeback__valid) == 1:
                 self.offered.append(self.cycle)
+                self._of_unit = integer(dut.of_unit) if self.config.gather_reads else 0
             if enters:
                 slot = integer(dut.slot)
                 assert slot not in self.slots, f"slot {slot} is allotted twice"
@@ -151,13 +152,14 @@ class Bench:
                 self.allotted.append(self.cycle)
 
     def _check(self, item):
-        got = item.warp, item.rd, item.mask, {
+        got = item.warp, item.rd, item.mask, self._of_unit, {
             lane: item.data[lane] for lane in lanes_of(item.mask)}
         firsts = {}                          # {what may be written back: the bank's loads}
         for complete in self.complete:
             if complete:
                 load = self.slots[complete[0]]
-                firsts[complete[0]] = complete, (load.warp, load.rd, load.mask, load.result)
+                firsts[complete[0]] = complete, (load.warp, load.rd, load.mask, load.of_unit,
+                                                 load.result)
         slot = next((slot for slot, (_, right) in firsts.items() if right == got), None)
         assert slot is not None, f"{got} is written back, not {[*firsts.values()]}"
         firsts[slot][0].pop(0)
@@ -258,6 +260,13 @@ TESTS = ["sizes", "against_model", "timing", "full", "reset_in_flight"]
 def test_load_queue(simulator, fields):
     runner.run_bench(LoadQueue(HardwareConfig(**fields)), "loads", __name__, simulator=simulator,
                      parameters={"config": fields}, tests=TESTS)
+
+
+def test_loads_of_a_unit(simulator):
+    """Loads of a unit that hands out edges are told from loads of warps."""
+    fields = {"threads": 4, "load_queue": 4, "gather": "eghw"}
+    runner.run_bench(LoadQueue(HardwareConfig(**fields)), "loads", __name__, simulator=simulator,
+                     parameters={"config": fields}, tests=["against_model"])
 
 
 def test_every_bench_is_run():

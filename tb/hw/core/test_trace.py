@@ -72,3 +72,25 @@ def test_streams():
     assert state["stall"][-1] == 0xFF and state["cycle"][0] == 0
     first = state[state["cycle"] <= records["issue"]["cycle"][0]][-1]
     assert first["stall"] == WARP_STATES.index("ready")
+
+
+def test_a_trace_begins_and_ends_between_launches():
+    """A machine that is switched on again goes on with its trace, and not with one that ended."""
+    def trace():
+        return Tracer(lambda chunk: launches.append(len(chunk["issue"])), ("issue",))
+
+    launches = []
+    with NativeMachine(preset("tiny").replace(trace=True, counters=False)) as machine:
+        machine.load_program([0x0000_000B])              # tmc zero
+        machine.launch(0, 0)
+        assert launches == []
+        machine.start_trace(trace())
+        for _ in range(2):
+            machine.launch(0, 0)
+            machine.power_on()
+        assert launches == [2, 2]
+        machine.start_trace(None)
+        for _ in range(2):
+            machine.launch(0, 0)
+            machine.power_on()
+        assert launches == [2, 2]

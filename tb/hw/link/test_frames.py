@@ -5,7 +5,8 @@ frames                  test_frames: any requests and answers come through
 garbled                 test_damage: changed, lost or added bytes never make
                         another frame; the next frame comes through
 length                  test_lengths: only whole words are good;
-                        test_endless: an endless frame takes no memory
+                        test_endless: an endless frame takes no memory;
+                        test_longest: the longest frame is read in small pieces
 description             test_description, test_strange_boards
 ======================  ========================================================
 """
@@ -14,8 +15,8 @@ import pytest
 from hypothesis import given, strategies
 
 from hw.config import PRESETS, ConfigError, preset
-from hw.link.frames import (ESCAPE, FLAG, MAX_WORDS, Answer, BoardDescription, FrameReader, Request,
-                            description, frame)
+from hw.link.frames import (CRC_BYTES, ESCAPE, FLAG, MAX_WORDS, Answer, BoardDescription,
+                            FrameReader, Request, description, frame)
 
 
 # Bytes that need an escape occur more often than by chance.
@@ -67,6 +68,17 @@ def _content(request):
 def test_lengths(size):
     content = bytes(range(size))
     assert list(FrameReader().feed(frame(content))) == [None if size % 4 else content]
+
+
+@pytest.mark.parametrize("byte", [FLAG, ESCAPE])
+def test_longest(byte):
+    """All bytes of a request are escaped, and they come one by one."""
+    word = byte * 0x0101_0101
+    request = Request(word & 0xFFFF, byte, byte, word, word, bytes((byte,)) * 4 * MAX_WORDS)
+    line, reader = request.encode(), FrameReader()
+    assert len(line) >= 2 * len(_content(request)) + CRC_BYTES + 3
+    got = [content for place in range(len(line)) for content in reader.feed(line[place:place + 1])]
+    assert got == [_content(request)]
 
 
 def test_endless():

@@ -6,14 +6,15 @@ import shutil
 from collections import Counter
 
 import pytest
-from amaranth.hdl import (Assert, ClockDomain, ClockSignal, Instance, Module, ResetSignal,
-                          Signal)
+from amaranth.hdl import (Assert, Cat, ClockDomain, ClockSignal, Const, Instance, Module, Mux,
+                          ResetSignal, Signal)
 from amaranth.hdl._nir import CombinationalCycle
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
 from sim import compiler
+from sim.compiler import optimize, partition
 
 from .designs import INPUTS, LaneDesign, RandomDesign, RowDesign
 from .model import Model
@@ -273,3 +274,61 @@ class _Clocks(wiring.Component):
 def test_a_second_clock_is_refused():
     with pytest.raises(NotImplementedError, match="a second clock"):
         compiler.netlist(_Clocks())
+
+
+#: All pairs of small constants.
+PAIRS = [(a, b) for a in range(4) for b in range(8)]
+
+
+class _Constants(wiring.Component):
+    """Operators on constants: for each pair of constants an output with all the results."""
+
+    def __init__(self):
+        super().__init__({f"of_{a}_{b}": Out(len(Cat(self._values(a, b)))) for a, b in PAIRS})
+
+    @staticmethod
+    def _values(a, b):
+        a, b = Const(a, 2), Const(b, 3)
+        return [~a, a & b, a | b, a ^ b, a + b, a * b, a == b, a != b, a < b, a <= b, a > b, a >= b,
+                a.any(), a.bool(), a << b, a >> b, Mux(b[0], a, b), Mux(b.bool(), 1, 0)]
+
+    def elaborate(self, platform):
+        m = Module()
+        for a, b in PAIRS:
+            m.d.comb += getattr(self, f"of_{a}_{b}").eq(Cat(self._values(a, b)))
+        return m
+
+
+def test_operators_on_constants_are_constants():
+    """The compiler finds the values that Amaranth's simulator finds."""
+    component, expected = _Constants(), {}
+
+    async def bench(ctx):
+        await ctx.delay(0)
+        expected.update((name, ctx.get(getattr(component, name)))
+                        for name in component.signature.members)
+
+    simulator = Simulator(component)
+    simulator.add_testbench(bench)
+    simulator.run()
+    netlist = compiler.netlist(_Constants())
+    assert {node.kind for node in netlist.nodes.values()} >= set(optimize._OPERATORS)
+    outputs = compiler.optimized(netlist).netlist.outputs
+    assert all(piece.node == -1 for value in outputs.values() for piece in value)
+    assert {name: piece.low for name, (piece,) in outputs.items()} == expected
+
+
+@pytest.mark.parametrize("size", [1, 5, 40])
+def test_parts_are_small_and_in_order(size):
+    """Each node is in one part, and behind the nodes that it reads. A part is at most twice as
+    large as asked for."""
+    design = compiler.optimized(compiler.netlist(RandomDesign(random.Random(1))))
+    nodes, made = design.netlist.nodes, partition.parts(design, size)
+    assert all(len(part.nodes) <= partition.LARGEST * size for part in made)
+    place = {n: index for index, n in enumerate(n for part in made for n in part.nodes)}
+    assert sum(len(part.nodes) for part in made) == len(place)
+    assert set(place) == set(design.order)
+    for n, index in place.items():
+        assert all(place.get(piece.node, -1) < index for value in nodes[n].args for piece in value)
+    sinks = Counter(n for part in made for n in part.sinks)
+    assert sinks == Counter(n for n, node in nodes.items() if node.kind in ("register", "read"))
