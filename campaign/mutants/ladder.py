@@ -156,8 +156,9 @@ NEAR = (
     ("synth/wrapper.py", "tb/synth/test_flow.py tb/synth/test_place.py"),
 )
 
-_PROGRAMS = ("--quick tb/programs/test_random.py tb/programs/test_instructions.py "
-             "tb/programs/test_errors.py tb/programs/test_features.py")
+_RANDOM = "--quick tb/programs/test_random.py"
+_PROGRAMS = ("tb/programs/test_instructions.py tb/programs/test_errors.py "
+             "tb/programs/test_features.py")
 _GPU = "--quick tb/programs/test_counters.py tb/programs/test_cores.py tb/hw/test_gpu.py"
 _COUNTERS = "tb/programs/test_counters.py"
 _UNITS = ("--quick tb/programs/test_eghw.py tb/programs/test_graphpeg.py "
@@ -171,12 +172,12 @@ _COMMANDS = ("--quick tb/cli", "tb/cli/test_runs.py tb/cli/test_commands.py")
 #: (files; the rungs above the first).
 WIDE = (
     ("hw/*.py hw/core/*",
-     (_PROGRAMS, _GPU, _COUNTERS, "tb/programs/test_lockstep.py --quick")),
+     (_RANDOM, _PROGRAMS, _GPU, _COUNTERS, "tb/programs/test_lockstep.py --quick")),
     ("hw/config.py hw/isa.py hw/numbers.py", ("--quick tb/hw tb/sw/kernels",)),
     ("hw/core/gathering.py hw/gather/*", (_UNITS, "tb/sw/schedules/test_weaver.py")),
     ("hw/exchange.py hw/core/access.py hw/core/coalescer.py hw/core/loads.py hw/core/lsu.py",
      (_UNITS,)),
-    ("hw/memory/*", (_PROGRAMS, _GPU, _COUNTERS, "tb/sim/test_slow.py")),
+    ("hw/memory/*", (_RANDOM, _PROGRAMS, _GPU, _COUNTERS, "tb/sim/test_slow.py")),
     ("hw/scu/*", ("--quick tb/programs/test_scu.py tb/programs/test_compaction.py",
                   "--quick tb/hw/scu/test_scu.py")),
     ("hw/link/*", ("tb/sw/link",)),
@@ -184,7 +185,7 @@ WIDE = (
      ("--quick tb/sim/test_board_simulator.py",)),
     ("sim/compiler/* sim/harness/* sim/*.py",
      ("tb/sim/test_native.py tb/sim/test_compiled.py tb/sim/test_slow.py", "--quick tb/sim",
-      _PROGRAMS)),
+      _RANDOM, _PROGRAMS)),
     ("sim/functional/*", ("tb/sim/functional", "tb/cli/test_functional.py")),
     ("sw/algorithms/*", ("tb/sw/kernels/test_programs.py",)),
     ("sw/benchmarks/* sw/cluster/* sw/tune/* sw/reproduce/*",

@@ -363,7 +363,7 @@ def test_loops(lines, fails):
 
 
 def test_own_stores():
-    """A function of a vertex sees what it has stored; of other vertices it sees the words before."""
+    """A function of a vertex sees what it has stored, and of other vertices the words before."""
     found = check(program(
         "def name(v):", "    p[v] = source", "def follow(v):", "    a[v] = a[p[v]] + 10",
         "    b[v] = a[v]", "vertices.apply(name)", "vertices.apply(follow)",
