@@ -8,7 +8,8 @@ ladders                   test_rungs_are_there, test_rungs_of_files
 judged survivors          test_judged_survivors_are_there, test_scores
 curated mutants           tb/campaign/test_curated.py; of proofs: tb/formal/test_mutants.py
 runs                      test_command, test_what_counts_as_noticed, test_climbing,
-                          test_a_rung_without_the_name_of_a_test, test_resuming, test_unfair, test_limits
+                          test_a_rung_without_the_name_of_a_test, test_resuming, test_unfair,
+                          test_limits
 the command               test_command, test_scores, test_list, test_errors
 ========================  ========================================================
 """
