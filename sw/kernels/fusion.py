@@ -58,7 +58,7 @@ class Loop:
 
     def kernels(self, number) -> tuple:
         """The kernels of a superstep."""
-        if self.count is not None and number + 1 == self.count:
+        if number + 1 == self.count:
             return self.last
         return self.turns[number % len(self.turns)]
 

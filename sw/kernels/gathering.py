@@ -106,8 +106,7 @@ class CoreSlices:
         total = int(work[-1]) if len(work) else 0
         inner = np.searchsorted(work, [total * core // cores for core in range(1, cores)])
         inner = np.minimum(-(-inner // lanes) * lanes, graph.num_vertices)
-        return np.array([0, *np.maximum.accumulate(inner), graph.num_vertices]) \
-            if cores > 1 else np.array([0, graph.num_vertices])
+        return np.array([0, *np.maximum.accumulate(inner), graph.num_vertices])
 
     def reserve(self):
         """Reserve the array."""

@@ -82,6 +82,15 @@ def test_all_strategies_find_the_best(capsys):
         assert found["command"] in " ".join(text.split())
 
 
+def test_what_is_shown_of_one_plan(capsys, folder):
+    """No worth of an axis without a second plan; what a run notes is told."""
+    (folder / "short.el").write_text("0 1\n1 2\n")
+    found = _tuned("bfs", "short.el", *FEW, "--source", "2", "--trials", "1", "--jobs", "1")
+    text = " ".join(capsys.readouterr().out.split())
+    assert found["worth"] == [] and "axis" not in text
+    assert len(found["notes"]) == 1 and f"note: {found['notes'][0]}" in text
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.sample(1)
 def test_the_same_command_goes_on(capsys, jobs):

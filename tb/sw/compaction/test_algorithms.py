@@ -25,7 +25,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hw.scu.registers import ScuRegister
+from hw.scu.registers import ScuOutput, ScuRegister, entry_bytes
 from sw.compaction.expansion import INDEXES
 from sw.compaction.lists import EDGES, VALUES, ends
 from sw.compaction.unit import ScuCompaction
@@ -345,6 +345,8 @@ def test_filtering_saves_work(algorithm):
     ("sssp", {"l2_bytes": 1 << 14}, "scu-enhanced", 128, 8),
     ("bfs", {"l2_bytes": 1 << 20}, "scu-enhanced", 1024, 8),
     ("bfs", {"l2_bytes": 0}, "scu-enhanced", 512, 8),
+    ("sssp", {"l2_bytes": 1 << 14, "edges": 64_000}, "scu-enhanced:grouping=edges", 128, 8),
+    ("sssp", {"edges": 64_000}, "scu-enhanced:sets=4:grouping=edges", 4, 8),
     ("bfs", {}, "scu-enhanced:sets=2", 2, 8), ("sssp", {}, "scu-enhanced:sets=4:ways=2", 4, 2),
     # The lines that the banks hold, where there are few edges a vertex or several cores.
     ("bfs", {"l2_bytes": 1 << 20, "scu_hash_bytes": 18 << 10}, "scu-stream", 128, 8),
@@ -380,6 +382,14 @@ def test_the_size_of_the_table(algorithm, changes, schedule, sets, ways):
                and not registers[ScuRegister.COMMAND] & 0x10]
     assert {(each[ScuRegister.HASH_SETS], each[ScuRegister.HASH_WAYS]) for each in filters} == {
         (sets, ways)}
+    # Each table for grouping has room where it lies: it is at most as large as the filter's.
+    line = device.config.line_bytes
+    groups = [registers for registers in performed
+              if registers[ScuRegister.COMMAND] & 0x30 == ScuOutput.GROUP << 4]
+    assert bool(groups) == schedule.endswith("grouping=edges")
+    assert all(each[ScuRegister.HASH_SETS] * each[ScuRegister.HASH_WAYS]
+               * entry_bytes(ScuOutput.GROUP, line) <= max(sets * ways * 8, line)
+               for each in groups)
     # The table is emptied once, at the first operation.
     assert [bool(each[ScuRegister.COMMAND] & 0x1000) for each in filters] == (
         [True] + [False] * (len(filters) - 1))

@@ -220,6 +220,7 @@ def test_accepted(file, name, content, arcs, vertices):
     ("a.graph", "3 2\n2\n1\n\n", "has 2 neighbours in all, must have 4"),
     ("a.graph", "2 1\n3\n1\n", "vertex 1 has the neighbour 3, must be from 1 to 2"),
     ("a.graph", "2 1\n0\n1\n", "vertex 1 has the neighbour 0, must be from 1 to 2"),
+    ("a.graph", "2 1\n\n1 3\n", "vertex 2 has the neighbour 3, must be from 1 to 2"),
     ("a.graph", "2 1\nx\n1\n", "'x' is not a whole number"),
     ("a.graph", "2 1\n2 %\n1\n", "'%' is not a whole number"),
     ("a.graph", "2 1 1\n2 7\n1\n", "the line of vertex 2 has 1 values, must have 0 and 2 for each"),

@@ -355,7 +355,7 @@ def waist():
                                                np.ones(40, int)]), name="waist")
 
 
-@pytest.mark.parametrize("frontier", ["queue", "bitmap", "bytemap"])
+@pytest.mark.parametrize("frontier", ["queue", "bitmap", "bytemap", "counter"])
 def test_a_vertex_that_becomes_nearer_twice_is_counted_once(frontier):
     """With deduplication, the vertex is counted once in a superstep."""
     with Device.functional(config(4, 8)) as device:

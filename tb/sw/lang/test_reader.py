@@ -428,6 +428,8 @@ def test_find_names_the_programs():
     (vertex_function("x[v] = k"), lambda p: isinstance(p.function("f").body[0].value, ir.Uniform)),
     (vertex_function("x[v] = 2 * k - 1"),
      lambda p: isinstance(p.function("f").body[0].value, ir.Uniform)),
+    (vertex_function("z[v] = (1 - d) / edges.num_vertices"),
+     lambda p: isinstance(p.function("f").body[0].value, ir.Uniform)),
     (vertex_function("z[v] = 1 - 0.25 * 2"),
      lambda p: isinstance(p.function("f").body[0].value, ir.Uniform)),
     (vertex_function("z[v] = z[v] * (1 / edges.out_degree(v))"),

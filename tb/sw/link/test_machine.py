@@ -3,7 +3,8 @@
 ======================  ========================================================
 algorithms              test_algorithms: BFS and PageRank on a bad line, golden
 errors of the device    test_device_error, test_limit; the next launch is good
-progress                test_progress: cycles; test_carry; words written and read
+progress                test_progress: cycles; test_carry; test_cycles_of_the_scu;
+                        words written and read
 configurations          test_other_configuration, test_any_configuration
 reset, unplugged        test_reset, test_unplugged: one line that names the cause
 ports                   test_no_port, test_gone: any error of pyserial
@@ -139,6 +140,33 @@ def test_carry():
     with pytest.raises(KeyboardInterrupt):
         machine.launch(0, 0, progress=progress)
     assert seen == sorted(seen) and 30 < seen[-1] < 300
+
+
+def test_cycles_of_the_scu():
+    """Cycles in which the SCU works alone count, so that a limit ends a launch."""
+    class Compacting(BoardModel):
+        now = 0
+
+        def _read(self, address):
+            if address == counter_address("scu_beside"):
+                return self.now // 5
+            if address == counter_address("scu_cycles"):
+                self.now += 25      # the two words are read twice
+                return self.now
+            return 0 if address == counter_address("cycles") else super()._read(address)
+
+    board = Compacting(CONFIG.replace(scu=1))
+    machine = SerialMachine(ModelCable(board), silence=0.0, patience=10.0)
+    machine.load_program([encode("jal", imm=0)])
+    seen = []
+
+    def progress(cycles):
+        seen.append(cycles)
+        if len(seen) == 4:
+            raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        machine.launch(0, 0, progress=progress)
+    assert seen == [40, 80, 120, 160]
 
 
 def test_report():

@@ -123,6 +123,8 @@ def test_unknown_sources(made, tmp_path):
     assert len(inputs.find([str(tmp_path / "old.json"), str(tmp_path / "older.json")])) == 2
     with pytest.raises(UserError, match="with other sources"):
         inputs.find([str(tmp_path / "old.json"), str(tmp_path / "new.json")])
+    for study in ({}, {"study": None}):
+        assert inputs.InputFile("tune.json", "tune", {"trials": [], **study}).sources is None
 
 
 #: Values that take the place of a field.

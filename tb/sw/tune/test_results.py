@@ -163,6 +163,7 @@ def test_other_version(tmp_path):
     (lambda lines: [*lines[:2], lines[2].replace(': 20', ': 0')], 3),
     (lambda lines: [*lines[:2], lines[2].replace('"digest"', '"ingest"')], 3),
     (lambda lines: [*lines[:2], lines[2].replace('"status"', '"state"')], 3),
+    (lambda lines: [*lines[:2], lines[2].replace("schedule=vm", "schedule=nothing")], 3),
     (lambda lines: [*lines, json.dumps({"key": "no study", "status": "done"})], 4),
     (lambda lines: [*lines, json.dumps({"key": "", "cycles": 3})], 4)])
 def test_damaged(tmp_path, damage, number):

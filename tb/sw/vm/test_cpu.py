@@ -2,7 +2,8 @@
 
 ======================  ==========================================================================
 programs                test_programs: each program on graphs of each kind; test_threads: on a graph
-                        for which threads share the work
+                        for which threads share the work; test_own_stores and
+                        test_words_before_an_operator: which words a function reads
 random programs         test_random_programs
 directions              test_direction: the machine's own choice, and both that can be asked for;
                         test_run_chooses: its own if nobody asks
@@ -369,6 +370,14 @@ def test_own_stores():
         "    b[v] = a[v]", "vertices.apply(name)", "vertices.apply(follow)",
         vectors=("b = vector(uint, 0)",), output="a, b"), path(5), source=3)
     assert found[1] == {"a": [13] * 5, "b": [13] * 5}
+
+
+def test_words_before_an_operator():
+    """An operator that changes a vector reads the words before it, at both ends of its edges."""
+    found = check(program(
+        "def near(src, dst):", "    a[dst].min(a[src] + a[dst])", "s = vertexset(source)",
+        "edges.from_(s).apply(near)"), path(9), source=1)
+    assert found[1] == {"a": list(range(9))}
 
 
 def test_no_fusion():

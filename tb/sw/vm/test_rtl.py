@@ -424,6 +424,8 @@ def chain(edges: edgeset):
     ("mis", {"seed": -1}, "program 'mis': seed is -1, must be from 0 to 4294967295"),
     ("mis", {"schedule": "compact"}, "schedule 'compact' cannot run 'mis': the sets of a program"),
     ("nosuch", {}, "there is no algorithm 'nosuch'; there are bc, bfs, cc"),
+    (NAMES["cc"], {"frontier": "queue"}, "cannot have frontier 'queue': every vertex takes part in "
+     "every superstep, and the algorithm asks only whether a flag was set"),
     ("nosuch.py", {}, "nosuch.py: cannot be read: "),
     (f"{NAMES['bfs']}:dfs", {}, "there is no program 'dfs'; there is bfs"),
     (NAMES["sssp"], {"delta": 0}, "delta is 0, must be from 1 to 4294967295"),
