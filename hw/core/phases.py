@@ -89,7 +89,7 @@ class PhaseCounters(wiring.Component):
             before.eq(Mux(changed.bit_select(self.warp, 1), since_read.data, 0)),
             phase.eq(Mux(self.phase > last, last, self.phase)), warp.eq(self.warp),
         ]
-        m.submodules.phases = phases = Memory(shape=64, depth=max(2, warps * len(PHASES)), init=[])
+        m.submodules.phases = phases = Memory(shape=64, depth=warps * len(PHASES), init=[])
         m.submodules.totals = totals = Memory(shape=64, depth=max(2, warps), init=[])
         begun = Signal(warps * len(PHASES))
         ended = Signal(warps)
@@ -97,7 +97,7 @@ class PhaseCounters(wiring.Component):
         ending = Signal()
         amount = Signal(64, reset_less=True)
         total = Signal(64, reset_less=True)
-        place = Signal(range(max(2, warps * len(PHASES))))
+        place = Signal(range(warps * len(PHASES)))
         total_place = Signal.like(warp)
         m.d.sync += [
             adding.eq(left), ending.eq(ended_now), amount.eq(time - before), total.eq(time),

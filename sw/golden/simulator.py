@@ -330,12 +330,12 @@ class Simulator:
             raise Trap(Cause.FETCH_ACCESS, pc)
         return self.program[pc >> 2] if pc >> 2 < len(self.program) else 0
 
-    def load_word(self, address, lane=0):
+    def load_word(self, address, lane):
         """The word at an address of global or local memory. Raises Trap if there is none."""
         words, index = self._locate(address, lane, Cause.LOAD_MISALIGNED, Cause.LOAD_ACCESS)
         return words[index]
 
-    def store_word(self, address, word, lane=0):
+    def store_word(self, address, word, lane):
         """Store a word, as :meth:`load_word` loads one."""
         words, index = self._locate(address, lane, Cause.STORE_MISALIGNED, Cause.STORE_ACCESS)
         words[index] = word

@@ -65,7 +65,7 @@ class StreamModel:
     def dry(self) -> bool:
         """Whether no warp is open and all edges are in the output: no row may follow, and the unit
         may hand out the output as it is."""
-        return not (self._open or self._table or self._taken or self._current)
+        return not (self._open or self._taken or self._current)
 
     @property
     def edges_left(self) -> int:

@@ -9,7 +9,8 @@ end, settings, START          the_end, settings, accesses_name_a_warp, a_pop_wai
 inputs                        range_of_vertices, lists_are_refilled, vertices_are_popped
 output list                   pushed_vertices, a_list_ends_at_its_limit, rows_wait_for_stores
 states of the table           groups_change_state
-edge buffer                   buffer_fills, the_last_row_comes_last
+edge buffer                   buffer_fills, the_last_row_comes_last,
+                              busy_while_a_place_is_chosen
 answers in any order          answers_come_backwards, groups_change_state
 timing, loads under way       an_entry_takes_a_cycle, a_row_takes_a_cycle, a_push_takes_its_lanes,
                               requests_hide_latency
@@ -24,6 +25,7 @@ import itertools
 import random
 
 import cocotb
+from cocotb.triggers import FallingEdge, ReadOnly
 import pytest
 
 from hw.config import ConfigError, HardwareConfig
@@ -442,6 +444,30 @@ async def buffer_fills(dut):
 
 
 @cocotb.test()
+async def busy_while_a_place_is_chosen(dut):
+    """A row waits for a place. From the question that returns one to the row's access, the unit is
+    busy in every cycle, though nothing is on offer yet."""
+    core = await Core.start(dut)
+    rows = core.config.edge_buffer_rows + core.warps
+    core.use(Graph([core.threads] * (3 * rows)))
+    core.start_range(0, 3 * rows)
+    await core.rest()
+    part = _part(core)
+    core.holds = lambda load: part(load) == "NEIGHBORS"
+    for number in range(rows):
+        await core.edges(number % core.warps)
+    await tick(dut, 40)
+    core.ask(0, GatherOp.DEC_ID)
+    offered = False
+    while not offered:                           # the question is accepted in this cycle
+        await FallingEdge(dut.clk)
+        await ReadOnly()
+        assert integer(dut.busy) == 1
+        offered = integer(dut.access__valid) == 1
+    assert core.waits(0)
+
+
+@cocotb.test()
 async def the_last_row_comes_last(dut):
     """The row that is not full is handed out last, even if its data come first."""
     core = await Core.start(dut, latency=40)
@@ -631,7 +657,7 @@ def test_directed(simulator, size):
 def test_states(simulator):
     """Four groups, and more loads under way than groups."""
     _run(simulator, {"warps": 2, "threads": 4, "alwt_entries": 8, "edge_buffer_rows": 4},
-         ["groups_change_state"])
+         ["groups_change_state", "busy_while_a_place_is_chosen"])
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -81,9 +81,24 @@ async def eids_on_offer_stay(dut):
     await tick(dut, 2)
     core.dec_id(1)
     await tick(dut, 5)
+    assert core.source.drained                   # only another DEC_LOC would have to wait
     core.sink.stall = 0.0
     assert (await core.response())[:2] == (0, DEC_LOC)
     await core.settle()
+
+
+@cocotb.test()
+async def eids_asked_for_as_vids_are_taken(dut):
+    """Late tables: a DEC_LOC comes in each cycle around the one in which a DEC's VIDs are taken."""
+    core = await Core.start(dut)
+    core.reg(0, [(1, 10, 400)])
+    await core.ask(DEC_ID, 1)
+    for delay in range(6):
+        core.dec(0)
+        await core.source.drain()
+        await tick(dut, delay)
+        core.dec_loc(1)
+        await core.settle()
 
 
 @cocotb.test()
@@ -148,6 +163,7 @@ async def sparse_rows(dut):
 SMALL_TABLE = ["beyond_the_table"]
 MORE_WARPS = ["fused_between_others", "fused_throughput", "rows_are_taken_ahead"]
 MANY_WARPS = ["an_answer_a_cycle", "sparse_rows"]
+LATE = ["eids_asked_for_as_vids_are_taken"]
 TESTS = ["paper_example", "last_output_is_partial", "fused", "out_of_order_registration",
          "nothing_registered", "registration_after_the_end", "skip", "skip_behind_a_decode",
          "first_come_first_served", "others_pass_a_waiting_decode", "decodes_do_not_starve",
@@ -165,6 +181,14 @@ TESTS = ["paper_example", "last_output_is_partial", "fused", "out_of_order_regis
     ids=["full", "small_table", "more_warps", "many_warps", "one_lane", "wide"])
 @pytest.mark.sample(3)
 def test_scan(simulator, tests, fields):
+    _run(simulator, tests, fields)
+
+
+def test_late_tables(simulator):
+    _run(simulator, LATE, {"warps": 2, "threads": 4, "table_latency": 10})
+
+
+def _run(simulator, tests, fields):
     fields = {"gather": "scan", **fields}
     runner.run_bench(ScanWeaver(HardwareConfig(**fields)), "scan", __name__, simulator=simulator,
                      parameters={"config": fields}, tests=tests)
@@ -172,7 +196,7 @@ def test_scan(simulator, tests, fields):
 
 def test_every_bench_is_run():
     benches = {name for name, value in globals().items() if isinstance(value, type(skip))}
-    assert benches == {*TESTS, *SMALL_TABLE, *MORE_WARPS, *MANY_WARPS}
+    assert benches == {*TESTS, *SMALL_TABLE, *MORE_WARPS, *MANY_WARPS, *LATE}
 
 
 def test_wrong_configuration():

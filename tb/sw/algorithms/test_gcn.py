@@ -297,6 +297,14 @@ def test_launches():
     assert run(schedule="vm:parallel=weights", dimension=40).steps["spmm"]["launches"] == 1
 
 
+def test_a_lane_that_pushes_keeps_its_words():
+    """A lane loads the words of its vertex once. So a word more costs an edge three instructions:
+    the product, the address and the atomic."""
+    few, many = (run(hardware=config(1, 1), direction="push", dimension=dimension)
+                 .steps["graphsum"]["instructions"] for dimension in (4, 16))
+    assert many - few < 3.5 * (16 - 4) * len(GRAPH.src)
+
+
 def test_accesses():
     """Lanes over words read the words of a row in one access: fewer lines than a lane a vertex."""
     with Device.simulate(preset("tiny")) as device:

@@ -193,6 +193,8 @@ def test_follower_compares_answers_to_early_pops_at_the_start():
     assert model.left == 1
     assert model.take_part(0, "neighbor", array([721, 707]), [0, 1]) == []
     assert model.take(0, array([0x104, NONE])) == [0x100] and model.left == 0
+    start(model, 3)                              # of its edges none was handed out
+    assert model.left == 4
 
 
 def test_follower_takes_vertices_in_their_order():
