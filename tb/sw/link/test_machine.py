@@ -100,8 +100,8 @@ def test_limit():
     assert after == before + 1
 
 
-def test_progress():
-    machine, _ = _machine()
+def _progress(machine):
+    """The first four reports of an endless launch."""
     machine.load_program([encode("jal", imm=0)])
     seen = []
 
@@ -111,6 +111,12 @@ def test_progress():
             raise KeyboardInterrupt
     with pytest.raises(KeyboardInterrupt):
         machine.launch(0, 0, progress=progress)
+    return seen
+
+
+def test_progress():
+    machine, _ = _machine()
+    seen = _progress(machine)
     assert seen == sorted(seen) and seen[-1] > 0
     machine.load_program(END)
     machine.launch(0, 0)
@@ -157,16 +163,7 @@ def test_cycles_of_the_scu():
 
     board = Compacting(CONFIG.replace(scu=1))
     machine = SerialMachine(ModelCable(board), silence=0.0, patience=10.0)
-    machine.load_program([encode("jal", imm=0)])
-    seen = []
-
-    def progress(cycles):
-        seen.append(cycles)
-        if len(seen) == 4:
-            raise KeyboardInterrupt
-    with pytest.raises(KeyboardInterrupt):
-        machine.launch(0, 0, progress=progress)
-    assert seen == [40, 80, 120, 160]
+    assert _progress(machine) == [40, 80, 120, 160]
 
 
 def test_report():
