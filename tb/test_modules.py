@@ -76,8 +76,8 @@ LAYERS = {
     "sw.reproduce.grassembler.operations": ("hw", "sw.benchmarks", "sw.golden.machine",
                                             "sw.kernels", "sw.reproduce", "sw.runtime"),
     # It synthesizes cores.
-    "sw.reproduce.area": ("hw", "sim", "sw.benchmarks.measurement", "sw.reproduce", "synth"),
-    "sw.reproduce.sparseweaver.area": ("hw", "sw.reproduce", "synth"),
+    "sw.reproduce.area": ("hw", "sim", "sw.benchmarks", "sw.reproduce", "synth"),
+    "sw.reproduce.sparseweaver.area": ("hw", "sw.benchmarks", "sw.reproduce", "synth"),
     "sw.tune": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats", "sw.schedules",
                 "sw.algorithms", "sw.runtime", "sw.benchmarks"),
     # It tunes programs on the CPU, by the scheduling language.

@@ -1,10 +1,11 @@
 """The same work on more and more cores: speedups, and the limits of the speedups."""
 
 from sw.benchmarks.batch import Case
+from sw.benchmarks.grid import Grid
 from sw.benchmarks.schedules import DIRECTIONS, plan
 
 
-__all__ = ["GRAPHS", "LIMITS", "RESOURCES", "cases", "limits"]
+__all__ = ["GRAPHS", "LIMITS", "RESOURCES", "grid", "limits"]
 
 
 #: Graphs of three kinds: skewed, with communities of like degrees, and of low even degree.
@@ -28,24 +29,22 @@ LIMITS = {
 RESOURCES = ("issue", "L1", "L2", "DRAM")
 
 
-def cases(graphs, algorithms, schedules, splits, iterations, weights=None):
+def grid(axes, iterations, weights=None) -> Grid:
     """The runs for one number of cores: each algorithm in its own direction.
 
     Parameters
     ----------
-    graphs : list of (str, bool)
-        A graph, and whether the reverse of its arcs is added.
-    algorithms, schedules, splits : list of str
+    axes : dict
+        ``graph``: pairs of a graph, and whether the reverse of its arcs is added; ``algorithm``,
+        ``schedule`` and ``split``.
     iterations : int
         Sweeps of PageRank.
     weights : int, optional
         Largest random weight for graphs without weights.
     """
-    return [Case(graph, undirected, plan(
-                algorithm, iterations, direction=DIRECTIONS[algorithm][0], schedule=schedule,
-                split=split), weights)
-            for graph, undirected in graphs for algorithm in algorithms for schedule in schedules
-            for split in splits]
+    return Grid(axes, lambda graph, algorithm, schedule, split: Case(graph[0], graph[1], plan(
+        algorithm, iterations, direction=DIRECTIONS[algorithm][0], schedule=schedule,
+        split=split), weights))
 
 
 def limits(counters, config, dram) -> dict:

@@ -1,15 +1,14 @@
 """Schedules against each other, over graphs, algorithms and directions."""
 
 import dataclasses
-import math
 
 from sw import algorithms
 from sw.benchmarks.batch import Case, total_cycles
+from sw.benchmarks.grid import Grid, geometric_mean
 from sw.runtime.plan import as_plan
 
 
-__all__ = ["COMPARED", "DIRECTIONS", "RMAT", "Compared", "cases", "plan", "speedups",
-           "geometric_mean", "row_key"]
+__all__ = ["COMPARED", "DIRECTIONS", "RMAT", "Compared", "grid", "means", "plan", "totals"]
 
 
 #: The best schedules in software, and the Weaver.
@@ -36,50 +35,45 @@ def plan(algorithm, iterations, **choices):
                                  if name in algorithms.find(algorithm).options}, **choices)
 
 
-def cases(graphs, chosen, directions, schedules, iterations, weights=None):
+def grid(axes, iterations, weights=None) -> Grid:
     """The runs of a comparison.
 
     Parameters
     ----------
-    graphs : list of (str, bool)
-        A graph, and whether the reverse of its arcs is added.
-    chosen, directions, schedules : list of str
-        Algorithms, directions and schedules.
+    axes : dict
+        ``graph``: pairs of a graph, and whether the reverse of its arcs is added; ``algorithm``,
+        ``direction`` and ``schedule``. A direction that an algorithm does not have is left out.
     iterations : int
         Sweeps of PageRank.
     weights : int, optional
         Largest random weight for graphs without weights.
     """
-    return [Compared(graph, undirected, plan(algorithm, iterations, direction=direction,
-                                             schedule=schedule), weights)
-            for graph, undirected in graphs
-            for algorithm in chosen
-            for direction in DIRECTIONS[algorithm] if direction in directions
-            for schedule in schedules]
+    def make(graph, algorithm, direction, schedule):
+        return Compared(graph[0], graph[1], plan(
+            algorithm, iterations, direction=direction, schedule=schedule),
+            weights) if direction in DIRECTIONS[algorithm] else None
+    return Grid(axes, make)
 
 
-def row_key(case):
-    """The key that runs share if they are compared with each other."""
-    return case.graph, case.plan.algorithm, case.plan.direction
+def totals(found, launch_cycles):
+    """The cycles of runs, with those of the host for their launches, ``launch_cycles`` each."""
+    return found.of(lambda records, case: total_cycles(records[case], launch_cycles)
+                    if "cycles" in records[case] else None)
 
 
-def speedups(records, over, of, launch_cycles):
-    """Ratios of cycles of schedule ``over`` to cycles of schedule ``of``, for rows that have both,
-    with ``launch_cycles`` of the host for each launch.
-
-    Returns
-    -------
-    dict
-        Ratio by :func:`row_key`.
-    """
-    cycles = {(row_key(case), case.plan.schedule): total_cycles(record, launch_cycles)
-              for case, record in records.items() if "cycles" in record}
-    return {row: cycles[row, over] / cycles[row, of]
-            for row in dict.fromkeys(row for row, _ in cycles)
-            if (row, over) in cycles and (row, of) in cycles}
-
-
-def geometric_mean(values) -> float:
-    """The geometric mean of positive numbers; NaN if there are none."""
-    values = list(values)
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
+def means(ratios):
+    """The geometric means of ratios by algorithm and direction, as texts: of each, of each
+    algorithm in its own direction, and of all."""
+    def mean(values):
+        return f"{geometric_mean(values):.2f}x"
+    known = {(algorithm, direction): ratios.at(algorithm=algorithm, direction=direction).known
+             for _, algorithm, direction in ratios.points}
+    for algorithm, directions in DIRECTIONS.items():
+        for direction in directions:
+            if known.get((algorithm, direction)):
+                yield f"{algorithm} {direction} {mean(known[algorithm, direction])}"
+    own = [value for (algorithm, direction), values in known.items()
+           if DIRECTIONS[algorithm][0] == direction for value in values]
+    if own:
+        yield f"each algorithm in its own direction {mean(own)}"
+    yield f"all {mean(ratios.known)}"

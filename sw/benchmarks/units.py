@@ -6,18 +6,20 @@ each place, the units' schedules too.
 
 import dataclasses
 
+from hw.isa import PHASES
 from hw.stalls import L1_STALLS
 from sw import schedules as known_schedules
 from sw.benchmarks.cores import RESOURCES, limits
-from sw.benchmarks.schedules import DIRECTIONS, geometric_mean, plan
+from sw.benchmarks.grid import Grid, geometric_mean, ratio
+from sw.benchmarks.schedules import DIRECTIONS, plan
 from sw.benchmarks.system import System, SystemRun, scu_systems
 from sw.graph.describe import gini
 from sw.runtime.plan import as_plan
 
 
 __all__ = ["ALGORITHMS", "EGHW", "GRAPHPEG", "GRAPHS", "SCU", "SOFTWARE", "UNITS", "Fewest",
-           "PhasedRun", "UnitRun", "cases", "compaction", "fewest", "over_software", "ratios",
-           "resources", "schedule_of", "skewed", "summary", "weaver"]
+           "PhasedRun", "UnitRun", "compaction", "fewest", "grids", "over_software", "phase_share",
+           "ratios", "resources", "schedule_of", "skewed", "summary", "weaver"]
 
 
 #: The algorithms of the comparison, and those of the SCU's paper.
@@ -50,11 +52,6 @@ class UnitRun(SystemRun):
     REFUSED = "refused"
 
     @property
-    def place(self):
-        """The graph, which is a text and whether it is made undirected, and the algorithm."""
-        return (self.graph, self.undirected), self.plan.algorithm
-
-    @property
     def column(self):
         """The name of schedule and unit in tables."""
         schedule = self.plan.schedule
@@ -67,6 +64,14 @@ class PhasedRun(UnitRun):
 
     def measured(self, result):
         return super().measured(result) | {"phases": result.phases.sum(axis=(0, 1)).tolist()}
+
+
+def phase_share(phases, names):
+    """The share of some phases in the cycles of all warps, from the ``phases`` of a record."""
+    if phases is None:
+        return None
+    cycles = dict(zip(PHASES, phases))
+    return ratio(sum(cycles[name] for name in names), sum(cycles.values()))
 
 
 def weaver(unit) -> str:
@@ -84,61 +89,60 @@ def skewed(graph) -> bool:
     return gini(graph.out_degrees + graph.in_degrees) >= _SKEWED
 
 
-def cases(graphs, algorithms, schedules, units, config, dram, iterations, weights,
-          splits=("static",)) -> dict:
+def grids(axes, units, system, iterations, weights) -> dict:
     """The runs of the comparisons.
 
     Parameters
     ----------
-    graphs : list of (str, bool)
-        A graph, and whether the reverse of its arcs is added.
-    algorithms, schedules, units : list of str
-        Schedules are the rivals of units that hand out edges.
-    config : HardwareConfig
-        The hardware of all, but for the unit, which the rivals do not use.
-    dram : DramConfig
+    axes : dict
+        ``graph``: pairs of a graph, and whether the reverse of its arcs is added; ``algorithm``;
+        ``schedule``: the rivals of units that hand out edges; ``split``: the splits of work that
+        rivals and units try (:mod:`sw.kernels.split`), not the SCU.
+    units : list of str
+    system : System
+        The hardware of all, but for the unit, which the rivals do not use, and its memory.
     iterations : int
         Sweeps of PageRank.
     weights : int
         Largest random weight for graphs without weights.
-    splits : sequence of str
-        The splits of work that rivals and units try (:mod:`sw.kernels.split`), not the SCU.
 
     Returns
     -------
-    dict of str to list of UnitRun
+    dict of str to Grid
         The runs on each system: ``""`` for units that hand out edges, ``"large"`` and ``"small"``
-        for the SCU.
+        for the SCU. Each place has the runs by what they choose, as direction and split.
     """
-    def runs(system, algorithm, schedule, directions, **choices):
-        return [UnitRun(graph, undirected,
-                        as_plan(plan(algorithm, iterations, direction=direction,
-                                     schedule=schedule), **choices), weights, system=system)
-                for graph, undirected in graphs for direction in directions]
+    config = system.config
 
-    found = {}
+    def ways(at, graph, algorithm, schedule, choices):
+        return {tuple(choice.values()): UnitRun(graph[0], graph[1], as_plan(
+            plan(algorithm, iterations, schedule=schedule), **choice), weights, system=at)
+            for choice in choices}
+
     def with_unit(unit):
-        return System(config.replace(gather=unit, name=f"{config.name} {unit}"), dram)
+        return System(config.replace(gather=unit, name=f"{config.name} {unit}"), system.dram)
 
-    gathering = [unit for unit in units if unit != SCU]
+    found, gathering = {}, [unit for unit in units if unit != SCU]
     if gathering:
         # The rivals' runs are the same whichever units are asked for.
-        entries = [(with_unit(UNITS[0]), schedule) for schedule in schedules]
-        entries += [(with_unit(unit), schedule_of(unit)) for unit in gathering]
-        for system, schedule in entries:
-            known_schedules.make(schedule).check_config(system.config)
-        found[""] = [run for algorithm in algorithms for system, schedule in entries
-                     for split in splits
-                     for run in runs(system, algorithm, schedule, DIRECTIONS[algorithm],
-                                     split=split)]
-    if SCU in units:
-        for name, system in scu_systems(config, dram).items():
-            found[name] = [
-                run for algorithm in algorithms if algorithm in _OF_SCU
-                for schedule in (_COMPACT, *_SCU_SCHEDULES)
-                # Near vertices come before far vertices, as in the paper.
-                for run in runs(system, algorithm, schedule, ["push"],
-                                **{"delta": "auto"} if algorithm == "sssp" else {})]
+        columns = {schedule: (with_unit(UNITS[0]), schedule) for schedule in axes["schedule"]}
+        columns |= {weaver(unit): (with_unit(unit), schedule_of(unit)) for unit in gathering}
+        for at, schedule in columns.values():
+            known_schedules.make(schedule).check_config(at.config)
+        found[""] = Grid(
+            {"algorithm": axes["algorithm"], "column": columns, "graph": axes["graph"]},
+            lambda algorithm, column, graph: ways(
+                columns[column][0], graph, algorithm, columns[column][1], [
+                    {"direction": direction, "split": split} for split in axes["split"]
+                    for direction in DIRECTIONS[algorithm]]))
+    for name, at in scu_systems(config, system.dram).items() if SCU in units else ():
+        # Near vertices come before far vertices, as in the paper.
+        found[name] = Grid(
+            {"algorithm": [each for each in axes["algorithm"] if each in _OF_SCU],
+             "column": (_COMPACT, *_SCU_SCHEDULES), "graph": axes["graph"]},
+            lambda algorithm, column, graph, at=at: ways(
+                at, graph, algorithm, column,
+                [{"direction": "push"} | ({"delta": "auto"} if algorithm == "sssp" else {})]))
     return found
 
 
@@ -165,31 +169,22 @@ class Fewest:
         return None if self.failed or self.case is None else self.record["cycles"]
 
 
-def fewest(runs, records) -> dict:
-    """The best direction and split of each schedule.
-
-    Parameters
-    ----------
-    runs : list of UnitRun
-        The runs on one system.
-    records : dict of UnitRun to dict
-        Their records.
+def fewest(found) -> dict:
+    """The best direction and split of each schedule, from what a grid of :func:`grids` measured.
 
     Returns
     -------
     dict of tuple to dict of str to Fewest
         For each place, the best run by column.
     """
-    found = {}
-    for case in runs:
-        found.setdefault(case.place, {}).setdefault(case.column, []).append(case)
-    for columns in found.values():
-        for column, some in columns.items():
-            done = [case for case in some if "cycles" in records[case]]
-            case = min(done, key=lambda case: records[case]["cycles"], default=None)
-            columns[column] = Fewest(case, records.get(case, {}),
-                                     any("error" in records[case] for case in some))
-    return found
+    places: dict = {}
+    for (algorithm, column, graph), ways in found.places.items():
+        way, _ = found.records.best(ways)
+        case = ways.get(way)
+        places.setdefault((graph, algorithm), {})[column] = Fewest(
+            case, found.records.get(case, {}),
+            any("error" in found.records[each] for each in ways.values()))
+    return places
 
 
 def ratios(places, rivals, contenders) -> dict:

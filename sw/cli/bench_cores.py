@@ -1,14 +1,12 @@
 """``graphloom bench cores``: speedups of many cores, and what limits them."""
 
-import os
+import dataclasses
 import pathlib
 from typing import Annotated
 
 import typer
 
-from sw.errors import UserError
-
-from . import options
+from . import benches, options
 
 
 __all__ = ["register"]
@@ -16,113 +14,82 @@ __all__ = ["register"]
 
 def register(app):
     """Add the command."""
-    app.command("cores", epilog="Example: graphloom bench cores --set l2_banks=4 --cores 1,2,4 "
-                                "--schedules weaver")(_cores)
+    benches.add(app, "cores", _Options, _cores, epilog="Example: graphloom bench cores --set "
+                "l2_banks=4 --cores 1,2,4 --schedules weaver")
 
 
-def _cores(
-        graphs: Annotated[list[str] | None, typer.Argument(
-            metavar="[GRAPH]...", help="Graphs to run on; an R-MAT, a uniform and a road graph if "
-            "left out.", show_default=False)] = None,
-        folder: options.Folder = None,
-        largest: options.Largest = 110_000,
-        cores: Annotated[str, typer.Option(
-            "--cores", metavar="A,B,...", help="Numbers of cores; speedups are over the first.",
-            rich_help_panel="Hardware")] = "1,2,4,6",
-        algorithms: options.Algorithms = "pagerank,bfs",
-        schedules: Annotated[str, typer.Option(
-            "--schedules", metavar="A,B,...", rich_help_panel="Algorithm")] = "vm,em,weaver",
-        splits: Annotated[str, typer.Option(
-            "--splits", metavar="A,B", help="How the cores share the work.",
-            rich_help_panel="Algorithm")] = "static,counter",
-        iterations: options.Sweeps = 1,
-        weights: options.Weights = None,
-        preset: options.Preset = "default",
-        set_: options.Set = None,
-        dram: options.Dram = None,
-        launch_cycles: options.LaunchCycles = None,
-        jobs: options.Jobs = os.cpu_count() or 1,
-        results: options.Results = None):
+@dataclasses.dataclass(kw_only=True)
+class _Options(benches.ManyRuns):
+    graphs: Annotated[list[str] | None, typer.Argument(
+        metavar="[GRAPH]...", help="Graphs to run on; an R-MAT, a uniform and a road graph if "
+        "left out.", show_default=False)] = None
+    cores: Annotated[str, typer.Option(
+        "--cores", metavar="A,B,...", help="Numbers of cores; speedups are over the first.",
+        rich_help_panel="Hardware")] = "1,2,4,6"
+    schedules: Annotated[str, typer.Option(
+        "--schedules", metavar="A,B,...", rich_help_panel="Algorithm")] = "vm,em,weaver"
+    splits: Annotated[str, typer.Option(
+        "--splits", metavar="A,B", help="How the cores share the work.",
+        rich_help_panel="Algorithm")] = "static,counter"
+    launch_cycles: options.LaunchCycles = None
+
+
+def _cores(asked):
     """Run on several numbers of cores, check each result, and print speedups and their limits.
 
     Each algorithm runs in its own direction; searches start at the vertex with the most out-arcs.
     Cycles and speedups count the launches.
     """
-    from hw.control import launch_cycles as port_cycles
-    from sw import algorithms as known_algorithms
+    from hw.control import launch_cycles
     from sw import schedules as known_schedules
     from sw.benchmarks import cores as comparison
-    from sw.benchmarks.batch import Batch, notes_of
-    from sw.benchmarks.executors import Processes
     from sw.kernels.split import SPLITS
 
-    from . import files
     from .execute import console
-
-    names = options.names(schedules, "--schedules")
-    config, memory = options.hardware(preset, set_, names), options.memory(dram)
-    if not config.counters:
-        raise UserError("bench cores needs the counters: --set counters=true")
-    files.distinct({"--results": results}, graphs or ())
-    files.check(results)
+    names = options.names(asked.schedules, "--schedules")
+    config, memory = asked.machine(names, "bench cores")
+    asked.check_files(asked.graphs)
     for name in names:
         known_schedules.make(name).check_config(config)
     configs = [config.replace(cores=number, name=config.name)
-               for number in options.numbers(cores, "--cores")]
-    cases = comparison.cases(
-        options.graphs(graphs, folder, largest) or [(graph, False) for graph in comparison.GRAPHS],
-        options.names(algorithms, "--algorithms", known_algorithms.names()), names,
-        options.names(splits, "--splits", SPLITS), iterations, weights)
-    out, err = console(), console(stderr=True)
-    records = {}
-    for each in configs:
-        batch = Batch(cases, each, memory, results)
+               for number in options.numbers(asked.cores, "--cores")]
+    grid = comparison.grid({
+        "graph": asked.pairs(asked.graphs, comparison.GRAPHS), "algorithm": asked.chosen,
+        "schedule": names, "split": options.names(asked.splits, "--splits", SPLITS)},
+        asked.iterations, asked.weights)
 
-        def report(case, record, done, total):
-            outcome = f"{record['cycles']:,} cycles" if "cycles" in record else record["error"]
-            plan = case.plan
-            err.print(f"{done}/{total} on {each.cores} cores: {plan.algorithm} {plan.schedule} "
-                      f"{plan.split} {pathlib.Path(case.graph).name}: {outcome}", markup=False)
-
-        batch.run(Processes(jobs), report)
-        records[each] = batch.records
-    cost = port_cycles(config) if launch_cycles is None else launch_cycles
-    out.print(_table(cases, records, memory, cost))
+    def describe(case, cores):
+        plan = case.plan
+        return (f" on {cores} cores: {plan.algorithm} {plan.schedule} {plan.split} "
+                f"{pathlib.Path(case.graph).name}")
+    every = {each: asked.measure(grid, each, memory,
+                                 lambda case, each=each: describe(case, each.cores))
+             for each in configs}
+    cost = launch_cycles(config) if asked.launch_cycles is None else asked.launch_cycles
+    out = console()
+    out.print(_table(every, memory, cost))
     out.print(f"Cycles have {cost:,} for each launch.")
     out.print(f"Shares of all cycles on {configs[-1].cores} cores:")
     for name, text in comparison.LIMITS.items():
         out.print(f"  {name:8} {text}")
-    for note in notes_of(record for each in records.values() for record in each.values()):
-        out.print(f"note: {note}", soft_wrap=True)
-    if any("error" in record for each in records.values() for record in each.values()):
-        raise typer.Exit(1)
+    benches.end(out, [record for found in every.values() for record in found.records.values()])
 
 
-def _table(cases, records, memory, cost):
-    from rich import box
-    from rich.table import Table
-
-    from sw.benchmarks.batch import total_cycles
+def _table(every, memory, cost):
     from sw.benchmarks.cores import LIMITS, limits
-    configs = list(records)
-    first, last = configs[0], configs[-1]
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("graph", "algorithm", "schedule", "split"):
-        table.add_column(title, no_wrap=True)
-    table.add_column(f"cycles on {first.cores}", justify="right", no_wrap=True)
-    for config in configs[1:]:
-        table.add_column(f"on {config.cores}", justify="right", no_wrap=True)
-    for name in LIMITS:
-        table.add_column(name, justify="right", no_wrap=True)
-    for case in cases:
-        found = [records[config][case] for config in configs]
-        cycles = [total_cycles(record, cost) if "cycles" in record else None for record in found]
-        cells = [f"{cycles[0] / each:.2f}x" if cycles[0] and each else "failed"
-                 for each in cycles[1:]]
-        if cycles[-1]:
-            shares = limits(records[last][case]["counters"], last, memory).values()
-            cells += [f"{100 * share:.0f} %" for share in shares]
-        plan = case.plan
-        table.add_row(pathlib.Path(case.graph).name, plan.algorithm, plan.schedule, plan.split,
-                      f"{cycles[0]:,}" if cycles[0] else "failed", *cells)
+    from sw.benchmarks.schedules import totals
+    first, *more = every
+    last = [first, *more][-1]
+    table = benches.table(("graph", "algorithm", "schedule", "split"), (
+        f"cycles on {first.cores}", *(f"on {config.cores}" for config in more), *LIMITS))
+    cycles = {config: totals(found, cost) for config, found in every.items()}
+    shares = every[last].value("counters").map(
+        lambda counters: counters and limits(counters, last, memory).values())
+    over = [list(cycles[first] / cycles[config]) for config in more]
+    for (graph, *plan), base, found, *ratios in zip(cycles[first].points, cycles[first], shares,
+                                                    *over):
+        table.add_row(pathlib.Path(graph[0]).name, *plan,
+                      "failed" if base is None else f"{base:,}",
+                      *("failed" if ratio is None else f"{ratio:.2f}x" for ratio in ratios),
+                      *(f"{100 * share:.0f} %" for share in found or ()))
     return table

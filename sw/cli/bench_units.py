@@ -1,6 +1,6 @@
 """``graphloom bench units``: the units against the best of software."""
 
-import os
+import dataclasses
 import pathlib
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from sw.benchmarks.units import ALGORITHMS, SOFTWARE, UNITS
 from sw.errors import UserError
 from sw.kernels.split import SPLITS
 
-from . import options
+from . import benches, options
 
 
 __all__ = ["register"]
@@ -28,86 +28,84 @@ _TITLES = {"pagerank": "PageRank", "bfs": "BFS", "sssp": "SSSP", "cc": "CC", "gc
 
 def register(app):
     """Add the command."""
-    app.command("units", epilog="Exit code: 0; 1 if a run failed. Example: graphloom bench units "
-                "--set l1_banks=4 --results figures.jsonl")(_units)
+    benches.add(app, "units", _Options, _units, epilog="Exit code: 0; 1 if a run failed. Example: "
+                "graphloom bench units --set l1_banks=4 --results figures.jsonl")
 
 
-def _units(
-        graphs: Annotated[list[str] | None, typer.Argument(
-            metavar="[GRAPH]...", help="Graphs to run on; three skewed graphs, a road and a "
-            "uniform graph if no graph is given.", show_default=False)] = None,
-        folder: options.Folder = None,
-        largest: options.Largest = 110_000,
-        units: Annotated[str, typer.Option(
-            "--units", metavar="A,B,...", help="Units to measure: fsm, scan and stream, the "
-            "Weavers with rounds and without; eghw; graphpeg; and scu. The SCU runs on the large "
-            "and the small system of its paper.", rich_help_panel="Hardware")] = "fsm,stream",
-        algorithms: options.Algorithms = _ALGORITHMS,
-        schedules: Annotated[str, typer.Option(
-            "--schedules", metavar="A,B,...", help="Rivals of the units that hand out edges.",
-            rich_help_panel="Algorithm")] = _SOFTWARE,
-        splits: Annotated[str, typer.Option(
-            "--splits", metavar="A,B", help="How warps and cores share the work: static, counter, "
-            "or the better of both.", rich_help_panel="Algorithm")] = "static",
-        iterations: options.Sweeps = 1,
-        weights: options.Weights = 255,
-        preset: options.Preset = "default",
-        set_: options.Set = None,
-        dram: options.Dram = None,
-        jobs: options.Jobs = os.cpu_count() or 1,
-        results: options.Results = None,
-        json: Annotated[str | None, typer.Option(
-            "--json", metavar="FILE", help="Write all figures.", rich_help_panel="Files",
-            show_default=False)] = None):
+@dataclasses.dataclass(kw_only=True)
+class _Options(benches.ManyRuns):
+    graphs: Annotated[list[str] | None, typer.Argument(
+        metavar="[GRAPH]...", help="Graphs to run on; three skewed graphs, a road and a "
+        "uniform graph if no graph is given.", show_default=False)] = None
+    units: Annotated[str, typer.Option(
+        "--units", metavar="A,B,...", help="Units to measure: fsm, scan and stream, the "
+        "Weavers with rounds and without; eghw; graphpeg; and scu. The SCU runs on the large "
+        "and the small system of its paper.", rich_help_panel="Hardware")] = "fsm,stream"
+    algorithms: options.Algorithms = _ALGORITHMS
+    schedules: Annotated[str, typer.Option(
+        "--schedules", metavar="A,B,...", help="Rivals of the units that hand out edges.",
+        rich_help_panel="Algorithm")] = _SOFTWARE
+    splits: Annotated[str, typer.Option(
+        "--splits", metavar="A,B", help="How warps and cores share the work: static, counter, "
+        "or the better of both.", rich_help_panel="Algorithm")] = "static"
+    weights: options.Weights = 255
+    json: Annotated[str | None, typer.Option(
+        "--json", metavar="FILE", help="Write all figures.", rich_help_panel="Files",
+        show_default=False)] = None
+
+
+def _units(asked):
     """Run the units and all software schedules, check each result, and print who is faster.
 
     All have the same hardware, but for the unit. Each schedule has the best of its directions and
     splits on each graph. Searches start at the vertex with the most out-arcs. The means are
     geometric.
     """
-    from sw import algorithms as known_algorithms
     from sw.benchmarks import units as comparison
     from sw.benchmarks.batch import Batch, notes_of
     from sw.benchmarks.executors import Processes
+    from sw.benchmarks.system import System
     from sw.graph.load import load
 
     from . import files
     from .execute import console
     from .progress import progress
 
-    named, rivals = options.names(units, "--units", UNITS), options.names(schedules, "--schedules")
-    chosen = options.names(algorithms, "--algorithms", known_algorithms.names())
-    if any(text.partition("=")[0].strip() == "gather" for text in set_ or ()):
+    named = options.names(asked.units, "--units", UNITS)
+    rivals = options.names(asked.schedules, "--schedules")
+    chosen = asked.chosen
+    if any(text.partition("=")[0].strip() == "gather" for text in asked.set_ or ()):
         raise UserError("--set gather: bench units sets this field; name the unit with --units")
     for name in rivals:
         if name.partition(":")[0] == "weaver":
-            raise UserError(f"--schedules {schedules}: {name} is no rival of the Weaver")
-    config, memory = options.hardware(preset, set_), options.memory(dram)
-    if not config.counters:
-        raise UserError("bench units needs the counters: --set counters=true")
-    files.distinct({"--results": results, "--json": json}, graphs or ())
-    files.check(results)
-    files.check(json, (".json",))
-    pairs = options.graphs(graphs, folder, largest) or [
-        (graph, False) for graph in comparison.GRAPHS]
-    runs = comparison.cases(pairs, chosen, rivals, named, config, memory, iterations, weights,
-                            options.names(splits, "--splits", SPLITS))
-    if not any(runs.values()):
-        raise UserError(f"--units {units}: the SCU's comparison has no {algorithms}")
+            raise UserError(f"--schedules {asked.schedules}: {name} is no rival of the Weaver")
+    config, memory = asked.machine(counters_for="bench units")
+    asked.check_files(asked.graphs, json=asked.json)
+    files.check(asked.json, (".json",))
+    pairs = asked.pairs(asked.graphs, comparison.GRAPHS)
+    grids = comparison.grids(
+        {"graph": pairs, "algorithm": chosen, "schedule": rivals,
+         "split": options.names(asked.splits, "--splits", SPLITS)}, named, System(config, memory),
+        asked.iterations, asked.weights)
+    cases = [case for grid in grids.values() for case in grid.cases]
+    if not cases:
+        raise UserError(f"--units {asked.units}: the SCU's comparison has no {asked.algorithms}")
     kinds = {(graph, undirected): comparison.skewed(load(graph, undirected=undirected))
              for graph, undirected in pairs}
-    batch = Batch([case for some in runs.values() for case in some], config, memory, results)
+    batch = Batch(cases, config, memory, asked.results)
     with progress(len(batch.cases), len(batch.records), _describe, _outcome) \
             as (begun, ended, _):
-        batch.run(Processes(jobs), lambda case, record, done, total: ended(case, record), begun)
-    figures = _figures(batch, runs, named, rivals, chosen, kinds)
+        batch.run(Processes(asked.jobs), lambda case, record, done, total: ended(case, record),
+                  begun)
+    figures = _figures({name: comparison.fewest(grid.found(batch.records))
+                        for name, grid in grids.items()}, named, rivals, chosen, kinds)
     out = console()
     _print(out, figures)
     for note in notes_of(batch.records.values()):
         out.print(f"note: {note}", soft_wrap=True)
-    if json is not None:
-        files.write_json(json, {"configuration": options.fields(config),
-                                "dram": options.fields(memory)} | figures)
+    if asked.json is not None:
+        files.write_json(asked.json, {"configuration": options.fields(config),
+                                      "dram": options.fields(memory)} | figures)
     failed = [case for case, record in batch.records.items() if "error" in record]
     for case in failed:
         console(stderr=True).print(f"failed: {_describe(case)}: {batch.records[case]['error']}",
@@ -131,10 +129,9 @@ def _name(graph, undirected):
     return pathlib.Path(graph).name + " (u)" * undirected
 
 
-def _figures(batch, runs, units, rivals, algorithms, kinds):
-    """All figures, as JSON can hold them."""
+def _figures(places, units, rivals, algorithms, kinds):
+    """All figures, as JSON can hold them, from the best runs at each place of each system."""
     from sw.benchmarks import units as comparison
-    places = {system: comparison.fewest(some, batch.records) for system, some in runs.items()}
     found = {
         "graphs": [{"graph": graph, "undirected": undirected, "skewed": kind}
                    for (graph, undirected), kind in kinds.items()],
@@ -185,20 +182,9 @@ def _print(out, figures):
             for name, summaries in over.items())))
 
 
-def _table(texts, numbers):
-    from rich import box
-    from rich.table import Table
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in texts:
-        table.add_column(title, no_wrap=True)
-    for title in numbers:
-        table.add_column(title, justify="right", no_wrap=True)
-    return table
-
-
 def _cycles(rows):
     columns = list(rows[0]["schedules"])
-    table = _table(("graph", "algorithm"), columns)
+    table = benches.table(("graph", "algorithm"), columns)
     for row in rows:
         table.add_row(_name(row["graph"], row["undirected"]), row["algorithm"], *(
             "failed" if each["failed"] else "-" if each["cycles"] is None
@@ -208,7 +194,7 @@ def _cycles(rows):
 
 def _summaries(title, algorithms, rows):
     """A table of three rows for each (name, group, summaries by algorithm)."""
-    table = _table((title, "graphs", ""), [_TITLES[name] for name in algorithms])
+    table = benches.table((title, "graphs", ""), [_TITLES[name] for name in algorithms])
     for name, group, summaries in rows:
         found = [summaries[algorithm] for algorithm in algorithms]
         if not any(found):
@@ -224,7 +210,8 @@ def _summaries(title, algorithms, rows):
 
 def _resources(rows):
     from sw.benchmarks.cores import LIMITS
-    table = _table(("graph", "direction"), ("cycles", "binding", *LIMITS, "in front of the L1"))
+    table = benches.table(("graph", "direction"),
+                          ("cycles", "binding", *LIMITS, "in front of the L1"))
     for row in rows:
         cause, share = max(row["l1_waits"].items(), key=lambda item: item[1])
         table.add_row(_name(row["graph"], row["undirected"]), row["direction"],

@@ -51,8 +51,9 @@ def cases() -> list:
     directions = {name: schedules.DIRECTIONS[name][0] for name in ALGORITHMS}
     names = [name for some in SCHEDULES.values() for name in some]
     found = [case for algorithm, direction in directions.items()
-             for case in schedules.cases([(graph, False) for graph in GRAPHS.values()],
-                                         [algorithm], [direction], names, 1)]
+             for case in schedules.grid({
+                 "graph": [(graph, False) for graph in GRAPHS.values()], "algorithm": [algorithm],
+                 "direction": [direction], "schedule": names}, 1).cases]
     return [case for case in found if (case.plan.algorithm, case.plan.schedule) not in _MISSING]
 
 

@@ -5,9 +5,9 @@
 :mod:`.setting`       the hardware and the graphs of all figures of one call
 :mod:`.outcome`       the results of a figure: tables, plots, comparisons; as text
 :mod:`.plot`          plots as PNG and SVG
+:mod:`.runs`          runs on graphs, and the core on which units and software are fastest
 :mod:`.measure`       measurements on the host: bytes and build times of storage formats
 :mod:`.area`          the area of cores, with and without a unit
-:mod:`.system`        runs on hardware of their own, for figures that compare systems
 :mod:`.space`         the plans that a framework can choose from
 :mod:`.study`         runs what the figures need, and writes their files
 ====================  =============================================================================

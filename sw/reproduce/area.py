@@ -4,15 +4,16 @@ import dataclasses
 import json
 
 from hw.config import HardwareConfig
+from sw.benchmarks.grid import Grid
 from sw.benchmarks.measurement import Measurement
 from synth.budgets import DEVICE, RESOURCES
 from synth.logic import synthesize
 from synth.units import find_unit
 
-from .outcome import Plot, Table, number, percent, ratio
+from .outcome import Plot, by_columns, number, percent, ratio
 
 
-__all__ = ["CoreArea", "area_plot", "area_table", "areas"]
+__all__ = ["CoreArea", "area_grid", "area_plot", "area_table", "areas"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,39 +42,34 @@ class CoreArea(Measurement):
         return record | {name: getattr(area, name) for name in RESOURCES}
 
 
-def areas(cases, results):
-    """The resources of cores, and what each adds to those of the first, as a part of them.
-
-    Parameters
-    ----------
-    cases : dict of str to CoreArea
-    results : CaseRecords
-
-    Returns
-    -------
-    found, added : dict of str to dict
-        By name of the case and resource; None if the synthesis failed.
-    """
-    found = {name: {resource: results.value(case, resource) for resource in RESOURCES}
-             for name, case in cases.items()}
-    bare = next(iter(found.values()))
-    added = {name: {resource: None if None in (area[resource], bare[resource]) else ratio(
-        area[resource] - bare[resource], bare[resource]) for resource in RESOURCES}
-        for name, area in found.items()}
-    return found, added
+def area_grid(cores) -> Grid:
+    """The syntheses of cores by name; what each adds is compared with the first."""
+    return Grid({"core": cores}, lambda name: CoreArea(cores[name]))
 
 
-def area_table(label, found, added):
+def areas(found):
+    """The resources of cores, and what each adds to those of the first, as a part of them: two
+    dicts of cubes by resource."""
+    area = {resource: found.value(resource) for resource in RESOURCES}
+    first = found.places.axes["core"][0]
+
+    def more(values):
+        bare = values.at(core=first)
+        return values.map(lambda own: None if None in (own, bare) else ratio(own - bare, bare))
+    return area, {resource: more(values) for resource, values in area.items()}
+
+
+def area_table(text, area, added):
     """A row for each core, from :func:`areas`."""
-    return Table("A core", (label, *(cell for title in RESOURCES.values()
-                                     for cell in (title, "added"))),
-                 tuple((name, *(cell for resource in RESOURCES for cell in (
-                     number(area[resource]), percent(added[name][resource]))))
-                       for name, area in found.items()))
+    return by_columns("A core", (text, area["lut4"].labels("core")), *(
+        column for resource, title in RESOURCES.items()
+        for column in ((title, area[resource].cells(number)),
+                       ("added", added[resource].cells(percent)))))
 
 
-def area_plot(added, names):
-    """The resources that the cores of these names add."""
+def area_plot(added):
+    """The resources that the cores add."""
+    first, *names = next(iter(added.values())).axes["core"]
     return Plot("added to a core", "of the core without", tuple(names), {
-        title: tuple(added[name][resource] for name in names)
+        title: tuple(added[resource].at(core=name) for name in names)
         for resource, title in RESOURCES.items()})

@@ -6,12 +6,13 @@ that is not defined is NaN, and is not shown.
 
 import dataclasses
 import math
+from typing import Any
 
-from sw.benchmarks import schedules
+from sw.benchmarks.grid import geometric_mean, ratio
 
 
-__all__ = ["FAILED", "Comparison", "Outcome", "Plot", "Table", "geometric_mean", "number",
-           "percent", "ratio", "times"]
+__all__ = ["FAILED", "Comparison", "Outcome", "Plot", "Table", "bars", "by_columns", "by_rows",
+           "decimal", "extremes", "geometric_mean", "number", "percent", "ratio", "times"]
 
 
 #: Text in place of a number that is missing because a run failed.
@@ -39,19 +40,15 @@ def percent(value) -> str:
     return _shown(value, lambda value: f"{100 * value:.1f} %")
 
 
-def ratio(above, below):
-    """The quotient of two numbers; None if either failed, NaN if it is not defined."""
-    if above is None or below is None:
-        return None
-    return above / below if below else math.nan
+def decimal(value) -> str:
+    """A number with two decimals for a table."""
+    return _shown(value, lambda value: f"{value:.2f}")
 
 
-def geometric_mean(values):
-    """The geometric mean of the values that are neither None (failed) nor NaN (not defined). None
-    if all values failed, NaN if there is no value."""
-    values = list(values)
-    good = [value for value in values if value is not None and value > 0]
-    return None if not good and None in values else schedules.geometric_mean(good)
+def extremes(values, text=times, word="and") -> str:
+    """The least and the largest of the values of runs that did not fail, as one text."""
+    known = [value for value in values if value is not None]
+    return f"{text(min(known))} {word} {text(max(known))}" if known else FAILED
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,6 +119,40 @@ class Plot:
     paper: dict = dataclasses.field(default_factory=dict)
 
 
+def by_columns(title, *columns) -> Table:
+    """A table from its columns: each a head, and its cells."""
+    heads, cells = zip(*columns)
+    return Table(title, heads, tuple(zip(*cells, strict=True)))
+
+
+def by_rows(title, columns, rows) -> Table:
+    """A table from its rows: each the cells, of which some may be lists of cells."""
+    return Table(title, tuple(columns), tuple(
+        tuple(cell for each in row for cell in ([each] if isinstance(each, str) else each))
+        for row in rows))
+
+
+def bars(title, text, series, mean=geometric_mean, **options) -> Plot:
+    """A plot of cubes with one axis, by the names of the bars.
+
+    Parameters
+    ----------
+    title, text : str
+        Title above the plot, and label of the axis of values.
+    series : dict of str to Cube
+    mean : callable or None
+        The mean over the graphs, which are the last group; with None there is no such group.
+    **options
+        Further fields of :class:`Plot`.
+    """
+    first = next(iter(series.values()))
+    [axis] = first.axes
+    labels = first.labels(axis)
+    return Plot(title, text, labels if mean is None else (*labels, "mean"), {
+        name: tuple(cube) if mean is None else (*cube, cube.reduce(mean, axis))
+        for name, cube in series.items()}, **options)
+
+
 @dataclasses.dataclass(frozen=True)
 class Comparison:
     """The paper's number beside ours.
@@ -144,18 +175,22 @@ class Outcome:
 
     Parameters
     ----------
-    tables, plots, comparisons : tuple
-        Items of :class:`Table`, :class:`Plot` and :class:`Comparison`.
+    tables, plots, comparisons : iterable
+        Items of :class:`Table`, :class:`Plot` and :class:`Comparison`; kept as tuples.
     data : dict
         The numbers of the tables and plots, for JSON.
     notes : tuple of str
         Sentences that explain the numbers.
     """
-    tables: tuple
-    plots: tuple
-    comparisons: tuple = ()
+    tables: Any
+    plots: Any
+    comparisons: Any = ()
     data: dict = dataclasses.field(default_factory=dict)
-    notes: tuple = ()
+    notes: Any = ()
+
+    def __post_init__(self):
+        for name in ("tables", "plots", "comparisons", "notes"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def compared(self):
         """The comparisons as a :class:`Table`; None if there are none."""

@@ -5,41 +5,13 @@ makes tables, a plot and comparisons with the paper. :mod:`sw.reproduce.study` r
 keeps, shows and writes the results.
 """
 
+from sw.benchmarks.grid import Measured, Grid
 from sw.errors import UserError
 
+from .outcome import Outcome
 
-__all__ = ["Figure", "Paper", "CaseRecords"]
 
-
-class CaseRecords(dict):
-    """Records by case, as a figure gets them. Values of a failed case are None."""
-
-    def value(self, case, name):
-        """A value of the case's record; None if the case failed."""
-        return self[case].get(name)
-
-    def cycles(self, case):
-        """The case's cycles; None if the case failed."""
-        return self.value(case, "cycles")
-
-    def best(self, choices):
-        """The least cycles among several cases, and its choice.
-
-        Parameters
-        ----------
-        choices : dict of choice to case
-
-        Returns
-        -------
-        (choice, cycles)
-            ``(None, None)`` if all of them failed.
-        """
-        done = {choice: cycles for choice, case in choices.items()
-                if (cycles := self.cycles(case)) is not None}
-        if not done:
-            return None, None
-        choice = min(done, key=done.__getitem__)
-        return choice, done[choice]
+__all__ = ["Figure", "Paper"]
 
 
 class Figure:
@@ -62,35 +34,22 @@ class Figure:
     source = None
     method = None
 
-    def cases(self, setting):
-        """The runs and measurements that the figure needs.
+    def grid(self, setting) -> Grid:
+        """The runs and measurements that the figure needs, by axes; each case is a
+        :class:`sw.benchmarks.measurement.Measurement`."""
+        return Grid({"nothing": ()}, lambda nothing: None)
 
-        Parameters
-        ----------
-        setting : Setting
+    def cases(self, setting) -> list:
+        """The cases of the grid. Equal cases are run once for all figures."""
+        return self.grid(setting).cases
 
-        Returns
-        -------
-        list
-            Each is a :class:`sw.benchmarks.measurement.Measurement`. Equal cases are run once for
-            all figures.
-        """
+    def results(self, setting, found: Measured) -> Outcome:
+        """The figure's results, from what the cases measured; some may have failed."""
         raise NotImplementedError
 
-    def outcome(self, setting, results):
-        """The figure's results, from the records.
-
-        Parameters
-        ----------
-        setting : Setting
-        results : CaseRecords
-            The record of each case; some may have failed.
-
-        Returns
-        -------
-        Outcome
-        """
-        raise NotImplementedError
+    def outcome(self, setting, records) -> Outcome:
+        """The figure's results, from the record of each case."""
+        return self.results(setting, self.grid(setting).found(records))
 
 
 class Paper:

@@ -18,10 +18,11 @@ import numpy as np
 
 from sw import algorithms
 from sw.benchmarks.batch import Case
-from sw.benchmarks.schedules import plan
 from sw.errors import UserError
 from sw.graph.load import load
 from sw.runtime.device import Device
+
+from .runs import on_graph
 
 
 __all__ = ["Found", "FrameworkSpace", "SettledCandidate", "Tried", "candidates", "distinct",
@@ -150,13 +151,11 @@ def tried(config, choice, algorithm, *, schedule, format, direction, blocked=Fal
           **others):
     """The run of a plan: PageRank one iteration, searches from the vertex with the most arcs.
     Raises UserError if there is no such plan."""
-    weighted = algorithms.find(algorithm).weighted
     if blocked:
-        vertices = graph_of(choice, weighted).num_vertices
+        vertices = graph_of(choice, algorithms.find(algorithm).weighted).num_vertices
         format = f"{format}:block={max(1, -(-vertices // _BLOCKS))}"
-    return Tried(choice.graph, choice.undirected, plan(
-        algorithm, 1, schedule=schedule, format=format, direction=direction,
-        warps=half(config) if halved else None, **others), _WEIGHTS if weighted else None)
+    return on_graph(choice, algorithm, Tried, schedule=schedule, format=format,
+                    direction=direction, warps=half(config) if halved else None, **others)
 
 
 def _departures(space, kind) -> typing.Iterator[dict[str, typing.Any]]:

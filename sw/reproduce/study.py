@@ -29,7 +29,6 @@ from sw.benchmarks.sources import digest
 from sw.output import replacing
 
 from .outcome import FAILED, Table
-from .paper import CaseRecords
 
 
 __all__ = ["Study", "failed_table"]
@@ -156,7 +155,7 @@ class Study:
         for case, record in records.items():
             if "error" in record:
                 failures.setdefault(record["error"], []).append(case)
-        outcome = figure.outcome(self.setting, CaseRecords(records))
+        outcome = figure.outcome(self.setting, records)
         outcome = dataclasses.replace(outcome, notes=(*outcome.notes,
                                                       *notes_of(records.values())))
         self._put(figure, ".json", json.dumps(self._json(figure, records, outcome, failures),

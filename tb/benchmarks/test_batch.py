@@ -8,7 +8,7 @@ from hw.config import preset
 from sim.dram import DramConfig
 from sw.benchmarks.batch import Batch
 from sw.benchmarks.executors import Processes
-from sw.benchmarks.schedules import cases, geometric_mean, speedups
+from sw.benchmarks.schedules import grid, means, totals
 from sw.cli.main import main
 from sw.errors import UserError
 
@@ -17,7 +17,12 @@ TINY = preset("tiny")
 
 
 def _cases(graphs=("karate",), schedules=("vm", "weaver")):
-    return cases([(graph, False) for graph in graphs], ["pagerank"], ["pull"], list(schedules), 1)
+    return _grid(graphs, schedules).cases
+
+
+def _grid(graphs=("karate",), schedules=("vm", "weaver")):
+    return grid({"graph": [(graph, False) for graph in graphs], "algorithm": ["pagerank"],
+                 "direction": ["pull"], "schedule": schedules}, 1)
 
 
 def _run(batch):
@@ -27,8 +32,8 @@ def _run(batch):
 
 
 def test_cases_are_the_product():
-    found = cases([("a", False), ("b", True)], ["pagerank", "bfs"], ["pull", "push"],
-                  ["vm", "em", "weaver"], 3)
+    found = grid({"graph": [("a", False), ("b", True)], "algorithm": ["pagerank", "bfs"],
+                  "direction": ["pull", "push"], "schedule": ["vm", "em", "weaver"]}, 3).cases
     assert len(found) == len(set(found)) == 2 * 2 * 2 * 3
     assert {case.undirected for case in found if case.graph == "b"} == {True}
     assert {dict(case.plan.parameters).get("iterations") for case in found} == {None, 3}
@@ -80,10 +85,14 @@ def test_a_foreign_file_is_refused(tmp_path, text):
 def test_speedups():
     vm, weaver = _cases()
     records = {vm: {"cycles": 300, "orders": 4}, weaver: {"cycles": 100, "orders": 2}}
-    for cost, ratio in ((0, 3.0), (50, 2.5)):
-        assert list(speedups(records, "vm", "weaver", cost).values()) == [ratio]
-    assert speedups(records | {weaver: {"error": "x"}}, "vm", "weaver", 0) == {}
-    assert geometric_mean([1, 4, 2]) == pytest.approx(2)
+    for failed, cost, ratio in ((False, 0, 3.0), (False, 50, 2.5), (True, 0, None)):
+        known = totals(_grid().found(records | {weaver: {"error": "x"}} if failed else records),
+                       cost)
+        over = known.at(schedule="vm") / known.at(schedule="weaver")
+        assert list(over) == [ratio]
+        assert list(means(over)) == (["all nanx"] if failed else [
+            f"pagerank pull {ratio:.2f}x", f"each algorithm in its own direction {ratio:.2f}x",
+            f"all {ratio:.2f}x"])
 
 
 def test_a_direction_that_a_schedule_does_not_have_is_no_failure(capsys):

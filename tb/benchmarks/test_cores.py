@@ -9,15 +9,15 @@ from hw.config import preset
 from hw.control import launch_cycles
 from sim.dram import DramConfig
 from sw.benchmarks.batch import total_cycles
-from sw.benchmarks.cores import LIMITS, cases, limits
+from sw.benchmarks.cores import LIMITS, grid, limits
 from sw.cli.main import main
 from sw.runtime import Device
 from tb.sw.graphs import random_graph
 
 
 def test_cases():
-    found = cases([("karate", False)], ["pagerank", "bfs"], ["vm", "weaver"],
-                  ["static", "counter"], 3)
+    found = grid({"graph": [("karate", False)], "algorithm": ["pagerank", "bfs"],
+                  "schedule": ["vm", "weaver"], "split": ["static", "counter"]}, 3).cases
     assert len(set(found)) == len(found) == 8
     assert {(case.plan.algorithm, case.plan.direction) for case in found} == {
         ("pagerank", "pull"), ("bfs", "push")}

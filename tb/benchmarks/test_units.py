@@ -21,6 +21,7 @@ from sim.dram import DramConfig
 from sw.benchmarks import units
 from sw.benchmarks.cores import LIMITS, RESOURCES
 from sw.benchmarks.executors import Processes
+from sw.benchmarks.system import System
 from sw.cli.main import main
 from sw.graph.load import load
 
@@ -31,7 +32,11 @@ SMALL = [("karate", False), ("road:side=4,seed=1", False)]
 
 def _cases(names=("fsm", "stream"), graphs=SMALL, algorithms=("pagerank", "bfs"),
            schedules=("vm", "em"), config=TINY):
-    return units.cases(graphs, algorithms, schedules, names, config, DRAM, 1, 255)
+    return _grids(names, config, graph=graphs, algorithm=algorithms, schedule=schedules)
+
+
+def _grids(names, config=TINY, split=("static",), **axes):
+    return units.grids(axes | {"split": split}, names, System(config, DRAM), 1, 255)
 
 
 def _counters(config, cycles, **changes):
@@ -57,7 +62,11 @@ def _record(case):
 
 
 def _records(runs):
-    return {case: _record(case) for case in runs}
+    return {case: _record(case) for case in runs.cases}
+
+
+def _fewest(runs, records):
+    return units.fewest(runs.found(records))
 
 
 # Runs
@@ -66,16 +75,18 @@ def test_the_runs():
     runs = _cases()
     assert list(runs) == [""]
     # Two graphs, two algorithms of two directions, two rivals and two units.
-    assert len(runs[""]) == len(set(runs[""])) == 2 * 2 * 2 * 4
-    assert {case.column for case in runs[""]} == {"vm", "em", "weaver (fsm)", "weaver (stream)"}
+    cases = runs[""].cases
+    assert len(cases) == len(set(cases)) == 2 * 2 * 2 * 4
+    assert {case.column for case in cases} == {"vm", "em", "weaver (fsm)", "weaver (stream)"}
     assert all(dict(case.plan.parameters) in ({"iterations": 1}, {"source": "hub"})
-               for case in runs[""])
-    both = units.cases(SMALL, ("bfs",), ("vm",), ("fsm",), TINY, DRAM, 1, 255,
-                       ("static", "counter"))
-    assert sorted(case.plan.split for case in both[""]) == ["counter"] * 8 + ["static"] * 8
+               for case in cases)
+    both = _grids(("fsm",), split=("static", "counter"), graph=SMALL, algorithm=("bfs",),
+                  schedule=("vm",))
+    assert sorted(case.plan.split for case in both[""].cases) == ["counter"] * 8 + ["static"] * 8
     scu = _cases(["scu"], algorithms=("cc", "sssp", "pagerank"))
     assert list(scu) == ["large", "small"]
-    for name, some in scu.items():
+    for name, grid in scu.items():
+        some = grid.cases
         assert len(some) == 2 * 2 * 4 and {case.system.name for case in some} == {name}
         assert {case.plan.direction for case in some} == {"push"}
         assert {(case.plan.algorithm, "delta" in dict(case.plan.parameters)) for case in some} == {
@@ -86,12 +97,12 @@ def test_units_and_their_hardware():
     """All runs have the given hardware, but for the unit. The rivals' runs are the same whichever
     units are asked for."""
     config = TINY.replace(l1_banks=2)
-    runs = _cases(config=config)[""]
+    runs = _cases(config=config)[""].cases
     for case in runs:
         mine = case.system.config
         assert mine.replace(gather="fsm", name="") == config.replace(name="")
         assert mine.gather == ("stream" if case.column == "weaver (stream)" else "fsm")
-    assert set(_cases(["stream"], config=config)[""]) < set(runs)
+    assert set(_cases(["stream"], config=config)[""].cases) < set(runs)
 
 
 # Figures of known records
@@ -99,21 +110,21 @@ def test_units_and_their_hardware():
 def test_the_better_direction():
     runs = _cases()[""]
     records = _records(runs)
-    places = units.fewest(runs, records)
+    places = _fewest(runs, records)
     assert len(places) == 4
     best = places[("karate", False), "pagerank"]["vm"]
     assert (best.cycles, best.case.plan.direction, best.failed) == (400, "push", False)
-    for case in runs:
+    for case in runs.cases:
         if (case.column, case.plan.direction) == ("vm", "push"):
             records[case] = {"refused": "has no push"}
-    best = units.fewest(runs, records)[("karate", False), "pagerank"]["vm"]
+    best = _fewest(runs, records)[("karate", False), "pagerank"]["vm"]
     assert (best.cycles, best.case.plan.direction) == (407, "pull")
-    for case in runs:
+    for case in runs.cases:
         if case.column == "vm":
             records[case] = {"refused": "does not fit"}
         if case.column == "em":
             records[case] = {"error": "hangs"}
-    places = units.fewest(runs, records)
+    places = _fewest(runs, records)
     assert {columns["vm"].cycles for columns in places.values()} == {None}
     # The best of software is not known where one of the schedules failed; a refusal is none.
     assert units.ratios(places, ["vm", "em"], ["weaver (fsm)"]) == {}
@@ -123,7 +134,7 @@ def test_the_better_direction():
 
 def test_ratios():
     runs = _cases()[""]
-    found = units.ratios(units.fewest(runs, _records(runs)), ["vm", "em"], ["weaver (fsm)"])
+    found = units.ratios(_fewest(runs, _records(runs)), ["vm", "em"], ["weaver (fsm)"])
     assert found == {(graph, algorithm): ratio for graph in SMALL
                      for algorithm, ratio in (("pagerank", 1.5), ("bfs", 0.25))}
 
@@ -138,7 +149,7 @@ def test_groups():
     """Skewed graphs and others apart; a graph is skewed from a Gini coefficient of 0.5 on."""
     kinds = {("karate", False): True, ("road:side=4,seed=1", False): False}
     runs = _cases()[""]
-    found = units.over_software(units.fewest(runs, _records(runs)), "stream", ["vm", "em"],
+    found = units.over_software(_fewest(runs, _records(runs)), "stream", ["vm", "em"],
                                 ["pagerank", "bfs"], kinds)
     assert list(found) == ["best", "vm", "em"]
     for group, places in (("skewed", 1), ("others", 1), ("all", 2)):
@@ -158,9 +169,9 @@ def test_the_busiest_part():
     records = _records(runs)
 
     def rows(**counters):
-        for case in runs:
+        for case in runs.cases:
             records[case] = {"cycles": 1000, "counters": _counters(config, 1000, **counters)}
-        found = units.resources(units.fewest(runs, records), "stream")
+        found = units.resources(_fewest(runs, records), "stream")
         assert [row["graph"] for row in found] == [graph for graph, _ in SMALL]
         assert list(found[0]["limits"]) == list(LIMITS)
         return found[0]
@@ -181,7 +192,7 @@ def test_the_busiest_part():
 
 def test_compaction():
     runs = _cases(["scu"], algorithms=("sssp", "cc", "pagerank"))["small"]
-    found = units.compaction(units.fewest(runs, _records(runs)), ["sssp", "cc", "pagerank"], SMALL)
+    found = units.compaction(_fewest(runs, _records(runs)), ["sssp", "cc", "pagerank"], SMALL)
     assert list(found) == ["scu", "scu-enhanced", "scu-stream", "best"]
     assert [each["all"]["mean"] for each in found.values()] == pytest.approx([1.25, 2, 0.8, 2])
     assert found["scu-stream"]["sssp"]["slower"] == found["scu"]["all"]["places"] / 2 == 2

@@ -1,8 +1,10 @@
 """Cycles of four algorithms under three frameworks: table 3.5; and under the Weaver."""
 
-from ..outcome import Comparison, Outcome, Plot, Table, geometric_mean, number, ratio, times
+from sw.benchmarks.grid import Grid
+
+from ..outcome import Comparison, Outcome, Plot, by_columns, geometric_mean, number, times
 from ..paper import Figure
-from ..setting import mean, where
+from ..setting import where
 from . import published
 from .runs import ALGORITHMS, SEARCHES, cluster_text, directed
 
@@ -61,87 +63,52 @@ class Frameworks(Figure):
               "are geometric, without karate. The columns with the Weaver, and VWC-CSR whose "
               "searches have no list of the frontier and look at all vertices, are in no paper.")
 
-    def _choices(self, setting, choice, algorithm):
-        """{framework: {(format, schedule, direction): case}}."""
-        return {name: {(format, schedule, direction): case
-                       for format, schedule, listed in ways
-                       for direction, case in directed(choice, algorithm, schedule, format,
-                                                       listed).items()}
-                for name, ways in frameworks(setting).items()}
+    def grid(self, setting):
+        known = frameworks(setting)
+        return Grid({"algorithm": ALGORITHMS, "graph": setting.simulated, "framework": known},
+                    lambda algorithm, choice, name: {
+                        (format, schedule, direction): case
+                        for format, schedule, listed in known[name]
+                        for direction, case in directed(choice, algorithm, schedule, format,
+                                                        listed).items()})
 
-    def cases(self, setting):
-        return [case for algorithm in ALGORITHMS for choice in setting.simulated
-                for cases in self._choices(setting, choice, algorithm).values()
-                for case in cases.values()]
-
-    def outcome(self, setting, results):
-        tables, plots, comparisons, data = [], [], [], {}
-        every = {name: [] for name in (*_OTHERS, *_WEAVER)}
-        graphs = setting.simulated * len(ALGORITHMS)
+    def results(self, setting, found):
+        tables, plots, comparisons = [], [], []
+        over = found.cycles / found.cycles.at(framework="CR2")       # the time of each, of CR2's
         for algorithm, short in ALGORITHMS.items():
-            best = {choice.label: {
-                name: results.best(cases)
-                for name, cases in self._choices(setting, choice, algorithm).items()}
-                for choice in setting.simulated}
-            over = {other: {label: ratio(found[other][1], found["CR2"][1])
-                            for label, found in best.items()} for other in _OTHERS}
-            for other in _OTHERS:
-                every[other] += over[other].values()
-                comparisons.append(Comparison(
-                    f"{short}: CR2 over {other}", times(published.speedup(other, algorithm)),
-                    times(mean(setting.simulated, over[other].values()))))
+            here = over.at(algorithm=algorithm)
+            comparisons += [Comparison(
+                f"{short}: CR2 over {other}", times(published.speedup(other, algorithm)),
+                times(here.at(framework=other).mean())) for other in _OTHERS]
             if algorithm in SEARCHES:
                 comparisons.append(Comparison(
                     f"{short}: CR2 over {_UNLISTED}", "-",
-                    times(mean(setting.simulated, [ratio(found[_UNLISTED][1], found["CR2"][1])
-                                                   for found in best.values()]))))
-            for name in _WEAVER:
-                every[name] += [ratio(found["CR2"][1], found[name][1]) for found in best.values()]
-            tables.append(self._table(setting, short, best, over))
-            plots.append(self._plot(setting, algorithm, short, best))
-            data[algorithm] = {
-                label: {name: {"cycles": cycles, "way": way}
-                        for name, (way, cycles) in found.items()}
-                for label, found in best.items()}
-        for other in _OTHERS:
-            comparisons.append(Comparison(
-                f"all four: CR2 over {other}",
-                f"{times(published.SPEEDUPS[None][other])}, its table "
-                f"{times(published.speedup(other))}", times(mean(graphs, every[other]))))
-        comparisons += [Comparison(f"all four: {name} over CR2", "-",
-                                   times(mean(graphs, every[name]))) for name in _WEAVER]
-        return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data, (
+                    times(here.at(framework=_UNLISTED).mean())))
+            cycles = found.cycles.at(algorithm=algorithm).split("framework")
+            speedups = {name: cycles["VWC-CSR"] / its for name, its in cycles.items()}
+            own = found.best().at(algorithm=algorithm)
+            tables.append(by_columns(
+                f"{short}: cycles", ("graph", (*here.labels(), "mean speedup over VWC-CSR")),
+                *((name, [*(number(its) + (f" {_spelled(name, way)}" if way else "")
+                            for way, its in own.at(framework=name)), times(each.mean())])
+                  for name, each in speedups.items()),
+                *((f"CR2 over {other}", here.at(framework=other).cells(
+                    times, times(here.at(framework=other).mean()))) for other in _OTHERS)))
+            plots.append(Plot(short, "speedup over VWC-CSR", (*here.labels(), "mean", "paper"), {
+                name: (*speedups[name], speedups[name].mean(), _paper(algorithm, name))
+                for name in _DRAWN}, reference=1.0))
+        comparisons += [Comparison(
+            f"all four: CR2 over {other}", f"{times(published.SPEEDUPS[None][other])}, its table "
+            f"{times(published.speedup(other))}",
+            times(over.at(framework=other).mean("algorithm", "graph"))) for other in _OTHERS]
+        comparisons += [Comparison(
+            f"all four: {name} over CR2", "-",
+            times((1 / over).at(framework=name).mean("algorithm", "graph"))) for name in _WEAVER]
+        return Outcome(tables, plots, comparisons, found.best().map(
+            lambda best: dict(zip(("way", "cycles"), best))).nested(), (
             where(setting), "The paper states two sets of means. The means by algorithm here "
             "follow from its table 3.5. The other set has the means of all four algorithms that "
             "are given first."))
-
-    @staticmethod
-    def _table(setting, short, best, over):
-        names = list(frameworks(setting))
-        rows = []
-        for label, found in best.items():
-            cells = []
-            for name in names:
-                way, cycles = found[name]
-                cells.append(number(cycles) if way is None else
-                             f"{number(cycles)} {_spelled(name, way)}")
-            rows.append((label, *cells, *(times(over[other][label]) for other in _OTHERS)))
-        means = [mean(setting.simulated, [ratio(found["VWC-CSR"][1], found[name][1])
-                                          for found in best.values()]) for name in names]
-        rows.append(("mean speedup over VWC-CSR", *(times(mean) for mean in means),
-                     *(times(mean(setting.simulated, over[other].values())) for other in _OTHERS)))
-        return Table(f"{short}: cycles", (
-            "graph", *names, *(f"CR2 over {other}" for other in _OTHERS)), tuple(rows))
-
-    @staticmethod
-    def _plot(setting, algorithm, short, best):
-        series = {}
-        for name in _DRAWN:
-            speedups = [ratio(found["VWC-CSR"][1], found[name][1]) for found in best.values()]
-            series[name] = (*speedups, mean(setting.simulated, speedups),
-                            _paper(algorithm, name))
-        return Plot(short, "speedup over VWC-CSR", (*best, "mean", "paper"), series,
-                    reference=1.0)
 
 
 def _spelled(name, way):

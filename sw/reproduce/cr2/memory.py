@@ -1,16 +1,78 @@
-"""Bytes of storage formats: table 3.1, figures 3.8 and 3.10."""
+"""Bytes and build time of storage formats: table 3.1, figures 3.8, 3.10 and 3.11, table 3.6."""
+
+import statistics
 
 import numpy as np
 
-from ..measure import Stored
-from ..outcome import (Comparison, Outcome, Plot, Table, geometric_mean, number, percent, ratio,
-                       times)
+from sw.benchmarks.grid import Grid
+
+from ..measure import BuildTime, Stored
+from ..outcome import (Comparison, Outcome, Plot, bars, by_columns, by_rows, decimal,
+                       geometric_mean, number, percent, ratio, times)
 from ..paper import Figure
-from ..setting import mean
 from . import published
 
 
-__all__ = ["ExpandShare", "Memory", "Theory"]
+__all__ = ["BuildTimes", "ExpandShare", "Memory", "Theory"]
+
+
+_FORMATS = {"csr": "CSR", "tigr": "Tigr", "cr2": "CR2"}
+
+#: Arcs below which calls of numpy take most of the build time.
+_SMALLEST = 100_000
+
+
+class BuildTimes(Figure):
+    """Figure 3.11 and table 3.6."""
+    name = "fig3.11"
+    title = "build time by storage format, of CSR's"
+    source = "figure 3.11, table 3.6, section 3.5.4"
+    method = ("The median of several builds by one thread of this machine. The formats take turns "
+              "in one process, and this command runs nothing else meanwhile. The figure has "
+              "ratios only. Builds start from the graph's arcs in memory, pushing, without "
+              "reordering, CR2 with its expand list and clusters of 2^16 vertices. Means are "
+              f"geometric, over the graphs of at least {_SMALLEST:,} arcs.")
+
+    def grid(self, setting):
+        return Grid({"graph": setting.stored}, lambda choice: BuildTime(
+            choice.graph, choice.undirected, tuple(_FORMATS), setting.repeat))
+
+    def results(self, setting, found):
+        arcs = found.value("arcs")
+        medians = {text: found.value("seconds").map(
+            lambda seconds, text=text: seconds and statistics.median(seconds[text]))
+            for text in _FORMATS}
+        parts = {text: each / medians["csr"] for text, each in medians.items()}
+        means = {text: geometric_mean(
+            part for part, count, error in zip(parts[text], arcs, found.value("error"))
+            if error is not None or count >= _SMALLEST) for text in _FORMATS}
+        over_tigr = ratio(means["cr2"], means["tigr"])
+        labels = arcs.labels()
+        return Outcome(
+            tables=(by_columns(
+                        "Time to build, of CSR's", ("graph", (*labels, "geometric mean")),
+                        ("arcs", arcs.cells(number, "")),
+                        *((_FORMATS[text], parts[text].cells(times, times(means[text])))
+                          for text in ("tigr", "cr2")),
+                        ("CR2 of Tigr's", (medians["cr2"] / medians["tigr"]).cells(
+                            times, times(over_tigr)))),
+                    by_rows("The paper's table 3.6 in the same way", (
+                        "graph", "Tigr", "CR2", "CR2 of Tigr's"), (
+                        (name, times(tigr / csr), times(cr2 / csr), times(cr2 / tigr))
+                        for name, (csr, tigr, cr2) in published.BUILD.items()))),
+            plots=(Plot("build time by storage format", "time, of CSR's",
+                        (*labels, "mean", "paper"),
+                        {name: (*parts[text], means[text], paper) for (text, name), paper in zip(
+                            _FORMATS.items(), (1.0, published.build_ratio(1, 0),
+                                               published.build_ratio(2, 0)))},
+                        reference=1.0),),
+            comparisons=(
+                Comparison("CR2, of CSR's time", times(published.BUILD_MEANS["csr"]),
+                           times(means["cr2"])),
+                Comparison("CR2, of Tigr's time", times(published.BUILD_MEANS["tigr"]),
+                           times(over_tigr))),
+            data={"of_csr": {text: each.nested() for text, each in parts.items()},
+                  "means": means})
 
 
 #: CR2 with clusters of 2^16 vertices, as in the paper, and with small clusters.
@@ -24,29 +86,22 @@ _NAMES = {"csr": "CSR", "g-shards": "G-Shards", "tigr": "Tigr", _CR2: "CR2, N = 
 _DENSE = 16
 
 
-def _stored(choice, text):
-    return Stored(choice.graph, choice.undirected, text)
-
-
 class _StoredBytes(Figure):
     """A figure of the bytes of stored graphs in :attr:`formats`."""
     formats = ()
 
-    def cases(self, setting):
-        return [_stored(choice, text) for choice in setting.stored for text in self.formats]
+    def grid(self, setting):
+        return Grid({"graph": setting.stored, "format": self.formats},
+                    lambda choice, text: Stored(choice.graph, choice.undirected, text))
 
     @staticmethod
-    def _dense_mean(setting, results, values):
+    def _dense_mean(found, values):
         """The mean over the graphs with at least :data:`_DENSE` arcs per vertex."""
-        def dense(choice):
-            record = results[_stored(choice, _CR2)]
-            return "error" in record or record["arcs"] >= _DENSE * record["vertices"]
-        return geometric_mean(value for choice, value in zip(setting.stored, values)
-                              if dense(choice))
-
-
-def _labels(setting):
-    return tuple(choice.label for choice in setting.stored)
+        arcs, vertices = (found.value(name).at(format=_CR2) for name in ("arcs", "vertices"))
+        failed = found.value("error").at(format=_CR2)
+        return geometric_mean(
+            value for value, error, arcs, vertices in zip(values, failed, arcs, vertices)
+            if error is not None or arcs >= _DENSE * vertices)
 
 
 class Memory(_StoredBytes):
@@ -59,47 +114,37 @@ class Memory(_StoredBytes):
               "shows small ones. Means are geometric, without karate.")
     formats = ("csr", "tigr", _CR2, _CR2_SMALL)
 
-    def outcome(self, setting, results):
-        parts, rows = {text: [] for text in self.formats}, []
-        versus_tigr = []
-        for choice in setting.stored:
-            nbytes = {text: results.value(_stored(choice, text), "bytes") for text in self.formats}
-            for text, value in nbytes.items():
-                parts[text].append(ratio(value, nbytes["csr"]))
-            versus_tigr.append(ratio(nbytes[_CR2], nbytes["tigr"]))
-            first = _stored(choice, "csr")
-            rows.append((choice.label, number(results.value(first, "vertices")),
-                         number(results.value(first, "arcs")), number(nbytes["csr"]),
-                         *(times(parts[text][-1]) for text in self.formats[1:]),
-                         percent(results.value(_stored(choice, _CR2), "intra_share")),
-                         percent(results.value(_stored(choice, _CR2_SMALL), "intra_share"))))
-        means = {text: mean(setting.stored, values) for text, values in parts.items()}
-        tigr = mean(setting.stored, versus_tigr)
-        rows.append(("geometric mean", "", "", "",
-                     *(times(means[text]) for text in self.formats[1:]), "", ""))
+    def results(self, setting, found):
+        nbytes = found.value("bytes").split("format")
+        parts = {text: its / nbytes["csr"] for text, its in nbytes.items()}
+        means = {text: its.mean() for text, its in parts.items()}
+        over_tigr = nbytes[_CR2] / nbytes["tigr"]
+        first, inside = (found.value(name).split("format") for name in ("vertices", "intra_share"))
         return Outcome(
-            tables=(Table("Bytes, of CSR's", (
-                "graph", "vertices", "arcs", "CSR, bytes",
-                *(_NAMES[text] for text in self.formats[1:]),
-                "inside clusters, N = 16", "N = 8"), tuple(rows)),),
-            plots=(Plot("memory by storage format", "bytes, of CSR's",
-                        (*_labels(setting), "mean"),
-                        {_NAMES[text]: (*parts[text], means[text]) for text in self.formats},
-                        reference=1.0,
+            tables=(by_columns(
+                "Bytes, of CSR's", ("graph", (*first["csr"].labels(), "geometric mean")),
+                ("vertices", first["csr"].cells(number, "")),
+                ("arcs", found.value("arcs").at(format="csr").cells(number, "")),
+                ("CSR, bytes", nbytes["csr"].cells(number, "")),
+                *((_NAMES[text], parts[text].cells(times, times(means[text])))
+                  for text in self.formats[1:]),
+                ("inside clusters, N = 16", inside[_CR2].cells(percent, "")),
+                ("N = 8", inside[_CR2_SMALL].cells(percent, ""))),),
+            plots=(bars("memory by storage format", "bytes, of CSR's",
+                        {_NAMES[text]: its for text, its in parts.items()}, reference=1.0,
                         paper={"paper's mean of CR2": 1 - published.LESS_THAN["csr"]}),),
             comparisons=(
                 Comparison("CR2, of CSR's bytes", times(1 - published.LESS_THAN["csr"]),
                            times(means[_CR2])),
                 Comparison("CR2, of Tigr's bytes", times(1 - published.LESS_THAN["tigr"]),
-                           times(tigr)),
+                           times(over_tigr.mean())),
                 *(Comparison(f"CR2, of {name}'s bytes, {_DENSE} arcs a vertex or more",
                              times(1 - published.LESS_THAN[text]),
-                             times(self._dense_mean(setting, results, values)))
+                             times(self._dense_mean(found, values)))
                   for name, text, values in (("CSR", "csr", parts[_CR2]),
-                                             ("Tigr", "tigr", versus_tigr)))),
-            data={"of_csr": {text: dict(zip(_labels(setting), values))
-                             for text, values in parts.items()},
-                  "means": means, "cr2_of_tigr": tigr},
+                                             ("Tigr", "tigr", over_tigr)))),
+            data={"of_csr": {text: its.nested() for text, its in parts.items()},
+                  "means": means, "cr2_of_tigr": over_tigr.mean()},
             notes=("The paper's graphs have 18 to 177 arcs a vertex; four of its seven have at "
                    "least 70 % of them inside clusters of 2^16 vertices.",))
 
@@ -113,35 +158,27 @@ class ExpandShare(_StoredBytes):
               "without karate.")
     formats = (_CR2, _CR2_SMALL)
 
-    def outcome(self, setting, results):
-        shares = {text: [ratio(results.value(_stored(choice, text), "expand_bytes"),
-                               results.value(_stored(choice, text), "bytes"))
-                         for choice in setting.stored] for text in self.formats}
-        means = {text: mean(setting.stored, values) for text, values in shares.items()}
-        rows = []
-        for index, choice in enumerate(setting.stored):
-            case = _stored(choice, _CR2)
-            rows.append((choice.label,
-                         times(ratio(results.value(case, "arcs"),
-                                     results.value(case, "vertices"))).rstrip("x"),
-                         number(results.value(case, "expand_bytes")),
-                         *(percent(shares[text][index]) for text in self.formats)))
-        rows.append(("geometric mean", "", "", *(percent(means[text]) for text in self.formats)))
+    def results(self, setting, found):
+        listed = found.value("expand_bytes")
+        shares = (listed / found.value("bytes")).split("format")
+        means = {text: its.mean() for text, its in shares.items()}
+        degrees = (found.value("arcs") / found.value("vertices")).at(format=_CR2)
         return Outcome(
-            tables=(Table("The expand list", (
-                "graph", "arcs a vertex", "expand list of N = 16, bytes",
-                *(f"share, {_NAMES[text]}" for text in self.formats)), tuple(rows)),),
-            plots=(Plot("the expand list's share", "part of CR2's bytes",
-                        (*_labels(setting), "mean"),
-                        {_NAMES[text]: (*shares[text], means[text]) for text in self.formats},
+            tables=(by_columns(
+                "The expand list", ("graph", (*degrees.labels(), "geometric mean")),
+                ("arcs a vertex", degrees.cells(decimal, "")),
+                ("expand list of N = 16, bytes", listed.at(format=_CR2).cells(number, "")),
+                *((f"share, {_NAMES[text]}", its.cells(percent, percent(means[text])))
+                  for text, its in shares.items())),),
+            plots=(bars("the expand list's share", "part of CR2's bytes",
+                        {_NAMES[text]: its for text, its in shares.items()},
                         paper={"paper's mean": published.EXPAND_SHARE}),),
             comparisons=(
                 Comparison("the expand list's share of CR2's bytes",
                            percent(published.EXPAND_SHARE), percent(means[_CR2])),
                 Comparison(f"... {_DENSE} arcs a vertex or more", percent(published.EXPAND_SHARE),
-                           percent(self._dense_mean(setting, results, shares[_CR2])))),
-            data={"share": {text: dict(zip(_labels(setting), values))
-                            for text, values in shares.items()}, "means": means},
+                           percent(self._dense_mean(found, shares[_CR2])))),
+            data={"share": {text: its.nested() for text, its in shares.items()}, "means": means},
             notes=("The line in the plot is the paper's mean. The list has a word for each vertex "
                    "and each record, so its share falls with the arcs a vertex has.",))
 
@@ -180,33 +217,33 @@ class Theory(_StoredBytes):
                 f"(1 - r) E + (1 + f) V, r = {saved:.2f}, "
                 f"f = {record['records'] / vertices - 1:.2f}")
 
-    def outcome(self, setting, results):
-        rows, parts, data = [], {text: [] for text in self.formats}, {}
-        for choice in setting.stored:
-            for text in self.formats:
-                record = results[_stored(choice, text)]
-                if "error" in record:
-                    parts[text].append(None)
-                    rows.append((choice.label, _NAMES[text], "", *(number(None),) * 3))
-                    continue
-                theory, formula = self._theory(text, record)
-                fact = record["bytes"] - record.get("expand_bytes", 0)
-                parts[text].append(ratio(fact, theory))
-                data.setdefault(choice.label, {})[text] = {
-                    "theory": theory, "fact": fact, "formula": formula,
-                    "scratch": record["scratch"]}
-                rows.append((choice.label, _NAMES[text], formula, number(theory), number(fact),
-                             times(parts[text][-1])))
-        means = {text: mean(setting.stored, values) for text, values in parts.items()}
+    def results(self, setting, found):
+        def judged(records, case):
+            record = records[case]
+            if "error" in record:
+                return None
+            theory, formula = self._theory(case.format, record)
+            return {"theory": theory, "fact": record["bytes"] - record.get("expand_bytes", 0),
+                    "formula": formula, "scratch": record["scratch"]}
+        every = found.of(judged)
+        parts = every.map(lambda its: its and ratio(its["fact"], its["theory"]))
+        means = parts.mean().nested()
+        data: dict = {}
+        for (choice, text), its in every.items():
+            if its:
+                data.setdefault(choice.label, {})[text] = its
         return Outcome(
-            tables=(Table("Bytes", ("graph", "format", "formula", "theory", "in fact",
-                                    "in fact over theory"), tuple(rows)),),
-            plots=(Plot("memory in fact, of that in theory", "bytes over the formula's",
-                        (*_labels(setting), "mean"),
-                        {_NAMES[text]: (*parts[text], means[text]) for text in self.formats},
+            tables=(by_rows(
+                "Bytes", ("graph", "format", "formula", "theory", "in fact",
+                          "in fact over theory"), (
+                    (choice.label, _NAMES[text], its["formula"] if its else "",
+                     *(number(its and its[name]) for name in ("theory", "fact")), times(part))
+                    for ((choice, text), its), part in zip(every.items(), parts))),),
+            plots=(bars("memory in fact, of that in theory", "bytes over the formula's",
+                        {_NAMES[text]: its for text, its in parts.split("format").items()},
                         reference=1.0),),
             comparisons=tuple(Comparison(f"{_NAMES[text]}, in fact over theory", "1.00x",
-                                         times(means[text])) for text in self.formats),
+                                         times(mean)) for text, mean in means.items()),
             data={"graphs": data, "means": means},
             notes=("Tigr's formula counts one word a virtual vertex. It needs two: the vertex it "
                    "belongs to, and where its edges begin.",

@@ -1,8 +1,8 @@
 """The runs that figures of CR2 share. One spelling makes equal runs equal cases."""
 
-from sw import algorithms
-from sw.benchmarks.batch import Case
-from sw.benchmarks.schedules import plan
+from sw.benchmarks.schedules import DIRECTIONS
+
+from ..runs import on_graph
 
 
 __all__ = ["ALGORITHMS", "SEARCHES", "cluster_text", "directed", "run"]
@@ -13,9 +13,6 @@ ALGORITHMS = {"pagerank": "PR", "bfs": "BFS", "cc": "CC", "sssp": "SSSP"}
 
 #: The algorithms with a frontier.
 SEARCHES = ("bfs", "sssp")
-
-#: Largest random weight for a graph without weights.
-_WEIGHTS = 64
 
 
 def cluster_text(setting, expand=True):
@@ -30,15 +27,12 @@ def run(choice, algorithm, direction, schedule, format, listed=True):
     """A run on a graph: PageRank one iteration, searches from the vertex with the most arcs. A
     search that is not ``listed`` has no list of its frontier's vertices, and looks at all
     vertices."""
-    weighted = algorithms.find(algorithm).weighted
     searches = algorithm in SEARCHES and direction == "push"
-    return Case(choice.graph, choice.undirected,
-                plan(algorithm, 1, direction=direction, schedule=schedule, format=format,
-                     frontier=None if listed or not searches else "counter"),
-                _WEIGHTS if weighted else None)
+    return on_graph(choice, algorithm, direction=direction, schedule=schedule, format=format,
+                    frontier=None if listed or not searches else "counter")
 
 
 def directed(choice, algorithm, schedule, format, listed=True):
     """The run in each direction that the algorithm has, by direction."""
     return {direction: run(choice, algorithm, direction, schedule, format, listed)
-            for direction in algorithms.find(algorithm).directions}
+            for direction in DIRECTIONS[algorithm]}

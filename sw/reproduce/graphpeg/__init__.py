@@ -3,18 +3,16 @@
 ====================  =============================================================================
 :mod:`.published`     the numbers of the paper's abstract, and of the notes on the paper
 :mod:`.runs`          the systems that are compared, and their runs
-:mod:`.speed`         GraphPEG against stand-ins for Gunrock and SEP-Graph, and against our units
-:mod:`.balance`       the share of balancing by mean degree
+:mod:`.speed`         GraphPEG against stand-ins and our units, and the share of balancing
 :mod:`.exchange`      the exchange of edges between cores
 :mod:`.sizes`         the table, the buffer and the loads under way; the area
 ====================  =============================================================================
 """
 
 from ..paper import Paper
-from .balance import Balancing
 from .exchange import Exchange, Thresholds
 from .sizes import AddedArea, Sizes
-from .speed import Throughput
+from .speed import Balancing, Throughput
 
 
 __all__ = ["GraphPegPaper"]

@@ -1,11 +1,14 @@
 """The exchange of edges between cores: off and on, and thresholds."""
 
+from typing import Any
+
+from sw.benchmarks.grid import Grid
 from sw.benchmarks.schedules import DIRECTIONS
 from sw.benchmarks.units import GRAPHPEG
 
-from ..outcome import Comparison, Outcome, Plot, Table, number, ratio, times
+from ..outcome import Comparison, Outcome, Plot, by_rows, number, ratio, times
 from ..paper import Figure
-from ..setting import mean, where
+from ..setting import where
 from . import published
 from .runs import CORE, run
 
@@ -28,6 +31,7 @@ _VARIANTS = {"own lists": ("lists", _OFF), "queue": ("queue", _OFF),
              "own lists, 256/512": ("lists", _SLOW), "own lists, 64/128": ("lists", _QUICK),
              "queue, 64/128": ("queue", _QUICK)}
 
+#: The first two give the mean difference of two cores; the others are what moved.
 _COUNTERS = ("exchange_looks", "exchange_difference", "exchange_entries", "exchange_edges")
 
 
@@ -52,73 +56,64 @@ class Exchange(Figure):
               f"fastest of {', '.join(_SOFTWARE)} in its better direction, with `--split counter`: "
               "a counter of all cores shares the work out.")
 
-    def _runs(self, setting, choice, algorithm, cores):
-        fields = (("cores", cores),)
-        found = {name: {name: _exchanging(setting, choice, algorithm, cores, *variant)}
-                 for name, variant in _VARIANTS.items()}
-        found["stream"] = {direction: run(setting, choice, algorithm, "weaver", gather="stream",
-                                          fields=fields, direction=direction)
-                           for direction in DIRECTIONS[algorithm]}
-        found["software"] = {f"{schedule} {direction}": run(
-            setting, choice, algorithm, schedule, fields=fields, direction=direction,
-            split="counter") for schedule in _SOFTWARE for direction in DIRECTIONS[algorithm]}
-        return found
+    def grid(self, setting):
+        return Grid({"algorithm": _ALGORITHMS, "cores": _CORES, "graph": setting.brief,
+                     "way": (*_VARIANTS, "stream", "software")},
+                    lambda *point: self._ways(setting, *point))
 
-    def cases(self, setting):
-        return [case for algorithm in _ALGORITHMS for cores in _CORES for choice in setting.brief
-                for ways in self._runs(setting, choice, algorithm, cores).values()
-                for case in ways.values()]
+    @staticmethod
+    def _ways(setting, algorithm, cores, choice, name):
+        if name in _VARIANTS:
+            return _exchanging(setting, choice, algorithm, cores, *_VARIANTS[name])
+        unit: Any = {"gather": "stream"} if name == "stream" else {"split": "counter"}
+        return {f"{schedule} {direction}": run(
+            setting, choice, algorithm, schedule, fields=(("cores", cores),),
+            direction=direction, **unit)
+            for schedule in (("weaver",) if name == "stream" else _SOFTWARE)
+            for direction in DIRECTIONS[algorithm]}
 
-    def outcome(self, setting, results):
-        tables, plots, comparisons, data = [], [], [], {}
-        names = (*_VARIANTS, "stream", "software")
+    def results(self, setting, found):
+        tables, plots, comparisons = [], [], []
+        cycles, (first, *_) = found.cycles, _VARIANTS
+        gains = cycles.at(way=first) / cycles
+        names, ours = gains.axes["way"], "own lists, 64/128"
         for algorithm in _ALGORITHMS:
-            rows, gains = [], {name: [] for name in names}
+            rows = []
             for cores in _CORES:
-                over = {name: [] for name in names}
-                for choice in setting.brief:
-                    cycles = {name: results.best(ways)[1] for name, ways in
-                              self._runs(setting, choice, algorithm, cores).items()}
-                    rows.append((f"{cores} cores, {choice.label}",
-                                 *(number(cycles[name]) for name in names)))
-                    data[f"{algorithm}, {cores} cores, {choice.label}"] = cycles
-                    for name in names:
-                        over[name].append(ratio(cycles["own lists"], cycles[name]))
-                means = {name: mean(setting.brief, values) for name, values in over.items()}
-                rows.append((f"{cores} cores: own lists over it", *map(times, means.values())))
-                for name in names:
-                    gains[name].append(means[name])
-                comparisons += [
-                    Comparison(f"{algorithm}, {cores} cores: exchange ({name}) over {rival}", "-",
-                               times(mean(setting.brief, [
-                                   ratio(*pair) for pair in zip(over[name], over[rival])])))
-                    for name in ("own lists, 64/128",)
-                    for rival in ("own lists", "queue", "stream", "software")]
-            tables.append(Table(f"{algorithm}: cycles", ("", *names), tuple(rows)))
+                here, over = (cube.at(algorithm=algorithm, cores=cores)
+                              for cube in (cycles, gains))
+                rows += [(f"{cores} cores, {choice.label}", each.cells(number))
+                         for choice, each in here.split("graph").items()]
+                rows.append((f"{cores} cores: own lists over it", over.mean().cells(times)))
+                comparisons += [Comparison(
+                    f"{algorithm}, {cores} cores: exchange ({ours}) over {rival}", "-",
+                    times((over.at(way=ours) / over.at(way=rival)).mean()))
+                    for rival in (first, "queue", "stream", "software")]
+            tables.append(by_rows(f"{algorithm}: cycles", ("", *names), rows))
             plots.append(Plot(algorithm, "speedup over own lists, no exchange", tuple(
                 f"{cores} cores" for cores in _CORES), {
-                    name: tuple(values) for name, values in gains.items()}, reference=1.0))
-        tables.append(self._counts(setting, results))
-        return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data,
-                       (where(setting), CORE))
+                    name: tuple(each) for name, each
+                    in gains.at(algorithm=algorithm).mean().split("way").items()}, reference=1.0))
+        tables.append(self._counts(found.value("counters").at(cores=_CORES[-1])))
+        return Outcome(tables, plots, comparisons, {
+            f"{algorithm}, {cores} cores, {choice.label}": cycles.at(
+                algorithm=algorithm, cores=cores, graph=choice).nested()
+            for (algorithm, cores, choice), _ in cycles.at(way=first).items()},
+            (where(setting), CORE))
 
-    def _counts(self, setting, results):
+    @staticmethod
+    def _counts(counters):
         """The counters of the control processor, on the most cores."""
         rows = []
-        for algorithm in _ALGORITHMS:
-            for choice in setting.brief:
-                for name in ("own lists, 256/512", "own lists, 64/128"):
-                    case = _exchanging(setting, choice, algorithm, _CORES[-1], *_VARIANTS[name])
-                    counters = results.value(case, "counters") or {}
-                    found = {counter: counters.get(counter) for counter in _COUNTERS}
-                    apart = ratio(found["exchange_difference"], found["exchange_looks"])
-                    rows.append((f"{algorithm}, {choice.label}: {name}",
-                                 number(None if apart is None else round(apart, 1)),
-                                 number(found["exchange_looks"]),
-                                 number(found["exchange_entries"]),
-                                 number(found["exchange_edges"])))
-        return Table(f"The exchange on {_CORES[-1]} cores", (
-            "", "mean difference of REFS", "looks", "entries moved", "edges moved"), tuple(rows))
+        for (algorithm, choice, name), its in counters.items():
+            if name in ("own lists, 256/512", "own lists, 64/128"):
+                looks, difference, *moved = ((its or {}).get(counter) for counter in _COUNTERS)
+                apart = ratio(difference, looks)
+                rows.append((f"{algorithm}, {choice.label}: {name}",
+                             number(None if apart is None else round(apart, 1)), number(looks),
+                             list(map(number, moved))))
+        return by_rows(f"The exchange on {_CORES[-1]} cores", (
+            "", "mean difference of REFS", "looks", "entries moved", "edges moved"), rows)
 
 
 class Thresholds(Figure):
@@ -132,42 +127,29 @@ class Thresholds(Figure):
     _points = (*((256, threshold) for threshold in (128, 256, 512, 1024, 2048)),
                *((interval, 128) for interval in (64, 1024, 4096)))
 
-    def _runs(self, setting):
-        return {(algorithm, choice, point): _exchanging(
-            setting, choice, algorithm, _CORES[-1], "lists", point)
-            for algorithm in _ALGORITHMS for choice in setting.brief for point in self._points}
+    def grid(self, setting):
+        return Grid({"algorithm": _ALGORITHMS, "graph": setting.brief, "point": self._points},
+                    lambda algorithm, choice, point: _exchanging(
+                        setting, choice, algorithm, _CORES[-1], "lists", point))
 
-    def cases(self, setting):
-        return list(self._runs(setting).values())
-
-    def outcome(self, setting, results):
-        cycles = {key: results.cycles(case) for key, case in self._runs(setting).items()}
+    def results(self, setting, found):
+        cycles, first = found.cycles, (256, published.THRESHOLD)
         labels = {point: "{}/{}".format(*point) for point in self._points}
-        first = (256, published.THRESHOLD)
-        rows, series = [], {}
-        for algorithm in _ALGORITHMS:
-            rows += [(f"{algorithm}, {choice.label}", *(number(cycles[algorithm, choice, point])
-                                                        for point in self._points))
-                     for choice in setting.brief]
-            series[algorithm] = tuple(mean(setting.brief, [
-                ratio(cycles[algorithm, choice, first], cycles[algorithm, choice, point])
-                for choice in setting.brief]) for point in self._points)
-            rows.append((f"{algorithm}: {labels[first]} over it", *map(times, series[algorithm])))
+        over = (cycles.at(point=first) / cycles).mean().split("algorithm")
+        rows = []
+        for algorithm, its in over.items():
+            rows += [(f"{algorithm}, {choice.label}", each.cells(number)) for choice, each
+                     in cycles.at(algorithm=algorithm).split("graph").items()]
+            rows.append((f"{algorithm}: {labels[first]} over it", its.cells(times)))
+        # The threshold with the fewest cycles in the mean of all.
+        means = (cycles / cycles.at(point=first)).mean("algorithm", "graph")
+        known = {threshold: value for ((interval, threshold),), value in means.items()
+                 if interval == 256 and value is not None}
         return Outcome(
-            (Table("Cycles by interval and threshold", ("", *labels.values()), tuple(rows)),),
-            (Plot("six cores", f"speedup over {labels[first]}", tuple(labels.values()), series,
-                  reference=1.0),),
+            (by_rows("Cycles by interval and threshold", ("", *labels.values()), rows),),
+            (Plot("six cores", f"speedup over {labels[first]}", tuple(labels.values()), {
+                algorithm: tuple(its) for algorithm, its in over.items()}, reference=1.0),),
             (Comparison("best threshold with an interval of 256", str(published.THRESHOLD),
-                        number(self._best(setting, cycles))),),
+                        number(min(known, key=known.__getitem__, default=None))),),
             {f"{algorithm}, {choice.label}, {labels[point]}": value
              for (algorithm, choice, point), value in cycles.items()}, (where(setting), CORE))
-
-    def _best(self, setting, cycles):
-        """The threshold with the fewest cycles in the mean of all; None if all runs failed."""
-        means = {threshold: mean(setting.brief * len(_ALGORITHMS), [
-            ratio(cycles[algorithm, choice, (256, threshold)],
-                  cycles[algorithm, choice, (256, published.THRESHOLD)])
-            for algorithm in _ALGORITHMS for choice in setting.brief])
-            for interval, threshold in self._points if interval == 256}
-        known = {threshold: value for threshold, value in means.items() if value is not None}
-        return min(known, key=known.__getitem__, default=None)

@@ -1,10 +1,11 @@
 """The runs that the figures share: GraphPEG, our other units, and stand-ins for two frameworks."""
 
 from sw import algorithms
-from sw.benchmarks.schedules import DIRECTIONS, plan
+from sw.benchmarks.schedules import DIRECTIONS
 from sw.benchmarks.system import System
 from sw.benchmarks.units import SCU, UNITS, UnitRun, schedule_of, weaver
 
+from ..runs import WIDE, on_graph, wide
 from . import published
 
 
@@ -26,20 +27,8 @@ UNITS_SHOWN = {weaver(unit): unit for unit in UNITS if unit != SCU}
 #: Frontiers of a search that pushes. The first is Gunrock's.
 _FRONTIERS = ("queue", "bitmap", "bytemap")
 
-#: Largest random weight for a graph without weights.
-_WEIGHTS = 64
-
 #: A sentence on the core.
-CORE = ("All run on the same core, with up to four banks of L1 and of L2, and atomics of a whole "
-        "line in an access.")
-
-
-def _config(config, **fields):
-    """The hardware of all runs: a core on which units and software are fastest."""
-    config = config.replace(atomic_words="line")
-    for banks in ("l1_banks", "l2_banks"):
-        config = config.replace(**{banks: max(n for n in config.legal(banks) if n <= 4)})
-    return config.replace(**fields)
+CORE = f"{WIDE}, and atomics of a whole line in an access."
 
 
 def run(setting, choice, algorithm, schedule, *, gather=UNITS[0], fields=(), run_class=UnitRun,
@@ -59,12 +48,10 @@ def run(setting, choice, algorithm, schedule, *, gather=UNITS[0], fields=(), run
     **choices
         Those of :func:`sw.runtime.plan.as_plan`.
     """
-    config = _config(setting.config, gather=gather, **dict(fields))
+    config = wide(setting.config, gather=gather, **dict(fields))
     name = " ".join([setting.config.name, gather, *(f"{field}={value}" for field, value in fields)])
-    return run_class(choice.graph, choice.undirected,
-                plan(algorithm, 1, schedule=schedule, **choices),
-                _WEIGHTS if algorithms.find(algorithm).weighted else None,
-                system=System(config.replace(name=name), setting.dram))
+    return on_graph(choice, algorithm, run_class, schedule=schedule,
+                    system=System(config.replace(name=name), setting.dram), **choices)
 
 
 def units(setting, choice, algorithm):

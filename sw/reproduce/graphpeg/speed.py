@@ -1,15 +1,65 @@
-"""GraphPEG against the frameworks' stand-ins, and against the other units."""
+"""GraphPEG against the frameworks' stand-ins and the other units, and the share of balancing."""
 
-from sw.benchmarks.units import GRAPHPEG
+from sw.benchmarks.grid import Grid
+from sw.benchmarks.units import GRAPHPEG, PhasedRun, phase_share, schedule_of
 
-from ..outcome import Comparison, Outcome, Plot, Table, number, ratio, times
+from ..outcome import Comparison, Outcome, bars, by_rows, number, percent, times
 from ..paper import Figure
-from ..setting import mean, where, with_mean
+from ..setting import GraphChoice, where
 from . import published
-from .runs import ALGORITHMS, CORE, GUNROCK, SEP_GRAPH, STAND_INS, UNITS_SHOWN, stand_ins, units
+from .runs import (ALGORITHMS, CORE, GUNROCK, SEP_GRAPH, STAND_INS, UNITS_SHOWN, run, stand_ins,
+                   units)
 
 
-__all__ = ["Throughput"]
+__all__ = ["Balancing", "Throughput"]
+
+
+#: Mean degrees, and the arcs of every graph.
+_DEGREES, _ARCS = (2, 4, 8, 16, 32), 32768
+
+#: The phases in which warps find their edges, and not work on them.
+_BALANCING = ("registration", "work ID")
+
+#: Schedules by name, each with its unit.
+_SCHEDULES = {"vwc": None, "cm": None, "twc": None, "weaver (stream)": "stream",
+              GRAPHPEG: GRAPHPEG}
+
+
+class Balancing(Figure):
+    """The overhead of balancing."""
+    name = "balance"
+    title = "the share of balancing by mean degree"
+    source = "notes on section 2 (the overhead of Gunrock on graphs of small average out-degree)"
+    method = (f"PageRank, one iteration, on graphs of a power law with {_ARCS:,} arcs and fewer "
+              "and fewer vertices. The kernels mark all phases, which costs instructions. "
+              f"Balancing is the share of the phases {' and '.join(_BALANCING)} in the cycles of "
+              "all warps. With a unit, the wait for the unit's answer counts as balancing.")
+
+    def grid(self, setting):
+        graphs = [GraphChoice(f"{degree}", f"powerlaw:vertices={_ARCS // degree},"
+                              f"edges={_ARCS},seed=1", undirected=False) for degree in _DEGREES]
+
+        def make(choice, name):
+            unit = _SCHEDULES[name]
+            return run(setting, choice, "pagerank", schedule_of(unit) if unit else name,
+                       run_class=PhasedRun, direction="push", phases=True,
+                       **{"gather": unit} if unit else {})
+        return Grid({"graph": graphs, "schedule": _SCHEDULES}, make)
+
+    def results(self, setting, found):
+        shares = found.value("phases").map(lambda phases: phase_share(phases, _BALANCING))
+        by_name = shares.split("schedule")
+        return Outcome(
+            (by_rows("The share of balancing", ("", *_SCHEDULES), (
+                (f"mean degree {degree.label}", its.cells(percent))
+                for degree, its in shares.split("graph").items())),),
+            (bars("PageRank", "share of balancing", by_name, mean=None),),
+            tuple(Comparison(f"{name}: least to largest mean degree",
+                             "falls" if name not in UNITS_SHOWN else "-",
+                             " to ".join(percent(list(its)[place]) for place in (0, -1)))
+                  for name, its in by_name.items()),
+            {f"{degree.label}: {name}": share for (degree, name), share in shares.items()},
+            (where(setting), CORE))
 
 
 #: GraphPEG is compared with all of these.
@@ -33,61 +83,43 @@ class Throughput(Figure):
               "directions. The abstract has six algorithms and six graphs, which the notes do not "
               "name. Means are geometric.")
 
-    def _ways(self, setting, choice, algorithm):
-        return stand_ins(setting, choice, algorithm) | units(setting, choice, algorithm)
+    def grid(self, setting):
+        ways = {(algorithm, choice): stand_ins(setting, choice, algorithm)
+                | units(setting, choice, algorithm)
+                for algorithm in ALGORITHMS for choice in setting.brief}
+        return Grid({"algorithm": ALGORITHMS, "graph": setting.brief,
+                     "system": (*_RIVALS, GRAPHPEG)},
+                    lambda algorithm, choice, name: ways[algorithm, choice][name])
 
-    def cases(self, setting):
-        return [case for algorithm in ALGORITHMS for choice in setting.brief
-                for ways in self._ways(setting, choice, algorithm).values()
-                for case in ways.values()]
+    def results(self, setting, found):
+        tables, plots, best = [], [], found.best()
+        gains = found.cycles / found.cycles.at(system=GRAPHPEG)
+        for algorithm, over in gains.split("algorithm").items():
+            over = {rival: over.at(system=rival) for rival in _RIVALS}
+            tables.append(by_rows(f"{algorithm}: cycles", ("graph", *_RIVALS, GRAPHPEG), [
+                *((choice.label, its.cells(lambda each: f"{number(each[1])} ({each[0] or '-'})"))
+                  for choice, its in best.at(algorithm=algorithm).split("graph").items()),
+                ("mean of GraphPEG over it", [times(each.mean()) for each in over.values()],
+                 times(1.0))]))
+            plots.append(bars(algorithm, "speedup of GraphPEG", over, reference=1.0, paper={
+                f"abstract, over {GUNROCK}": published.OVER[GUNROCK][0]}))
+        tables.append(self._reasons(setting, found.value("counters")))
+        comparisons = []
+        for rival in _RIVALS:
+            its = gains.at(system=rival)
+            theirs = [times(value) for value in published.OVER.get(rival, ())] or ["-", "-"]
+            ours = its.mean("algorithm", "graph"), max(its.known, default=None)
+            comparisons += [Comparison(f"over {rival}: {what}", paper, times(value))
+                            for what, paper, value in zip(("mean", "at most"), theirs, ours)]
+        return Outcome(tables, plots, comparisons, best.map(
+            lambda each: dict(zip(("way", "cycles"), each))).nested(), (where(setting), CORE))
 
-    def outcome(self, setting, results):
-        tables, plots, data = [], [], {}
-        every = {rival: [] for rival in _RIVALS}
-        for algorithm in ALGORITHMS:
-            rows, data[algorithm] = [], {}
-            gains = {rival: [] for rival in _RIVALS}
-            for choice in setting.brief:
-                best = {name: results.best(ways)
-                        for name, ways in self._ways(setting, choice, algorithm).items()}
-                rows.append((choice.label, *(f"{number(cycles)} ({way or '-'})"
-                                             for way, cycles in best.values())))
-                data[algorithm][choice.label] = {
-                    name: {"way": way, "cycles": cycles} for name, (way, cycles) in best.items()}
-                for rival in _RIVALS:
-                    gains[rival].append(ratio(best[rival][1], best[GRAPHPEG][1]))
-            means = {rival: mean(setting.brief, values) for rival, values in gains.items()}
-            rows.append(("mean of GraphPEG over it", *map(times, means.values()), times(1.0)))
-            tables.append(Table(f"{algorithm}: cycles", ("graph", *_RIVALS, GRAPHPEG), tuple(rows)))
-            plots.append(Plot(algorithm, "speedup of GraphPEG", with_mean(setting.brief), {
-                rival: (*values, means[rival]) for rival, values in gains.items()}, reference=1.0,
-                paper={f"abstract, over {GUNROCK}": published.OVER[GUNROCK][0]}))
-            for rival, values in gains.items():
-                every[rival] += values
-        tables.append(self._reasons(setting, results))
-        return Outcome(tuple(tables), tuple(plots), tuple(self._comparisons(setting, every)), data,
-                       (where(setting), CORE))
-
-    def _comparisons(self, setting, every):
-        graphs = setting.brief * len(ALGORITHMS)
-        for rival, values in every.items():
-            theirs = published.OVER.get(rival)
-            known = [value for value in values if value is not None]
-            yield Comparison(f"over {rival}: mean", times(theirs[0]) if theirs else "-",
-                             times(mean(graphs, values)))
-            yield Comparison(f"over {rival}: at most", times(theirs[1]) if theirs else "-",
-                             times(max(known, default=None)))
-
-    def _reasons(self, setting, results):
+    @staticmethod
+    def _reasons(setting, counters):
         """The counters of the Weaver without rounds and of GraphPEG on the first graph."""
-        names = ("weaver (stream)", GRAPHPEG)
-        rows = []
-        for algorithm in ALGORITHMS:
-            ways = units(setting, setting.brief[0], algorithm)
-            found = []
-            for name in names:
-                way, _ = results.best(ways[name])
-                found.append({} if way is None else results.value(ways[name][way], "counters"))
-            rows += [(f"{algorithm}: {text}", *(number(each.get(counter)) for each in found))
-                     for counter, text in _COUNTERS.items()]
-        return Table(f"Where the cycles go, on {setting.brief[0].label}", ("", *names), tuple(rows))
+        names, first = ("weaver (stream)", GRAPHPEG), setting.brief[0]
+        return by_rows(f"Where the cycles go, on {first.label}", ("", *names), (
+            (f"{algorithm}: {text}", [number((its.at(system=name) or {}).get(counter))
+                                      for name in names])
+            for algorithm, its in counters.at(graph=first).split("algorithm").items()
+            for counter, text in _COUNTERS.items()))

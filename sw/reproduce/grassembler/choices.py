@@ -1,13 +1,16 @@
 """Cycles of one choice beside another: figures 2.3, 2.9b and 2.10."""
 
+import math
+
+from sw.benchmarks.grid import Grid
 from sw.benchmarks.schedules import DIRECTIONS
 
 from ..cr2.runs import run
-from ..outcome import Comparison, Outcome, Plot, Table, number, ratio, times
+from ..outcome import (FAILED, Comparison, Outcome, Plot, bars, by_columns, by_rows, number, ratio,
+                       times)
 from ..paper import Figure
-from ..setting import mean
-from . import published
 from ..space import tried
+from . import published
 
 
 __all__ = ["PageRankPlans", "Formats", "Shards"]
@@ -21,41 +24,34 @@ class Formats(Figure):
     method = ("One iteration, the better of push and pull, every other choice the algorithm's own. "
               "The paper has a social graph and a road. A dash is a pair that the planner refuses.")
 
-    def _runs(self, setting, choice):
-        """{(schedule, format): {direction: case}}."""
+    def grid(self, setting):
         space = published.SPACES["GRAssembler"]
-        return {(schedule, format): {direction: tried(
-            setting.config, choice, "pagerank", schedule=schedule, format=format,
-            direction=direction) for direction in DIRECTIONS["pagerank"]}
-            for schedule in space.schedules for format in space.formats}
+        return Grid({"graph": setting.tuned, "schedule": space.schedules, "format": space.formats},
+                    lambda choice, schedule, format: {direction: tried(
+                        setting.config, choice, "pagerank", schedule=schedule, format=format,
+                        direction=direction) for direction in DIRECTIONS["pagerank"]})
 
-    def cases(self, setting):
-        return [case for choice in setting.tuned for ways in self._runs(setting, choice).values()
-                for case in ways.values()]
-
-    def outcome(self, setting, results):
-        space, tables, plots, comparisons, data = published.SPACES["GRAssembler"], [], [], [], {}
-        for choice in setting.tuned:
-            found = {pair: results.best(ways)
-                     for pair, ways in self._runs(setting, choice).items()}
-            refused = {pair for pair, ways in self._runs(setting, choice).items()
-                       if all(results.value(case, "refused") for case in ways.values())}
-            cycles = {pair: float("nan") if pair in refused else value
-                      for pair, (_, value) in found.items()}
-            tables.append(Table(f"{choice.label}: cycles", ("schedule", *space.formats), tuple(
-                (schedule, *(number(cycles[schedule, format]) + (
-                    f" ({found[schedule, format][0]})" if found[schedule, format][0] else "")
-                    for format in space.formats)) for schedule in space.schedules)))
-            plots.append(Plot(choice.label, "cycles", space.schedules, {format: tuple(
-                cycles[schedule, format] for schedule in space.schedules)
-                for format in space.formats}))
-            ran = {pair: value for pair, value in cycles.items() if pair not in refused}
-            known = {pair: value for pair, value in ran.items() if value is not None}
+    def results(self, setting, found):
+        def fastest(records, ways):
+            if all(records.value(case, "refused") for case in ways.values()):
+                return None, math.nan
+            return records.best(ways)
+        tables, plots, comparisons, data = [], [], [], {}
+        for choice, best in found.by(fastest).best().split("graph").items():
+            tables.append(by_rows(
+                f"{choice.label}: cycles", ("schedule", *best.axes["format"]), (
+                    (schedule, its.cells(lambda each: number(each[1]) + (
+                        f" ({each[0]})" if each[0] else "")))
+                    for schedule, its in best.split("schedule").items())))
+            cycles = best.map(lambda each: each[1])
+            plots.append(bars(choice.label, "cycles", cycles.split("format"), None))
+            ran = {pair: value for pair, value in cycles.items()
+                   if value is not None and not math.isnan(value)}
             comparisons.append(Comparison(
                 f"{choice.label}: best schedule and format", "-",
-                ", ".join(min(known, key=lambda pair: known[pair])) if known else number(None)))
+                ", ".join(min(ran, key=ran.__getitem__)) if ran else FAILED))
             data[choice.label] = {" ".join(pair): value for pair, value in cycles.items()}
-        return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data)
+        return Outcome(tables, plots, comparisons, data)
 
 
 class PageRankPlans(Figure):
@@ -71,41 +67,37 @@ class PageRankPlans(Figure):
     _schedules = ("em", "twce")
     _baseline = ("Block-COO", "twce", "push")
 
-    def _runs(self, setting):
-        return {(name, schedule, direction): tried(
-            setting.config, setting.tuned[0], "pagerank", schedule=schedule, format=format,
-            direction=direction, blocked=blocked)
-            for name, (format, blocked) in self._formats.items() for schedule in self._schedules
-            for direction in ("push", "pull")} if setting.tuned else {}
+    def grid(self, setting):
+        def make(choice, name, schedule, direction):
+            format, blocked = self._formats[name]
+            return tried(setting.config, choice, "pagerank", schedule=schedule, format=format,
+                         direction=direction, blocked=blocked)
+        return Grid({"graph": setting.tuned[:1], "format": self._formats,
+                     "schedule": self._schedules, "direction": ("push", "pull")}, make)
 
-    def cases(self, setting):
-        return list(self._runs(setting).values())
-
-    def outcome(self, setting, results):
-        runs = self._runs(setting)
-        cycles = {option: results.cycles(case) for option, case in runs.items()}
+    def results(self, setting, found):
+        first = setting.tuned[0]
+        cycles = dict(found.cycles.at(graph=first).items())
         gains = {option: ratio(cycles[self._baseline], value) for option, value in cycles.items()}
         known = sorted((value, option) for option, value in cycles.items() if value is not None)
-        order = [option for _, option in known] + [option for option in cycles
-                                                   if cycles[option] is None]
-        worst = ratio(known[-1][0], known[0][0]) if known else None
+        order = [option for _, option in known] + [option for option, value in cycles.items()
+                                                   if value is None]
         blocked = [value for value, option in known if option[0] == "Block-COO"]
         return Outcome(
-            tables=(Table(f"{setting.tuned[0].label}: cycles", (
-                "option", "cycles", "speedup over the baseline"), tuple(
-                    (", ".join(option), number(cycles[option]), times(gains[option]))
-                    for option in order)),),
-            plots=(Plot(f"PageRank on {setting.tuned[0].label}", "speedup over the baseline",
-                        tuple(", ".join(option) for option in order),
+            tables=(by_rows(f"{first.label}: cycles",
+                            ("option", "cycles", "speedup over the baseline"), (
+                (", ".join(option), number(cycles[option]), times(gains[option]))
+                for option in order)),),
+            plots=(Plot(f"PageRank on {first.label}", "speedup over the baseline",
+                        tuple(map(", ".join, order)),
                         {"speedup": tuple(gains[option] for option in order)}, reference=1.0),),
             comparisons=(
-                Comparison("worst of the best option", times(published.BLOCKED_GAP),
-                           times(worst)),
-                Comparison("worst of the best option, both with blocks",
-                           times(published.BLOCKED_GAP),
-                           times(ratio(blocked[-1], blocked[0]) if blocked else None)),
+                *(Comparison(f"worst of the best option{words}", times(published.BLOCKED_GAP),
+                             times(ratio(values[-1], values[0]) if values else None))
+                  for words, values in (("", [value for value, _ in known]),
+                                        (", both with blocks", blocked))),
                 Comparison("the best option", "Block-COO, em, push",
-                           ", ".join(known[0][1]) if known else number(None))),
+                           ", ".join(known[0][1]) if known else FAILED)),
             data={", ".join(option): value for option, value in cycles.items()})
 
 
@@ -122,36 +114,30 @@ class Shards(Figure):
                 "G-Shards": ("g-shards:shard=1024", "g-shards:shard=4096")}
     _algorithms = ("pagerank", "cc")
 
-    def _runs(self, choice, algorithm, name):
-        return {text: run(choice, algorithm, "push", "em", text) for text in self._formats[name]}
+    def grid(self, setting):
+        return Grid({"algorithm": self._algorithms, "graph": setting.wide,
+                     "format": self._formats}, lambda algorithm, choice, name: {
+                         text: run(choice, algorithm, "push", "em", text)
+                         for text in self._formats[name]})
 
-    def cases(self, setting):
-        return [case for algorithm in self._algorithms for choice in setting.wide
-                for name in self._formats for case in self._runs(choice, algorithm, name).values()]
-
-    def outcome(self, setting, results):
-        rows, comparisons, data, series = [], [], {}, {"COO": [], "CSR": []}
-        for algorithm in self._algorithms:
-            short = published.ALGORITHMS[algorithm]
-            gains = {name: [] for name in series}
-            for choice in setting.wide:
-                best = {name: results.best(self._runs(choice, algorithm, name))[1]
-                        for name in self._formats}
-                for name in gains:
-                    gains[name].append(ratio(best[name], best["G-Shards"]))
-                rows.append((f"{short}: {choice.label}", *map(number, best.values()),
-                             *(times(gains[name][-1]) for name in gains)))
-                data.setdefault(algorithm, {})[choice.label] = best
-            for name, values in gains.items():
-                series[name] += values
-                comparisons.append(Comparison(
-                    f"{short}: G-Shards over {name}", "equal to CuSha or faster"
-                    if name == "COO" else "-", times(mean(setting.wide, values))))
+    def results(self, setting, found):
+        cycles = found.cycles
+        gains = {name: cycles.at(format=name) / cycles.at(format="G-Shards")
+                 for name in ("COO", "CSR")}
+        labels = [f"{published.ALGORITHMS[algorithm]}{{}} {choice.label}"
+                  for algorithm, choice in cycles.at(format="COO").points]
         return Outcome(
-            tables=(Table("Cycles", ("", *self._formats, *(f"over {name}" for name in series)),
-                          tuple(rows)),),
-            plots=(Plot("G-Shards", "speedup of G-Shards", tuple(
-                f"{published.ALGORITHMS[algorithm]} {choice.label}"
-                for algorithm in self._algorithms for choice in setting.wide),
-                {f"over {name}": tuple(values) for name, values in series.items()},
-                reference=1.0),), comparisons=tuple(comparisons), data=data)
+            tables=(by_columns(
+                "Cycles", ("", [text.format(":") for text in labels]),
+                *((name, its.cells(number)) for name, its in cycles.split("format").items()),
+                *((f"over {name}", its.cells(times)) for name, its in gains.items())),),
+            plots=(Plot("G-Shards", "speedup of G-Shards",
+                        tuple(text.format("") for text in labels),
+                        {f"over {name}": tuple(its) for name, its in gains.items()},
+                        reference=1.0),),
+            comparisons=tuple(Comparison(
+                f"{published.ALGORITHMS[algorithm]}: G-Shards over {name}",
+                "equal to CuSha or faster" if name == "COO" else "-",
+                times(its.at(algorithm=algorithm).mean()))
+                for algorithm in self._algorithms for name, its in gains.items()),
+            data=cycles.nested())

@@ -88,13 +88,10 @@ class LinesOfCode(Figure):
               "paper's are lines of CUDA; here a schedule is a generator of instructions. The sums "
               "are of the schedules and formats that both have, and the parts they share.")
 
-    def cases(self, setting):
-        return []
-
-    def outcome(self, setting, results):
-        found, tables, comparisons, plots = counted(), [], [], []
+    def results(self, setting, found):
+        every, tables, comparisons, plots = counted(), [], [], []
         for room, theirs in published.LINES.items():
-            ours = found[room]
+            ours = every[room]
             names = [*theirs, *(name for name in ours if name not in theirs)]
             tables.append(Table(room, ("", "paper", "here"), tuple(
                 (name, number(theirs[name]) if name in theirs else "-", number(ours.get(name)))
@@ -105,4 +102,4 @@ class LinesOfCode(Figure):
             plots.append(Plot(room, "lines", tuple(both), {
                 "paper": tuple(theirs[name] for name in both),
                 "here": tuple(ours[name] for name in both)}))
-        return Outcome(tuple(tables), tuple(plots), tuple(comparisons), found)
+        return Outcome(tables, plots, comparisons, every)

@@ -4,12 +4,13 @@ import collections
 import dataclasses
 
 from hw.operations import CrossOp, MemOp, WarpOp
+from sw.benchmarks.grid import Grid
 from sw.benchmarks.schedules import DIRECTIONS, plan
 from sw.golden.machine import FunctionalMachine
 from sw.kernels.disassembler import operands
 from sw.runtime.device import Device
 
-from ..outcome import Comparison, Outcome, Plot, Table, number
+from ..outcome import FAILED, Comparison, Outcome, Plot, by_columns, number
 from ..paper import Figure
 from ..space import Tried
 
@@ -91,40 +92,34 @@ class OperationCounts(Figure):
               "count as shuffles. The text of the paper does not have the entries of its table.")
     _schedules = ("vm", "vwc", "em", "wm", "cm", "twc", "twce", "etwc", "strict", "weaver")
 
-    def _runs(self, setting):
-        direction = DIRECTIONS["pagerank"][0]
-        return {schedule: CountedRun(choice.graph, choice.undirected, plan(
-            "pagerank", 1, schedule=schedule, direction=direction)) for choice in setting.tuned[:1]
-            for schedule in self._schedules}
+    def grid(self, setting):
+        return Grid({"graph": setting.tuned[:1], "schedule": self._schedules},
+                    lambda choice, schedule: CountedRun(choice.graph, choice.undirected, plan(
+                        "pagerank", 1, schedule=schedule, direction=DIRECTIONS["pagerank"][0])))
 
-    def cases(self, setting):
-        return list(self._runs(setting).values())
-
-    def outcome(self, setting, results):
-        names, rows, series, data = (*_KINDS, "instructions"), [], {}, {}
-        for schedule, case in self._runs(setting).items():
-            static, dynamic = (results.value(case, what) or {}
-                               for what in ("in_program", "executed"))
-            edges = results.value(case, "arcs")
-            each = {name: None if name not in dynamic else 1000 * dynamic[name] / edges
-                    for name in names}
-            rows.append((schedule, *(number(static.get(name)) for name in names),
-                         *(number(None) if value is None else f"{value:,.1f}"
-                           for value in each.values())))
-            for name in _KINDS:
-                series.setdefault(name, []).append(each[name])
-            data[schedule] = {"in_program": static, "for_1000_edges": each}
+    def results(self, setting, found):
+        names, data = (*_KINDS, "instructions"), {}
+        static, dynamic = ({name: found.value(what, name) for name in names}
+                           for what in ("in_program", "executed"))
+        each = {name: its.map(lambda value: value and 1000 * value) / found.value("arcs")
+                for name, its in dynamic.items()}
+        schedules = each["instructions"].axes["schedule"]
+        for (_, schedule), program in found.value("in_program").items():
+            data[schedule] = {"in_program": program or {}, "for_1000_edges": {
+                name: its.at(graph=setting.tuned[0], schedule=schedule)
+                for name, its in each.items()}}
+        with_barriers = [schedule for schedule, its in data.items()
+                         if its["in_program"].get("barriers")]
+        none = "none" if any(its["in_program"] for its in data.values()) else FAILED
         return Outcome(
-            tables=(Table("Warp instructions", ("schedule", *(f"{name} in the program"
-                                                              for name in names),
-                                                *(f"{name}, 1,000 edges" for name in names)),
-                          tuple(rows)),),
-            plots=(Plot("executed for 1,000 edges", "warp instructions", tuple(data),
-                        {name: tuple(values) for name, values in series.items()}),),
+            tables=(by_columns(
+                "Warp instructions", ("schedule", schedules),
+                *((f"{name} in the program", its.cells(number)) for name, its in static.items()),
+                *((f"{name}, 1,000 edges", its.cells(
+                    lambda value: FAILED if value is None else f"{value:,.1f}"))
+                  for name, its in each.items())),),
+            plots=(Plot("executed for 1,000 edges", "warp instructions", schedules,
+                        {name: tuple(each[name]) for name in _KINDS}),),
             comparisons=(Comparison("schedules with barriers in the program", "-",
-                                    ", ".join(schedule for schedule, found in data.items()
-                                              if found["in_program"].get("barriers"))
-                                    or (number(None) if not any(
-                                        found["in_program"] for found in data.values())
-                                        else "none")),),
+                                    ", ".join(with_barriers) or none),),
             data=data)

@@ -1,12 +1,13 @@
 """The best of all candidates: figure 2.8, table 2.6, section 2.5.2."""
 
-import math
+from sw.benchmarks.grid import Cube, Grid
 
-from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio, times
+from ..outcome import (FAILED, Comparison, Outcome, Plot, by_rows, extremes, number, percent, ratio,
+                       times)
 from ..paper import Figure
-from ..setting import mean, where
-from . import published
+from ..setting import where
 from ..space import candidates, distinct, half, within
+from . import published
 
 
 __all__ = ["BestPlans", "Overall", "Tuning"]
@@ -15,6 +16,9 @@ __all__ = ["BestPlans", "Overall", "Tuning"]
 #: The spaces that figure 2.8 compares with, as in the paper, and the others of table 2.5.
 _OTHERS = ("GSwitch", "GraphIt", "Gunrock", "SEP-Graph")
 
+#: The whole space.
+_ALL = "all"
+
 _METHOD = ("All schedules, formats and directions of table 2.5 with each other; of blocking, CTA "
            "size, frontier, deduplication and ordering, a candidate departs from the algorithm's "
            "own choice on one at most. PageRank makes one iteration; searches start at the vertex "
@@ -22,31 +26,29 @@ _METHOD = ("All schedules, formats and directions of table 2.5 with each other; 
            "are geometric.")
 
 
-def _candidates(setting, choice, algorithm):
-    return candidates(setting.config, choice, algorithm, published.SPACES["GRAssembler"])
-
-
 class _OfAll(Figure):
-    """Base of the figures that run every candidate."""
-
-    def cases(self, setting):
-        return [each.case for algorithm in published.ALGORITHMS for choice in setting.tuned
-                for each in _candidates(setting, choice, algorithm).candidates]
+    """Base of the figures that run every candidate; the ways at a place are the candidates that a
+    space has there."""
+    _spaces: tuple = (_ALL,)
 
     @staticmethod
-    def _each(setting):
-        """(algorithm, graph, the planner's answer) of every search."""
-        for algorithm in published.ALGORITHMS:
-            for choice in setting.tuned:
-                yield algorithm, choice, _candidates(setting, choice, algorithm)
+    def _answer(setting, algorithm, choice):
+        """The planner's answer."""
+        return candidates(setting.config, choice, algorithm, published.SPACES["GRAssembler"])
+
+    def grid(self, setting):
+        def make(algorithm, choice, name):
+            those = self._answer(setting, algorithm, choice).candidates
+            return {each: each.case for each in (
+                those if name == _ALL else within(published.SPACES[name], those))}
+        return Grid({"algorithm": published.ALGORITHMS, "graph": setting.tuned,
+                     "space": self._spaces}, make)
 
     @staticmethod
-    def _best(results, those):
-        """(candidate, cycles) of the fastest; (None, None) if none ran, NaN for no cycles if there
-        was none."""
-        if not those:
-            return None, math.nan
-        return results.best({each: each.case for each in those})
+    def _labels(cube):
+        """The names of the searches."""
+        return tuple(f"{published.ALGORITHMS[algorithm]} {choice.label}"
+                     for algorithm, choice in cube.points)
 
 
 class Overall(_OfAll):
@@ -58,57 +60,51 @@ class Overall(_OfAll):
               "spaces are parts of ours, by their rows of table 2.5, on the same kernels. So the "
               "speedup is the gain of the larger space alone.")
 
-    def outcome(self, setting, results):
-        rows, data = [], {}
-        gains = {name: {} for name in _OTHERS}
-        for algorithm, choice, found in self._each(setting):
-            short = published.ALGORITHMS[algorithm]
-            best, cycles = self._best(results, found.candidates)
-            cells = [number(cycles), str(best or "")]
-            entry = {"best": cycles, "plan": best and best.case.plan.text}
+    _spaces = (_ALL, *_OTHERS)
+
+    def results(self, setting, found):
+        best, rows, data = found.best(), [], {}
+        over = found.cycles / found.cycles.at(space=_ALL)
+        gains = {name: over.at(space=name) for name in _OTHERS}
+        for (algorithm, choice), (plan, cycles) in best.at(space=_ALL).items():
+            cells = [number(cycles), str(plan or "")]
+            entry = {"best": cycles, "plan": plan and plan.case.plan.text}
             for name in _OTHERS:
-                part = within(published.SPACES[name], found.candidates)
-                its, its_cycles = self._best(results, part)
-                gain = ratio(its_cycles, cycles)
-                gains[name].setdefault(algorithm, []).append(gain)
-                cells += [number(its_cycles) if its is None
-                          else f"{number(its_cycles)} ({its})", times(gain)]
-                entry[name] = {"candidates": len(part), "cycles": its_cycles,
-                               "plan": its and its.case.plan.text, "speedup": gain}
-            rows.append((f"{short}: {choice.label}", *cells))
+                place = {"algorithm": algorithm, "graph": choice}
+                its, its_cycles = best.at(space=name, **place)
+                gain = gains[name].at(**place)
+                cells += [number(its_cycles) + f" ({its})" * (its is not None), times(gain)]
+                entry[name] = {"candidates": len(found.places.at(space=name, **place)),
+                               "cycles": its_cycles, "plan": its and its.case.plan.text,
+                               "speedup": gain}
+            rows.append((f"{published.ALGORITHMS[algorithm]}: {choice.label}", cells))
             data.setdefault(algorithm, {})[choice.label] = entry
         comparisons = []
         for name in ("GSwitch", "GraphIt"):
             for algorithm, theirs in published.OVER[name].items():
-                values = ([value for each in gains[name].values() for value in each]
-                          if algorithm is None else gains[name][algorithm])
-                graphs = setting.tuned * (len(gains[name]) if algorithm is None else 1)
-                label = "all four" if algorithm is None else published.ALGORITHMS[algorithm]
-                comparisons.append(Comparison(f"{label}: over the space of {name}", times(theirs),
-                                              times(mean(graphs, values))))
-        labels = tuple(f"{published.ALGORITHMS[algorithm]} {choice.label}"
-                       for algorithm, choice, _ in self._each(setting))
+                ours = gains[name].mean("algorithm", "graph") if algorithm is None \
+                    else gains[name].at(algorithm=algorithm).mean()
+                words = "all four" if algorithm is None else published.ALGORITHMS[algorithm]
+                comparisons.append(Comparison(f"{words}: over the space of {name}", times(theirs),
+                                              times(ours)))
         return Outcome(
-            tables=(Table("Cycles of the best candidate", (
-                        "", "all", "its plan", *(
-                            cell for name in _OTHERS for cell in (name, "speedup"))), tuple(rows)),
-                    self._spaces(setting)),
-            plots=(Plot("the best of all candidates", "speedup over the best of a space", labels,
-                        {name: tuple(value for each in values.values() for value in each)
-                         for name, values in gains.items()}, reference=1.0,
+            tables=(by_rows("Cycles of the best candidate", ("", "all", "its plan", *(
+                cell for name in _OTHERS for cell in (name, "speedup"))), rows),
+                self._sizes(setting, over.at(space=_ALL))),
+            plots=(Plot("the best of all candidates", "speedup over the best of a space",
+                        self._labels(over.at(space=_ALL)),
+                        {name: tuple(values) for name, values in gains.items()}, reference=1.0,
                         paper={f"paper's mean over {name}": published.OVER[name][None]
                                for name in ("GSwitch", "GraphIt")}),),
-            comparisons=tuple(comparisons), data=data, notes=(where(setting),))
+            comparisons=comparisons, data=data, notes=(where(setting),))
 
-    def _spaces(self, setting):
-        rows = []
-        for name, space in published.SPACES.items():
-            sizes = [str(len(within(space, found.candidates)))
-                     for _, _, found in self._each(setting)]
-            rows.append((name, number(space.options), ", ".join(sizes)))
-        return Table("Candidates in each space", ("space", "the paper's options", ", ".join(
-            f"{published.ALGORITHMS[algorithm]} {choice.label}"
-            for algorithm, choice, _ in self._each(setting))), tuple(rows))
+    def _sizes(self, setting, searches):
+        answers = [self._answer(setting, *place).candidates for place in searches.points]
+        return by_rows("Candidates in each space", (
+            "space", "the paper's options", ", ".join(self._labels(searches))), (
+            (name, number(space.options), ", ".join(str(len(within(space, those)))
+                                                    for those in answers))
+            for name, space in published.SPACES.items()))
 
 
 class BestPlans(_OfAll):
@@ -118,36 +114,30 @@ class BestPlans(_OfAll):
     source = "table 2.6"
     method = f"{_METHOD} Kernels that change their direction are shown as auto."
 
-    def outcome(self, setting, results):
-        rows, data, shown = [], {}, {}
-        for algorithm, choice, found in self._each(setting):
-            best, cycles = self._best(results, found.candidates)
-            short = published.ALGORITHMS[algorithm]
-            if best is None:
-                cells = [number(cycles), *[""] * 5]
-            else:
-                cells = [best.format + (", blocks" if best.blocked else ""), best.schedule,
-                         best.direction, best.frontier or "-",
-                         str(half(setting.config) if best.halved else setting.config.warps),
-                         number(cycles)]
-            rows.append((short, choice.label, *cells))
-            data.setdefault(algorithm, {})[choice.label] = best and best.case.plan.text
-            shown.setdefault(algorithm, []).append(best)
+    def results(self, setting, found):
+        rows, best = [], found.best().at(space=_ALL)
+        for (algorithm, choice), (plan, cycles) in best.items():
+            cells = [number(cycles), *[""] * 5] if plan is None else [
+                plan.format + ", blocks" * plan.blocked, plan.schedule, plan.direction,
+                plan.frontier or "-",
+                str(half(setting.config) if plan.halved else setting.config.warps), number(cycles)]
+            rows.append((published.ALGORITHMS[algorithm], choice.label, cells))
         comparisons = []
         for algorithm, short in published.ALGORITHMS.items():
             theirs = {row[3] for row in published.BEST if row[0] == short}
-            ours = {each.schedule for each in shown[algorithm] if each is not None}
+            ours = {plan.schedule for plan, _ in best.at(algorithm=algorithm) if plan is not None}
             comparisons.append(Comparison(f"{short}: schedules of the best plans",
                                           ", ".join(sorted(theirs)).lower(),
-                                          ", ".join(sorted(ours)) or number(None)))
+                                          ", ".join(sorted(ours)) or FAILED))
         return Outcome(
-            tables=(Table("The best plans", ("algorithm", "graph", "format", "schedule",
-                                             "direction", "frontier", "warps", "cycles"),
-                          tuple(rows)),
-                    Table("The paper's table 2.6", (
+            tables=(by_rows("The best plans", ("algorithm", "graph", "format", "schedule",
+                                               "direction", "frontier", "warps", "cycles"), rows),
+                    by_rows("The paper's table 2.6", (
                         "algorithm", "graphs", "format", "schedule", "direction", "frontier",
                         "threads"), published.BEST)),
-            plots=(), comparisons=tuple(comparisons), data=data, notes=(where(setting),))
+            plots=(), comparisons=comparisons,
+            data=best.map(lambda pair: pair[0] and pair[0].case.plan.text).nested(),
+            notes=(where(setting),))
 
 
 class Tuning(_OfAll):
@@ -159,58 +149,59 @@ class Tuning(_OfAll):
               "cycles: of all candidates, and of all where each stops at the best so far, in the "
               "order of the table's axes. The paper's cost is in minutes.")
 
-    def outcome(self, setting, results):
-        rows, data, graphs = [], {}, []
-        seconds, worsts, other, costs = [], [], [], {"all": [], "GraphIt": []}
-        for algorithm, choice, found in self._each(setting):
-            ranked = distinct(results, found.candidates)
-            best, second, worst = (ranked[index][0] if len(ranked) > index else None
-                                   for index in (0, 1, -1)) if ranked else (None, None, None)
-            seconds.append(ratio(second, best))
-            worsts.append(ratio(worst, best))
-            graphs.append(choice)
-            if second is not None:
+    def results(self, setting, found):
+        records, rows, data, other = found.records, [], {}, []
+        costs: dict[str, list] = {_ALL: [], "GraphIt": []}
+        ranks = Cube({"algorithm": tuple(published.ALGORITHMS), "graph": setting.tuned}, {
+            (algorithm, choice): distinct(records, ways)
+            for (algorithm, choice, _), ways in found.places.items()})
+        best, second, worst = (ranks.map(lambda ranked, index=index: (
+            ranked[index][0] if len(ranked) > index else None) if ranked else None)
+            for index in (0, 1, -1))
+        seconds, worsts = second / best, worst / best
+        for (algorithm, choice), ranked in ranks.items():
+            place = {"algorithm": algorithm, "graph": choice}
+            answer = self._answer(setting, algorithm, choice)
+            if len(ranked) > 1:
                 other.append(_stored(ranked[0][1]) != _stored(ranked[1][1]))
-            costs["all"].append(self._cost(results, found.candidates))
+            costs[_ALL].append(self._cost(records, answer.candidates))
             costs["GraphIt"].append(self._cost(
-                results, within(published.SPACES["GraphIt"], found.candidates)))
-            full, stopped = costs["all"][-1]
+                records, within(published.SPACES["GraphIt"], answer.candidates)))
+            full, stopped = costs[_ALL][-1]
             rows.append((f"{published.ALGORITHMS[algorithm]}: {choice.label}",
-                         number(found.asked), number(found.refused),
-                         number(len(found.candidates)), number(len(ranked) or None), number(best),
-                         times(seconds[-1]), _name(ranked, 1), times(worsts[-1]),
-                         _name(ranked, -1), number(full), percent(ratio(stopped, full))))
+                         number(answer.asked), number(answer.refused),
+                         number(len(answer.candidates)), number(len(ranked) or None),
+                         number(best.at(**place)), times(seconds.at(**place)), _name(ranked, 1),
+                         times(worsts.at(**place)), _name(ranked, -1), number(full),
+                         percent(ratio(stopped, full))))
             data.setdefault(algorithm, {})[choice.label] = {
-                "asked": found.asked, "refused": found.refused,
-                "candidates": len(found.candidates), "distinct": len(ranked), "best": best,
-                "second": seconds[-1], "worst": worsts[-1], "cycles": full, "stopped": stopped}
-        good = [value for value in worsts if value is not None]
-        most = [value for value in seconds if value is not None]
+                "asked": answer.asked, "refused": answer.refused,
+                "candidates": len(answer.candidates), "distinct": len(ranked),
+                "best": best.at(**place), "second": seconds.at(**place),
+                "worst": worsts.at(**place), "cycles": full, "stopped": stopped}
         share = ratio(sum(other), len(other)) if other else None
-        low, high = published.WORST_RANGE
-        gap = ratio(*(self._total(costs[name], 1) for name in ("all", "GraphIt")))
+        gap = ratio(*(self._total(costs[name], 1) for name in (_ALL, "GraphIt")))
         comparisons = (
             Comparison("second best, of the best: mean", times(published.SECOND),
-                       times(mean(graphs, seconds))),
+                       times(seconds.mean("algorithm", "graph"))),
             Comparison("second best, of the best: largest", times(published.SECOND_MOST),
-                       times(max(most, default=None))),
+                       times(max(seconds.known, default=None))),
             Comparison("second bests with another format", percent(published.SECOND_FORMAT),
                        percent(share)),
             Comparison("worst, of the best: mean", times(published.WORST),
-                       times(mean(graphs, worsts))),
-            Comparison("worst, of the best: range", f"{times(low)} to {times(high)}",
-                       f"{times(min(good))} to {times(max(good))}" if good else times(None)),
+                       times(worsts.mean("algorithm", "graph"))),
+            Comparison("worst, of the best: range", extremes(published.WORST_RANGE, word="to"),
+                       extremes(worsts, word="to")),
             Comparison("cost of the space, of the cost of GraphIt's, with stopping", times(ratio(
                 published.TUNING_MINUTES["GRAssembler"], published.TUNING_MINUTES["GraphIt"])),
                 times(gap)))
         return Outcome(
-            tables=(Table("Candidates", (
+            tables=(by_rows("Candidates", (
                 "", "asked", "refused", "candidates", "programs", "best, cycles", "second best",
-                "its plan", "worst", "its plan", "cycles of all", "with stopping"), tuple(rows)),),
-            plots=(Plot("the worst candidate", "cycles, of the best", tuple(
-                f"{published.ALGORITHMS[algorithm]} {choice.label}"
-                for algorithm, choice, _ in self._each(setting)), {"worst": tuple(worsts)},
-                reference=1.0, paper={"paper's mean": published.WORST}),),
+                "its plan", "worst", "its plan", "cycles of all", "with stopping"), rows),),
+            plots=(Plot("the worst candidate", "cycles, of the best", self._labels(worsts),
+                        {"worst": tuple(worsts)}, reference=1.0,
+                        paper={"paper's mean": published.WORST}),),
             comparisons=comparisons, data=data, notes=(where(setting),))
 
     @staticmethod

@@ -11,12 +11,14 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
+from sw.benchmarks.grid import Cube, Grid
 from sw.graph.order import new_ids
 
 from ..measure import OnHost
 from ..outcome import Comparison, Outcome, ratio, times
+from ..paper import Figure
 from ..setting import where
-from .compared import CyclesByWay, OfRuns
+from .compared import CyclesByWay
 from .runs import CORE, RESIDENT, TILE, SearchRun, run
 
 
@@ -88,26 +90,35 @@ class Frontiers(OnHost):
                 _BY_COMMUNITIES: (2 * ends > degrees.sum()).astype(int)}
 
 
-class _Searches(OfRuns):
+class _Searches(Figure):
     """Base: runs of BFS, and what a model makes of their supersteps."""
 
     def _search(self, setting, choice, **way):
         return run(setting, choice, "bfs", run_class=SearchRun, **way)
 
-    @staticmethod
-    def _frontiers(choice):
-        return Frontiers(choice.graph, choice.undirected)
+    def _frontiers(self, setting):
+        return Grid({"graph": setting.brief},
+                    lambda choice: Frontiers(choice.graph, choice.undirected))
 
     def cases(self, setting):
-        return super().cases(setting) + [self._frontiers(choice) for choice in setting.brief]
+        return super().cases(setting) + self._frontiers(setting).cases
 
-    def _supersteps(self, results, case, choice):
-        """The cycles of each superstep of a run, and the record of its frontiers; None if one of
-        them failed."""
-        sets, found = results.value(case, "set_cycles"), results[self._frontiers(choice)]
-        if sets is None or "arcs" not in found:
-            return None
-        return [cycles for _, cycles in sets], found
+    def outcome(self, setting, records):
+        found = self.grid(setting).found(records)
+        return self.modelled(setting, found, {
+            choice: record if "arcs" in record else None for (choice,), record
+            in self._frontiers(setting).found(records).value().items()})
+
+    def modelled(self, setting, found, frontiers) -> Outcome:
+        """The figure's results; ``frontiers`` has the record of each graph, or None."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _of_graphs(cubes, function):
+        """The function of a graph and the values of some cubes there, as a cube."""
+        graphs = cubes[0].axes["graph"]
+        return Cube({"graph": graphs}, {(choice,): function(choice, *values)
+                                        for choice, *values in zip(graphs, *cubes)})
 
 
 class OutOfCore(_Searches):
@@ -127,40 +138,36 @@ class OutOfCore(_Searches):
         "wm": {"schedule": "wm"}, _copied: {"schedule": "compact"},
         "weaver (stream)": {"unit": "stream"}, "graphpeg": {"unit": "graphpeg"}}
 
-    def runs(self, setting):
+    def grid(self, setting):
         slow = dataclasses.replace(setting.dram, slow_bytes_per_cycle=_SLOW_BYTES,
                                    slow_latency=_SLOW_LATENCY)
-        found = {}
-        for choice in setting.brief:
-            for name, way in _IN_CORE.items():
-                found[choice, f"{name}, in core"] = self._search(setting, choice, **way)
-            for name, way in self._slow.items():
-                found[choice, name] = self._search(setting, choice, dram=slow, **way)
-        return found
+        ways = {f"{name}, in core": way for name, way in _IN_CORE.items()}
+        ways |= {name: way | {"dram": slow} for name, way in self._slow.items()}
+        return Grid({"graph": setting.brief, "way": ways},
+                    lambda choice, name: self._search(setting, choice, **ways[name]))
 
-    def _subway(self, results, runs, choice):
-        """The cycles of the modelled Subway."""
-        best, _ = results.best({name: runs[choice, f"{name}, in core"] for name in _IN_CORE})
-        if best is None:
-            return None
-        measured = self._supersteps(results, runs[choice, f"{best}, in core"], choice)
-        if measured is None:
-            return None
-        supersteps, frontiers = measured
-        return sum(max(cycles, _SLOW_LATENCY + _EDGE * arcs // _SLOW_BYTES)
-                   for cycles, arcs in zip(supersteps, frontiers["arcs"], strict=True))
+    def modelled(self, setting, found, frontiers):
+        cycles, sets = found.cycles.split("way"), found.value("set_cycles")
 
-    def outcome(self, setting, results):
-        runs, shown = self.runs(setting), setting.brief
-        cycles = {key: results.cycles(case) for key, case in runs.items()}
-        cycles |= {(choice, self._modelled): self._subway(results, runs, choice)
-                   for choice in shown}
-        found = CyclesByWay("BFS, edges in slow memory", shown, cycles, "SAGE", inverse=True)
-        comparisons = tuple(
-            Comparison(f"SAGE over {name}, mean", "above 1" if name.startswith("Subway") else "-",
-                       times(found.means[name])) for name in found.ways if name != "SAGE")
-        return Outcome((found.table(),), (found.plot(),), comparisons, found.data(),
-                       (where(setting), CORE))
+        def subway(choice, *done):
+            """The cycles of the modelled Subway."""
+            known = {name: each for name, each in zip(_IN_CORE, done) if each is not None}
+            best = min(known, key=known.__getitem__, default=None)
+            if best is None or frontiers[choice] is None:
+                return None
+            supersteps = sets.at(graph=choice, way=f"{best}, in core")
+            return sum(max(each, _SLOW_LATENCY + _EDGE * arcs // _SLOW_BYTES)
+                       for (_, each), arcs in zip(supersteps, frontiers[choice]["arcs"],
+                                                  strict=True))
+        cycles[self._modelled] = self._of_graphs(
+            [cycles[f"{name}, in core"] for name in _IN_CORE], subway)
+        its = CyclesByWay("BFS, edges in slow memory", cycles, "SAGE", inverse=True)
+        return Outcome(
+            (its.table(),), (its.plot(),),
+            tuple(Comparison(f"SAGE over {name}, mean",
+                             "above 1" if name.startswith("Subway") else "-", times(value))
+                  for name, value in its.means.items() if name != "SAGE"), its.data(),
+            (where(setting), CORE))
 
 
 class TwoDevices(_Searches):
@@ -175,33 +182,30 @@ class TwoDevices(_Searches):
               "devices by turns, or by Louvain's communities, which stand in for metis. `twc` "
               "and `vwc` stand in for Gunrock; Groute is asynchronous and missing.")
 
-    def runs(self, setting):
-        return {(choice, name): self._search(setting, choice, **way)
-                for choice in setting.brief for name, way in _IN_CORE.items()}
+    def grid(self, setting):
+        return Grid({"graph": setting.brief, "way": _IN_CORE},
+                    lambda choice, name: self._search(setting, choice, **_IN_CORE[name]))
 
-    def _modelled(self, results, case, choice, way):
-        """The cycles on two devices that own vertices in this way."""
-        measured = self._supersteps(results, case, choice)
-        if measured is None:
-            return None
-        supersteps, frontiers = measured
-        least = min(supersteps)
-        return round(sum(
-            least + (cycles - least) * share + _SLOW_LATENCY + _VERTEX * sent / _SLOW_BYTES
-            for cycles, share, sent in zip(supersteps, frontiers["share"][way],
-                                           frontiers["sent"][way], strict=True)))
-
-    def outcome(self, setting, results):
-        runs, shown, found, comparisons = self.runs(setting), setting.brief, {}, []
-        for (choice, name), case in runs.items():
-            found[choice, f"{name}, one"] = results.cycles(case)
-            for way in (_BY_TURNS, _BY_COMMUNITIES):
-                found[choice, f"{name}, {way}"] = self._modelled(results, case, choice, way)
-        compared = CyclesByWay("BFS on two devices, modelled", shown, found, "SAGE, one")
+    def modelled(self, setting, found, frontiers):
+        def on_two(choice, sets, way):
+            """The cycles on two devices that own vertices in this way."""
+            if sets is None or frontiers[choice] is None:
+                return None
+            supersteps = [cycles for _, cycles in sets]
+            least, record = min(supersteps), frontiers[choice]
+            return round(sum(
+                least + (cycles - least) * share + _SLOW_LATENCY + _VERTEX * sent / _SLOW_BYTES
+                for cycles, share, sent in zip(supersteps, record["share"][way],
+                                               record["sent"][way], strict=True)))
+        cycles, sets, both = {}, found.value("set_cycles"), (_BY_TURNS, _BY_COMMUNITIES)
         for name in _IN_CORE:
-            comparisons += [Comparison(
-                f"{name} on two devices, {way}, over one: mean", "up to 2",
-                times(ratio(compared.means[f"{name}, {way}"], compared.means[f"{name}, one"])))
-                for way in (_BY_TURNS, _BY_COMMUNITIES)]
-        return Outcome((compared.table(),), (compared.plot(),), tuple(comparisons),
-                       compared.data(), (where(setting), CORE))
+            cycles[f"{name}, one"] = found.cycles.at(way=name)
+            cycles |= {f"{name}, {way}": self._of_graphs(
+                [sets.at(way=name)], lambda choice, each, way=way: on_two(choice, each, way))
+                for way in both}
+        its = CyclesByWay("BFS on two devices, modelled", cycles, "SAGE, one")
+        return Outcome(
+            (its.table(),), (its.plot(),),
+            tuple(Comparison(f"{name} on two devices, {way}, over one: mean", "up to 2", times(
+                ratio(its.means[f"{name}, {way}"], its.means[f"{name}, one"])))
+                for name in _IN_CORE for way in both), its.data(), (where(setting), CORE))

@@ -4,15 +4,17 @@ import dataclasses
 
 import numpy as np
 
+from sw.benchmarks.grid import Grid, by_point
 from sw.graph import sage
 from sw.graph.order import new_ids
 
 from ..measure import BuildTime, OnHost
-from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio, times
+from ..outcome import (FAILED, Comparison, Outcome, Plot, bars, by_columns, by_rows, extremes,
+                       number, percent, ratio, times)
 from ..paper import Figure
-from ..setting import mean, where
+from ..setting import where
 from . import published
-from .compared import CyclesByWay, OfRuns
+from .compared import CyclesByWay
 from .runs import ALGORITHMS, CORE, RESIDENT, run
 
 
@@ -53,7 +55,7 @@ class TileLines(OnHost):
         return {"lines": lines}
 
 
-class Orders(OfRuns):
+class Orders(Figure):
     """Figure 6."""
     name = "fig6"
     title = "orderings under resident tiles"
@@ -63,28 +65,27 @@ class Orders(OfRuns):
               "paper). Louvain stands in for layered label propagation. The time of an ordering is "
               "not in the cycles.")
 
-    def runs(self, setting):
-        return {(algorithm, choice, name): run(setting, choice, algorithm, format=text, **RESIDENT)
-                for algorithm in ALGORITHMS for choice in setting.wide
-                for name, text in _ORDERS.items()}
+    def grid(self, setting):
+        return Grid({"algorithm": ALGORITHMS, "graph": setting.wide, "order": _ORDERS},
+                    lambda algorithm, choice, name: run(setting, choice, algorithm,
+                                                        format=_ORDERS[name], **RESIDENT))
 
-    def outcome(self, setting, results):
-        runs, found, comparisons = self.runs(setting), [], []
-        for algorithm in ALGORITHMS:
-            found.append(CyclesByWay(algorithm, setting.wide, {
-                (choice, name): results.cycles(runs[algorithm, choice, name])
-                for choice in setting.wide for name in _ORDERS}, "SAGE, 1"))
-            most = max((value for values in found[-1].speeds.values() for value in values
-                        if value is not None), default=None)
+    def results(self, setting, found):
+        every = [CyclesByWay(algorithm, cycles.split("order"), "SAGE, 1")
+                 for algorithm, cycles in found.cycles.split("algorithm").items()]
+        comparisons = []
+        for each in every:
+            most = max((value for values in each.speeds.values() for value in values.known),
+                       default=None)
             comparisons.append(Comparison(
-                f"{algorithm}: largest gain of an ordering", percent(published.GAIN[algorithm]),
+                f"{each.title}: largest gain of an ordering", percent(published.GAIN[each.title]),
                 percent(None if most is None else most - 1)))
-        return Outcome(tuple(each.table() for each in found), tuple(each.plot() for each in found),
-                       tuple(comparisons), {each.title: each.data() for each in found},
+        return Outcome(tuple(each.table() for each in every), tuple(each.plot() for each in every),
+                       tuple(comparisons), {each.title: each.data() for each in every},
                        (where(setting), CORE))
 
 
-class Rounds(OfRuns):
+class Rounds(Figure):
     """Section 7.2, and what no paper shows: the rounds under units."""
     name = "rounds"
     title = "rounds of reordering, under resident tiles and under units"
@@ -94,34 +95,31 @@ class Rounds(OfRuns):
     _systems = {"resident tiles": None, "weaver (stream)": "stream", "graphpeg": "graphpeg"}
     _algorithms = ("bfs", "pagerank")
 
-    def runs(self, setting):
-        return {(algorithm, system, choice, order): run(
-            setting, choice, algorithm, unit=unit, format=text, **RESIDENT if unit is None else {})
-            for algorithm in self._algorithms for system, unit in self._systems.items()
-            for choice in setting.wide for order, text in _STEPS.items()}
+    def grid(self, setting):
+        return Grid({"algorithm": self._algorithms, "system": self._systems,
+                     "graph": setting.wide, "order": _STEPS}, lambda algorithm, name, choice, order:
+                    run(setting, choice, algorithm, unit=self._systems[name], format=_STEPS[order],
+                        **RESIDENT if self._systems[name] is None else {}))
 
-    def outcome(self, setting, results):
-        runs = self.runs(setting)
+    def results(self, setting, found):
         tables, plots, comparisons, data = [], [], [], {}
         for algorithm in self._algorithms:
             means = {}
             for system in self._systems:
-                found = CyclesByWay(f"{algorithm}, {system}", setting.wide, {
-                    (choice, order): results.cycles(runs[algorithm, system, choice, order])
-                    for choice in setting.wide for order in _STEPS}, "0 rounds")
-                means[system], data[found.title] = found.means, found.data()
+                its = CyclesByWay(f"{algorithm}, {system}", found.cycles.at(
+                    algorithm=algorithm, system=system).split("order"), "0 rounds")
+                means[system], data[its.title] = its.means, its.data()
                 comparisons.append(Comparison(
-                    f"{found.title}: speed after 5 rounds, of Gorder's",
+                    f"{its.title}: speed after 5 rounds, of Gorder's",
                     percent(published.OF_GORDER) if (algorithm, system) == (
                         "bfs", "resident tiles") else "-",
                     percent(ratio(means[system]["5 rounds"], means[system]["Gorder"]))))
-            tables.append(Table(f"{algorithm}: speed over the graph's order, mean",
-                                ("", *_STEPS), tuple((system, *map(times, its.values()))
-                                                     for system, its in means.items())))
+            tables.append(by_rows(f"{algorithm}: speed over the graph's order, mean",
+                                  ("", *_STEPS), ((system, list(map(times, its.values())))
+                                                  for system, its in means.items())))
             plots.append(Plot(algorithm, "speed over the graph's order", tuple(_STEPS), {
                 system: tuple(its.values()) for system, its in means.items()}, reference=1.0))
-        return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data,
-                       (where(setting), CORE))
+        return Outcome(tables, plots, comparisons, data, (where(setting), CORE))
 
 
 class LinesByOrdering(Figure):
@@ -135,32 +133,23 @@ class LinesByOrdering(Figure):
     _orders = {"none": "none", "RCM": "rcm", "Louvain": "louvain", "Gorder": "gorder",
                "1 round": 1, **{f"{rounds} rounds": rounds for rounds in (2, 5, 20)}}
 
-    def _case(self, choice):
-        return TileLines(choice.graph, choice.undirected, tuple(self._orders.values()))
+    def grid(self, setting):
+        return Grid({"graph": setting.wide}, lambda choice: TileLines(
+            choice.graph, choice.undirected, tuple(self._orders.values())))
 
-    def cases(self, setting):
-        return [self._case(choice) for choice in setting.wide]
-
-    def outcome(self, setting, results):
-        shown, rows, gained = setting.wide, [], []
-        found = {choice: results.value(self._case(choice), "lines") or [None] * len(self._orders)
-                 for choice in shown}
-        for choice, lines in found.items():
-            rows.append((choice.label, *("failed" if value is None else f"{value:.3f}"
-                                         for value in lines)))
-            its = dict(zip(self._orders, lines))
-            gained.append(None if its["none"] is None else ratio(
-                its["none"] - its["5 rounds"], its["none"] - its["Gorder"]))
-        plot = Plot("lines of a tile", "distinct lines an edge",
-                    tuple(choice.label for choice in shown),
-                    {name: tuple(lines[number] for lines in found.values())
-                     for number, name in enumerate(self._orders)})
-        known = [value for value in gained if value is not None]
-        ours = f"{percent(min(known))} to {percent(max(known))}" if known else percent(None)
-        return Outcome((Table("Distinct lines an edge", ("graph", *self._orders), tuple(rows)),),
-                       (plot,), (Comparison("5 rounds: share of Gorder's gain", "-", ours),),
-                       {choice.label: dict(zip(self._orders, lines))
-                        for choice, lines in found.items()})
+    def results(self, setting, found):
+        lines = found.value("lines").map(lambda its: its or [None] * len(self._orders))
+        its = {name: lines.map(lambda values, place=place: values[place])
+               for place, name in enumerate(self._orders)}
+        gained = [None if none is None else ratio(none - five, none - gorder)
+                  for none, five, gorder in zip(its["none"], its["5 rounds"], its["Gorder"])]
+        return Outcome(
+            (by_columns("Distinct lines an edge", ("graph", lines.labels()), *(
+                (name, each.cells(lambda value: FAILED if value is None else f"{value:.3f}"))
+                for name, each in its.items())),),
+            (bars("lines of a tile", "distinct lines an edge", its, None),),
+            (Comparison("5 rounds: share of Gorder's gain", "-",
+                        extremes(gained, percent, "to")),), by_point(its))
 
 
 class ReorderingTime(Figure):
@@ -175,33 +164,27 @@ class ReorderingTime(Figure):
                "gorder": "csr:reorder=gorder", "sage": "csr:reorder=sage:rounds=5"}
     _names = {"rcm": "RCM", "llp": "Louvain for LLP", "gorder": "Gorder", "sage": "SAGE, a round"}
 
-    def _case(self, setting, choice):
-        return BuildTime(choice.graph, choice.undirected, ("csr", *self._orders.values()),
-                         setting.repeat)
+    def grid(self, setting):
+        return Grid({"graph": setting.wide}, lambda choice: BuildTime(
+            choice.graph, choice.undirected, ("csr", *self._orders.values()), setting.repeat))
 
-    def cases(self, setting):
-        return [self._case(setting, choice) for choice in setting.wide]
-
-    def outcome(self, setting, results):
-        shown, rows, data = setting.wide, [], {}
-        ours = {name: [] for name in self._orders}
-        for choice in shown:
-            found = results.value(self._case(setting, choice), "seconds") or {}
-            plain = found.get("csr")
-            least = None if plain is None else min(plain)
-            spent = {name: None if least is None else max(min(found[text]) - least, 0.0) / (
-                5 if name == "sage" else 1) for name, text in self._orders.items()}
-            rows.append((choice.label, *(("failed" if value is None else f"{value:.3f} s")
-                                         for value in spent.values())))
-            for name, value in spent.items():
-                ours[name].append(ratio(value, spent["sage"]))
-            data[choice.label] = spent
+    def results(self, setting, found):
+        def spent(seconds, name):
+            if not seconds:
+                return None
+            least = min(seconds[self._orders[name]]) - min(seconds["csr"])
+            return max(least, 0.0) / (5 if name == "sage" else 1)
+        ours = {name: found.value("seconds").map(lambda seconds, name=name: spent(seconds, name))
+                for name in self._orders}
         comparisons = []
         for name in ("rcm", "llp", "gorder"):
             theirs = [its[name] / its["sage"] for its in published.REORDERING.values()]
             comparisons.append(Comparison(
                 f"{self._names[name]} over a round of SAGE: least and largest",
-                f"{number(round(min(theirs)))} to {number(round(max(theirs)))}",
-                times(mean(shown, ours[name])) + " on average"))
-        return Outcome((Table("Seconds", ("graph", *self._names.values()), tuple(rows)),), (),
-                       tuple(comparisons), data, (where(setting),))
+                extremes(theirs, lambda value: number(round(value)), "to"),
+                times((ours[name] / ours["sage"]).mean()) + " on average"))
+        return Outcome((by_columns("Seconds", ("graph", ours["sage"].labels()), *(
+            (self._names[name], its.cells(
+                lambda value: FAILED if value is None else f"{value:.3f} s"))
+            for name, its in ours.items())),), (), tuple(comparisons), by_point(ours),
+            (where(setting),))

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from sw.benchmarks.schedules import plan
 from sw.benchmarks.system import System
 from sw.benchmarks.units import UnitRun, schedule_of
+
+from ..runs import WIDE, on_graph, wide
 
 
 __all__ = ["ALGORITHMS", "CORE", "RESIDENT", "TILE", "SearchRun", "run"]
@@ -21,8 +22,8 @@ RESIDENT: dict[str, Any] = {"schedule": "tile:resident=yes", "split": "counter"}
 _IMEM = 1 << 16
 
 #: A sentence on the core.
-CORE = ("All run on the same core, with up to four banks of L1 and of L2, atomics of a whole line "
-        f"in an access, and {_IMEM >> 10} KiB of instruction memory. All push.")
+CORE = (f"{WIDE}, atomics of a whole line in an access, and {_IMEM >> 10} KiB of instruction "
+        "memory. All push.")
 
 
 class SearchRun(UnitRun):
@@ -52,16 +53,11 @@ def run(setting, choice, algorithm, *, cores=None, unit=None, dram=None, run_cla
     **fields
         Choices of the plan.
     """
-    config = setting.config
-    for banks in ("l1_banks", "l2_banks"):
-        config = config.replace(**{banks: max(n for n in config.legal(banks) if n <= 4)})
-    name = setting.config.name
+    config, name = wide(setting.config, imem_bytes=_IMEM), setting.config.name
     if cores is not None:
         config, name = config.replace(cores=cores), f"{name} cores={cores}"
     if unit is not None:
         config, name = config.replace(gather=unit), f"{name} {unit}"
         fields = {"schedule": schedule_of(unit)} | fields
-    config = config.replace(atomic_words="line", imem_bytes=_IMEM, name=name)
-    return run_class(choice.graph, choice.undirected,
-                     plan(algorithm, 1, direction="push", **fields),
-                     system=System(config, dram or setting.dram))
+    return on_graph(choice, algorithm, run_class, direction="push",
+                    system=System(config.replace(name=name), dram or setting.dram), **fields)

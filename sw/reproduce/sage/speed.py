@@ -3,13 +3,15 @@
 import itertools
 from typing import Any
 
-from hw.isa import PHASES
-from sw.benchmarks.units import PhasedRun
+from sw.benchmarks.grid import Grid
+from sw.benchmarks.units import PhasedRun, phase_share
 
-from ..outcome import Comparison, Outcome, Plot, Table, percent, ratio, times
+from ..outcome import (Comparison, Outcome, bars, by_columns, by_rows, extremes, percent, ratio,
+                       times)
+from ..paper import Figure
 from ..setting import where
 from . import published
-from .compared import CyclesByWay, OfRuns
+from .compared import CyclesByWay
 from .runs import ALGORITHMS, CORE, RESIDENT, TILE, run
 
 
@@ -20,7 +22,7 @@ _GORDER = {"format": "csr:reorder=gorder"}
 _ROUNDS = {"format": "csr:reorder=sage:rounds=19"}
 
 
-class Systems(OfRuns):
+class Systems(Figure):
     """Figure 7."""
     name = "fig7"
     title = "SAGE over B40C, Tigr and our best schedules"
@@ -37,25 +39,22 @@ class Systems(OfRuns):
         "em": {"schedule": "em"}, "weaver (stream)": {"unit": "stream"},
         "graphpeg": {"unit": "graphpeg"}, "tile": TILE, "SAGE": RESIDENT | _ROUNDS}
 
-    def runs(self, setting):
-        return {(algorithm, choice, name): run(setting, choice, algorithm, **way)
-                for algorithm in ALGORITHMS for choice in setting.brief
-                for name, way in self._ways.items()}
+    def grid(self, setting):
+        return Grid({"algorithm": ALGORITHMS, "graph": setting.brief, "way": self._ways},
+                    lambda algorithm, choice, name: run(setting, choice, algorithm,
+                                                        **self._ways[name]))
 
-    def outcome(self, setting, results):
-        runs, shown = self.runs(setting), setting.brief
-        found = [CyclesByWay(algorithm, shown, {
-            (choice, name): results.cycles(runs[algorithm, choice, name])
-            for choice in shown for name in self._ways}, "SAGE", inverse=True)
-            for algorithm in ALGORITHMS]
-        return Outcome(tuple(each.table() for each in found), tuple(each.plot() for each in found),
+    def results(self, setting, found):
+        every = [CyclesByWay(algorithm, cycles.split("way"), "SAGE", inverse=True)
+                 for algorithm, cycles in found.cycles.split("algorithm").items()]
+        return Outcome(tuple(each.table() for each in every), tuple(each.plot() for each in every),
                        tuple(Comparison(f"{each.title}: SAGE over {name}, mean", "above 1",
                                         times(each.means[name]))
-                             for each in found for name in ("B40C", "Tigr")),
-                       {each.title: each.data() for each in found}, (where(setting), CORE))
+                             for each in every for name in ("B40C", "Tigr")),
+                       {each.title: each.data() for each in every}, (where(setting), CORE))
 
 
-class Parts(OfRuns):
+class Parts(Figure):
     """Figure 10."""
     name = "fig10"
     title = "the parts of SAGE, one after another"
@@ -67,36 +66,31 @@ class Parts(OfRuns):
         "vm": {"schedule": "vm"}, "tile": TILE, "resident": RESIDENT,
         "reordered": RESIDENT | _ROUNDS}
 
-    def runs(self, setting):
-        return {(cores, algorithm, choice, name): run(setting, choice, algorithm, cores=cores,
-                                                      **way)
-                for cores in self._cores for algorithm in ALGORITHMS for choice in setting.brief
-                for name, way in self._ways.items()}
+    def grid(self, setting):
+        return Grid({"cores": self._cores, "algorithm": ALGORITHMS, "graph": setting.brief,
+                     "way": self._ways}, lambda cores, algorithm, choice, name: run(
+                         setting, choice, algorithm, cores=cores, **self._ways[name]))
 
-    def outcome(self, setting, results):
-        runs, shown = self.runs(setting), setting.brief
+    def results(self, setting, found):
         tables, plots, comparisons, data = [], [], [], {}
         for cores in self._cores:
             rows = []
             for algorithm in ALGORITHMS:
-                found = CyclesByWay(f"{algorithm}, {cores} cores", shown, {
-                    (choice, name): results.cycles(runs[cores, algorithm, choice, name])
-                    for choice in shown for name in self._ways}, "vm")
-                means = found.means
-                rows.append((algorithm, *map(times, means.values())))
-                plots.append(found.plot())
-                data[found.title] = found.data()
+                its = CyclesByWay(f"{algorithm}, {cores} cores", found.cycles.at(
+                    cores=cores, algorithm=algorithm).split("way"), "vm")
+                means = its.means
+                rows.append((algorithm, list(map(times, means.values()))))
+                plots.append(its.plot())
+                data[its.title] = its.data()
                 comparisons += [
-                    Comparison(f"{found.title}: {name} over {before}, mean", "above 1",
+                    Comparison(f"{its.title}: {name} over {before}, mean", "above 1",
                                times(ratio(means[name], means[before])))
                     for before, name in itertools.pairwise(self._ways)]
-            tables.append(Table(f"Speed over vm, mean, {cores} cores", ("", *self._ways),
-                                tuple(rows)))
-        return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data,
-                       (where(setting), CORE))
+            tables.append(by_rows(f"Speed over vm, mean, {cores} cores", ("", *self._ways), rows))
+        return Outcome(tables, plots, comparisons, data, (where(setting), CORE))
 
 
-class TilingShare(OfRuns):
+class TilingShare(Figure):
     """Table 3."""
     name = "table3"
     title = "the share of tiling"
@@ -106,36 +100,22 @@ class TilingShare(OfRuns):
               "warps.")
     _tiling = ("registration", "work ID")
 
-    def runs(self, setting):
-        return {(algorithm, choice): run(setting, choice, algorithm, run_class=PhasedRun,
-                                         phases=True, **TILE)
-                for algorithm in ALGORITHMS for choice in setting.brief}
+    def grid(self, setting):
+        return Grid({"algorithm": ALGORITHMS, "graph": setting.brief},
+                    lambda algorithm, choice: run(setting, choice, algorithm, run_class=PhasedRun,
+                                                  phases=True, **TILE))
 
-    def outcome(self, setting, results):
-        runs, shown, rows, shares = self.runs(setting), setting.brief, [], {}
-        for choice in shown:
-            for algorithm in ALGORITHMS:
-                phases = results.value(runs[algorithm, choice], "phases")
-                cycles = None if phases is None else dict(zip(PHASES, phases))
-                shares[algorithm, choice] = None if cycles is None else ratio(
-                    sum(cycles[name] for name in self._tiling), sum(cycles.values()))
-            rows.append((choice.label, *(percent(shares[algorithm, choice])
-                                         for algorithm in ALGORITHMS)))
-        comparisons = []
-        for algorithm in ALGORITHMS:
-            theirs = [tiling / whole for tiling, whole in (
-                its[algorithm] for its in published.TILING.values())]
-            ours = [shares[algorithm, choice] for choice in shown
-                    if shares[algorithm, choice] is not None]
-            comparisons.append(Comparison(
+    def results(self, setting, found):
+        shares = found.value("phases").map(
+            lambda phases: phase_share(phases, self._tiling)).split("algorithm")
+        return Outcome(
+            (by_columns("The share of tiling", ("graph", shares["bfs"].labels()), *(
+                (algorithm, its.cells(percent)) for algorithm, its in shares.items())),),
+            (bars("Tiled Partitioning", "share of tiling", shares, None),),
+            tuple(Comparison(
                 f"{algorithm}: least and largest share",
-                f"{percent(min(theirs))} to {percent(max(theirs))}",
-                f"{percent(min(ours))} to {percent(max(ours))}" if ours else percent(None)))
-        plot = Plot("Tiled Partitioning", "share of tiling",
-                    tuple(choice.label for choice in shown),
-                    {algorithm: tuple(shares[algorithm, choice] for choice in shown)
-                     for algorithm in ALGORITHMS})
-        return Outcome((Table("The share of tiling", ("graph", *ALGORITHMS), tuple(rows)),),
-                       (plot,), tuple(comparisons),
-                       {algorithm: {choice.label: shares[algorithm, choice] for choice in shown}
-                        for algorithm in ALGORITHMS}, (where(setting), CORE))
+                extremes([tiling / whole for tiling, whole in (
+                    its[algorithm] for its in published.TILING.values())], percent, "to"),
+                extremes(ours, percent, "to")) for algorithm, ours in shares.items()),
+            {algorithm: its.nested() for algorithm, its in shares.items()},
+            (where(setting), CORE))

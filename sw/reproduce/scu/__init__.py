@@ -4,8 +4,7 @@ same relation as the paper's: :func:`sw.reproduce.scu.runs.systems`.
 ====================  =============================================================================
 :mod:`.published`     the numbers of the paper
 :mod:`.runs`          the systems, the runs, and the values of their records
-:mod:`.share`         the share of compaction on the cores: figure 1
-:mod:`.speed`         time with the SCU: figures 10 and 11
+:mod:`.speed`         the share of compaction on the cores, and time with the SCU: figures 1, 10, 11
 :mod:`.workload`      work that is left, coalescing, bandwidth: figures 12 and 13, sections 4.4, 4.5
 :mod:`.beside`        the SCU beside the Weaver and the schedules in software, in no paper
 ====================  =============================================================================
@@ -15,8 +14,7 @@ Energy (figure 9) is not measured: Graphloom has no model of the energy of an ac
 
 from ..paper import Paper
 from .beside import Schedules
-from .share import CompactionShare
-from .speed import BasicAndEnhanced, Time
+from .speed import BasicAndEnhanced, CompactionShare, Time
 from .workload import Bandwidth, Coalescing, Reductions
 
 

@@ -2,12 +2,12 @@
 
 import dataclasses
 
+from sw.benchmarks.grid import Grid
 from sw.benchmarks.system import System
 from sw.runtime.plan import as_plan
 
-from ..outcome import Comparison, Outcome, Plot, Table, number, ratio, times
+from ..outcome import Comparison, Outcome, bars, by_rows, number, times
 from ..paper import Figure
-from ..setting import mean, with_mean
 from .runs import ALGORITHMS, BASELINE, counter, dram_bytes, enhanced, run
 
 
@@ -49,69 +49,60 @@ class Schedules(Figure):
         return System(setting.config.replace(name=f"{setting.config.name}+scu{_SCU}", scu=_SCU),
                       setting.dram)
 
-    def _runs(self, setting, choice, algorithm):
-        """By schedule, the ways to run it: {the unusual option: case}."""
+    def grid(self, setting):
         system = self._system(setting)
-        found = {schedule: {"": run(choice, system, algorithm, schedule)}
-                 for schedule in (*_COMPACTION, *_OTHERS)}
-        if algorithm == "pagerank":
-            # Enhanced, it is the same.
-            found["scu-enhanced"] = found[enhanced(algorithm)]
-        for schedule in _OTHERS:
-            ways = found[schedule]
-            if algorithm == "pagerank":
-                ways["pull"] = run(choice, system, algorithm, schedule, "pull")
-            elif algorithm == "sssp" and schedule in _LISTED:
-                ways["near first"] = dataclasses.replace(
-                    ways[""], plan=as_plan(ways[""].plan, delta="auto"))
-        return found
+        return Grid({"algorithm": ALGORITHMS, "graph": setting.brief,
+                     "schedule": (*_COMPACTION, *_OTHERS)},
+                    lambda algorithm, choice, schedule: self._ways(
+                        choice, system, algorithm, schedule))
 
-    def cases(self, setting):
-        return [case for algorithm in ALGORITHMS for choice in setting.brief
-                for ways in self._runs(setting, choice, algorithm).values()
-                for case in ways.values()]
+    @staticmethod
+    def _ways(choice, system, algorithm, schedule):
+        """The ways to run a schedule, by the unusual option."""
+        if schedule == "scu-enhanced":
+            schedule = enhanced(algorithm)               # enhanced, PageRank is the same
+        ways = {"": run(choice, system, algorithm, schedule)}
+        if schedule in _OTHERS and algorithm == "pagerank":
+            ways["pull"] = run(choice, system, algorithm, schedule, "pull")
+        elif schedule in _LISTED and algorithm == "sssp":
+            ways["near first"] = dataclasses.replace(
+                ways[""], plan=as_plan(ways[""].plan, delta="auto"))
+        return ways
 
-    def _best(self, setting, results, choice, algorithm):
-        """By schedule, the fastest way and its figures."""
-        found = {}
-        for schedule, ways in self._runs(setting, choice, algorithm).items():
-            way, _ = results.best(ways)
-            case = ways["" if way is None else way]
-            found[schedule] = {"way": way} | {what: value(results, case)
-                                              for what, value in _TOLD.items()}
-        return found
-
-    def outcome(self, setting, results):
+    def results(self, setting, found):
         tables, plots, comparisons, data = [], [], [], {}
-        names = (*_COMPACTION, *_OTHERS)
+        ways = found.ways
+        told = {what: found.of(value) for what, value in _TOLD.items()}
         for algorithm, short in ALGORITHMS.items():
-            best = {choice.label: self._best(setting, results, choice, algorithm)
-                    for choice in setting.brief}
-            rows, means = [], {}
-            for what in _TOLD:
-                rows += [(f"{label}: {what}", *(
-                    _cell(found[name], what) for name in names)) for label, found in best.items()]
-                means[what] = {name: mean(setting.brief, [
-                    ratio(found[name][what], found[BASELINE][what]) for found in best.values()])
-                    for name in names}
-                rows.append((f"mean {what}, of {BASELINE}'s", *map(times, means[what].values())))
-            tables.append(Table(short, ("", *names), tuple(rows)))
-            speedups = {name: [ratio(found[BASELINE]["cycles"], found[name]["cycles"])
-                               for found in best.values()] for name in names[1:]}
-            plots.append(Plot(short, f"speedup over {BASELINE}", with_mean(setting.brief), {
-                name: (*values, mean(setting.brief, values)) for name, values in speedups.items()},
-                reference=1.0))
+            own = {what: cube.at(algorithm=algorithm) for what, cube in told.items()}
+            over = {what: cube / cube.at(schedule=BASELINE) for what, cube in own.items()}
+            rows, means = [], {what: cube.mean() for what, cube in over.items()}
+            for what, cube in own.items():
+                rows += [(f"{choice.label}: {what}", [
+                    number(value) + _way(ways.at(algorithm=algorithm, graph=choice, schedule=name),
+                                         what)
+                    for name, value in its.split("schedule").items()])
+                    for choice, its in cube.split("graph").items()]
+                rows.append((f"mean {what}, of {BASELINE}'s", means[what].cells(times)))
+            names = means["cycles"].axes["schedule"]
+            tables.append(by_rows(short, ("", *names), rows))
+            cycles = own["cycles"]
+            speedups = {name: cycles.at(schedule=BASELINE) / cycles.at(schedule=name)
+                        for name in names[1:]}
+            plots.append(bars(short, f"speedup over {BASELINE}", speedups, reference=1.0))
             comparisons += [Comparison(f"{short}: {name} over {BASELINE}", "-",
-                                       times(mean(setting.brief, values)))
-                            for name, values in speedups.items()]
-            data[algorithm] = {"graphs": best, f"of {BASELINE}": means}
+                                       times(values.mean())) for name, values in speedups.items()]
+            data[algorithm] = {"graphs": {choice.label: {name: {
+                "way": ways.at(algorithm=algorithm, graph=choice, schedule=name)} | {
+                    what: cube.at(graph=choice, schedule=name) for what, cube in own.items()}
+                for name in names} for choice in setting.brief},
+                f"of {BASELINE}": {what: each.nested() for what, each in means.items()}}
         config = self._system(setting).config
-        return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data, (
+        return Outcome(tables, plots, comparisons, data, (
             f"On `{config.name}`: {config.cores} core(s) of {config.warps} warps of "
             f"{config.threads} lanes; every result is that of the golden model, bit by bit.",))
 
 
-def _cell(found, what):
-    """A number, with its way if that is not the usual way."""
-    way = f" ({found['way']})" if found["way"] and what == "cycles" else ""
-    return number(found[what]) + way
+def _way(way, what):
+    """The way of a number of cycles, if that is not the usual way."""
+    return f" ({way})" if way and what == "cycles" else ""

@@ -3,17 +3,16 @@
 import math
 
 from sw import algorithms
-from sw.benchmarks.schedules import plan
+from sw.benchmarks.grid import Grid, ratio
 from sw.benchmarks.system import SystemRun, scu_systems
-from sw.runtime.plan import as_plan
 from hw.registers import cycles_of
 
-from ..outcome import ratio
+from ..runs import on_graph
 from . import published
 
 
-__all__ = ["ALGORITHMS", "BASELINE", "SEARCHES", "UNFUSED", "average", "counter", "dram_bytes",
-           "enhanced", "labels", "on_both", "run", "step", "step_cycles", "systems", "where"]
+__all__ = ["ALGORITHMS", "BASELINE", "ENHANCED", "SEARCHES", "UNFUSED", "average", "counter",
+           "dram_bytes", "enhanced", "on_both", "run", "step", "step_cycles", "systems", "where"]
 
 
 #: The paper's three algorithms, by their names here.
@@ -24,6 +23,9 @@ SEARCHES = ("bfs", "sssp")
 
 #: Compaction by the cores: as fast as possible, and in separate kernels.
 BASELINE, UNFUSED = "compact", "compact:fused=no"
+
+#: The SCU's best schedule for an algorithm (:func:`enhanced`).
+ENHANCED = "enhanced"
 
 #: Sweeps of PageRank.
 _ITERATIONS = 3
@@ -40,19 +42,30 @@ def systems(setting) -> dict:
 def run(choice, system, algorithm, schedule, direction="push"):
     """A run on a graph: PageRank three iterations, searches from the vertex with the most arcs.
     Under the schedules by compaction, near vertices come before far vertices, as in the paper."""
-    weighted = algorithms.find(algorithm).weighted
-    near = weighted and schedule.partition(":")[0] in (BASELINE, "scu", "scu-enhanced")
-    chosen = plan(algorithm, _ITERATIONS, direction=direction, schedule=schedule)
-    return SystemRun(choice.graph, choice.undirected,
-                     as_plan(chosen, delta="auto") if near else chosen,
-                     _WEIGHTS if weighted else None, system=system)
+    near = algorithms.find(algorithm).weighted and schedule.partition(":")[0] in (
+        BASELINE, "scu", "scu-enhanced")
+    return on_graph(choice, algorithm, SystemRun, iterations=_ITERATIONS, weights=_WEIGHTS,
+                    system=system, direction=direction, schedule=schedule,
+                    **{"delta": "auto"} if near else {})
 
 
-def on_both(setting, algorithms, runs) -> list:
-    """The cases of a figure on both systems, for all algorithms and graphs. ``runs`` gives a dict
-    of them."""
-    return [case for system in systems(setting).values() for algorithm in algorithms
-            for choice in setting.brief for case in runs(choice, system, algorithm).values()]
+def on_both(setting, algorithms, schedules) -> Grid:
+    """The grid of a figure on both systems, for all algorithms and graphs.
+
+    Parameters
+    ----------
+    schedules : dict of str to str
+        The schedules by their names in the figure; :data:`ENHANCED` stands for the best of the SCU
+        for an algorithm.
+    """
+    known = systems(setting)
+
+    def make(name, algorithm, choice, way):
+        schedule = schedules[way]
+        return run(choice, known[name], algorithm,
+                   enhanced(algorithm) if schedule == ENHANCED else schedule)
+    return Grid({"system": known, "algorithm": algorithms, "graph": setting.brief,
+                 "way": schedules}, make)
 
 
 def enhanced(algorithm) -> str:
@@ -96,24 +109,16 @@ def dram_bytes(results, case):
 
 def total(values):
     """The sum of values; None if any value is None."""
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
+    return None if None in values else sum(values)
 
 
-def average(graphs, values):
-    """The arithmetic mean of values, one per graph, over the graphs that count. None if all of them
-    failed, NaN if there is none."""
-    counted = [value for graph, value in zip(graphs, values, strict=True) if graph.counts]
-    good = [value for value in counted if value is not None and not math.isnan(value)]
-    return ratio(sum(good), len(good)) if good or None not in counted else None
+def average(values):
+    """The arithmetic mean of values. None if all of them failed, NaN if there is none."""
+    good = [value for value in values if value is not None and not math.isnan(value)]
+    return ratio(sum(good), len(good)) if good or None not in values else None
 
 
 # Text
-
-def labels(setting):
-    """The names of the graphs."""
-    return tuple(choice.label for choice in setting.brief)
-
 
 def where(setting) -> str:
     """Sentences that describe the systems, beside the paper's systems."""

@@ -1,14 +1,63 @@
-"""Time with the SCU against the time of the cores alone: figures 10 and 11."""
+"""Time: the share of compaction on the cores, and the time with the SCU: figures 1, 10 and 11."""
 
-from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio, times
+from ..outcome import (Comparison, Outcome, Plot, bars, by_columns, by_rows, decimal, extremes,
+                       number, percent, times)
 from ..paper import Figure
-from ..setting import mean, with_mean
+from ..setting import with_mean
 from . import published
-from .runs import (ALGORITHMS, BASELINE, SEARCHES, UNFUSED, counter, enhanced, labels, on_both, run,
-                   step_cycles, systems, total, where)
+from .runs import (ALGORITHMS, BASELINE, ENHANCED, SEARCHES, UNFUSED, average, counter, enhanced,
+                   on_both, step_cycles, systems, total, where)
 
 
-__all__ = ["BasicAndEnhanced", "Time"]
+__all__ = ["BasicAndEnhanced", "CompactionShare", "Time"]
+
+
+#: The kernels that do the SCU's work on the cores.
+_COMPACTION = ("expand", "compact")
+
+
+class CompactionShare(Figure):
+    """Figure 1."""
+    name = "fig1"
+    title = "the share of the time that the cores spend in compaction"
+    source = "figure 1, section 1"
+    method = ("Schedule `compact:fused=no`: compaction in kernels of its own, as the paper split "
+              "its programs for this figure. Compaction is the work that algorithms 1 to 3 give "
+              "to the SCU: the kernels that make the edge frontier (`expand`) and lists of kept "
+              "elements (`compact`), and not the kernels that look up vertices (`prepare`), take "
+              "in edges (`contract`), go through the far pile (`advance`) or make ranks (`apply`). "
+              "Means are arithmetic.")
+
+    def grid(self, setting):
+        return on_both(setting, ALGORITHMS, {UNFUSED: UNFUSED})
+
+    def results(self, setting, found):
+        tables, plots, comparisons, data = [], [], [], {}
+        every = found.of(step_cycles, *_COMPACTION) / found.cycles
+        for name in systems(setting):
+            cycles, shares = ({short: cube.at(system=name, algorithm=algorithm, way=UNFUSED)
+                               for algorithm, short in ALGORITHMS.items()}
+                              for cube in (found.cycles, every))
+            means = {short: values.reduce(average, "graph") for short, values in shares.items()}
+            tables.append(by_columns(
+                f"{name}: cycles, and the share of compaction in them",
+                ("graph", with_mean(setting.brief)), *(column for short in shares for column in (
+                    (f"{short}: cycles", cycles[short].cells(number, "")),
+                    (f"{short}: compaction", shares[short].cells(percent,
+                                                                 percent(means[short])))))))
+            plots.append(bars(name, "share of the cycles", shares, average, paper=dict(
+                zip(("paper's least", "paper's largest"), published.SHARE))))
+            comparisons += [Comparison(f"{name}, {short}: compaction",
+                                       extremes(published.SHARE, percent, "to"), percent(value))
+                            for short, value in means.items()]
+            data[name] = {algorithm: shares[short].nested() | {"mean": means[short]}
+                          for algorithm, short in ALGORITHMS.items()}
+        return Outcome(tables, plots, comparisons, data, (where(setting),))
+
+
+#: The ways of figure 10, and of figure 11.
+_WAYS = {way: way for way in (BASELINE, UNFUSED, ENHANCED)}
+_COMPARED = (BASELINE, "scu", "scu-enhanced")
 
 
 class Time(Figure):
@@ -22,56 +71,47 @@ class Time(Figure):
               "operations, which never overlap. `unfused` has compaction in kernels of its own. "
               "Means are geometric.")
 
-    def _runs(self, choice, system, algorithm):
-        return {schedule: run(choice, system, algorithm, schedule)
-                for schedule in (BASELINE, UNFUSED, enhanced(algorithm))}
+    def grid(self, setting):
+        return on_both(setting, ALGORITHMS, _WAYS)
 
-    def cases(self, setting):
-        return on_both(setting, ALGORITHMS, self._runs)
-
-    def outcome(self, setting, results):
+    def results(self, setting, found):
         tables, plots, comparisons, data = [], [], [], {}
-        for name, system in systems(setting).items():
-            rows, parts, speedups, data[name] = [], {"cores": [], "SCU": []}, [], {}
+        cycles = found.cycles.split("way")
+        gains = {way: cycles[way] / cycles[ENHANCED] for way in (BASELINE, UNFUSED)}
+        parts = {part: found.of(counter, source).at(way=ENHANCED) / cycles[BASELINE]
+                 for part, source in (("cores", "cycles"), ("SCU", "scu_cycles"))}
+        for name in systems(setting):
+            rows, data[name] = [], {}
             for algorithm, short in ALGORITHMS.items():
-                mine = []
-                for choice in setting.brief:
-                    cases = self._runs(choice, system, algorithm)
-                    cycles = {schedule: results.cycles(case) for schedule, case in cases.items()}
-                    faster = cycles[enhanced(algorithm)]
-                    for part, source in (("cores", "cycles"), ("SCU", "scu_cycles")):
-                        parts[part].append(ratio(
-                            counter(results, cases[enhanced(algorithm)], source),
-                            cycles[BASELINE]))
-                    mine.append(ratio(cycles[BASELINE], faster))
-                    over = ratio(cycles[UNFUSED], faster)
-                    rows.append((f"{short}: {choice.label}", number(cycles[BASELINE]),
-                                 number(cycles[UNFUSED]), number(faster),
-                                 *(percent(values[-1]) for values in parts.values()),
-                                 times(mine[-1]), times(over)))
-                    data[name].setdefault(algorithm, {})[choice.label] = {
-                        "cycles": cycles, "speedup": mine[-1]}
+                its = gains[BASELINE].at(system=name, algorithm=algorithm)
+                for choice, gain in its.split("graph").items():
+                    place = {"system": name, "algorithm": algorithm, "graph": choice}
+                    own = {way: each.at(**place) for way, each in cycles.items()}
+                    rows.append((f"{short}: {choice.label}", list(map(number, own.values())),
+                                 [percent(each.at(**place)) for each in parts.values()],
+                                 times(gain), times(gains[UNFUSED].at(**place))))
+                    data[name].setdefault(algorithm, {})[choice.label] = {"cycles": {
+                        enhanced(algorithm) if way == ENHANCED else way: value
+                        for way, value in own.items()}, "speedup": gain}
+                rows.append((f"{short}: geometric mean", [""] * 5, times(its.mean()), ""))
                 theirs = published.SPEEDUPS[name][algorithm]
-                ours = mean(setting.brief, mine)
-                rows.append((f"{short}: geometric mean", *[""] * 5, times(ours), ""))
                 comparisons.append(Comparison(
                     f"{name}, {short}: speedup over the cores alone",
-                    "slightly below 1x" if theirs is None else times(theirs), times(ours)))
-                speedups += mine
-            every = mean(setting.brief * len(ALGORITHMS), speedups)
-            comparisons.append(Comparison(f"{name}, all three", times(published.MEANS[name]),
-                                          times(every)))
-            tables.append(Table(f"{name}: cycles", (
+                    "slightly below 1x" if theirs is None else times(theirs), times(its.mean())))
+            comparisons.append(Comparison(
+                f"{name}, all three", times(published.MEANS[name]),
+                times(gains[BASELINE].at(system=name).mean("algorithm", "graph"))))
+            tables.append(by_rows(f"{name}: cycles", (
                 "", "cores alone", "unfused", "with the SCU", "kernels, of cores alone",
-                "SCU, of cores alone", "speedup", "over unfused"), tuple(rows)))
+                "SCU, of cores alone", "speedup", "over unfused"), rows))
             plots.append(Plot(name, "cycles, of the cores alone", tuple(
-                f"{short} {label}" for short in ALGORITHMS.values() for label in labels(setting)),
-                {part: tuple(values) for part, values in parts.items()}, reference=1.0,
+                f"{short} {choice.label}" for short in ALGORITHMS.values()
+                for choice in setting.brief),
+                {part: tuple(each.at(system=name)) for part, each in parts.items()}, reference=1.0,
                 stacked=True, paper={
-                    f"paper's mean, {short}": 1 / published.SPEEDUPS[name][algorithm]
-                    for algorithm, short in ALGORITHMS.items()
-                    if published.SPEEDUPS[name][algorithm] is not None}))
-        return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data, (where(setting),))
+                    f"paper's mean, {ALGORITHMS[algorithm]}": 1 / value
+                    for algorithm, value in published.SPEEDUPS[name].items() if value is not None}))
+        return Outcome(tables, plots, comparisons, data, (where(setting),))
 
 
 #: The steps of schedules in each phase of algorithms 1 to 5.
@@ -97,30 +137,24 @@ class BasicAndEnhanced(Figure):
               "geometric.")
     _schedules = {"basic": "scu", "enhanced": "scu-enhanced"}
 
-    def _runs(self, choice, system, algorithm):
-        return {schedule: run(choice, system, algorithm, schedule)
-                for schedule in (BASELINE, *self._schedules.values())}
+    def grid(self, setting):
+        return on_both(setting, SEARCHES, {way: way for way in _COMPARED})
 
-    def cases(self, setting):
-        return on_both(setting, SEARCHES, self._runs)
-
-    def outcome(self, setting, results):
+    def results(self, setting, found):
         tables, plots, comparisons, data = [], [], [], {}
-        for name, system in systems(setting).items():
+        for name in systems(setting):
             rows, series, data[name] = [], {label: [] for label in self._schedules}, {}
             for algorithm in SEARCHES:
                 short = ALGORITHMS[algorithm]
-                gains = {label: [] for label in self._schedules}
-                for choice in setting.brief:
-                    cycles = {schedule: results.cycles(case) for schedule, case in
-                              self._runs(choice, system, algorithm).items()}
-                    for label, schedule in self._schedules.items():
-                        gains[label].append(ratio(cycles[BASELINE], cycles[schedule]))
-                    rows.append((f"{short}: {choice.label}", *map(number, cycles.values()),
-                                 *(times(values[-1]) for values in gains.values())))
-                means = {label: mean(setting.brief, values) for label, values in gains.items()}
-                rows.append((f"{short}: geometric mean", "", "", "",
-                             *map(times, means.values())))
+                cycles = found.cycles.at(system=name, algorithm=algorithm)
+                gains = {label: cycles.at(way=BASELINE) / cycles.at(way=schedule)
+                         for label, schedule in self._schedules.items()}
+                means = {label: values.mean() for label, values in gains.items()}
+                rows += [(f"{short}: {choice.label}", its.cells(number),
+                          [times(each.at(graph=choice)) for each in gains.values()])
+                         for choice, its in cycles.split("graph").items()]
+                rows.append((f"{short}: geometric mean", [""] * 3,
+                             list(map(times, means.values()))))
                 for label, values in gains.items():
                     series[label] += [*values, means[label]]
                 comparisons += [
@@ -129,11 +163,10 @@ class BasicAndEnhanced(Figure):
                     Comparison(f"{name}, {short}: enhanced",
                                times(published.SPEEDUPS[name][algorithm]),
                                times(means["enhanced"]))]
-                data[name][algorithm] = {"graphs": {
-                    label: dict(zip(labels(setting), values)) for label, values in gains.items()},
-                    "means": means}
-            tables.append(Table(f"{name}: cycles", ("", "cores alone", *self._schedules, *(
-                f"{label}: speedup" for label in self._schedules)), tuple(rows)))
+                data[name][algorithm] = {"graphs": {label: values.nested() for label, values
+                                                    in gains.items()}, "means": means}
+            tables.append(by_rows(f"{name}: cycles", ("", "cores alone", *self._schedules, *(
+                f"{label}: speedup" for label in self._schedules)), rows))
             plots.append(Plot(name, "speedup over the cores alone", tuple(
                 f"{ALGORITHMS[algorithm]} {label}" for algorithm in SEARCHES
                 for label in with_mean(setting.brief)),
@@ -141,38 +174,24 @@ class BasicAndEnhanced(Figure):
                 paper={"paper, basic": published.BASIC} | {
                     f"paper, enhanced, {ALGORITHMS[algorithm]}":
                         published.SPEEDUPS[name][algorithm] for algorithm in SEARCHES}))
-            tables.append(self._phases(setting, results, name, system, data))
-        return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data, (
+            tables.append(self._phases(name, found, data))
+        return Outcome(tables, plots, comparisons, data, (
             where(setting), "An operation of the SCU takes a cycle for each `width` elements at "
             "best: the elements that it reads or the elements that it writes, whichever are more. "
             "An operation that filters or groups takes a cycle for each element, whatever the "
             "width."))
 
-    def _phases(self, setting, results, name, system, data):
+    @staticmethod
+    def _phases(name, found, data):
         """Cycles by phase, for each edge that is expanded."""
-        counted = [choice for choice in setting.brief if choice.counts]
-        columns = [(algorithm, schedule) for algorithm in SEARCHES
-                   for schedule in (BASELINE, *self._schedules.values())]
-        found = {}
-        for algorithm, schedule in columns:
-            runs = [self._runs(choice, system, algorithm) for choice in counted]
-            edges = [counter(results, cases["scu"], "scu_elements", "expand edges")
-                     for cases in runs]
-            edges = total(edges)
-            for phase, steps in _PHASES.items():
-                cycles = [step_cycles(results, cases[schedule], *steps) for cases in runs]
-                found[algorithm, schedule, phase] = ratio(
-                    total(cycles), edges)
-        data[name]["phases"] = {
-            algorithm: {schedule: {phase: found[algorithm, schedule, phase] for phase in _PHASES}
-                        for schedule in (BASELINE, *self._schedules.values())}
-            for algorithm in SEARCHES}
-        return Table(f"{name}: cycles by phase for each edge", ("", *(
-            f"{ALGORITHMS[algorithm]}: {schedule}" for algorithm, schedule in columns)), tuple(
-                (phase, *(_decimal(found[algorithm, schedule, phase])
-                          for algorithm, schedule in columns)) for phase in _PHASES))
-
-
-def _decimal(value):
-    """Cycles for an edge, for a table."""
-    return times(value).removesuffix("x")
+        edges = found.of(counter, "scu_elements", "expand edges").at(way="scu").reduce(
+            total, "graph")
+        phases = {phase: (found.of(step_cycles, *steps).reduce(total, "graph") / edges).at(
+            system=name) for phase, steps in _PHASES.items()}
+        data[name]["phases"] = {algorithm: {schedule: {
+            phase: its.at(algorithm=algorithm, way=schedule) for phase, its in phases.items()}
+            for schedule in _COMPARED} for algorithm in SEARCHES}
+        return by_rows(f"{name}: cycles by phase for each edge", ("", *(
+            f"{ALGORITHMS[algorithm]}: {schedule}" for algorithm in SEARCHES
+            for schedule in _COMPARED)), ((phase, its.cells(decimal))
+                                          for phase, its in phases.items()))

@@ -1,21 +1,17 @@
 """The remaining work of the cores and of memory: figures 12 and 13, sections 4.4 and 4.5."""
 
-import math
+from sw.benchmarks.grid import Grid, by_point
 
-from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio
+from ..outcome import (Comparison, Outcome, Plot, bars, by_columns, by_rows, decimal, number,
+                       percent)
 from ..paper import Figure
 from ..setting import with_mean
 from . import published
-from .runs import (ALGORITHMS, BASELINE, SEARCHES, average, counter, dram_bytes, enhanced, labels,
-                   on_both, run, step_cycles, systems, where)
+from .runs import (ALGORITHMS, BASELINE, ENHANCED, SEARCHES, average, counter, dram_bytes, on_both,
+                   run, step_cycles, systems, total, where)
 
 
 __all__ = ["Bandwidth", "Coalescing", "Reductions"]
-
-
-def _decimal(value):
-    """A small number for a table."""
-    return number(value) if value is None or math.isnan(value) else f"{value:.2f}"
 
 
 class Coalescing(Figure):
@@ -30,48 +26,50 @@ class Coalescing(Figure):
               "of the order. Means are arithmetic.")
     _schedules = {"filtered": "scu-enhanced:grouping=no", "grouped": "scu-enhanced"}
 
-    def _runs(self, setting, choice):
-        system = systems(setting)["small"]
-        return {label: run(choice, system, "sssp", schedule)
-                for label, schedule in self._schedules.items()}
+    def grid(self, setting):
+        small = systems(setting)["small"]
+        return Grid({"graph": setting.brief, "way": self._schedules},
+                    lambda choice, way: run(choice, small, "sssp", self._schedules[way]))
 
-    def cases(self, setting):
-        return [case for choice in setting.brief for case in self._runs(setting, choice).values()]
-
-    def outcome(self, setting, results):
-        rows, series, gains, data = [], {label: [] for label in self._schedules}, [], {}
-        for choice in setting.brief:
-            cases, lanes, contract = self._runs(setting, choice), {}, {}
-            for label, case in cases.items():
-                accesses, instructions, atomics, atomic_lanes = (
-                    counter(results, case, name, "contract") for name in
-                    ("l1_accesses", "memory_instructions", "atomics", "atomic_lanes"))
-                series[label].append(ratio(accesses, instructions))
-                lanes[label] = ratio(atomic_lanes, atomics)
-                contract[label] = step_cycles(results, case, "contract")
-            filtered, grouped = (series[label][-1] for label in self._schedules)
-            gain = ratio(filtered, grouped)
-            gains.append(None if gain is None else gain - 1)
-            grouping = step_cycles(results, cases["grouped"], "group edges")
-            rows.append((choice.label, _decimal(filtered), _decimal(grouped), percent(gains[-1]),
-                         *map(_decimal, lanes.values()), *map(number, contract.values()),
-                         number(grouping)))
-            data[choice.label] = {
-                "accesses": dict(zip(self._schedules, (filtered, grouped))),
-                "improvement": gains[-1], "atomic_lanes": lanes, "contract_cycles": contract,
-                "grouping_cycles": grouping}
-        mean = average(setting.brief, gains)
-        rows.append(("mean", "", "", percent(mean), *[""] * 5))
+    def results(self, setting, found):
+        def contract(name):
+            return found.of(counter, name, "contract")
+        accesses = contract("l1_accesses") / contract("memory_instructions")
+        lanes = contract("atomic_lanes") / contract("atomics")
+        cycles = found.of(step_cycles, "contract")
+        grouping = found.of(step_cycles, "group edges").at(way="grouped")
+        gains = (accesses.at(way="filtered") / accesses.at(way="grouped")).map(
+            lambda gain: None if gain is None else gain - 1)
+        mean = gains.reduce(average, "graph")
+        series = accesses.split("way")
         return Outcome(
-            tables=(Table("SSSP, small", (
-                "graph", "accesses an instruction: filtered", "grouped", "improvement",
-                "lanes an atomic: filtered", "grouped", "contraction, cycles: filtered",
-                "grouped", "grouping, cycles"), tuple(rows)),),
-            plots=(Plot("taking in the edges", "line accesses an instruction", labels(setting),
-                        {label: tuple(values) for label, values in series.items()}),),
+            tables=(by_columns(
+                "SSSP, small", ("graph", with_mean(setting.brief)), *(
+                    (title, cube.at(way=way).cells(text, ""))
+                    for way, title, cube, text in (
+                        ("filtered", "accesses an instruction: filtered", accesses, decimal),
+                        ("grouped", "grouped", accesses, decimal))),
+                ("improvement", gains.cells(percent, percent(mean))), *(
+                    (title, cube.at(way=way).cells(text, ""))
+                    for way, title, cube, text in (
+                        ("filtered", "lanes an atomic: filtered", lanes, decimal),
+                        ("grouped", "grouped", lanes, decimal),
+                        ("filtered", "contraction, cycles: filtered", cycles, number),
+                        ("grouped", "grouped", cycles, number))),
+                ("grouping, cycles", grouping.cells(number, ""))),),
+            plots=(bars("taking in the edges", "line accesses an instruction", series, None),),
             comparisons=(Comparison("small, SSSP: improvement by grouping",
                                     percent(published.COALESCING), percent(mean)),),
-            data={"graphs": data, "mean": mean}, notes=(where(setting),))
+            data={"graphs": by_point({
+                "accesses": _by_way(accesses), "improvement": gains,
+                "atomic_lanes": _by_way(lanes), "contract_cycles": _by_way(cycles),
+                "grouping_cycles": grouping}), "mean": mean}, notes=(where(setting),))
+
+
+def _by_way(cube):
+    """{way: value} on each graph."""
+    ways = cube.axes["way"]
+    return cube.reduce(lambda values: dict(zip(ways, values)), "way")
 
 
 class Bandwidth(Figure):
@@ -84,47 +82,40 @@ class Bandwidth(Figure):
               "these cycles. Schedule `compact` against the enhanced SCU (PageRank: the basic "
               "SCU). Means are arithmetic.")
 
-    def _runs(self, choice, system, algorithm):
-        return {"cores alone": run(choice, system, algorithm, BASELINE),
-                "SCU": run(choice, system, algorithm, enhanced(algorithm))}
+    def grid(self, setting):
+        return on_both(setting, ALGORITHMS, {"cores alone": BASELINE, "SCU": ENHANCED})
 
-    def cases(self, setting):
-        return on_both(setting, ALGORITHMS, self._runs)
-
-    def outcome(self, setting, results):
+    def results(self, setting, found):
         tables, plots, comparisons, data = [], [], [], {}
+        moved = found.of(dram_bytes)
         for name, system in systems(setting).items():
-            rows, series, data[name] = [], {"cores alone": [], "SCU": []}, {}
+            used = ((moved / found.cycles) / system.peak_bytes).at(system=name)
+            means = used.reduce(average, "graph")
+            rows, data[name] = [], {}
             for algorithm, short in ALGORITHMS.items():
-                used = {label: [] for label in series}
-                for choice in setting.brief:
-                    cells = []
-                    for label, case in self._runs(choice, system, algorithm).items():
-                        moved = dram_bytes(results, case)
-                        used[label].append(ratio(
-                            ratio(moved, results.cycles(case)), system.peak_bytes))
-                        cells += [number(moved), percent(used[label][-1])]
-                    rows.append((f"{short}: {choice.label}", *cells))
-                means = {label: average(setting.brief, values) for label, values in used.items()}
-                rows.append((f"{short}: mean", *(cell for mean in means.values()
-                                                 for cell in ("", percent(mean)))))
-                for label, values in used.items():
-                    series[label] += [*values, means[label]]
+                mine = means.at(algorithm=algorithm)
+                rows += [(f"{short}: {choice.label}", [
+                    cell for way, share in its.split("way").items() for cell in (number(moved.at(
+                        system=name, algorithm=algorithm, graph=choice, way=way)), percent(share))])
+                    for choice, its in used.at(algorithm=algorithm).split("graph").items()]
+                rows.append((f"{short}: mean", [cell for mean in mine
+                                                for cell in ("", percent(mean))]))
                 if algorithm in SEARCHES:
                     comparisons.append(Comparison(
                         f"{name}, {short}: cores alone, and with the SCU",
-                        published.BANDWIDTH[name], _pair(*means.values())))
-                data[name][algorithm] = {"graphs": {
-                    label: dict(zip(labels(setting), values)) for label, values in used.items()},
-                    "means": means}
-            tables.append(Table(f"{name}: bytes, and the share of the peak", (
-                "", *(f"{label}: {what}" for label in series for what in ("bytes", "of the peak"))),
-                tuple(rows)))
+                        published.BANDWIDTH[name], _pair(*mine)))
+                data[name][algorithm] = {"graphs": used.at(algorithm=algorithm).nested(
+                    "way", "graph"), "means": mine.nested()}
+            tables.append(by_rows(f"{name}: bytes, and the share of the peak", (
+                "", *(f"{way}: {what}" for way in means.axes["way"]
+                      for what in ("bytes", "of the peak"))), rows))
             plots.append(Plot(name, "share of the peak", tuple(
                 f"{short} {label}" for short in ALGORITHMS.values()
                 for label in with_mean(setting.brief)),
-                {label: tuple(values) for label, values in series.items()}))
-        return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data, (where(setting),))
+                {way: tuple(value for algorithm in ALGORITHMS for value in (
+                    *its.at(algorithm=algorithm), means.at(algorithm=algorithm, way=way)))
+                 for way, its in used.split("way").items()}))
+        return Outcome(tables, plots, comparisons, data, (where(setting),))
 
 
 def _pair(before, after):
@@ -145,83 +136,68 @@ class Reductions(Figure):
               "memory. Means are arithmetic.")
     _schedules = (BASELINE, "scu", "scu-enhanced")
 
-    def _runs(self, choice, system, algorithm):
-        return {schedule: run(choice, system, algorithm, schedule)
-                for schedule in self._schedules}
+    def grid(self, setting):
+        return on_both(setting, SEARCHES, {way: way for way in self._schedules})
 
-    def cases(self, setting):
-        return on_both(setting, SEARCHES, self._runs)
-
-    @staticmethod
-    def _elements(results, case):
-        """Edges that the cores contract, and vertices that they find and look up."""
-        edges = counter(results, case, "scu_elements", "expand edges")
-        return edges, counter(results, case, "scu_elements", "compact frontier")
-
-    def outcome(self, setting, results):
+    def results(self, setting, found):
         left, filtering, plots, comparisons, data = [], [], [], [], {}
-        for name, system in systems(setting).items():
+        every, costs = self._shares(found), self._filtering(found)
+        for name in systems(setting):
             series, data[name] = {}, {}
             for algorithm in SEARCHES:
-                short = ALGORITHMS[algorithm]
-                shares = {"edges": [], "edges and vertices": [], "instructions": [],
-                          "instructions, of compact's": []}
-                for choice in setting.brief:
-                    cases = self._runs(choice, system, algorithm)
-                    found = self._shares(results, cases)
-                    for what, value in found.items():
-                        shares[what].append(value)
-                    label = f"{name}, {short}: {choice.label}"
-                    left.append((label, *map(percent, found.values())))
-                    filtering.append((label, *self._filtering(results, cases["scu-enhanced"])))
-                means = {what: average(setting.brief, values) for what, values in shares.items()}
-                left.append((f"{name}, {short}: mean", *map(percent, means.values())))
+                short, place = ALGORITHMS[algorithm], {"system": name, "algorithm": algorithm}
+                shares = {what: cube.at(**place) for what, cube in every.items()}
+                means = {what: cube.reduce(average, "graph") for what, cube in shares.items()}
+                labels = [f"{name}, {short}: {choice.label}" for choice in setting.brief]
+                left += [(label, list(map(percent, its)))
+                         for label, its in zip(labels, zip(*shares.values()))]
+                left.append((f"{name}, {short}: mean", list(map(percent, means.values()))))
+                filtering += [(label, list(its)) for label, its in zip(labels, zip(*(
+                    cube.at(**place).cells(text) for cube, text in costs)))]
                 comparisons += self._compared(name, algorithm, means)
-                series |= {f"{short}: {what}": (*values, means[what])
-                           for what, values in shares.items()
-                           if what in ("edges and vertices", "instructions")}
-                data[name][algorithm] = {"graphs": {
-                    what: dict(zip(labels(setting), values)) for what, values in shares.items()},
-                    "means": means}
-            plots.append(Plot(name, "left, of the basic SCU's", with_mean(setting.brief), series,
-                              reference=1.0, paper={
-                                  f"paper, {ALGORITHMS[algorithm]}: edges and vertices":
-                                      published.LEFT[algorithm] for algorithm in SEARCHES}))
+                series |= {f"{short}: {what}": shares[what]
+                           for what in ("edges and vertices", "instructions")}
+                data[name][algorithm] = {"graphs": {what: cube.nested() for what, cube
+                                                    in shares.items()}, "means": means}
+            plots.append(bars(name, "left, of the basic SCU's", series, average, reference=1.0,
+                              paper={f"paper, {ALGORITHMS[algorithm]}: edges and vertices":
+                                     published.LEFT[algorithm] for algorithm in SEARCHES}))
         return Outcome(
-            tables=(Table("Left by filtering, of the basic SCU's", (
-                        "", "edges", "edges and vertices", "instructions",
-                        "instructions, of compact's"), tuple(left)),
-                    Table("The pass that filters, for each edge looked up", (
+            tables=(by_rows("Left by filtering, of the basic SCU's", ("", *every), left),
+                    by_rows("The pass that filters, for each edge looked up", (
                         "", "edges", "found", "cycles", "lines of the table", "lines asked for",
-                        "hits in L2", "lines of memory"), tuple(filtering))),
-            plots=tuple(plots), comparisons=tuple(comparisons), data=data,
+                        "hits in L2", "lines of memory"), filtering)),
+            plots=plots, comparisons=comparisons, data=data,
             notes=(where(setting),))
 
-    def _shares(self, results, cases):
+    @staticmethod
+    def _shares(found):
         """Elements and instructions with the filter, as parts of those without the filter."""
-        (edges, vertices), (all_edges, all_vertices) = (
-            self._elements(results, cases[schedule]) for schedule in ("scu-enhanced", "scu"))
-        issued = {schedule: counter(results, case, "instructions")
-                  for schedule, case in cases.items()}
-        return {
-            "edges": ratio(edges, all_edges),
-            "edges and vertices": ratio(None if edges is None else edges + vertices,
-                                        None if all_edges is None else all_edges + all_vertices),
-            "instructions": ratio(issued["scu-enhanced"], issued["scu"]),
-            "instructions, of compact's": ratio(issued["scu-enhanced"], issued[BASELINE]),
-        }
+        def parts(values, over="scu"):
+            return values.at(way="scu-enhanced") / values.at(way=over)
+
+        def elements(*steps):
+            return found.of(lambda results, case: total([
+                counter(results, case, "scu_elements", step) for step in steps]))
+        issued = found.of(counter, "instructions")
+        return {"edges": parts(elements("expand edges")),
+                "edges and vertices": parts(elements("expand edges", "compact frontier")),
+                "instructions": parts(issued),
+                "instructions, of compact's": parts(issued, BASELINE)}
 
     @staticmethod
-    def _filtering(results, case):
-        """The costs of the filtering pass, as cells."""
-        lookups, hits, cycles, fetches, reads, accesses, l2_hits, moved, written = (
-            counter(results, case, each, "filter edges") for each in
-            ("scu_lookups", "scu_hits", "scu_cycles", "scu_fetches", "scu_reads", "l2_accesses",
-             "l2_hits", "dram_reads", "dram_writes"))
-        lines = None if moved is None else moved + written
-        return (number(lookups), percent(ratio(hits, lookups)), _decimal(ratio(cycles, lookups)),
-                _decimal(ratio(fetches, lookups)), _decimal(ratio(reads, lookups)),
-                percent(ratio(l2_hits, accesses)), _decimal(ratio(lines, lookups)))
+    def _filtering(found):
+        """The costs of the filtering pass, each with the text of its cells."""
+        def cost(*names):
+            return found.of(lambda results, case: total([
+                counter(results, case, name, "filter edges") for name in names])).at(
+                    way="scu-enhanced")
+        lookups = cost("scu_lookups")
+        return ((lookups, number), (cost("scu_hits") / lookups, percent),
+                *((cost(name) / lookups, decimal)
+                  for name in ("scu_cycles", "scu_fetches", "scu_reads")),
+                (cost("l2_hits") / cost("l2_accesses"), percent),
+                (cost("dram_reads", "dram_writes") / lookups, decimal))
 
     @staticmethod
     def _compared(name, algorithm, means):

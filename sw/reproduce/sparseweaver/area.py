@@ -1,9 +1,10 @@
 """The area of the Weaver: table 4.4."""
 
 from hw.config import preset
+from sw.benchmarks.grid import by_point
 from synth.budgets import DEVICE, RESOURCES
 
-from ..area import CoreArea, area_plot, area_table, areas
+from ..area import area_grid, area_plot, area_table, areas
 from ..outcome import Comparison, Outcome, percent
 from ..paper import Figure
 from . import published
@@ -30,19 +31,16 @@ class AreaOverhead(Figure):
               "warps of 32 lanes, and counts ALMs and dedicated registers. `./graphloom synth "
               "overhead` has more numbers of lanes.")
 
-    def _cases(self):
+    def grid(self, setting):
         core = preset(_PRESET)
-        return {name: CoreArea(core.replace(gather=unit, name=_PRESET))
-                for name, unit in ({"none": "none"} | WEAVERS).items()}
+        return area_grid({name: core.replace(gather=unit, name=_PRESET)
+                          for name, unit in ({"none": "none"} | WEAVERS).items()})
 
-    def cases(self, setting):
-        return list(self._cases().values())
-
-    def outcome(self, setting, results):
-        found, added = areas(self._cases(), results)
-        comparisons = [Comparison(
-            f"{name}: {title} added", percent(published.AREA.get(_PAPERS[resource], 0)),
-            percent(added[name][resource])) for name in WEAVERS
-            for resource, title in RESOURCES.items()]
-        return Outcome((area_table("Weaver", found, added),), (area_plot(added, WEAVERS),),
-                       tuple(comparisons), found)
+    def results(self, setting, found):
+        area, added = areas(found)
+        return Outcome(
+            (area_table("Weaver", area, added),), (area_plot(added),),
+            tuple(Comparison(f"{name}: {title} added",
+                             percent(published.AREA.get(_PAPERS[resource], 0)),
+                             percent(added[resource].at(core=name)))
+                  for name in WEAVERS for resource, title in RESOURCES.items()), by_point(area))

@@ -3,13 +3,14 @@
 import os
 from typing import Any
 
+from sw.benchmarks.grid import Cube, Grid
 from sw.benchmarks.system import System
 from sw.benchmarks.units import SOFTWARE as RIVALS, UNITS, UnitRun
 from sw.runtime.plan import as_plan
 
-from ..outcome import Comparison, Outcome, Plot, Table, number, ratio, times
+from ..outcome import FAILED, Comparison, Outcome, bars, by_rows, number, ratio, times
 from ..paper import Figure
-from ..setting import mean, where, with_mean
+from ..setting import where
 from . import published
 from .runs import HARDWARE, WEAVERS
 
@@ -77,72 +78,56 @@ class Convolution(Figure):
             "gcn", dimension=_DIMENSION, direction=direction, together=together, coefficients=kind,
             schedule="weaver" if name in _UNITS else name, **features), system=system)
 
-    def _runs(self, setting, choice, kind):
-        return {name: {direction: self._run(setting, choice, kind, name, direction)
-                       for direction in ("pull", "push")} for name in _CONTENDERS[kind]}
+    def grid(self, setting):
+        return Grid({"kind": _CONTENDERS, "graph": setting.brief,
+                     "contender": dict.fromkeys(sum(_CONTENDERS.values(), ()))},
+                    lambda kind, choice, name: {
+                        direction: self._run(setting, choice, kind, name, direction)
+                        for direction in ("pull", "push")} if name in _CONTENDERS[kind] else None)
 
-    def cases(self, setting):
-        return [case for kind in _CONTENDERS for choice in setting.brief
-                for ways in self._runs(setting, choice, kind).values() for case in ways.values()]
-
-    def _found(self, setting, results, choice, kind) -> dict[str, Any]:
+    def _found(self, found, kind, choice) -> dict[str, Any]:
         """``{contender: {kernel: {counter: value}}}``, of the better direction, with the kernel
         ``all``; None in place of a contender that failed."""
-        found: dict[str, Any] = {}
-        for name, ways in self._runs(setting, choice, kind).items():
-            way, cycles = results.best(ways)
-            if way is None:
-                found[name] = None
-                continue
-            steps = results.value(ways[way], "steps")
-            found[name] = {kernel: {counter: sum(
+        own: dict[str, Any] = {}
+        for name in _CONTENDERS[kind]:
+            place = {"kind": kind, "graph": choice, "contender": name}
+            way, cycles = found.best().at(**place)
+            steps = found.value("steps").at(**place)
+            own[name] = None if way is None else {kernel: {counter: sum(
                 values[counter] for step, values in steps.items()
                 if step.partition("_")[0] == kernel) for counter in ("cycles", *_COSTS)}
                 for kernel in _KERNELS} | {"all": {"cycles": cycles, "direction": way}}
-        known = [each for each in found if each not in _UNITS and found[each] is not None]
-        best = min(known, key=lambda each: found[each]["all"]["cycles"], default=None)
-        return found | {_BEST: None if best is None else found[best] | {"name": best}}
+        known = [each for each in own if each not in _UNITS and own[each] is not None]
+        best = min(known, key=lambda each: own[each]["all"]["cycles"], default=None)
+        return own | {_BEST: None if best is None else own[best] | {"name": best}}
 
-    @staticmethod
-    def _cycles(found, name, kernel):
-        return None if found[name] is None else found[name][kernel]["cycles"]
-
-    def outcome(self, setting, results):
+    def results(self, setting, found):
         tables, plots, comparisons, data = [], [], [], {}
         for kind, names in _CONTENDERS.items():
-            every = {choice: self._found(setting, results, choice, kind)
-                     for choice in setting.brief}
-            data[kind] = {choice.label: found for choice, found in every.items()}
-            for choice, found in every.items():
-                rows = [(name, *(number(self._cycles(found, name, kernel))
-                                 for kernel in (*_KERNELS, "all")),
-                         number(None) if found[name] is None else found[name]["all"]["direction"])
-                        for name in names]
-                tables.append(Table(f"{choice.label}, coefficients {kind}: cycles",
-                                    ("", *_KERNELS.values(), "all", "direction"), tuple(rows)))
+            every = {choice: self._found(found, kind, choice) for choice in setting.brief}
+            data[kind] = {choice.label: own for choice, own in every.items()}
+            tables += [by_rows(
+                f"{choice.label}, coefficients {kind}: cycles",
+                ("", *_KERNELS.values(), "all", "direction"), (
+                    (name, [number(_cycles(own[name], kernel)) for kernel in (*_KERNELS, "all")],
+                     FAILED if own[name] is None else own[name]["all"]["direction"])
+                    for name in names)) for choice, own in every.items()]
             tables.append(self._costs(kind, names, every.values()))
-            bars = {name: self._gains(every, name, _RIVAL, "all") for name in _UNITS}
-            plots.append(Plot(f"coefficients {kind}", f"speedup over {_RIVAL}",
-                              with_mean(setting.brief), {
-                                  name: (*values, mean(setting.brief, values))
-                                  for name, values in bars.items()}, reference=1.0,
-                              paper={"paper's Weaver": published.CONVOLUTION}))
-            comparisons += [self._compared(setting, kind, every, name, over, kernel)
-                            for name in _UNITS for over, kernel in (
-                                (_RIVAL, "all"), (_RIVAL, "spmm"), (_RIVAL, "graphsum"),
-                                (_BEST, "all"))]
-        return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data,
-                       (where(setting), HARDWARE))
 
-    def _gains(self, every, name, over, kernel):
-        return [ratio(self._cycles(found, over, kernel), self._cycles(found, name, kernel))
-                for found in every.values()]
-
-    def _compared(self, setting, kind, every, name, over, kernel):
-        paper = (kind, over, kernel) == ("computed", _RIVAL, "all")
-        return Comparison(f"{kind}: {name} over {over}, {_KERNELS.get(kernel, kernel)}",
-                          times(published.CONVOLUTION) if paper else "-",
-                          times(mean(setting.brief, self._gains(every, name, over, kernel))))
+            def gains(name, over, kernel, every=every):
+                return Cube({"graph": tuple(every)}, {(choice,): ratio(
+                    *(_cycles(own[each], kernel) for each in (over, name)))
+                    for choice, own in every.items()})
+            plots.append(bars(f"coefficients {kind}", f"speedup over {_RIVAL}", {
+                name: gains(name, _RIVAL, "all") for name in _UNITS}, reference=1.0,
+                paper={"paper's Weaver": published.CONVOLUTION}))
+            comparisons += [Comparison(
+                f"{kind}: {name} over {over}, {_KERNELS.get(kernel, kernel)}",
+                times(published.CONVOLUTION) if (kind, over, kernel) == (
+                    "computed", _RIVAL, "all") else "-", times(gains(name, over, kernel).mean()))
+                for name in _UNITS for over, kernel in (
+                    (_RIVAL, "all"), (_RIVAL, "spmm"), (_RIVAL, "graphsum"), (_BEST, "all"))]
+        return Outcome(tables, plots, comparisons, data, (where(setting), HARDWARE))
 
     @staticmethod
     def _costs(kind, names, every):
@@ -156,8 +141,13 @@ class Convolution(Figure):
                                   if all(found[each] for found in every) else None
                                   for each in (name, _RIVAL))
                     cells.append(number(own) if counter == "atomics" else times(ratio(own, rival)))
-            rows.append((name, *cells))
-        return Table(f"Coefficients {kind}: counters of all graphs, over those of {_RIVAL}; "
-                     "atomics as they are",
-                     ("", *(f"{_KERNELS[kernel]}: {title}" for kernel in ("spmm", "graphsum")
-                            for title in _COSTS.values())), tuple(rows))
+            rows.append((name, cells))
+        return by_rows(f"Coefficients {kind}: counters of all graphs, over those of {_RIVAL}; "
+                       "atomics as they are",
+                       ("", *(f"{_KERNELS[kernel]}: {title}" for kernel in ("spmm", "graphsum")
+                              for title in _COSTS.values())), rows)
+
+
+def _cycles(found, kernel):
+    """The cycles of a contender's kernel; None if it failed."""
+    return None if found is None else found[kernel]["cycles"]

@@ -2,10 +2,11 @@
 generates edges (figure 4.18)."""
 
 from hw.isa import PHASES
+from sw.benchmarks.grid import Grid, label
 
-from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio, times
+from ..outcome import Comparison, Outcome, Plot, by_rows, number, percent, ratio, times
 from ..paper import Figure
-from ..setting import mean, where, with_mean
+from ..setting import where, with_mean
 from . import published
 from .runs import GENERATORS, HARDWARE, WEAVERS, run
 
@@ -20,37 +21,30 @@ _METHOD = ("The kernels mark all phases, which costs instructions. Cycles are of
            "together, without those of the phase `apply`.")
 
 
-class _Breakdown:
-    """The cycles of runs by phase.
+def _breakdown(cycles, data):
+    """The table and the plot of the cycles by phase.
 
     Parameters
     ----------
-    runs : dict of str to PhasedRun
-        The runs, by their names in tables.
-    results : Results
-
-    Attributes
-    ----------
-    totals : dict of str to int or None
-        The cycles of all phases, by run.
+    cycles : dict of str to list or None
+        The cycles of each phase, by the name of a run.
     data : dict
-        The cycles by phase, by run.
-    table, plot
+        Gets them by the names of phases.
     """
-    def __init__(self, runs, results):
-        self.totals, self.data = {}, {}
-        rows, series = [], {phase: [] for phase in _PHASES}
-        for label, case in runs.items():
-            found = results.value(case, "phases")
-            self.data[label] = cycles = dict(zip(PHASES, found or [None] * len(PHASES)))
-            total = self.totals[label] = None if found is None else sum(found[:len(_PHASES)])
-            shares = {phase: ratio(cycles[phase], total) for phase in _PHASES}
-            rows.append((label, number(total), *map(percent, shares.values())))
-            for phase, value in shares.items():
-                series[phase].append(value)
-        self.table = Table("Cycles of all warps by phase", ("", "cycles", *_PHASES), tuple(rows))
-        self.plot = Plot("phases", "of the warps' cycles", tuple(runs), {
-            phase: tuple(values) for phase, values in series.items()}, stacked=True)
+    rows, series = [], []
+    for name, found in cycles.items():
+        data[name] = dict(zip(PHASES, found or [None] * len(PHASES)))
+        total = _total(found)
+        shares = [ratio(data[name][phase], total) for phase in _PHASES]
+        rows.append((name, number(total), list(map(percent, shares))))
+        series.append(shares)
+    return (by_rows("Cycles of all warps by phase", ("", "cycles", *_PHASES), rows),
+            Plot("phases", "of the warps' cycles", tuple(cycles),
+                 dict(zip(_PHASES, zip(*series))), stacked=True))
+
+
+def _total(phases):
+    return None if phases is None else sum(phases[:len(_PHASES)])
 
 
 class Phases(Figure):
@@ -61,29 +55,24 @@ class Phases(Figure):
     method = (f"PageRank, one iteration. {_METHOD} Without rounds, warps register rows while "
               "others work on edges.")
 
-    def _runs(self, setting):
-        return {(choice.label, name): {f"{choice.label}, {name}, {direction}": run(
-            setting, choice, "pagerank", name, direction, phases=True)
-            for direction in ("push", "pull")} for choice in setting.brief for name in WEAVERS}
+    def grid(self, setting):
+        return Grid({"graph": setting.brief, "weaver": WEAVERS, "direction": ("push", "pull")},
+                    lambda choice, name, direction: run(setting, choice, "pagerank", name,
+                                                        direction, phases=True))
 
-    def cases(self, setting):
-        return [case for ways in self._runs(setting).values() for case in ways.values()]
-
-    def outcome(self, setting, results):
-        runs = self._runs(setting)
-        found = _Breakdown({label: case for ways in runs.values() for label, case in ways.items()},
-                           results)
-        apart = {name: [] for name in WEAVERS}
-        for (_, name), ways in runs.items():
-            both = ratio(*(found.data[label]["registration"] for label in ways))
-            if both is not None:
-                apart[name].append(abs(both - 1))
-        comparisons = [Comparison(f"{name}: registration, push against pull, at most",
-                                  f"below {percent(published.REGISTRATION)}",
-                                  percent(max(values, default=None)))
-                       for name, values in apart.items()]
-        return Outcome((found.table,), (found.plot,), tuple(comparisons), found.data,
-                       (where(setting), HARDWARE))
+    def results(self, setting, found):
+        phases, data = found.value("phases"), {}
+        table, plot = _breakdown({", ".join(map(label, key)): value
+                                  for key, value in phases.items()}, data)
+        registration = phases.map(
+            lambda each: dict(zip(PHASES, each))["registration"] if each else None)
+        apart = (registration.at(direction="push") / registration.at(direction="pull")).map(
+            lambda both: both if both is None else abs(both - 1))
+        return Outcome((table,), (plot,), tuple(
+            Comparison(f"{name}: registration, push against pull, at most",
+                       f"below {percent(published.REGISTRATION)}",
+                       percent(max(values.known, default=None)))
+            for name, values in apart.split("weaver").items()), data, (where(setting), HARDWARE))
 
 
 class EdgeGeneration(Figure):
@@ -95,29 +84,23 @@ class EdgeGeneration(Figure):
               "unit, which with EGHW reads the edges; `edge access` then loads the records.")
     _names = (*WEAVERS, *GENERATORS)
 
-    def _runs(self, setting):
-        return {choice.label: {name: run(setting, choice, "pagerank", name, "pull", phases=True)
-                               for name in self._names} for choice in setting.brief}
+    def grid(self, setting):
+        return Grid({"graph": setting.brief, "unit": self._names}, lambda choice, name: run(
+            setting, choice, "pagerank", name, "pull", phases=True))
 
-    def cases(self, setting):
-        return [case for ways in self._runs(setting).values() for case in ways.values()]
-
-    def outcome(self, setting, results):
-        runs = self._runs(setting)
-        found = _Breakdown({f"{choice}, {name}": case for choice, ways in runs.items()
-                            for name, case in ways.items()}, results)
+    def results(self, setting, found):
+        phases, data = found.value("phases"), {}
+        table, plot = _breakdown({", ".join(map(label, key)): value
+                                  for key, value in phases.items()}, data)
         paper, *others = self._names
-        slower = {name: [ratio(found.totals[f"{choice}, {name}"],
-                               found.totals[f"{choice}, {paper}"]) for choice in runs]
-                  for name in others}
-        rows = [(name, *map(times, values), times(mean(setting.brief, values)))
-                for name, values in slower.items()]
+        totals = phases.map(_total)
+        slower = (totals / totals.at(unit=paper)).split("unit")
         first = next(iter(GENERATORS))
-        comparisons = [
-            Comparison(f"{name}: cycles over those of {paper}",
-                       times(published.GENERATION) if name == first else "",
-                       times(mean(setting.brief, slower[name]))) for name in GENERATORS]
         return Outcome(
-            (found.table, Table(f"Cycles over those of {paper}",
-                                ("", *with_mean(setting.brief)), tuple(rows))),
-            (found.plot,), tuple(comparisons), found.data, (where(setting), HARDWARE))
+            (table, by_rows(f"Cycles over those of {paper}", ("", *with_mean(setting.brief)), (
+                (name, slower[name].cells(times, times(slower[name].mean())))
+                for name in others))), (plot,),
+            tuple(Comparison(f"{name}: cycles over those of {paper}",
+                             times(published.GENERATION) if name == first else "",
+                             times(slower[name].mean())) for name in GENERATORS),
+            data, (where(setting), HARDWARE))

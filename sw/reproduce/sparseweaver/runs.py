@@ -1,13 +1,14 @@
 """The runs that the figures share: the Weavers, the schedules in software, and their systems."""
 
-from sw import algorithms
-from sw.benchmarks.schedules import DIRECTIONS, plan
+from sw.benchmarks.schedules import DIRECTIONS
 from sw.benchmarks.system import System
 from sw.benchmarks.units import (EGHW, GRAPHPEG, SCU, SOFTWARE as RIVALS, UNITS, PhasedRun,
                                  UnitRun, weaver)
 
+from ..runs import on_graph
 
-__all__ = ["GENERATORS", "HARDWARE", "PLAIN", "SOFTWARE", "WEAVERS", "contenders", "run"]
+
+__all__ = ["GENERATORS", "HARDWARE", "PLAIN", "SOFTWARE", "WEAVERS", "run", "ways"]
 
 
 #: The Weavers: their names in tables, and the values of ``HardwareConfig.gather``. The first is the
@@ -26,9 +27,6 @@ SOFTWARE = (PLAIN, *RIVALS)
 
 #: The paper's hardware, in a sentence.
 HARDWARE = "The paper has six cores of 32 warps of 32 lanes."
-
-#: Largest random weight for a graph without weights.
-_WEIGHTS = 64
 
 
 def run(setting, choice, algorithm, contender, direction, *, dram=None, phases=False, **fields):
@@ -55,14 +53,12 @@ def run(setting, choice, algorithm, contender, direction, *, dram=None, phases=F
         unit, fields = EGHW, fields | {"eghw_requests": GENERATORS[contender]}
     config = setting.config.replace(gather=unit, **fields)
     system = System(config.replace(name=f"{setting.config.name} {unit}"), dram or setting.dram)
-    return (PhasedRun if phases else UnitRun)(
-        choice.graph, choice.undirected,
-        plan(algorithm, 1, direction=direction, phases=phases or None,
-             schedule="weaver" if contender in {**WEAVERS, **GENERATORS} else contender),
-        _WEIGHTS if algorithms.find(algorithm).weighted else None, system=system)
+    return on_graph(choice, algorithm, PhasedRun if phases else UnitRun, system=system,
+                    direction=direction, phases=phases or None,
+                    schedule="weaver" if contender in {**WEAVERS, **GENERATORS} else contender)
 
 
-def contenders(setting, choice, algorithm, names) -> dict:
-    """{contender: {direction: case}}: each contender in all directions of the algorithm."""
-    return {name: {direction: run(setting, choice, algorithm, name, direction)
-                   for direction in DIRECTIONS[algorithm]} for name in names}
+def ways(setting, choice, algorithm, contender) -> dict:
+    """{direction: case}: a contender in all directions of the algorithm."""
+    return {direction: run(setting, choice, algorithm, contender, direction)
+            for direction in DIRECTIONS[algorithm]}

@@ -1,14 +1,15 @@
 """Skewness, memory, caches and late tables: figures 4.11 to 4.15."""
 
 import dataclasses
-import functools
+from typing import Any
 
 from hw.config import LEGAL
+from sw.benchmarks.grid import Grid
 
 from ..measure import WarpIterations
-from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio, times
+from ..outcome import Comparison, Outcome, Plot, by_rows, number, percent, ratio, times
 from ..paper import Figure
-from ..setting import mean, where
+from ..setting import where
 from . import published
 from .runs import HARDWARE, PLAIN, WEAVERS, run
 
@@ -30,55 +31,48 @@ class _Series(Figure):
     _first = False
     _contenders: tuple = (*_SOFTWARE, *WEAVERS)
 
-    def _points(self, setting) -> dict:
-        """{name of a point: {graph: function from contender to case}}."""
+    _points: Any = ()
+
+    def _run(self, setting, choice, point, name):
+        """The run of a contender at a point on a graph; None if the graph is not of the point."""
         raise NotImplementedError
 
-    def cases(self, setting):
-        return [make(name) for graphs in self._points(setting).values()
-                for make in graphs.values() for name in self._contenders]
+    def grid(self, setting):
+        return Grid({"point": self._names(setting), "graph": self._graphs(setting),
+                     "contender": self._contenders},
+                    lambda point, choice, name: self._run(setting, choice, point, name))
 
-    def outcome(self, setting, results):
-        points = self._points(setting)
-        cycles = {point: [{name: results.cycles(make(name)) for name in self._contenders}
-                          for make in graphs.values()] for point, graphs in points.items()}
-        graphs = {point: tuple(found) for point, found in points.items()}
-        first = next(iter(points))
-        base = {point: [found[PLAIN] for found in cycles[first if self._first else point]]
-                for point in points}
-        gains = {name: tuple(mean(graphs[point], [ratio(reference, found[name]) for reference, found
-                                                  in zip(base[point], cycles[point])])
-                             for point in points) for name in self._contenders}
-        rows = [(f"{point}: {choice.label}", *map(number, found.values()))
-                for point in points for choice, found in zip(graphs[point], cycles[point])]
-        over = f"{PLAIN} at {first}" if self._first else PLAIN
-        rows += [(f"{point}: speedup over {over}", *(times(gains[name][place])
-                                                    for name in self._contenders))
-                 for place, point in enumerate(points)]
+    def _names(self, setting):
+        return self._points
+
+    def _graphs(self, setting):
+        return setting.brief
+
+    def results(self, setting, found):
+        cycles, points = found.cycles, list(found.places.axes["point"])
+        base = cycles.at(contender=PLAIN)
+        gains = ((base.at(point=points[0]) if self._first else base) / cycles).mean()
+        by_name = {name: list(each) for name, each in gains.split("contender").items()}
+        over = f"{PLAIN} at {points[0]}" if self._first else PLAIN
+        rows = [(f"{point}: {choice.label}", cycles.at(point=point, graph=choice).cells(number))
+                for (point, choice), _ in base.items()]
+        rows += [(f"{point}: speedup over {over}", each.cells(times))
+                 for point, each in gains.split("point").items()]
         return Outcome(
-            (Table("PageRank: cycles", (self._label, *self._contenders), tuple(rows)),),
-            (Plot(str(self.title), f"speedup over {over}", tuple(points), gains, reference=1.0),),
-            tuple(self._comparisons(setting, results, list(points), gains)),
-            {point: {choice.label: found for choice, found in zip(graphs[point], cycles[point])}
-             for point in points}, (where(setting), HARDWARE))
+            (by_rows("PageRank: cycles", (self._label, *self._contenders), rows),),
+            (Plot(str(self.title), f"speedup over {over}", tuple(points), {
+                name: tuple(each) for name, each in by_name.items()}, reference=1.0),),
+            tuple(self._comparisons(points, by_name)), cycles.nested(),
+            (where(setting), HARDWARE))
 
-    def _comparisons(self, setting, results, points, gains):
+    def _comparisons(self, points, gains):
         raise NotImplementedError
 
-    def _shown(self, points, gains, name):
+    @staticmethod
+    def _shown(gains, name):
         """The speedups at the first and the last point, over the plain mapping there."""
         values = [ratio(gains[name][place], gains[PLAIN][place]) for place in (0, -1)]
         return " to ".join(map(times, values))
-
-
-def _each(setting, graphs, **choices):
-    """{graph: function from contender to case}."""
-    return {choice: functools.partial(_case, setting, choice, tuple(choices.items()))
-            for choice in graphs}
-
-
-def _case(setting, choice, choices, name):
-    return run(setting, choice, "pagerank", name, "pull", **dict(choices))
 
 
 class Skewness(_Series):
@@ -94,24 +88,34 @@ class Skewness(_Series):
     _label = "vertices"
 
     def _turns(self, setting):
-        return {choice: WarpIterations(choice.graph, choice.undirected, setting.config.threads)
-                for choice in setting.skewed}
+        return Grid({"graph": setting.skewed}, lambda choice: WarpIterations(
+            choice.graph, choice.undirected, setting.config.threads))
 
-    def _points(self, setting):
-        return {choice.label: _each(setting, (choice,)) for choice in setting.skewed}
+    def _graphs(self, setting):
+        return setting.skewed
+
+    def _names(self, setting):
+        return [choice.label for choice in setting.skewed]
+
+    def _run(self, setting, choice, point, name):
+        return run(setting, choice, "pagerank", name, "pull") if choice.label == point else None
 
     def cases(self, setting):
-        return [*super().cases(setting), *self._turns(setting).values()]
+        return super().cases(setting) + self._turns(setting).cases
 
-    def _comparisons(self, setting, results, points, gains):
-        found = [results.value(case, "iterations") for case in self._turns(setting).values()]
-        turns = [None if each is None else ratio(each["vm"], each["em"]) for each in found]
-        yield Comparison("turns of vm over em, fewest to most vertices", "rises",
-                         f"{times(turns[0])} to {times(turns[-1])}")
+    def outcome(self, setting, records):
+        found = super().outcome(setting, records)
+        turns = self._turns(setting).found(records)
+        shares = list(turns.value("iterations", "vm") / turns.value("iterations", "em"))
+        return dataclasses.replace(found, comparisons=(Comparison(
+            "turns of vm over em, fewest to most vertices", "rises",
+            f"{times(shares[0])} to {times(shares[-1])}"), *found.comparisons))
+
+    def _comparisons(self, points, gains):
         for name in self._contenders[1:]:
             theirs = "rises" if name in ("em", *WEAVERS) else "-"
             yield Comparison(f"{name} over {PLAIN}, fewest to most vertices", theirs,
-                             self._shown(points, gains, name))
+                             self._shown(gains, name))
 
 
 class Frequencies(_Series):
@@ -124,18 +128,19 @@ class Frequencies(_Series):
     _label = "ratio"
     _first = True
 
-    def _points(self, setting):
-        return {str(factor): _each(setting, setting.brief,
-                                   dram=dataclasses.replace(setting.dram, ratio=factor))
-                for factor in range(1, 7)}
+    _points = tuple(map(str, range(1, 7)))
 
-    def _comparisons(self, setting, results, points, gains):
-        for name in self._contenders:
+    def _run(self, setting, choice, point, name):
+        return run(setting, choice, "pagerank", name, "pull",
+                   dram=dataclasses.replace(setting.dram, ratio=int(point)))
+
+    def _comparisons(self, points, gains):
+        for name, its in gains.items():
             yield Comparison(f"{name}: cycles at ratio 6, of those at 1", "rises",
-                             times(ratio(gains[name][0], gains[name][-1])))
+                             times(ratio(its[0], its[-1])))
         for name in WEAVERS:
             yield Comparison(f"{name} over {PLAIN}, at ratio 1 and 6", "above 1x at all ratios",
-                             self._shown(points, gains, name))
+                             self._shown(gains, name))
 
 
 class _Caches(_Series):
@@ -147,9 +152,12 @@ class _Caches(_Series):
         """{name: fields of the configuration}."""
         raise NotImplementedError
 
-    def _points(self, setting):
-        return {name: _each(setting, setting.brief, **fields)
-                for name, fields in self._configs(setting.config).items()}
+    def _names(self, setting):
+        return list(self._configs(setting.config))
+
+    def _run(self, setting, choice, point, name):
+        return run(setting, choice, "pagerank", name, "pull",
+                   **self._configs(setting.config)[point])
 
 
 class CacheLevels(_Caches):
@@ -167,12 +175,11 @@ class CacheLevels(_Caches):
         return {"L1": {"l2_bytes": 0, "l2_banks": 1}, "L1 and L2": {"l2_bytes": size},
                 "L1 and L2 x 4": {"l2_bytes": min(4 * size, 1 << 23)}}
 
-    def _comparisons(self, setting, results, points, gains):
-        for name in self._contenders:
-            yield Comparison(f"{name}: an L2, over none", "significant",
-                             times(ratio(gains[name][1], gains[name][0])))
+    def _comparisons(self, points, gains):
+        for name, (none, one, four) in gains.items():
+            yield Comparison(f"{name}: an L2, over none", "significant", times(ratio(one, none)))
             yield Comparison(f"{name}: four times the L2, over the L2", "no noticeable gain",
-                             times(ratio(gains[name][2], gains[name][1])))
+                             times(ratio(four, one)))
 
 
 class CacheSizes(_Caches):
@@ -193,9 +200,9 @@ class CacheSizes(_Caches):
         return {f"{one >> 10}, {other >> 10} KiB": {"l1_bytes": one, "l2_bytes": other}
                 for one, other in pairs if one <= 1 << 18 and other <= 1 << 23}
 
-    def _comparisons(self, setting, results, points, gains):
-        for name in self._contenders:
-            known = [value for value in gains[name] if value is not None]
+    def _comparisons(self, points, gains):
+        for name, its in gains.items():
+            known = [value for value in its if value is not None]
             yield Comparison(f"{name}: the best caches over the worst", "minimal", times(
                 ratio(max(known), min(known)) if known else None))
 
@@ -213,38 +220,32 @@ class LateTables(_Series):
     _contenders = (PLAIN, *WEAVERS)
     _first = True
 
-    def _points(self, setting):
-        return {str(latency): {choice: functools.partial(self._run, setting, choice, latency)
-                               for choice in setting.brief}
-                for latency in LEGAL["table_latency"].values}
+    _points = tuple(map(str, LEGAL["table_latency"].values))
 
-    @staticmethod
-    def _run(setting, choice, latency, name):
-        fields = {"table_latency": latency} if name in WEAVERS else {}
+    def _run(self, setting, choice, point, name):
+        fields: Any = {"table_latency": int(point)} if name in WEAVERS else {}
         return run(setting, choice, "pagerank", name, "pull", **fields)
 
-    def outcome(self, setting, results):
-        found = super().outcome(setting, results)
-        return dataclasses.replace(found, tables=(*found.tables, self._waits(setting, results)))
+    def results(self, setting, found):
+        outcome = super().results(setting, found)
+        return dataclasses.replace(outcome, tables=(
+            *outcome.tables, self._waits(found.value("counters"), setting.config.cores)))
 
-    def _waits(self, setting, results):
+    def _waits(self, counters, cores):
         """Where the latency shows: parts of the cycles, over all graphs."""
-        rows = []
-        for latency, graphs in self._points(setting).items():
+        names, rows = ("weaver_waits", "stall_weaver", "stall_barrier"), []
+        for latency in self._points:
             for name in WEAVERS:
-                counters = [results.value(make(name), "counters") for make in graphs.values()]
-                shares = [None] * 3
-                if None not in counters:
-                    sums = {key: sum(each[key] for each in counters)
-                            for key in ("cycles", "weaver_waits", "stall_weaver", "stall_barrier")}
-                    shares = [sums[key] / sums["cycles"] / setting.config.cores
-                              for key in ("weaver_waits", "stall_weaver", "stall_barrier")]
-                rows.append((latency, name, *map(percent, shares)))
-        return Table("Parts of the cycles", (
+                every = list(counters.at(point=latency, contender=name))
+                cycles = None if None in every else sum(each["cycles"] for each in every)
+                rows.append((latency, name, [percent(
+                    None if cycles is None else sum(each[key] for each in every) / cycles / cores)
+                    for key in names]))
+        return by_rows("Parts of the cycles", (
             self._label, "Weaver", "a request for work waits", "stalls: all wait for the Weaver",
-            "stalls: all wait at a barrier"), tuple(rows))
+            "stalls: all wait at a barrier"), rows)
 
-    def _comparisons(self, setting, results, points, gains):
+    def _comparisons(self, points, gains):
         for name in WEAVERS:
             for place in range(1, len(points)):
                 yield Comparison(f"{name}: cycles at a latency of {points[place]}, of those at 0",

@@ -1,10 +1,12 @@
 """The Weaver against the schedules in software: figure 4.10 and table 4.5."""
 
-from ..outcome import Comparison, Outcome, Plot, Table, number, ratio, times
+from sw.benchmarks.grid import Cube, Grid, by_point
+
+from ..outcome import Comparison, Outcome, bars, by_columns, by_rows, extremes, number, times
 from ..paper import Figure
-from ..setting import mean, where, with_mean
+from ..setting import mean, where
 from . import published
-from .runs import HARDWARE, PLAIN, SOFTWARE, WEAVERS, contenders
+from .runs import HARDWARE, PLAIN, SOFTWARE, WEAVERS, ways
 
 
 __all__ = ["ByGraph", "Speedups"]
@@ -20,23 +22,20 @@ class _Against(Figure):
     """Base of both: every contender, in the better of its directions."""
     _algorithms = tuple(published.ALGORITHMS)
 
-    def _runs(self, setting, choice, algorithm):
-        return contenders(setting, choice, algorithm, (*SOFTWARE, *WEAVERS))
+    def grid(self, setting):
+        return Grid({"algorithm": self._algorithms, "graph": setting.brief,
+                     "contender": (*SOFTWARE, *WEAVERS)},
+                    lambda algorithm, choice, name: ways(setting, choice, algorithm, name))
 
-    def cases(self, setting):
-        return [case for algorithm in self._algorithms for choice in setting.brief
-                for ways in self._runs(setting, choice, algorithm).values()
-                for case in ways.values()]
-
-    def _cycles(self, setting, results, algorithm):
-        """For each graph, cycles by contender, and of the best schedule in software."""
-        found = []
-        for choice in setting.brief:
-            cycles = {name: results.best(ways)[1]
-                      for name, ways in self._runs(setting, choice, algorithm).items()}
-            known = [cycles[name] for name in SOFTWARE if cycles[name] is not None]
-            found.append(cycles | {_BEST: min(known, default=None)})
-        return found
+    @staticmethod
+    def _cycles(found, algorithm):
+        """Cycles on each graph by contender, and of the best schedule in software."""
+        cycles = found.cycles.at(algorithm=algorithm).split("contender")
+        software = zip(*(cycles[name] for name in SOFTWARE))
+        labels = cycles[PLAIN].axes["graph"]
+        return cycles | {_BEST: Cube({"graph": labels}, {
+            (choice,): min((value for value in values if value is not None), default=None)
+            for choice, values in zip(labels, software)})}
 
 
 class Speedups(_Against):
@@ -49,40 +48,34 @@ class Speedups(_Against):
               "are here. `best` is the fastest of them for each graph. The paper has seven graphs. "
               "PageRank makes one iteration. Means are geometric.")
 
-    def outcome(self, setting, results):
+    def results(self, setting, found):
         tables, plots, comparisons, data = [], [], [], {}
         every = {(name, rival): [] for name in WEAVERS for rival in _RIVALS}
         shown = (*SOFTWARE, *WEAVERS)
         for algorithm, short in published.ALGORITHMS.items():
-            cycles = self._cycles(setting, results, algorithm)
-            rows = [(choice.label, *(number(found[name]) for name in shown))
-                    for choice, found in zip(setting.brief, cycles)]
-            for rival in (PLAIN, _BEST):
-                rows.append((f"mean speedup over {rival}", *(times(mean(setting.brief, [
-                    ratio(found[rival], found[name]) for found in cycles])) for name in shown)))
-            tables.append(Table(f"{short}: cycles", ("graph", *shown), tuple(rows)))
-            bars = {name: [ratio(found[PLAIN], found[name]) for found in cycles]
-                    for name in ("em", "wm", "cm", *WEAVERS)}
-            plots.append(Plot(short, f"speedup over {PLAIN}", with_mean(setting.brief), {
-                name: (*values, mean(setting.brief, values)) for name, values in bars.items()},
-                reference=1.0,
-                paper={"paper's Weaver": published.SPEEDUPS["vm", algorithm]}))
+            cycles = self._cycles(found, algorithm)
+            tables.append(by_columns(
+                f"{short}: cycles", ("graph", (*cycles[PLAIN].labels(), *(
+                    f"mean speedup over {rival}" for rival in (PLAIN, _BEST)))),
+                *((name, cycles[name].cells(number, *(times((cycles[rival] / cycles[name]).mean())
+                                                      for rival in (PLAIN, _BEST))))
+                  for name in shown)))
+            plots.append(bars(short, f"speedup over {PLAIN}", {
+                name: cycles[PLAIN] / cycles[name] for name in ("em", "wm", "cm", *WEAVERS)},
+                reference=1.0, paper={"paper's Weaver": published.SPEEDUPS["vm", algorithm]}))
             for (name, rival), values in every.items():
-                mine = [ratio(found[rival], found[name]) for found in cycles]
+                mine = cycles[rival] / cycles[name]
                 values += mine
-                comparisons.append(self._compared(short, name, rival, (_RIVALS[rival], algorithm),
-                                                  mean(setting.brief, mine)))
-            data[algorithm] = {choice.label: found for choice, found in zip(setting.brief, cycles)}
+                comparisons.append(self._compared(short, name, rival, algorithm, mine.mean()))
+            data[algorithm] = by_point(cycles)
         graphs = setting.brief * len(published.ALGORITHMS)
-        comparisons += [self._compared("all four", name, rival, (_RIVALS[rival], None),
-                                       mean(graphs, values))
+        comparisons += [self._compared("all four", name, rival, None, mean(graphs, values))
                         for (name, rival), values in every.items()]
-        return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data,
-                       (where(setting), HARDWARE))
+        return Outcome(tables, plots, comparisons, data, (where(setting), HARDWARE))
 
     @staticmethod
-    def _compared(what, name, rival, key, ours):
-        theirs = published.SPEEDUPS.get(key)
+    def _compared(what, name, rival, algorithm, ours):
+        theirs = published.SPEEDUPS.get((_RIVALS[rival], algorithm))
         return Comparison(f"{what}: {name} over {rival}",
                           "-" if theirs is None else times(theirs), times(ours))
 
@@ -97,30 +90,19 @@ class ByGraph(_Against):
               "both run on the same core, memory and graphs.")
     _algorithms = ("pagerank",)
 
-    def outcome(self, setting, results):
-        [algorithm] = self._algorithms
-        rows, series, data = [], {name: [] for name in (_BEST, *WEAVERS)}, {}
-        for choice, found in zip(setting.brief, self._cycles(setting, results, algorithm)):
-            gains = {name: ratio(found[PLAIN], found[name]) for name in series}
-            for name, value in gains.items():
-                series[name].append(value)
-            rows.append((choice.label, number(found[PLAIN]), *(
-                cell for name in series for cell in (number(found[name]), times(gains[name])))))
-            data[choice.label] = gains
-        theirs = tuple((name, *map(times, pair)) for name, pair in published.BY_GRAPH.items())
-        columns = ("graph", PLAIN, *(cell for name in series for cell in (name, "speedup")))
-        low, high = (extreme(weaver for _, weaver in published.BY_GRAPH.values())
-                     for extreme in (min, max))
-        comparisons = []
-        for name in WEAVERS:
-            known = [value for value in series[name] if value is not None]
-            comparisons.append(Comparison(
-                f"{name} over {PLAIN}: least and most", f"{times(low)} and {times(high)}",
-                f"{times(min(known))} and {times(max(known))}" if known else number(None)))
+    def results(self, setting, found):
+        cycles = self._cycles(found, *self._algorithms)
+        gains = {name: cycles[PLAIN] / cycles[name] for name in (_BEST, *WEAVERS)}
+        theirs = [weaver for _, weaver in published.BY_GRAPH.values()]
         return Outcome(
-            (Table("PageRank", columns, tuple(rows)),
-             Table("The paper: over VM", ("graph", "GRAssembler on an A30", "SparseWeaver"),
-                   theirs)),
-            (Plot("PageRank", f"speedup over {PLAIN}", with_mean(setting.brief), {
-                name: (*values, mean(setting.brief, values)) for name, values in series.items()},
-                reference=1.0),), tuple(comparisons), data, (where(setting), HARDWARE))
+            (by_columns("PageRank", ("graph", cycles[PLAIN].labels()),
+                        (PLAIN, cycles[PLAIN].cells(number)), *(
+                            column for name, each in gains.items() for column in (
+                                (name, cycles[name].cells(number)),
+                                ("speedup", each.cells(times))))),
+             by_rows("The paper: over VM", ("graph", "GRAssembler on an A30", "SparseWeaver"), (
+                 (name, *map(times, pair)) for name, pair in published.BY_GRAPH.items()))),
+            (bars("PageRank", f"speedup over {PLAIN}", gains, reference=1.0),),
+            tuple(Comparison(f"{name} over {PLAIN}: least and most", extremes(theirs),
+                             extremes(gains[name])) for name in WEAVERS),
+            by_point(gains), (where(setting), HARDWARE))

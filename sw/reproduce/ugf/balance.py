@@ -2,7 +2,10 @@
 
 from typing import Any
 
-from ..outcome import Comparison, Outcome, Plot, Table, geometric_mean, number, ratio, times
+from sw.benchmarks.grid import Grid, by_point
+
+from ..outcome import (Comparison, Outcome, bars, by_columns, by_rows, geometric_mean, number,
+                       times)
 from ..paper import Figure
 from ..setting import where
 from . import published
@@ -16,6 +19,8 @@ __all__ = ["BalancedComponents", "BalancedSearch"]
 #: The thesis' three ways, by their names here and in the scheduling language.
 _WAYS = ("etwc", "twc", "cm")
 
+_COLUMNS = (*_WAYS, *(f"{name} over etwc" for name in _WAYS[1:]))
+
 
 class _Balanced(Figure):
     """Base of both."""
@@ -24,72 +29,56 @@ class _Balanced(Figure):
     _directions: tuple[str, ...] = ("push",)
     _published: dict
 
-    def _runs(self, choice):
-        """{schedule: {direction: case}}."""
-        return {schedule: {direction: device(
-            choice, self._algorithm, schedule=schedule, direction=direction)
-            for direction in self._directions} for schedule in _WAYS}
+    def grid(self, setting):
+        return Grid({"graph": setting.crossed, "schedule": _WAYS}, lambda choice, schedule: {
+            direction: device(choice, self._algorithm, schedule=schedule, direction=direction)
+            for direction in self._directions})
 
-    def _of_cuda(self, setting, choice):
-        return program_times(setting, choice, "cuda", self._algorithm,
-                             balanced(self._algorithm, _WAYS, self._directions))
+    def _of_cuda(self, setting):
+        return Grid({"graph": setting.timed}, lambda choice: program_times(
+            setting, choice, "cuda", self._algorithm,
+            balanced(self._algorithm, _WAYS, self._directions)))
 
     def cases(self, setting):
-        found = [case for choice in setting.crossed for ways in self._runs(choice).values()
-                 for case in ways.values()]
-        if absence() is None:
-            found += [self._of_cuda(setting, choice) for choice in setting.timed]
-        return found
+        return super().cases(setting) + (
+            self._of_cuda(setting).cases if absence() is None else [])
 
-    def outcome(self, setting, results):
-        rows, data, cycles = [], {}, {}
-        for choice in setting.crossed:
-            cycles[choice] = its = {schedule: best(results, ways, setting.config)[1]
-                                    for schedule, ways in self._runs(choice).items()}
-            rows.append((choice.label, *map(number, its.values()),
-                         *(times(ratio(its[name], its["etwc"])) for name in _WAYS[1:])))
-            data[choice.label] = its
-        tables = [Table("Cycles", ("graph", *_WAYS, *(f"{name} over etwc" for name in _WAYS[1:])),
-                        tuple(rows)),
-                  Table("The thesis, in milliseconds", ("graph", *_WAYS, *(
-                      f"{name} over etwc" for name in _WAYS[1:])), tuple(
-                          (graph, *(f"{time:.2f}" for time in its),
-                           *(times(time / its[0]) for time in its[1:]))
-                          for graph, its in self._published.items()))]
+    def results(self, setting, found):
+        cycles = found.by(lambda records, ways: best(records, ways, setting.config)).cycles
+        over = (cycles / cycles.at(schedule="etwc")).split("schedule")
+        labels, data = over["etwc"].axes["graph"], cycles.nested()
+        tables = [self._table("Cycles", cycles.split("schedule"), number),
+                  by_rows("The thesis, in milliseconds", ("graph", *_COLUMNS), (
+                      (graph, [f"{time:.2f}" for time in its],
+                       [times(time / its[0]) for time in its[1:]])
+                      for graph, its in self._published.items()))]
         comparisons = []
         for road, kind in ((True, "roads"), (False, "power laws")):
-            for number_, name in enumerate(_WAYS[1:], 1):
-                theirs = geometric_mean(its[number_] / its[0] for graph, its
+            for place, name in enumerate(_WAYS[1:], 1):
+                theirs = geometric_mean(its[place] / its[0] for graph, its
                                         in self._published.items()
                                         if (graph in published.ROADS) == road)
-                ours = geometric_mean(ratio(its[name], its["etwc"])
-                                      for choice, its in cycles.items() if is_road(choice) == road)
+                ours = geometric_mean(value for choice, value in zip(labels, over[name])
+                                      if is_road(choice) == road)
                 comparisons.append(Comparison(f"{kind}: {name} over etwc, mean", times(theirs),
                                               times(ours)))
         notes = [where(setting)]
         if absence() is None:
-            table, more = self._with_cuda(setting, results)
-            tables.append(table)
-            data["cuda"] = more
+            timed = self._of_cuda(setting).found(found.records)
+            its = {name: timed.of(least, lambda text, name=name: text.startswith(name)).map(
+                lambda pair: pair[1]) for name in _WAYS}
+            tables.append(self._table("The GraphVM cuda, in milliseconds", its, seconds_text))
+            data["cuda"] = by_point(its)
         else:
             notes.append(not_run())
-        plot = Plot(self.title, "cycles, of etwc's",
-                    tuple(choice.label for choice in setting.crossed), {
-                        name: tuple(ratio(its[name], its["etwc"]) for its in cycles.values())
-                        for name in _WAYS}, reference=1.0)
-        return Outcome(tuple(tables), (plot,), tuple(comparisons), data, tuple(notes))
+        plot = bars(self.title, "cycles, of etwc's", over, None, reference=1.0)
+        return Outcome(tables, (plot,), comparisons, data, notes)
 
-    def _with_cuda(self, setting, results):
-        rows, data = [], {}
-        for choice in setting.timed:
-            case = self._of_cuda(setting, choice)
-            its = {name: least(results, case, lambda text, name=name: text.startswith(name))[1]
-                   for name in _WAYS}
-            rows.append((choice.label, *map(seconds_text, its.values()),
-                         *(times(ratio(its[name], its["etwc"])) for name in _WAYS[1:])))
-            data[choice.label] = its
-        return Table("The GraphVM cuda, in milliseconds", (
-            "graph", *_WAYS, *(f"{name} over etwc" for name in _WAYS[1:])), tuple(rows)), data
+    @staticmethod
+    def _table(title, its, text):
+        return by_columns(title, ("graph", its["etwc"].labels()), *zip(_COLUMNS, (
+            *(each.cells(text) for each in its.values()),
+            *((its[name] / its["etwc"]).cells(times) for name in _WAYS[1:]))))
 
 
 class BalancedSearch(_Balanced):

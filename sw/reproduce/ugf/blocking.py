@@ -1,8 +1,10 @@
 """EdgeBlocking: table 6.7."""
 
-from ..outcome import Comparison, Outcome, Plot, Table, geometric_mean, number, ratio, times
+from sw.benchmarks.grid import Grid, by_point
+
+from ..outcome import Comparison, Outcome, bars, by_columns, by_rows, geometric_mean, number, times
 from ..paper import Figure
-from ..setting import mean, where
+from ..setting import where
 from ..space import graph_of
 from . import published
 from .runs import (ITERATIONS, absence, best, device, least, not_run, program_times, seconds_text,
@@ -23,14 +25,6 @@ def _sizes(choice):
     """Vertices of a block."""
     vertices = graph_of(choice, False).num_vertices
     return sorted({max(1, -(-vertices // parts)) for parts in _PARTS})
-
-
-def _runs(choice):
-    """{whether there are blocks: {text: case}}."""
-    texts = {False: ["coo"], True: [f"coo:block={size}" for size in _sizes(choice)]}
-    return {blocked: {f"{text} {direction}": device(
-        choice, "pagerank", schedule="em", format=text, direction=direction)
-        for text in texts[blocked] for direction in _DIRECTIONS} for blocked in texts}
 
 
 def _times(setting, choice, vm):
@@ -62,75 +56,79 @@ class EdgeBlocking(Figure):
     def _machines():
         return ("cpu", *["cuda"] * (absence() is None))
 
-    def cases(self, setting):
-        return [case for choice in setting.wide for ways in _runs(choice).values()
-                for case in ways.values()] + [_times(setting, choice, vm)
-                                              for vm in self._machines()
-                                              for choice in setting.timed]
+    def grid(self, setting):
+        def make(choice, blocked):
+            texts = [f"coo:block={size}" for size in _sizes(choice)] if blocked else ["coo"]
+            return {f"{text} {direction}": device(
+                choice, "pagerank", schedule="em", format=text, direction=direction)
+                for text in texts for direction in _DIRECTIONS}
+        return Grid({"graph": setting.wide, "blocked": (False, True)}, make)
 
-    def outcome(self, setting, results):
-        rows, data, gains = [], {}, []
-        for choice in setting.wide:
-            runs = _runs(choice)
-            (plain, without), (text, with_) = (best(results, runs[blocked], setting.config)
-                                               for blocked in (False, True))
-            gains.append(ratio(without, with_))
-            reads = [(results.value(ways[name], "counters") or {}).get("dram_reads")
-                     if name else None for ways, name in zip(runs.values(), (plain, text))]
-            rows.append((choice.label, number(without), plain or "", number(with_), text or "",
-                         times(gains[-1]), times(ratio(*reads))))
-            data[choice.label] = {"without": without, "with": with_, "blocks": text,
-                                  "DRAM reads": reads}
-        tables = [Table("Cycles of an iteration on the device", (
-            "graph", "without", "its way", "with", "its blocks", "speedup",
-            "DRAM reads without, of those with"), tuple(rows))]
-        comparisons, theirs = [], {graph: without / with_ for graph, (without, with_, _)
-                                   in published.BLOCKING.items()}
+    def _timed(self, setting, vm):
+        return Grid({"graph": setting.timed}, lambda choice: _times(setting, choice, vm))
+
+    def cases(self, setting):
+        return super().cases(setting) + [case for vm in self._machines()
+                                         for case in self._timed(setting, vm).cases]
+
+    def results(self, setting, found):
+        found = found.by(lambda records, ways: best(records, ways, setting.config))
+        text, cycles, reads = (cube.split("blocked") for cube in (
+            found.ways, found.cycles, found.value("counters", "dram_reads")))
+        gains = cycles[False] / cycles[True]
+        tables = [by_columns(
+            "Cycles of an iteration on the device", ("graph", gains.labels()), *(
+                column for blocked, names in ((False, ("without", "its way")),
+                                              (True, ("with", "its blocks")))
+                for column in ((names[0], cycles[blocked].cells(number)),
+                               (names[1], text[blocked].cells(lambda way: way or "")))),
+            ("speedup", gains.cells(times)),
+            ("DRAM reads without, of those with", (reads[False] / reads[True]).cells(times)))]
+        data = by_point({"without": cycles[False], "with": cycles[True], "blocks": text[True],
+                         "DRAM reads": found.value("counters", "dram_reads").reduce(
+                             list, "blocked")})
+        theirs = {graph: without / with_ for graph, (without, with_, _)
+                  in published.BLOCKING.items()}
+        most = times(max(theirs.values()))
+        comparisons = [Comparison("the device: speedup, at most", most,
+                                  times(max(gains.known, default=None))),
+                       Comparison("the device: speedup, mean",
+                                  times(geometric_mean(theirs.values())), times(gains.mean()))]
         for vm in self._machines():
-            table, speedups, rounds, data[vm] = self._of_machine(setting, results, vm)
+            table, speedups, rounds, data[vm] = self._of_machine(
+                self._timed(setting, vm).found(found.records), vm)
             tables.append(table)
-            comparisons.append(Comparison(f"the GraphVM {vm}: speedup, at most",
-                                          times(max(theirs.values())), times(speedups)))
+            comparisons.append(Comparison(f"the GraphVM {vm}: speedup, at most", most,
+                                          times(max(speedups.known, default=None))))
             if vm == "cuda":
                 comparisons.append(Comparison(
                     "the GraphVM cuda: preprocessing, at most", "{:.1f} iterations".format(max(
                         build / its for _, its, build in published.BLOCKING.values())),
-                    shown(rounds, 1) + " iterations"))
-        tables.append(Table("The thesis, in milliseconds", (
-            "graph", "without", "with", "speedup", "preprocessing"), tuple(
+                    shown(max(rounds.known, default=None), 1) + " iterations"))
+        tables.append(by_rows("The thesis, in milliseconds", (
+            "graph", "without", "with", "speedup", "preprocessing"), (
                 (graph, f"{without:.2f}", f"{with_:.2f}", times(theirs[graph]), f"{build:.2f}")
                 for graph, (without, with_, build) in published.BLOCKING.items())))
-        known = [value for value in gains if value is not None]
         return Outcome(
-            tuple(tables),
-            (Plot("EdgeBlocking", "speedup", tuple(choice.label for choice in setting.wide),
-                  {"device": tuple(gains)}, reference=1.0,
-                  paper={"thesis, at most": max(theirs.values())}),),
-            (Comparison("the device: speedup, at most", times(max(theirs.values())),
-                        times(max(known, default=None))),
-             Comparison("the device: speedup, mean", times(geometric_mean(theirs.values())),
-                        times(mean(setting.wide, gains))), *comparisons),
-            data, (where(setting), *[not_run()] * (absence() is not None)))
+            tables, (bars("EdgeBlocking", "speedup", {"device": gains}, None, reference=1.0,
+                                 paper={"thesis, at most": max(theirs.values())}),),
+            comparisons, data, (where(setting), *[not_run()] * (absence() is not None)))
 
     @staticmethod
-    def _of_machine(setting, results, vm):
-        """The table of a machine, its largest speedup, the most iterations in which blocks are
-        made, and data."""
-        rows, data, gains, rounds = [], {}, [], []
-        for choice in setting.timed:
-            case = _times(setting, choice, vm)
-            _, without = least(results, case, lambda text: not _blocked(text))
-            way, with_ = least(results, case, _blocked)
-            build = (results.value(case, "preparation") or {}).get(way)
-            gains.append(ratio(without, with_))
-            rounds.append(ratio(build, with_ and with_ / ITERATIONS))
-            rows.append((choice.label, *(seconds_text(value and value / ITERATIONS)
-                                         for value in (without, with_)), way or "",
-                         times(gains[-1]), *[seconds_text(build)] * (vm == "cuda")))
-            data[choice.label] = {"without": without, "with": with_, "way": way,
-                                  "preparation": build}
-        columns = ("graph", "without", "with", "its blocks", "speedup",
-                   *["preprocessing"] * (vm == "cuda"))
-        return (Table(f"The GraphVM {vm}, milliseconds of an iteration", columns, tuple(rows)),
-                *(max((value for value in values if value is not None), default=None)
-                  for values in (gains, rounds)), data)
+    def _of_machine(found, vm):
+        """The table of a machine, its speedups, the iterations in which blocks are made, and
+        data."""
+        plain = found.of(least, lambda text: not _blocked(text)).map(lambda pair: pair[1])
+        way, blocked = (found.of(least, _blocked).map(lambda pair, place=place: pair[place])
+                        for place in (0, 1))
+        build = found.of(lambda records, case: (records.value(case, "preparation") or {}).get(
+            least(records, case, _blocked)[0]))
+        gains, rounds = plain / blocked, build / (blocked / ITERATIONS)
+        columns = [("without", (plain / ITERATIONS).cells(seconds_text)),
+                   ("with", (blocked / ITERATIONS).cells(seconds_text)),
+                   ("its blocks", way.cells(lambda text: text or "")),
+                   ("speedup", gains.cells(times)), ("preprocessing", build.cells(seconds_text))]
+        return (by_columns(f"The GraphVM {vm}, milliseconds of an iteration",
+                           ("graph", gains.labels()), *columns[:5 if vm == "cuda" else 4]),
+                gains, rounds, by_point({"without": plain, "with": blocked, "way": way,
+                                         "preparation": build}))

@@ -3,15 +3,15 @@
 import math
 from typing import Any
 
+from sw.benchmarks.grid import Grid
 from sw.runtime.plan import as_plan
 
-from ..outcome import (Comparison, Outcome, Plot, Table, geometric_mean, number, ratio, times)
+from ..outcome import (FAILED, Comparison, Outcome, Plot, by_rows, geometric_mean, number, times)
 from ..paper import Figure
-from ..setting import mean, where
+from ..setting import where
 from ..space import Tried, candidates, graph_of, within
 from . import published
-from .runs import best as best_of
-from .runs import is_road, total
+from .runs import best, is_road, total
 
 
 __all__ = ["BestSchedules", "OnPascal", "OnVolta"]
@@ -40,26 +40,29 @@ class _OfAll(Figure):
         """Whether a candidate is tried."""
         return True
 
-    def _each(self, setting):
-        """(algorithm, graph, candidates) of every experiment."""
-        for algorithm in published.ALGORITHMS:
-            for choice in setting.tuned:
-                found = candidates(self._config(setting.config), choice, algorithm,
-                                   published.SPACES["UGF"]).candidates
-                yield algorithm, choice, tuple(filter(self._wanted, found))
+    _spaces: tuple = ("UGF",)
 
-    def _case(self, setting, case):
+    def _candidates(self, setting, algorithm, choice):
+        found = candidates(self._config(setting.config), choice, algorithm,
+                           published.SPACES["UGF"]).candidates
+        return list(filter(self._wanted, found))
+
+    def grid(self, setting):
+        def make(algorithm, choice, name):
+            those = self._candidates(setting, algorithm, choice)
+            return {each: self._case(each.case) for each in (
+                those if name == "UGF" else within(published.SPACES[name], those))}
+        return Grid({"algorithm": published.ALGORITHMS, "graph": setting.tuned,
+                     "space": self._spaces}, make)
+
+    def _case(self, case):
         """The run of a candidate."""
         return case
 
-    def cases(self, setting):
-        return [self._case(setting, each.case) for *_, found in self._each(setting)
-                for each in found]
-
-    def _best(self, setting, results, those) -> tuple[Any, Any]:
+    def _best(self, setting, found):
         """(candidate, cycles) of the fastest, as of :func:`~.runs.best`."""
-        return best_of(results, {each: self._case(setting, each.case) for each in those},
-                       self._config(setting.config))
+        return found.by(lambda records, ways: best(
+            records, ways, self._config(setting.config))).best()
 
 
 class _Compared(_OfAll):
@@ -67,49 +70,50 @@ class _Compared(_OfAll):
     name: Any = None
     _gpu: str
 
-    def outcome(self, setting, results):
-        rows, data, labels = [], {}, []
-        series: dict[str, list] = {name: [] for name in _OTHERS}
-        graphs, wins, leads = [], 0, []
-        for algorithm, choice, found in self._each(setting):
-            best, cycles = self._best(setting, results, found)
-            cells, gains = [number(cycles), str(best or "")], []
-            entry: dict[str, Any] = {"cycles": cycles, "plan": best and best.case.plan.text}
+    _spaces = ("UGF", *_OTHERS)
+
+    def results(self, setting, found):
+        fastest, rows, data = self._best(setting, found), [], {}
+        cycles = fastest.map(lambda pair: pair[1])
+        over = cycles / cycles.at(space="UGF")
+        labels, leads = [], []
+        for (algorithm, choice), (plan, least) in fastest.at(space="UGF").items():
+            place = {"algorithm": algorithm, "graph": choice}
+            labels.append(f"{published.ALGORITHMS[algorithm]} {choice.label}")
+            cells, gains = [number(least), str(plan or "")], []
+            entry: dict[str, Any] = {"cycles": least, "plan": plan and plan.case.plan.text}
             for name in _OTHERS:
-                part = within(published.SPACES[name], found)
-                its, its_cycles = self._best(setting, results, part)
-                gains.append(ratio(its_cycles, cycles))
-                series[name].append(gains[-1])
+                its, its_cycles = fastest.at(space=name, **place)
+                gains.append(over.at(space=name, **place))
                 cells += [number(its_cycles) + f" ({its})" * (its is not None), times(gains[-1])]
                 entry[name] = {"cycles": its_cycles, "plan": its and its.case.plan.text,
-                               "factor": gains[-1], "candidates": len(part)}
-            labels.append(f"{published.ALGORITHMS[algorithm]} {choice.label}")
-            rows.append((labels[-1], *cells))
+                               "factor": gains[-1],
+                               "candidates": len(found.places.at(space=name, **place))}
+            rows.append((labels[-1], cells))
             data.setdefault(algorithm, {})[choice.label] = entry
-            graphs.append(choice)
-            if None in gains or not all(map(math.isfinite, gains)):
-                continue
-            leads.append(min(gains))
-            wins += min(gains) > 1
+            if None not in gains and all(map(math.isfinite, gains)):
+                leads.append(min(gains))
         claimed, factor = published.CLAIMS[self.name]
         counted, theirs, most = published.fastest(self.name)
+        series = {name: over.at(space=name) for name in _OTHERS}
         return Outcome(
-            tables=(Table("Cycles of the best schedule", ("", "UGF", "its schedule", *(
-                        cell for name in _OTHERS for cell in (name, "over UGF's"))), tuple(rows)),
-                    self._spaces(setting), self._published()),
+            tables=(by_rows("Cycles of the best schedule", ("", "UGF", "its schedule", *(
+                        cell for name in _OTHERS for cell in (name, "over UGF's"))), rows),
+                    self._sizes(setting, labels), self._published()),
             plots=(Plot("the best schedule of UGF's space", "speedup over the best of a space",
                         tuple(labels), {name: tuple(values) for name, values in series.items()},
                         reference=1.0),),
             comparisons=(
                 Comparison("experiments in which UGF is faster than all others",
                            f"{claimed} of 45 ({theirs} of {counted} in the table that we have)",
-                           f"{wins} of {len(leads)}" if leads else number(None)),
+                           f"{sum(lead > 1 for lead in leads)} of {len(leads)}" if leads
+                           else FAILED),
                 Comparison("UGF over the next fastest, at most",
                            f"{factor}x (by the table {times(most)})",
                            times(max(leads, default=None))),
                 *(Comparison(f"UGF over {name}, mean", times(geometric_mean(
                     its.get(name, math.nan) for its in self._theirs().values())),
-                    times(mean(graphs, series[name]))) for name in _OTHERS)),
+                    times(values.mean("algorithm", "graph"))) for name, values in series.items())),
             data=data, notes=(where(setting), self._gpu))
 
     def _theirs(self):
@@ -117,23 +121,21 @@ class _Compared(_OfAll):
         return {place: published.factors(self.name, *place)
                 for place in published.TIMES[self.name]}
 
-    def _spaces(self, setting):
-        sizes = {name: [str(len(within(space, found))) for *_, found in self._each(setting)]
-                 for name, space in published.SPACES.items()}
-        return Table("Candidates in each space", (
-            "space", "schedules of a direction, table 6.10", *(
-                f"{published.ALGORITHMS[algorithm]} {choice.label}"
-                for algorithm, choice, _ in self._each(setting))), tuple(
-                (name, number(space.options), *sizes[name])
+    def _sizes(self, setting, labels):
+        every = [self._candidates(setting, algorithm, choice)
+                 for algorithm in published.ALGORITHMS for choice in setting.tuned]
+        return by_rows("Candidates in each space", (
+            "space", "schedules of a direction, table 6.10", *labels), (
+                (name, number(space.options), [str(len(within(space, those))) for those in every])
                 for name, space in published.SPACES.items()))
 
     def _published(self):
         """The thesis' times as factors over UGF's, which our factors stand beside."""
-        return Table("The thesis: milliseconds of UGF, and the others' over UGF's",
-                     ("", "UGF", *_OTHERS), tuple(
+        return by_rows("The thesis: milliseconds of UGF, and the others' over UGF's",
+                       ("", "UGF", *_OTHERS), (
             (f"{published.ALGORITHMS[algorithm]} {graph}",
              f"{published.TIMES[self.name][algorithm, graph]['UGF']:.2f}",
-             *(times(its.get(name, math.nan)) for name in _OTHERS))
+             [times(its.get(name, math.nan)) for name in _OTHERS])
             for (algorithm, graph), its in self._theirs().items()))
 
 
@@ -164,7 +166,7 @@ class OnVolta(_Compared):
         return config.replace(name=f"{config.name} x2", cores=2 * config.cores,
                               l1_bytes=2 * config.l1_bytes, l2_bytes=2 * config.l2_bytes)
 
-    def _case(self, setting, case):
+    def _case(self, case):
         return LargerRun(case.graph, case.undirected, case.plan, case.weights)
 
 
@@ -190,42 +192,47 @@ class BestSchedules(_OfAll):
               "the vertices in a block; delta and the threshold, which it leaves open, are our own "
               "choice.")
 
-    def _theirs(self, setting, algorithm, choice):
-        """The run of the thesis' schedule."""
-        kind = "road" if is_road(choice) else "power law"
-        weighted = algorithm == "sssp"
-        block = max(1, -(-graph_of(choice, weighted).num_vertices // 4))
-        plan = as_plan(published.BEST[algorithm, kind].replace("{block}", str(block)))
-        return Tried(choice.graph, choice.undirected, plan, 64 if weighted else None)
+    @staticmethod
+    def _theirs(setting):
+        """The runs of the thesis' schedules."""
+        def make(algorithm, choice):
+            weighted = algorithm == "sssp"
+            block = max(1, -(-graph_of(choice, weighted).num_vertices // 4))
+            plan = as_plan(published.BEST[algorithm, _kind(choice)].replace("{block}", str(block)))
+            return Tried(choice.graph, choice.undirected, plan, 64 if weighted else None)
+        return Grid({"algorithm": published.ALGORITHMS, "graph": setting.tuned}, make)
 
     def cases(self, setting):
-        return super().cases(setting) + [
-            self._theirs(setting, algorithm, choice)
-            for algorithm in published.ALGORITHMS for choice in setting.tuned]
+        return super().cases(setting) + self._theirs(setting).cases
 
-    def outcome(self, setting, results):
-        rows, data, values, graphs = [], {}, [], []
-        for algorithm, choice, found in self._each(setting):
-            best, cycles = self._best(setting, results, found)
-            case = self._theirs(setting, algorithm, choice)
-            its = math.nan if results.value(case, "refused") else total(results, case,
-                                                                        setting.config)
-            kind = "road" if is_road(choice) else "power law"
+    def results(self, setting, found):
+        rows, data = [], {}
+        fastest = self._best(setting, found).at(space="UGF")
+        theirs = self._theirs(setting).found(found.records)
+        its = theirs.of(lambda records, case: math.nan if records.value(case, "refused")
+                        else total(records, case, setting.config))
+        values = its / fastest.map(lambda pair: pair[1])
+        for (algorithm, choice), (plan, cycles) in fastest.items():
+            place = {"algorithm": algorithm, "graph": choice}
             schedule = "; ".join(f"{label}={text}" for label, text in
-                                 published.SCHEDULES[algorithm, kind].items())
-            values.append(ratio(its, cycles))
-            graphs.append(choice)
-            rows.append((f"{published.ALGORITHMS[algorithm]} {choice.label}", str(best or ""),
-                         number(cycles), schedule, number(its), times(values[-1])))
+                                 published.SCHEDULES[algorithm, _kind(choice)].items())
+            rows.append((f"{published.ALGORITHMS[algorithm]} {choice.label}", str(plan or ""),
+                         number(cycles), schedule, number(its.at(**place)),
+                         times(values.at(**place))))
             data.setdefault(algorithm, {})[choice.label] = {
-                "plan": best and best.case.plan.text, "cycles": cycles,
-                "thesis": case.plan.text, "its cycles": its}
+                "plan": plan and plan.case.plan.text, "cycles": cycles,
+                "thesis": theirs.places.at(**place).plan.text,
+                "its cycles": its.at(**place)}
         return Outcome(
-            tables=(Table("The best schedules", (
+            tables=(by_rows("The best schedules", (
                 "", "best here", "cycles", "the thesis' best", "its cycles here", "over the best"),
-                tuple(rows)),),
+                rows),),
             plots=(Plot("the thesis' schedule", "cycles, of the best here's",
                         tuple(row[0] for row in rows), {"thesis": tuple(values)}, reference=1.0),),
             comparisons=(Comparison("the thesis' schedules over the best here, mean", "1.00x",
-                                    times(mean(graphs, values))),),
+                                    times(values.mean("algorithm", "graph"))),),
             data=data, notes=(where(setting),))
+
+
+def _kind(choice):
+    return "road" if is_road(choice) else "power law"

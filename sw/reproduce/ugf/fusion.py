@@ -1,8 +1,9 @@
 """Kernel fusion: sections 5.2.1 and 6.1."""
 
 from hw.control import launch_cycles
+from sw.benchmarks.grid import Grid
 
-from ..outcome import Comparison, Outcome, Plot, Table, number, ratio, times
+from ..outcome import Comparison, Outcome, Plot, by_rows, number, ratio, times
 from ..paper import Figure
 from ..setting import where
 from . import published
@@ -34,75 +35,72 @@ class KernelFusion(Figure):
               "answers, milliseconds of both, with the fastest of three widths of SSSP's steps. "
               "The thesis has frameworks that do not fuse beside UGF, and no UGF without fusion.")
 
-    @staticmethod
-    def _runs(choice, algorithm):
-        """{whether loops are fused: case}."""
-        return {fused: device(choice, algorithm, schedule=_BALANCE, direction="push", fusion=fused)
-                for fused in (False, True)}
+    def grid(self, setting):
+        return Grid({"algorithm": _ALGORITHMS, "graph": setting.crossed, "fused": (False, True)},
+                    lambda algorithm, choice, fused: device(
+                        choice, algorithm, schedule=_BALANCE, direction="push", fusion=fused))
 
     @staticmethod
-    def _of_cuda(setting, choice, algorithm):
-        return program_times(setting, choice, "cuda", algorithm, {
-            **balanced(algorithm, (_BALANCE,), ("push",)),
-            **balanced(algorithm, (_BALANCE,), ("push",), fused=True)})
+    def _of_cuda(setting):
+        return Grid({"algorithm": _ALGORITHMS, "graph": setting.timed},
+                    lambda algorithm, choice: program_times(setting, choice, "cuda", algorithm, {
+                        **balanced(algorithm, (_BALANCE,), ("push",)),
+                        **balanced(algorithm, (_BALANCE,), ("push",), fused=True)}))
 
     def cases(self, setting):
-        found = [case for algorithm in _ALGORITHMS for choice in setting.crossed
-                 for case in self._runs(choice, algorithm).values()]
-        if absence() is None:
-            found += [self._of_cuda(setting, choice, algorithm) for algorithm in _ALGORITHMS
-                      for choice in setting.timed]
-        return found
+        return super().cases(setting) + (
+            self._of_cuda(setting).cases if absence() is None else [])
 
-    def outcome(self, setting, results):
-        rows, data, gains = [], {}, {}
-        port = launch_cycles(setting.config)
-        for algorithm in _ALGORITHMS:
-            for choice in setting.crossed:
-                runs = self._runs(choice, algorithm)
-                cycles = [results.cycles(case) for case in runs.values()]
-                orders = [results.value(case, "orders") for case in runs.values()]
-                totals = [total(results, case, setting.config) for case in runs.values()]
-                costly = [ratio(*(None if value is None else value + cost * launches
-                                  for value, launches in zip(cycles, orders)))
-                          for cost in _LAUNCHES]
-                gains[algorithm, choice] = ratio(*totals)
-                name = f"{published.ALGORITHMS[algorithm]} {choice.label}"
-                rows.append((name, *map(number, (*cycles, *orders)), times(ratio(*totals)),
-                             *map(times, costly)))
-                data[name] = {"cycles": cycles, "launches": orders, "port": port,
-                              "gain": gains[algorithm, choice],
-                              **dict(zip(map(str, _LAUNCHES), costly))}
-        tables = [Table("Cycles of kernels, launches, and the gain of fusion", (
+    def results(self, setting, found):
+        rows, data, port = [], {}, launch_cycles(setting.config)
+        cycles, launches = found.cycles, found.value("orders")
+        totals = found.of(total, setting.config)
+        gains = totals.at(fused=False) / totals.at(fused=True)
+        costly = {}
+        for cost in _LAUNCHES:
+            whole = found.of(lambda records, case, cost=cost: records[case].get("cycles") and (
+                records[case]["cycles"] + cost * records[case]["orders"]))
+            costly[str(cost)] = whole.at(fused=False) / whole.at(fused=True)
+        for (algorithm, choice), gain in gains.items():
+            place = {"algorithm": algorithm, "graph": choice}
+            both, orders = (list(cube.at(**place)) for cube in (cycles, launches))
+            more = {cost: each.at(**place) for cost, each in costly.items()}
+            name = _name(algorithm, choice)
+            rows.append((name, list(map(number, (*both, *orders))), times(gain),
+                         list(map(times, more.values()))))
+            data[name] = {"cycles": both, "launches": orders, "port": port, "gain": gain, **more}
+        tables = [by_rows("Cycles of kernels, launches, and the gain of fusion", (
             "", "cycles", "fused", "launches", "fused",
-            f"gain, {port} cycles a launch", *(f"{cost:,} cycles" for cost in _LAUNCHES)),
-            tuple(rows))]
+            f"gain, {port} cycles a launch", *(f"{cost:,} cycles" for cost in _LAUNCHES)), rows)]
         roads = [value for (algorithm, choice), value in gains.items()
                  if algorithm == "sssp" and is_road(choice) and value is not None]
-        comparisons = [Comparison(
+        comparisons = (Comparison(
             "SSSP on roads: without fusion, of the time with fusion",
             ", ".join(f"{name} up to {factor}x" for name, factor in published.FUSION.items()),
-            times(max(roads, default=None)))]
+            times(max(roads, default=None))),)
         notes = [where(setting)]
         if absence() is None:
-            table, data["cuda"] = self._with_cuda(setting, results)
+            table, data["cuda"] = self._with_cuda(self._of_cuda(setting).found(found.records))
             tables.append(table)
         else:
             notes.append(not_run())
         plot = Plot("kernel fusion", "speedup", tuple(row[0] for row in rows), {
-            "cycles of launches as at the host port": tuple(gains.values())}, reference=1.0)
-        return Outcome(tuple(tables), (plot,), tuple(comparisons), data, tuple(notes))
+            "cycles of launches as at the host port": tuple(gains)}, reference=1.0)
+        return Outcome(tables, (plot,), comparisons, data, notes)
 
-    def _with_cuda(self, setting, results):
+    @staticmethod
+    def _with_cuda(found):
         rows, data = [], {}
-        for algorithm in _ALGORITHMS:
-            for choice in setting.timed:
-                case = self._of_cuda(setting, choice, algorithm)
-                _, plain = least(results, case, lambda text: "fused" not in text)
-                way, fused = least(results, case, lambda text: "fused" in text)
-                name = f"{published.ALGORITHMS[algorithm]} {choice.label}"
-                rows.append((name, seconds_text(plain), seconds_text(fused), way or "",
-                             times(ratio(plain, fused))))
-                data[name] = {"plain": plain, "fused": fused}
-        return Table("The GraphVM cuda, in milliseconds", ("", "without", "fused", "its way",
-                                                           "gain"), tuple(rows)), data
+        plain = found.of(least, lambda text: "fused" not in text)
+        for (algorithm, choice), (way, fused) in found.of(
+                least, lambda text: "fused" in text).items():
+            name, (_, whole) = _name(algorithm, choice), plain.at(algorithm=algorithm, graph=choice)
+            rows.append((name, seconds_text(whole), seconds_text(fused), way or "",
+                         times(ratio(whole, fused))))
+            data[name] = {"plain": whole, "fused": fused}
+        return by_rows("The GraphVM cuda, in milliseconds", ("", "without", "fused", "its way",
+                                                             "gain"), rows), data
+
+
+def _name(algorithm, choice):
+    return f"{published.ALGORITHMS[algorithm]} {choice.label}"

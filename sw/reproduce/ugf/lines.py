@@ -28,16 +28,13 @@ class ProgramLines(Figure):
               "for each label that has a schedule in table A.1, as UGF's count has the schedules. "
               "BFS, SSSP and PageRank here have options (a source, delta, a tolerance).")
 
-    def cases(self, setting):
-        return []
-
-    def outcome(self, setting, results):
-        found = counted()
-        ours = {name: sum(parts) for name, parts in found.items()}
+    def results(self, setting, found):
+        lines_of = counted()
+        ours = {name: sum(parts) for name, parts in lines_of.items()}
         rows = [(framework, *(number(its[name]) if name in its else "-"
                               for name in published.ALGORITHMS))
                 for framework, its in published.LINES.items()]
-        rows.append(("here", *(f"{total} ({found[name][1]} of the schedule)"
+        rows.append(("here", *(f"{total} ({lines_of[name][1]} of the schedule)"
                                for name, total in ours.items())))
         theirs = published.LINES["UGF"]
         return Outcome(
@@ -49,4 +46,4 @@ class ProgramLines(Figure):
             tuple(Comparison(f"{published.ALGORITHMS[name]}: lines with the schedule",
                              number(theirs[name]), number(ours[name])) for name in ours),
             {name: {"program": program, "schedule": schedule}
-             for name, (program, schedule) in found.items()})
+             for name, (program, schedule) in lines_of.items()})

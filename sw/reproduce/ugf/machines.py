@@ -2,7 +2,9 @@
 
 import math
 
-from ..outcome import Comparison, Outcome, Plot, Table, geometric_mean, number, ratio, times
+from sw.benchmarks.grid import Grid
+
+from ..outcome import Comparison, Outcome, Plot, by_rows, geometric_mean, number, ratio, times
 from ..paper import Figure
 from ..setting import where
 from . import published
@@ -57,37 +59,45 @@ class CpuAndGpu(Figure):
               "widths of its queue's steps. The clock of equal time is the cycles of an arc over "
               "its seconds on the CPU. The thesis has milliseconds of delta-stepping.")
 
-    def cases(self, setting):
-        found = []
-        for algorithm in published.ALGORITHMS:
-            for choice in setting.crossed:
-                found += [*_of_device(choice, algorithm).values(), cpu(setting, choice, algorithm)]
-            if absence() is None:
-                for choice in setting.timed:
-                    found += [cpu(setting, choice, algorithm), _of_cuda(setting, choice, algorithm)]
-        return found
+    def grid(self, setting):
+        def make(algorithm, choice, machine):
+            return cpu(setting, choice, algorithm) if machine == "cpu" \
+                else _of_device(choice, algorithm)
+        return Grid({"algorithm": published.ALGORITHMS, "graph": setting.crossed,
+                     "machine": ("device", "cpu")}, make)
 
-    def outcome(self, setting, results):
-        rows, data, clocks = [], {}, {}
-        for algorithm, short in published.ALGORITHMS.items():
-            for choice in setting.crossed:
-                case = cpu(setting, choice, algorithm)
-                way, seconds = least(results, case)
-                plan, cycles = best(results, _of_device(choice, algorithm), setting.config)
-                arcs, one = arcs_of(results, case, algorithm), results.value(case, "arcs")
-                if results.value(case, "refused"):
-                    seconds = arcs = one = math.nan
-                clock = ratio(ratio(cycles, one), ratio(seconds, arcs))
-                clocks[algorithm, choice] = clock
-                rows.append((f"{short} {choice.label}", seconds_text(seconds),
-                             millions(ratio(arcs, seconds)), number(cycles), plan or "",
-                             shown(ratio(cycles, one), 2), millions(clock)))
-                data.setdefault(algorithm, {})[choice.label] = {
-                    "cpu way": way, "seconds": seconds, "arcs": arcs, "cycles": cycles,
-                    "plan": plan, "clock": clock}
-        tables = [Table("The CPU, and the device", (
+    @staticmethod
+    def _timed(setting):
+        def make(algorithm, choice, machine):
+            return (cpu if machine == "cpu" else _of_cuda)(setting, choice, algorithm)
+        return Grid({"algorithm": published.ALGORITHMS, "graph": setting.timed,
+                     "machine": ("cpu", "cuda")}, make)
+
+    def cases(self, setting):
+        timed = self._timed(setting).cases if absence() is None else []
+        return super().cases(setting) + timed
+
+    def results(self, setting, found):
+        rows, data = [], {}
+        fastest = found.at(machine="device").by(
+            lambda records, ways: best(records, ways, setting.config)).best()
+        cycles, on_cpu = fastest.map(lambda pair: pair[1]), _times(found, "cpu")
+        arcs = on_cpu.map(lambda its: its[2])
+        clocks = (cycles / on_cpu.map(lambda its: its[3])) / (
+            on_cpu.map(lambda its: its[1]) / arcs)
+        for (algorithm, choice), (way, seconds, count, one) in on_cpu.items():
+            place = {"algorithm": algorithm, "graph": choice}
+            plan, least_cycles = fastest.at(**place)
+            clock = clocks.at(**place)
+            rows.append((_name(algorithm, choice), seconds_text(seconds),
+                         millions(ratio(count, seconds)), number(least_cycles), plan or "",
+                         shown(ratio(least_cycles, one), 2), millions(clock)))
+            data.setdefault(algorithm, {})[choice.label] = {
+                "cpu way": way, "seconds": seconds, "arcs": count, "cycles": least_cycles,
+                "plan": plan, "clock": clock}
+        tables = [by_rows("The CPU, and the device", (
             "", "CPU, ms", "million arcs a second", "device, cycles", "its plan", "cycles an arc",
-            "clock of equal time, MHz"), tuple(rows))]
+            "clock of equal time, MHz"), rows)]
         theirs = _over_power_laws([(graph in published.ROADS, gpu / its)
                                    for graph, (its, gpu, _) in published.BOTH.items()])
         comparisons = [Comparison(
@@ -96,7 +106,7 @@ class CpuAndGpu(Figure):
                                     in clocks.items() if algorithm == "sssp"])))]
         notes = [where(setting)]
         if absence() is None:
-            table, share, data["cuda"] = self._with_cuda(setting, results)
+            table, share, data["cuda"] = self._with_cuda(self._timed(setting).found(found.records))
             tables.append(table)
             comparisons.append(Comparison(
                 "SSSP: the GPU's time over the CPU's, roads over power laws", times(theirs),
@@ -105,28 +115,38 @@ class CpuAndGpu(Figure):
             notes.append(not_run())
         plot = Plot("the device beside the CPU", "clock of equal time, MHz",
                     tuple(row[0] for row in rows),
-                    {"device": tuple(value and value / 1e6 for value in clocks.values())})
-        return Outcome(tuple(tables), (plot,), tuple(comparisons), data, tuple(notes))
+                    {"device": tuple(value and value / 1e6 for value in clocks)})
+        return Outcome(tables, (plot,), comparisons, data, notes)
 
     @staticmethod
-    def _with_cuda(setting, results):
+    def _with_cuda(found):
         rows, data, shares = [], {}, []
-        for algorithm, short in published.ALGORITHMS.items():
-            for choice in setting.timed:
-                case = cpu(setting, choice, algorithm)
-                _, seconds = least(results, case)
-                way, its = least(results, _of_cuda(setting, choice, algorithm))
-                arcs = arcs_of(results, case, algorithm)
-                if results.value(case, "refused"):
-                    seconds = its = arcs = math.nan
-                if algorithm == "sssp":
-                    shares.append((is_road(choice), ratio(its, seconds)))
-                rows.append((f"{short} {choice.label}", seconds_text(seconds),
-                             millions(ratio(arcs, seconds)), seconds_text(its), way or "",
-                             millions(ratio(arcs, its)), times(ratio(seconds, its))))
-                data.setdefault(algorithm, {})[choice.label] = {
-                    "cpu": seconds, "cuda": its, "arcs": arcs, "way": way}
-        table = Table("The CPU, and the GPU of the GraphVM cuda", (
+        on_gpu = found.at(machine="cuda").of(least)
+        for (algorithm, choice), (_, seconds, arcs, one) in _times(found, "cpu").items():
+            way, its = on_gpu.at(algorithm=algorithm, graph=choice)
+            if one is not None and math.isnan(one):
+                its = math.nan
+            if algorithm == "sssp":
+                shares.append((is_road(choice), ratio(its, seconds)))
+            rows.append((_name(algorithm, choice), seconds_text(seconds),
+                         millions(ratio(arcs, seconds)), seconds_text(its), way or "",
+                         millions(ratio(arcs, its)), times(ratio(seconds, its))))
+            data.setdefault(algorithm, {})[choice.label] = {
+                "cpu": seconds, "cuda": its, "arcs": arcs, "way": way}
+        return by_rows("The CPU, and the GPU of the GraphVM cuda", (
             "", "CPU, ms", "million arcs a second", "GPU, ms", "its schedule",
-            "million arcs a second", "CPU over GPU"), tuple(rows))
-        return table, _over_power_laws(shares), data
+            "million arcs a second", "CPU over GPU"), rows), _over_power_laws(shares), data
+
+
+def _name(algorithm, choice):
+    return f"{published.ALGORITHMS[algorithm]} {choice.label}"
+
+
+def _times(found, machine):
+    """(way, seconds, arcs that count, arcs) of each program on a machine; NaN but for the way
+    where it is refused."""
+    return found.at(machine=machine).of(
+        lambda records, case: (least(records, case)[0], *[math.nan] * 3)
+        if records.value(case, "refused") else (
+            *least(records, case), arcs_of(records, case, case.algorithm),
+            records.value(case, "arcs")))

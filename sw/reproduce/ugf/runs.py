@@ -9,7 +9,6 @@ from hw.control import launch_cycles
 from sw import algorithms
 from sw.benchmarks import machines
 from sw.benchmarks.batch import total_cycles
-from sw.benchmarks.schedules import plan
 from sw.errors import UserError
 from sw.graph.load import load
 from sw.lang import programs
@@ -19,6 +18,7 @@ from sw.vm import cuda
 
 from ..measure import OnHost
 from ..outcome import FAILED
+from ..runs import on_graph
 from ..space import Tried
 
 
@@ -49,8 +49,7 @@ def _weights(algorithm):
 def device(choice, algorithm, **choices):
     """A run of a plan on the device: PageRank one iteration, searches from the vertex with the
     most arcs. ``choices`` are those of :func:`sw.runtime.plan.as_plan`."""
-    return Tried(choice.graph, choice.undirected, plan(algorithm, 1, **choices),
-                 _weights(algorithm))
+    return on_graph(choice, algorithm, Tried, **choices)
 
 
 def directed(choice, algorithm, schedule, **choices):

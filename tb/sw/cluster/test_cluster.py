@@ -60,7 +60,8 @@ def _runs(process):
 
 
 def test_cycles_are_those_of_local_runs(cluster, tmp_path):
-    cases = schedules.cases([("karate", False)], ["pagerank", "bfs"], ["push"], ["vm", "weaver"], 1)
+    cases = schedules.grid({"graph": [("karate", False)], "algorithm": ["pagerank", "bfs"],
+                            "direction": ["push"], "schedule": ["vm", "weaver"]}, 1).cases
     path, records = tmp_path / "runs.jsonl", []
     with Cluster(cluster.place) as there:
         for number, way in enumerate((there, Processes(1))):

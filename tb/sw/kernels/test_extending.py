@@ -1,6 +1,8 @@
 """The worked examples of docs/extending.md: each is one file of under 80 lines, and needs no more.
 """
 
+import importlib
+import json
 import pathlib
 import re
 
@@ -22,18 +24,18 @@ EXAMPLES = dict(re.findall(r"^```python file=(\S+)\n(.*?)^```$", PAGE.read_text(
 
 def test_there_is_one_of_each_and_they_are_short():
     assert [name.rpartition("/")[0] for name in EXAMPLES] \
-        == ["sw/formats", "sw/schedules", "sw/schedules"]
+        == ["sw/formats", "sw/schedules", "sw/schedules", "sw/reproduce"]
     assert all(text.count("\n") < 80 for text in EXAMPLES.values())
 
 
 @pytest.fixture(autouse=True)
 def examples(tmp_path, monkeypatch):
-    """Put the files in folders where formats and schedules are looked for."""
+    """Put the files in folders where formats, schedules and papers are looked for."""
     for name, text in EXAMPLES.items():
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-        package = {"sw/formats": sw.formats, "sw/schedules": sw.schedules}[name.rpartition("/")[0]]
+        package = importlib.import_module(name.rpartition("/")[0].replace("/", "."))
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(file.parent)])
     registry._classes.cache_clear()
     yield
@@ -84,3 +86,15 @@ def test_both_on_the_rtl(algorithm):
         finally:
             device._machine = None          # other tests share this machine
     assert result.verified and result.cycles
+
+
+def test_the_figure(monkeypatch, tmp_path):
+    from sw.cli.main import main
+    from sw.reproduce import setting
+    karate = (setting.GraphChoice("karate", "karate", undirected=False),)
+    monkeypatch.setattr(setting, "_SIMULATED", karate)
+    assert main(["reproduce", "extra", "--preset", "tiny", "--jobs", "1", "--output",
+                 str(tmp_path)]) == 0
+    data = json.loads((tmp_path / "extra1.json").read_text())["data"]
+    assert data["bytes"] == {"karate": 1388 / 764} and data["cycles"]["karate"] > 0
+    assert (tmp_path / "extra1.png").stat().st_size > 1000

@@ -11,10 +11,9 @@ from sw.graph.load import load
 from sw.reproduce.cr2 import published
 from sw.reproduce.cr2.frameworks import frameworks
 from sw.reproduce.cr2.runs import ALGORITHMS, directed
-from sw.reproduce.paper import CaseRecords
-from sw.reproduce.plot import draw
+from sw.benchmarks.grid import CaseRecords
 from sw.reproduce.setting import GraphChoice, Setting, choices, mean
-from tb.sw.reproduce.figures import comparisons_of
+from tb.sw.reproduce.figures import comparisons_of, stands_a_failure_of_all
 
 
 _GRAPHS = (GraphChoice("karate", "karate", undirected=False),
@@ -53,14 +52,7 @@ def test_the_papers_other_numbers_agree_with_each_other():
 @pytest.mark.parametrize("figure", CR2.figures, ids=lambda figure: figure.name)
 @pytest.mark.sample(2)
 def test_every_figure_stands_a_failure_of_all(figure):
-    cases = figure.cases(SETTING)
-    assert cases
-    assert figure.title and figure.source and figure.method
-    outcome = figure.outcome(SETTING, CaseRecords(
-        {case: {"error": "told to fail"} for case in cases}))
-    assert outcome.tables and outcome.comparisons
-    assert all(each.ours == "failed" for each in outcome.comparisons)
-    assert b">failed<" in draw(outcome.plots, figure.title)[".svg"]
+    stands_a_failure_of_all(figure, SETTING)
 
 
 def test_memory():

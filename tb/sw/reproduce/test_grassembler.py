@@ -13,12 +13,11 @@ from sw.graph.load import load
 from sw.reproduce.grassembler import published
 from sw.reproduce.grassembler.lines import counted, lines
 from sw.reproduce.grassembler.operations import CountedRun, kind_of
-from sw.reproduce.paper import CaseRecords
-from sw.reproduce.plot import draw
+from sw.benchmarks.grid import CaseRecords
 from sw.reproduce.setting import GraphChoice, Setting
 from sw.reproduce.space import candidates, distinct, tried, within
 from sw.runtime import Device
-from tb.sw.reproduce.figures import comparisons_of
+from tb.sw.reproduce.figures import comparisons_of, from_records, stands_a_failure_of_all
 
 
 KARATE = GraphChoice("one", "karate", undirected=False)
@@ -32,12 +31,6 @@ PAPER = reproduce.find("grassembler")
 def found_for(algorithm):
     """The candidates on the first graph."""
     return candidates(CONFIG, KARATE, algorithm, published.SPACES["GRAssembler"])
-
-
-def _results(figure, record):
-    """Results of a figure: ``record(case)`` is a record, or None if the run failed."""
-    return CaseRecords({case: record(case) or {"error": "told to fail"}
-                        for case in figure.cases(SETTING)})
 
 
 def test_the_papers_numbers_agree():
@@ -118,13 +111,7 @@ def test_distinct():
 @pytest.mark.parametrize("figure", PAPER.figures, ids=lambda figure: figure.name)
 @pytest.mark.sample(2)
 def test_every_figure_stands_a_failure_of_all(figure):
-    assert figure.title and figure.source and figure.method
-    outcome = figure.outcome(SETTING, _results(figure, lambda case: None))
-    assert outcome.tables and outcome.comparisons
-    if figure.cases(SETTING):
-        assert all(each.ours == "failed" for each in outcome.comparisons)
-        if outcome.plots:
-            assert b">failed<" in draw(outcome.plots, figure.title)[".svg"]
+    stands_a_failure_of_all(figure, SETTING)
 
 
 def _cycles(case):
@@ -144,7 +131,7 @@ def _record(case):
 
 
 def test_overall():
-    outcome = PAPER.find("fig2.8").outcome(SETTING, _results(PAPER.find("fig2.8"), _record))
+    outcome = from_records(PAPER.find("fig2.8"), SETTING, _record)
     compared = comparisons_of(outcome)
     # vm, and em, take 1,020 cycles; wm and cm do too.
     assert compared["PR: over the space of GSwitch"] == ("2.33x", "2.04x")
@@ -158,7 +145,7 @@ def test_overall():
 
 def test_best_plans():
     figure = PAPER.find("table2.6")
-    outcome = figure.outcome(SETTING, _results(figure, _record))
+    outcome = from_records(figure, SETTING, _record)
     assert outcome.tables[0].rows[0][:4] == ("PR", "one", "coo, blocks", "em")
     assert outcome.tables[0].rows[0][6:] == (str(CONFIG.warps), "500")
     assert comparisons_of(outcome)["PR: schedules of the best plans"] == ("em, twc, twce, vm", "em")
@@ -177,7 +164,7 @@ def test_tuning():
                     "program": "same"}
         return _record(case)
 
-    outcome = figure.outcome(SETTING, _results(figure, record))
+    outcome = from_records(figure, SETTING, record)
     entry = outcome.data["pagerank"]
     assert entry["two"]["second"] == 1.0 and entry["two"]["worst"] == 5500 / 500
     assert entry["one"]["distinct"] == entry["one"]["candidates"]
@@ -200,7 +187,7 @@ def test_formats():
             return {"refused": "no rows"}
         return {"cycles": 100 if case.plan.schedule == "cm" else 200}
 
-    outcome = figure.outcome(SETTING, _results(figure, record))
+    outcome = from_records(figure, SETTING, record)
     rows = {row[0]: row[1:] for row in outcome.tables[0].rows}
     assert rows["vm"][4] == "-" and rows["em"][4].startswith("200")
     assert comparisons_of(outcome)["one: best schedule and format"] == ("-", "cm, coo")
@@ -208,7 +195,7 @@ def test_formats():
 
 def test_blocks():
     figure = PAPER.find("fig2.10")
-    outcome = figure.outcome(SETTING, _results(figure, _record))
+    outcome = from_records(figure, SETTING, _record)
     compared = comparisons_of(outcome)
     assert compared["the best option"] == ("Block-COO, em, push", "Block-COO, em, pull")
     assert compared["worst of the best option"] == ("4.70x", "10.00x")
@@ -218,8 +205,8 @@ def test_blocks():
 
 def test_shards():
     figure = PAPER.find("fig2.9b")
-    outcome = figure.outcome(SETTING, _results(figure, lambda case: {
-        "cycles": 50 if "4096" in case.plan.format else 100}))
+    outcome = from_records(figure, SETTING, lambda case: {
+        "cycles": 50 if "4096" in case.plan.format else 100})
     assert comparisons_of(outcome)["CC: G-Shards over COO"] == ("equal to CuSha or faster", "2.00x")
 
 

@@ -8,8 +8,9 @@ from hw.config import preset
 from sim.dram import DramConfig
 from sw.benchmarks.batch import Case
 from sw.benchmarks.executors import Processes
+from sw.benchmarks.grid import Grid
 from sw.reproduce.measure import BuildTime, Stored
-from sw.reproduce.outcome import Comparison, Outcome, Plot, Table, number, ratio
+from sw.reproduce.outcome import Comparison, Outcome, Plot, by_columns, number, ratio
 from sw.reproduce.paper import Figure, Paper
 from sw.reproduce.setting import GraphChoice, Setting
 from sw.reproduce.study import Study
@@ -29,19 +30,15 @@ class _Bytes(Figure):
     def __init__(self, name, *formats):
         self.name, self._formats = name, formats
 
-    def _case(self, text):
-        return Stored("karate", False, text)
+    def grid(self, setting):
+        return Grid({"format": self._formats}, lambda text: Stored("karate", False, text))
 
-    def cases(self, setting):
-        return [self._case(text) for text in self._formats]
-
-    def outcome(self, setting, results):
-        values = [results.value(self._case(text), "bytes") for text in self._formats]
+    def results(self, setting, found):
+        values = found.value("bytes")
         return Outcome(
-            (Table("Bytes", ("format", "bytes"),
-                   tuple((text, number(value)) for text, value in zip(self._formats, values))),),
+            (by_columns("Bytes", ("format", self._formats), ("bytes", values.cells(number))),),
             (Plot("bytes", "bytes", self._formats, {"karate": tuple(values)}),),
-            (Comparison("bytes", "1", number(values[0])),), {"bytes": values})
+            (Comparison("bytes", "1", number(next(iter(values)))),), {"bytes": list(values)})
 
 
 class _Paper(Paper):
@@ -142,15 +139,17 @@ class _Cycles(Figure):
     bad = Case("karate", False, Plan("bfs", schedule="vm", warps=32))
     time = BuildTime("karate", False, ("csr", "coo"), 3)
 
-    def cases(self, setting):
-        return [self.time, self.good, self.bad]
+    def grid(self, setting):
+        return Grid({"what": ("time", "runs")}, lambda what: self.time if what == "time" else {
+            "good": self.good, "bad": self.bad})
 
-    def outcome(self, setting, results):
-        way, cycles = results.best({"good": self.good, "bad": self.bad})
-        seconds = results.value(self.time, "seconds")
-        return Outcome((Table("Cycles", ("way", "cycles"), ((way, number(cycles)),)),), (), (), {
-            "cycles": cycles, "undefined": ratio(1, 0), "of_bad": results.cycles(self.bad),
-            "builds": {text: len(values) for text, values in seconds.items()}})
+    def results(self, setting, found):
+        way, cycles = found.best().at(what="runs")
+        seconds = found.value("seconds").at(what="time")
+        return Outcome((by_columns("Cycles", ("way", [way]), ("cycles", [number(cycles)])),), (),
+                       (), {"cycles": cycles, "undefined": ratio(1, 0),
+                            "of_bad": found.records.cycles(self.bad),
+                            "builds": {text: len(values) for text, values in seconds.items()}})
 
 
 def test_runs_and_times(tmp_path):

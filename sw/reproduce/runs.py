@@ -1,0 +1,45 @@
+"""Runs of figures: one spelling makes equal runs equal cases."""
+
+from typing import Any
+
+from sw import algorithms
+from sw.benchmarks.batch import Case
+from sw.benchmarks.schedules import plan
+
+
+__all__ = ["WIDE", "on_graph", "wide"]
+
+
+#: A sentence on the core of :func:`wide`.
+WIDE = "All run on the same core, with up to four banks of L1 and of L2"
+
+
+def on_graph(choice, algorithm, kind: Any = Case, *, iterations: Any = 1, weights: Any = 64,
+             system: Any = None, **choices) -> Any:
+    """A run on a graph, searches from the vertex with the most arcs.
+
+    Parameters
+    ----------
+    choice : GraphChoice
+    algorithm : str
+    kind : type of Case
+    iterations : int
+        Those of PageRank.
+    weights : int
+        The largest random weight where an algorithm has weights and the graph has none.
+    system : System, optional
+        The hardware of a :class:`~sw.benchmarks.system.SystemRun`.
+    **choices
+        Those of :func:`sw.runtime.plan.as_plan`.
+    """
+    on = {} if system is None else {"system": system}
+    return kind(choice.graph, choice.undirected, plan(algorithm, iterations, **choices),
+                weights if algorithms.find(algorithm).weighted else None, **on)
+
+
+def wide(config, **fields):
+    """The core on which units and software are fastest: up to four banks of L1 and of L2, and
+    atomics of a whole line in an access. ``fields`` are further changes."""
+    for banks in ("l1_banks", "l2_banks"):
+        config = config.replace(**{banks: max(n for n in config.legal(banks) if n <= 4)})
+    return config.replace(atomic_words="line", **fields)
