@@ -6,6 +6,8 @@ import typer
 
 from sw.installation import need_tree
 
+from . import benches
+
 
 __all__ = ["register"]
 
@@ -21,16 +23,10 @@ def _budgets(
     """Measure the cases of the cycle budgets; fail if one is exceeded by more than 2 %."""
     if update:
         need_tree("graphloom bench budgets --update")
-    from rich import box
-    from rich.table import Table
-
     from sw.benchmarks import budgets
 
     from .execute import console
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("case", no_wrap=True)
-    for title in ("budget", "measured", "change"):
-        table.add_column(title, justify="right", no_wrap=True)
+    table = benches.table(("case",), ("budget", "measured", "change"))
     cases = budgets.load_budgets()
     exceeded, failed = [], []
     for budget in cases:

@@ -6,7 +6,7 @@ import typer
 
 from sw.errors import UserError
 
-from . import options
+from . import benches, options
 
 
 __all__ = ["register"]
@@ -28,9 +28,6 @@ def _core(
     """Run microbenchmarks of one core: instructions, lines, bytes and atomics a cycle."""
     config, memory = options.hardware(preset, set_), options.memory(dram, "a microbenchmark")
 
-    from rich import box
-    from rich.table import Table
-
     from sim.native import NativeMachine
     from sw.benchmarks.core import BENCHMARKS
 
@@ -44,10 +41,8 @@ def _core(
         raise UserError("microbenchmarks need the counters: --set counters=true")
     files.check(json, (".json",))
     out = console()
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("benchmark", "a cycle", "of peak", "cycles", "meaning"):
-        justify = "left" if title in ("benchmark", "meaning") else "right"
-        table.add_column(title, justify=justify, no_wrap=title != "meaning")
+    table = benches.table(("benchmark",), ("a cycle", "of peak", "cycles"))
+    table.add_column("meaning")
     records, machines = {}, {}
     for name in names or BENCHMARKS:
         benchmark = BENCHMARKS[name]

@@ -7,7 +7,7 @@ import typer
 
 from sw.errors import UserError
 
-from . import options
+from . import benches, options
 
 
 __all__ = ["register"]
@@ -124,17 +124,11 @@ def _measured(vm, spec, undirected, weights, algorithms, delta, repeat):
 
 
 def _print(out, vm, figures):
-    from rich import box
-    from rich.table import Table
-
     from sw.benchmarks.libraries import LIBRARIES
     records = figures["algorithms"]
     library = LIBRARIES[vm][0]
     ways = list(dict.fromkeys(way for record in records.values() for way in record.get("ways", ())))
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("milliseconds", no_wrap=True)
-    for algorithm in records:
-        table.add_column(algorithm, justify="right", no_wrap=True)
+    table = benches.table(("milliseconds",), records)
 
     def row(title, cell):
         table.add_row(title, *(cell(record) if "ways" in record else "-"

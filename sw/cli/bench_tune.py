@@ -1,5 +1,6 @@
 """``graphloom bench tune``: trials and cycles that the strategies of the tuner need."""
 
+import dataclasses
 import os
 from typing import Annotated
 
@@ -8,7 +9,7 @@ import typer
 from sw.errors import UserError
 from sw.installation import need
 
-from . import options
+from . import benches, options
 
 
 __all__ = ["register"]
@@ -27,116 +28,118 @@ _ITERATIONS = 2
 
 def register(app):
     """Add the command."""
-    app.command("tune", epilog="Exit code: 0; 1 if a trial failed. Example: graphloom bench tune "
-                "--results table.jsonl")(_compare)
+    benches.add(app, "tune", _Options, _compare, epilog="Exit code: 0; 1 if a trial failed. "
+                "Example: graphloom bench tune --results table.jsonl")
 
 
-def _compare(
-        graphs: Annotated[list[str] | None, typer.Argument(
-            metavar="[GRAPH]...", help="Graphs; an R-MAT, a uniform and a road graph if left out.",
-            show_default=False)] = None,
-        algorithms: options.Algorithms = "pagerank,bfs,sssp,cc",
-        strategies: Annotated[str, typer.Option(
-            "--strategies", metavar="A,B,...", help="Strategies to compare.")] = "tpe,random",
-        within: Annotated[int, typer.Option(
-            "--within", metavar="PERCENT", min=0, max=1000, help="A search ends when its best plan "
-            "takes at most so much more than the best of all.")] = 5,
-        seeds: Annotated[int, typer.Option(
-            "--seeds", metavar="N", min=1, help="Searches of each strategy, with seeds 1 to "
-            "N.")] = 20,
-        tuned_options: Annotated[str, typer.Option(
-            "--options", metavar="A,B|none", help="Whose options are tuned too: those of the "
-            "schedule, of the format, or of none.")] = "schedule",
-        only: Annotated[list[str] | None, typer.Option(
-            "--only", metavar="AXIS=VALUE", help="Try only plans with this value; may be "
-            "repeated.", show_default=False)] = None,
-        functional: Annotated[bool, typer.Option(
-            "--functional", help="Count instructions on the functional simulator, not cycles "
-            "of the RTL.")] = False,
-        preset: options.Preset = "default",
-        set_: options.Set = None,
-        dram: options.Dram = None,
-        launch_cycles: options.LaunchCycles = None,
-        jobs: options.Jobs = os.cpu_count() or 1,
-        results: Annotated[str, typer.Option(
-            "--results", metavar="FILE", help="Keep the tables of all candidates in this file. "
-            "Trials in the file are not repeated.")] = _RESULTS,
-        json: Annotated[str | None, typer.Option(
-            "--json", metavar="FILE", help="Write all figures.", show_default=False)] = None):
+@dataclasses.dataclass(kw_only=True)
+class _Options:
+    graphs: Annotated[list[str] | None, typer.Argument(
+        metavar="[GRAPH]...", help="Graphs; an R-MAT, a uniform and a road graph if left out.",
+        show_default=False)] = None
+    algorithms: options.Algorithms = "pagerank,bfs,sssp,cc"
+    strategies: Annotated[str, typer.Option(
+        "--strategies", metavar="A,B,...", help="Strategies to compare.")] = "tpe,random"
+    within: Annotated[int, typer.Option(
+        "--within", metavar="PERCENT", min=0, max=1000, help="A search ends when its best plan "
+        "takes at most so much more than the best of all.")] = 5
+    seeds: Annotated[int, typer.Option(
+        "--seeds", metavar="N", min=1, help="Searches of each strategy, with seeds 1 to N.")] = 20
+    tuned_options: Annotated[str, typer.Option(
+        "--options", metavar="A,B|none", help="Whose options are tuned too: those of the "
+        "schedule, of the format, or of none.")] = "schedule"
+    only: Annotated[list[str] | None, typer.Option(
+        "--only", metavar="AXIS=VALUE", help="Try only plans with this value; may be "
+        "repeated.", show_default=False)] = None
+    functional: Annotated[bool, typer.Option(
+        "--functional", help="Count instructions on the functional simulator, not cycles "
+        "of the RTL.")] = False
+    preset: options.Preset = "default"
+    set_: options.Set = None
+    dram: options.Dram = None
+    launch_cycles: options.LaunchCycles = None
+    jobs: options.Jobs = os.cpu_count() or 1
+    results: Annotated[str, typer.Option(
+        "--results", metavar="FILE", help="Keep the tables of all candidates in this file. "
+        "Trials in the file are not repeated.")] = _RESULTS
+    json: Annotated[str | None, typer.Option(
+        "--json", metavar="FILE", help="Write all figures.", show_default=False)] = None
+
+    def setting(self, graph="", no_weights=None):
+        """The :class:`~sw.tune.runs.RunSetting` of the trials on a graph. Raises UserError."""
+        from sw.tune.runs import RunSetting
+        return RunSetting(graph, () if no_weights is None else (("no_weights", no_weights),),
+                          options.hardware(self.preset, self.set_), options.memory(self.dram),
+                          self.functional, self.launch_cycles)
+
+
+def _compare(asked):
     """Run every candidate once, and then compare the strategies on the tables of their cycles.
 
     The searches begin with the default plan, stop trials early, and simulate nothing. The table
     shows the median over all seeds.
     """
-    config, memory = options.hardware(preset, set_), options.memory(dram)
+    place = asked.setting()
 
     from sw import algorithms as known
     from sw.graph.load import load
     from sw.tune import strategies as all_strategies
     from sw.tune.comparison import compare
     from sw.tune.results import ResultsFile
-    from sw.tune.runs import RunSetting
 
     from . import files
     from .execute import console, progress_display
-    from .tune import axis_values, options_of
-    chosen = options.names(algorithms, "--algorithms", known.names())
-    names = options.names(strategies, "--strategies", list(all_strategies.STRATEGIES))
+    chosen = options.names(asked.algorithms, "--algorithms", known.names())
+    names = options.names(asked.strategies, "--strategies", list(all_strategies.STRATEGIES))
     if "tpe" in names:
         need("graphloom bench tune --strategies tpe", "optuna")
-    files.distinct({"--results": results, "--json": json}, graphs or ())
-    files.check(results, default=_RESULTS)
-    files.check(json, (".json",))
-    for graph in graphs or ():
+    files.distinct({"--results": asked.results, "--json": asked.json}, asked.graphs or ())
+    files.check(asked.results, default=_RESULTS)
+    files.check(asked.json, (".json",))
+    for graph in asked.graphs or ():
         load(graph, note=options.note)       # a slip is told before anything runs
-    file = ResultsFile(results)
-    files.make_folder(results, _RESULTS)
+    file, within = ResultsFile(asked.results), asked.within / 100
+    files.make_folder(asked.results, _RESULTS)
     rows, failed = [], 0
-    for graph in graphs or _GRAPHS:
+    for graph in asked.graphs or _GRAPHS:
         for algorithm in chosen:
-            table, wrong = _table(file, algorithm, graph, (config, memory, functional,
-                                                           launch_cycles),
-                                  axis_values(only), options_of(tuned_options), jobs)
+            table, wrong = _table(file, algorithm, graph, asked)
             failed += wrong
             with progress_display() as (show, _):
-                show(f"{algorithm} on {graph}: searching with {seeds} seeds")
-                found = compare(table, names, seeds, within / 100)
+                show(f"{algorithm} on {graph}: searching with {asked.seeds} seeds")
+                found = compare(table, names, asked.seeds, within)
             rows.append({
                 "algorithm": algorithm, "graph": graph, "candidates": len(table.cycles),
-                "within": table.within(within / 100), "fewest": table.fewest,
+                "within": table.within(within), "fewest": table.fewest,
                 "worst": max(table.cycles.values()) / table.fewest, "strategies": found})
-    console().print(_shown(rows, names, within, seeds))
-    if json is not None:
-        files.write_json(json, {"configuration": options.fields(config), "within": within / 100,
-                                "seeds": seeds, "unit": "instructions" if functional else "cycles",
-                                "launch_cycles": RunSetting(
-                                    "", (), config, memory, functional,
-                                    launch_cycles).cost_of_launch,
-                                "rows": rows})
+    console().print(_shown(rows, names, asked.within, asked.seeds))
+    if asked.json is not None:
+        files.write_json(asked.json, {
+            "configuration": options.fields(place.config), "within": within, "seeds": asked.seeds,
+            "unit": "instructions" if asked.functional else "cycles",
+            "launch_cycles": place.cost_of_launch, "rows": rows})
     return 1 if failed else 0
 
 
-def _table(file, algorithm, graph, place, only, tuned_options, jobs):
-    """The table of an algorithm on a graph, and the number of trials that failed. ``place`` has the
-    last parameters of a :class:`~sw.tune.runs.RunSetting`, from the configuration on."""
+def _table(file, algorithm, graph, asked):
+    """The table of an algorithm on a graph, and the number of trials that failed."""
     from sw import algorithms
     from sw.benchmarks.executors import Processes
     from sw.tune.candidates import Planner
     from sw.tune.comparison import CandidateTable
     from sw.tune.results import header_of
-    from sw.tune.runs import RunSetting
     from sw.tune.search import Tuner
     from sw.tune.space import Space
     from sw.tune.strategies import make
 
-    from .tune import reduce, run_trials
+    from .tune import axis_values, options_of, reduce, run_trials
     kind = algorithms.find(algorithm)
-    setting = RunSetting(graph, (("no_weights", not kind.weighted),), *place)
+    setting = asked.setting(graph, not kind.weighted)
     loaded = setting.graph(note=options.note)
     given = {"iterations": _ITERATIONS, "source": loaded.hub}
     given = {name: value for name, value in given.items() if name in kind.options}
     planner = Planner(setting.config, loaded)
-    space = Space(algorithm, given, only, tuned_options)
+    space = Space(algorithm, given, axis_values(asked.only), options_of(asked.tuned_options))
     reduce(space, planner)
     study = file.begin(header_of(algorithm, given, loaded, setting))
     search = Tuner(space, planner.ask, make("exhaustive", space), known=dict(study.trials),
@@ -146,7 +149,7 @@ def _table(file, algorithm, graph, place, only, tuned_options, jobs):
         file.keep(study, trial.candidate.plan.text,
                   record | {"digest": trial.candidate.digest, "by": "exhaustive 1"})
 
-    run_trials(search, setting, Processes(jobs), keep, f"{algorithm} on {graph}: ")
+    run_trials(search, setting, Processes(asked.jobs), keep, f"{algorithm} on {graph}: ")
     cycles = {digest: record["cycles"] for digest, (_, record) in search.outcomes.items()
               if record["status"] == "done"}
     if not cycles:
@@ -155,14 +158,9 @@ def _table(file, algorithm, graph, place, only, tuned_options, jobs):
 
 
 def _shown(rows, names, within, seeds):
-    from rich import box
-    from rich.table import Table
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("algorithm", "graph"):
-        table.add_column(title, no_wrap=True)
-    for title in ("candidates", f"within {within} %", "worst", *(
-            f"{name} {what}" for name in names for what in ("trials", "cycles", "left"))):
-        table.add_column(title, justify="right", no_wrap=True)
+    table = benches.table(("algorithm", "graph"), (
+        "candidates", f"within {within} %", "worst", *(
+            f"{name} {what}" for name in names for what in ("trials", "cycles", "left"))))
     for row in rows:
         cells = [row["algorithm"], row["graph"].partition(":")[0], f"{row['candidates']:,}",
                  f"{row['within']:,}", f"{row['worst']:.2f}x"]

@@ -1,9 +1,10 @@
 """``graphloom reproduce``: the figures of a paper, measured here and beside the paper's own."""
 
+import dataclasses
 import os
 import pathlib
 import shlex
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,7 +12,7 @@ from hw.config import PRESETS
 from sw.errors import UserError
 from sw.installation import PROGRAM, need
 
-from . import options
+from . import benches, options
 
 
 __all__ = ["register"]
@@ -20,102 +21,123 @@ __all__ = ["register"]
 #: Edges of a real graph's file up to which it is simulated, and with --large.
 _LARGEST = {False: 100_000, True: 2_000_000}
 
+#: The options that figures depend on.
+_OF_FIGURES = ("large", "folder", "largest", "repeat", "preset", "set", "dram")
+
 #: Columns of the widest table: numbers are not cut off, however narrow the terminal is.
 _WIDTH = 250
 
 
 def register(app):
     """Add the command."""
-    app.command("reproduce", epilog="Exit code: 0 if every run passed, 1 if not. Examples: "
-                "graphloom reproduce cr2 --list; graphloom reproduce cr2 fig3.8; graphloom "
-                "reproduce cr2 --large --folder GRAPHS")(_reproduce)
+    benches.add(app, "reproduce", _Options, _reproduce, epilog="Exit code: 0 if every run passed, "
+                "1 if not. Examples: graphloom reproduce cr2 --list; graphloom reproduce cr2 "
+                "fig3.8; graphloom reproduce cr2 --large --folder GRAPHS")
 
 
-@options.with_cluster
-def _reproduce(
-        paper: Annotated[str, typer.Argument(
-            metavar="PAPER", help="Paper: cr2, graphpeg, grassembler, sage, scu, sparseweaver or "
-                                  "ugf.",
-            show_default=False)],
-        figures: Annotated[list[str] | None, typer.Argument(
-            metavar="[FIGURE]...", help="Figures and tables of the paper; all if left out.",
-            show_default=False)] = None,
-        list_: Annotated[bool, typer.Option(
-            "--list", help="List the figures and tables of the paper; run nothing.")] = False,
-        large: Annotated[bool, typer.Option(
-            "--large", help="Use larger generated graphs: hours in place of minutes.",
-            rich_help_panel="Graph")] = False,
-        folder: Annotated[str | None, typer.Option(
-            "--folder", metavar="DIR", help="Also run on the real graphs that MANIFEST.tsv of "
-            "this folder lists; a graph listed as undirected gets the reverse of each arc.",
-            rich_help_panel="Graph", show_default=False)] = None,
-        largest: Annotated[int | None, typer.Option(
-            "--largest", metavar="N", min=1, help="Do not simulate graphs of the folder with more "
-            "edges; measurements on the host still use all graphs.", rich_help_panel="Graph",
-            show_default="100000, with --large 2000000")] = None,
-        repeat: Annotated[int, typer.Option(
-            "--repeat", metavar="N", min=1, help="Build each format N times and take the median "
-            "time.")] = 5,
-        preset: Annotated[str | None, typer.Option(
-            "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",
-            rich_help_panel="Hardware",
-            show_default="default; sparseweaver with --large: paper")] = None,
-        set_: options.Set = None,
-        dram: options.Dram = None,
-        jobs: options.JobsIfAny = None,
-        cluster=None,
-        output: Annotated[str | None, typer.Option(
-            "--output", metavar="DIR", help="Folder for the .json, .md, .png and .svg of "
-            "each figure.", rich_help_panel="Files", show_default="results/PAPER")] = None,
-        results: Annotated[str | None, typer.Option(
-            "--results", metavar="FILE", help="Keep each run in this file, a line of JSON; runs "
-            "in the file from the same sources are not repeated.",
-            rich_help_panel="Files", show_default="runs.jsonl beside the figures")] = None):
+@dataclasses.dataclass(kw_only=True)
+class _Options:
+    paper: Annotated[str, typer.Argument(
+        metavar="PAPER", help="Paper: cr2, graphpeg, grassembler, sage, scu, sparseweaver or "
+                              "ugf.",
+        show_default=False)]
+    figures: Annotated[list[str] | None, typer.Argument(
+        metavar="[FIGURE]...", help="Figures and tables of the paper; all if left out.",
+        show_default=False)] = None
+    list_: Annotated[bool, typer.Option(
+        "--list", help="List the figures and tables of the paper; run nothing.")] = False
+    large: Annotated[bool, typer.Option(
+        "--large", help="Use larger generated graphs: hours in place of minutes.",
+        rich_help_panel="Graph")] = False
+    folder: Annotated[str | None, typer.Option(
+        "--folder", metavar="DIR", help="Also run on the real graphs that MANIFEST.tsv of "
+        "this folder lists; a graph listed as undirected gets the reverse of each arc.",
+        rich_help_panel="Graph", show_default=False)] = None
+    largest: Annotated[int | None, typer.Option(
+        "--largest", metavar="N", min=1, help="Do not simulate graphs of the folder with more "
+        "edges; measurements on the host still use all graphs.", rich_help_panel="Graph",
+        show_default="100000, with --large 2000000")] = None
+    repeat: Annotated[int, typer.Option(
+        "--repeat", metavar="N", min=1, help="Build each format N times and take the median "
+        "time.")] = 5
+    preset: Annotated[str | None, typer.Option(
+        "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",
+        rich_help_panel="Hardware",
+        show_default="default; sparseweaver with --large: paper")] = None
+    set_: options.Set = None
+    dram: options.Dram = None
+    jobs: options.JobsIfAny = None
+    cluster: Any = None
+    output: Annotated[str | None, typer.Option(
+        "--output", metavar="DIR", help="Folder for the .json, .md, .png and .svg of "
+        "each figure.", rich_help_panel="Files", show_default="results/PAPER")] = None
+    results: Annotated[str | None, typer.Option(
+        "--results", metavar="FILE", help="Keep each run in this file, a line of JSON; runs "
+        "in the file from the same sources are not repeated.",
+        rich_help_panel="Files", show_default="runs.jsonl beside the figures")] = None
+
+    @property
+    def given(self) -> list:
+        """The options that figures depend on, where they are not as they are by default, as words
+        of a command line."""
+        words = []
+        for field in dataclasses.fields(self):
+            value, name = getattr(self, field.name), field.name.rstrip("_")
+            if name not in _OF_FIGURES or value == field.default:
+                continue
+            words += [f"--{name}"] if value is True else [
+                word for each in (value if isinstance(value, list) else [value])
+                for word in (f"--{name}", str(each))]
+        return words
+
+    def setting(self, paper):
+        """The hardware and the graphs. Raises UserError."""
+        from sw.reproduce.setting import Setting, choices
+        config = options.hardware(self.preset or (paper.large if self.large else "default"),
+                                  self.set_)
+        memory, real = options.memory(self.dram), {}
+        if self.largest is not None and self.folder is None:
+            raise UserError("--largest limits the graphs of --folder: give --folder as well")
+        if self.folder is not None:
+            from sw.benchmarks.folder import listed
+            limit = self.largest or _LARGEST[self.large]
+            real = {"stored": listed(self.folder), "simulated": listed(self.folder, limit)}
+        need("graphloom reproduce", "matplotlib")
+        return Setting(config, memory, repeat=self.repeat, **choices(self.large, **real))
+
+
+def _reproduce(asked):
     """Measure figures and tables of a paper, and set the paper's own numbers beside them.
 
     A run that fails is shown as failed, with its reason, and loses no other run. After an
     interruption, the same command continues with the runs that are missing.
     """
     from sw import reproduce
-    from sw.reproduce.setting import Setting, choices
 
     from .execute import console
-    known = reproduce.find(paper)
-    chosen = ([known.find(name) for name in dict.fromkeys(figures)] if figures
-              else list(known.figures))
-    if list_:
-        _list(known, chosen)
+    paper = reproduce.find(asked.paper)
+    chosen = ([paper.find(name) for name in dict.fromkeys(asked.figures)] if asked.figures
+              else list(paper.figures))
+    if asked.list_:
+        _list(paper, chosen)
         return 0
-    config = options.hardware(preset or (known.large if large else "default"), set_)
-    memory = options.memory(dram)
-    real = {}
-    if largest is not None and folder is None:
-        raise UserError("--largest limits the graphs of --folder: give --folder as well")
-    if folder is not None:
-        from sw.benchmarks.folder import listed
-        limit = largest or _LARGEST[large]
-        real = {"stored": listed(folder), "simulated": listed(folder, limit)}
-    need("graphloom reproduce", "matplotlib")
-    setting = Setting(config, memory, repeat=repeat, **choices(large, **real))
+    setting = asked.setting(paper)
 
     from sw.reproduce.study import Study
 
     from . import files
-    files.check(results)
-    output = output or f"results/{known.paper}"
-    if results is None:
-        results = os.path.join(output, "runs.jsonl")
-        if os.path.isdir(output):
-            files.check(results)
+    files.check(asked.results)
+    output = asked.output or f"results/{paper.paper}"
+    results = asked.results or os.path.join(output, "runs.jsonl")
+    if os.path.isdir(output):
+        files.check(results)
 
-    given = _given(large=large, folder=folder, largest=largest, repeat=repeat, preset=preset,
-                   set=set_, dram=dram)
-    study = Study(known, chosen, setting, output,
-                  lambda figure: shlex.join([PROGRAM, "reproduce", known.paper, figure.name,
-                                             *given]), results)
+    study = Study(paper, chosen, setting, output,
+                  lambda figure: shlex.join([PROGRAM, "reproduce", paper.paper, figure.name,
+                                             *asked.given]), results)
     out = console()
     out.width = max(out.width, _WIDTH)
-    with options.executor("graphloom reproduce", cluster, jobs,
+    with options.executor("graphloom reproduce", asked.cluster, asked.jobs,
                           read=study.reads) as executor:
         if study.simulates and executor.here:
             from sim import toolchain
@@ -151,31 +173,11 @@ def _make_folder(path):
         raise UserError(f"--output {path}: cannot be written")
 
 
-def _given(**values):
-    """The options that are not as they are by default, as they are given on a command line."""
-    default = {"large": False, "folder": None, "largest": None, "repeat": 5, "preset": None,
-               "set": None, "dram": None}
-    words = []
-    for name, value in values.items():
-        if value == default[name]:
-            continue
-        if value is True:
-            words.append(f"--{name}")
-        else:
-            for each in value if isinstance(value, list) else [value]:
-                words += [f"--{name}", str(each)]
-    return words
-
-
 def _list(paper, figures):
-    from rich import box
-    from rich.table import Table
-
     from .execute import console
     out = console()
     out.print(f"{paper.paper}: {paper.title}\n{paper.source}\n")
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("figure", no_wrap=True)
+    table = benches.table(("figure",), ())
     table.add_column("subject")
     table.add_column("in the paper", no_wrap=True)
     for figure in figures:
