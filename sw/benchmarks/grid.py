@@ -185,8 +185,7 @@ class Cube:
             point = min(done, key=done.__getitem__, default=None)
             return point, done.get(point)
         found = self.reduce(least, axis)
-        return (found.map(lambda pair: pair[0]), found.map(lambda pair: pair[1])) \
-            if isinstance(found, Cube) else found
+        return found.map(lambda pair: pair[0]), found.map(lambda pair: pair[1])
 
 
 def by_point(cubes) -> dict:

@@ -18,15 +18,18 @@ import numpy as np
 
 from sw import algorithms
 from sw.benchmarks.batch import Case
+from sw.benchmarks.grid import Grid
 from sw.errors import UserError
 from sw.graph.load import load
 from sw.runtime.device import Device
 
+from .outcome import number, times
+from .paper import Figure
 from .runs import on_graph
 
 
-__all__ = ["Found", "FrameworkSpace", "SettledCandidate", "Tried", "candidates", "distinct",
-           "graph_of", "half", "tried", "within"]
+__all__ = ["Found", "FrameworkSpace", "OfSpace", "SettledCandidate", "Tried", "candidates",
+           "distinct", "graph_of", "half", "tried", "within"]
 
 
 #: Largest random weight for a graph without weights.
@@ -242,3 +245,84 @@ def distinct(results, candidates) -> list:
             found.setdefault((results.value(each.case, "program"), cycles), each)
     return sorted(((cycles, each) for (_, cycles), each in found.items()),
                   key=lambda entry: entry[0])
+
+
+class OfSpace(Figure):
+    """Base of figures that run every candidate of the first of several spaces. The others are parts
+    of it; the ways at a place of the grid are the candidates that a space has there."""
+    _spaces: dict[str, FrameworkSpace]
+    _algorithms: dict[str, str]
+
+    #: The spaces that the first is compared with.
+    _others: tuple = ()
+
+    @property
+    def _whole(self):
+        return next(iter(self._spaces))
+
+    def _config(self, config):
+        """The hardware of the runs."""
+        return config
+
+    def _wanted(self, each):
+        """Whether a candidate is tried."""
+        return True
+
+    def _case(self, case):
+        """The run of a candidate."""
+        return case
+
+    def _answer(self, setting, algorithm, choice) -> Found:
+        """The planner's answer."""
+        return candidates(self._config(setting.config), choice, algorithm,
+                          self._spaces[self._whole])
+
+    def _candidates(self, setting, algorithm, choice) -> list:
+        return list(filter(self._wanted, self._answer(setting, algorithm, choice).candidates))
+
+    def grid(self, setting):
+        def make(algorithm, choice, name):
+            those = self._candidates(setting, algorithm, choice)
+            return {each: self._case(each.case) for each in (
+                those if name == self._whole else within(self._spaces[name], those))}
+        return Grid({"algorithm": self._algorithms, "graph": setting.tuned,
+                     "space": (self._whole, *self._others)}, make)
+
+    def _sizes(self, setting) -> dict:
+        """The number of candidates in each space, in each search, as texts."""
+        every = [self._candidates(setting, algorithm, choice)
+                 for algorithm in self._algorithms for choice in setting.tuned]
+        return {name: [str(len(within(space, those))) for those in every]
+                for name, space in self._spaces.items()}
+
+    def _against(self, found, joint, names):
+        """The best candidate of each space against the best of all.
+
+        Parameters
+        ----------
+        found : Measured
+        joint : str
+            Between algorithm and graph in the name of a search.
+        names : (str, str)
+            Names, in the data, of the fewest cycles and of the gain.
+
+        Returns
+        -------
+        (rows, data, gains)
+            Cells and numbers of each search; and the gains by space.
+        """
+        best, rows, data = found.best(), [], {}
+        over = found.cycles / found.cycles.at(space=self._whole)
+        for (algorithm, choice), (plan, least) in best.at(space=self._whole).items():
+            place = {"algorithm": algorithm, "graph": choice}
+            cells = [number(least), str(plan or "")]
+            entry = {names[0]: least, "plan": plan and plan.case.plan.text}
+            for name in self._others:
+                (its, cycles), gain = (cube.at(space=name, **place) for cube in (best, over))
+                cells += [number(cycles) + f" ({its})" * (its is not None), times(gain)]
+                entry[name] = {"candidates": len(found.places.at(space=name, **place)),
+                               "cycles": cycles, "plan": its and its.case.plan.text,
+                               names[1]: gain}
+            rows.append((f"{self._algorithms[algorithm]}{joint}{choice.label}", cells))
+            data.setdefault(algorithm, {})[choice.label] = entry
+        return rows, data, {name: over.at(space=name) for name in self._others}

@@ -1,12 +1,11 @@
 """The best of all candidates: figure 2.8, table 2.6, section 2.5.2."""
 
-from sw.benchmarks.grid import Cube, Grid
+from sw.benchmarks.grid import Cube
 
 from ..outcome import (FAILED, Comparison, Outcome, Plot, by_rows, extremes, number, percent, ratio,
                        times)
-from ..paper import Figure
 from ..setting import where
-from ..space import candidates, distinct, half, within
+from ..space import OfSpace, distinct, half, within
 from . import published
 
 
@@ -17,7 +16,7 @@ __all__ = ["BestPlans", "Overall", "Tuning"]
 _OTHERS = ("GSwitch", "GraphIt", "Gunrock", "SEP-Graph")
 
 #: The whole space.
-_ALL = "all"
+_ALL = "GRAssembler"
 
 _METHOD = ("All schedules, formats and directions of table 2.5 with each other; of blocking, CTA "
            "size, frontier, deduplication and ordering, a candidate departs from the algorithm's "
@@ -26,29 +25,15 @@ _METHOD = ("All schedules, formats and directions of table 2.5 with each other; 
            "are geometric.")
 
 
-class _OfAll(Figure):
-    """Base of the figures that run every candidate; the ways at a place are the candidates that a
-    space has there."""
-    _spaces: tuple = (_ALL,)
+class _OfAll(OfSpace):
+    """Base of the figures that run every candidate."""
+    _spaces, _algorithms = published.SPACES, published.ALGORITHMS
 
     @staticmethod
-    def _answer(setting, algorithm, choice):
-        """The planner's answer."""
-        return candidates(setting.config, choice, algorithm, published.SPACES["GRAssembler"])
-
-    def grid(self, setting):
-        def make(algorithm, choice, name):
-            those = self._answer(setting, algorithm, choice).candidates
-            return {each: each.case for each in (
-                those if name == _ALL else within(published.SPACES[name], those))}
-        return Grid({"algorithm": published.ALGORITHMS, "graph": setting.tuned,
-                     "space": self._spaces}, make)
-
-    @staticmethod
-    def _labels(cube):
+    def _labels(setting):
         """The names of the searches."""
-        return tuple(f"{published.ALGORITHMS[algorithm]} {choice.label}"
-                     for algorithm, choice in cube.points)
+        return tuple(f"{short} {choice.label}" for short in published.ALGORITHMS.values()
+                     for choice in setting.tuned)
 
 
 class Overall(_OfAll):
@@ -60,25 +45,10 @@ class Overall(_OfAll):
               "spaces are parts of ours, by their rows of table 2.5, on the same kernels. So the "
               "speedup is the gain of the larger space alone.")
 
-    _spaces = (_ALL, *_OTHERS)
+    _others = _OTHERS
 
     def results(self, setting, found):
-        best, rows, data = found.best(), [], {}
-        over = found.cycles / found.cycles.at(space=_ALL)
-        gains = {name: over.at(space=name) for name in _OTHERS}
-        for (algorithm, choice), (plan, cycles) in best.at(space=_ALL).items():
-            cells = [number(cycles), str(plan or "")]
-            entry = {"best": cycles, "plan": plan and plan.case.plan.text}
-            for name in _OTHERS:
-                place = {"algorithm": algorithm, "graph": choice}
-                its, its_cycles = best.at(space=name, **place)
-                gain = gains[name].at(**place)
-                cells += [number(its_cycles) + f" ({its})" * (its is not None), times(gain)]
-                entry[name] = {"candidates": len(found.places.at(space=name, **place)),
-                               "cycles": its_cycles, "plan": its and its.case.plan.text,
-                               "speedup": gain}
-            rows.append((f"{published.ALGORITHMS[algorithm]}: {choice.label}", cells))
-            data.setdefault(algorithm, {})[choice.label] = entry
+        rows, data, gains = self._against(found, ": ", ("best", "speedup"))
         comparisons = []
         for name in ("GSwitch", "GraphIt"):
             for algorithm, theirs in published.OVER[name].items():
@@ -90,21 +60,16 @@ class Overall(_OfAll):
         return Outcome(
             tables=(by_rows("Cycles of the best candidate", ("", "all", "its plan", *(
                 cell for name in _OTHERS for cell in (name, "speedup"))), rows),
-                self._sizes(setting, over.at(space=_ALL))),
+                by_rows("Candidates in each space", (
+                    "space", "the paper's options", ", ".join(self._labels(setting))), (
+                    (name, number(published.SPACES[name].options), ", ".join(sizes))
+                    for name, sizes in self._sizes(setting).items()))),
             plots=(Plot("the best of all candidates", "speedup over the best of a space",
-                        self._labels(over.at(space=_ALL)),
+                        self._labels(setting),
                         {name: tuple(values) for name, values in gains.items()}, reference=1.0,
                         paper={f"paper's mean over {name}": published.OVER[name][None]
                                for name in ("GSwitch", "GraphIt")}),),
             comparisons=comparisons, data=data, notes=(where(setting),))
-
-    def _sizes(self, setting, searches):
-        answers = [self._answer(setting, *place).candidates for place in searches.points]
-        return by_rows("Candidates in each space", (
-            "space", "the paper's options", ", ".join(self._labels(searches))), (
-            (name, number(space.options), ", ".join(str(len(within(space, those)))
-                                                    for those in answers))
-            for name, space in published.SPACES.items()))
 
 
 class BestPlans(_OfAll):
@@ -199,7 +164,7 @@ class Tuning(_OfAll):
             tables=(by_rows("Candidates", (
                 "", "asked", "refused", "candidates", "programs", "best, cycles", "second best",
                 "its plan", "worst", "its plan", "cycles of all", "with stopping"), rows),),
-            plots=(Plot("the worst candidate", "cycles, of the best", self._labels(worsts),
+            plots=(Plot("the worst candidate", "cycles, of the best", self._labels(setting),
                         {"worst": tuple(worsts)}, reference=1.0,
                         paper={"paper's mean": published.WORST}),),
             comparisons=comparisons, data=data, notes=(where(setting),))

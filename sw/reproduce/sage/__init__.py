@@ -2,8 +2,7 @@
 
 ====================  =============================================================================
 :mod:`.published`     the numbers of the paper's text and tables
-:mod:`.runs`          the runs that the figures share
-:mod:`.compared`      cycles by graph and way, as tables and plots
+:mod:`.runs`          the runs that the figures share, and their cycles by graph and way
 :mod:`.orders`        orderings under resident tiles, round by round, and their time
 :mod:`.speed`         SAGE against other systems, its parts one by one, and the share of tiling
 :mod:`.beyond`        edges in slow memory, and two devices

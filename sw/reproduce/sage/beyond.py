@@ -18,8 +18,7 @@ from ..measure import OnHost
 from ..outcome import Comparison, Outcome, ratio, times
 from ..paper import Figure
 from ..setting import where
-from .compared import CyclesByWay
-from .runs import CORE, RESIDENT, TILE, SearchRun, run
+from .runs import CORE, RESIDENT, TILE, CyclesByWay, SearchRun, run
 
 
 __all__ = ["Frontiers", "OutOfCore", "TwoDevices"]

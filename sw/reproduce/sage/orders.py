@@ -14,8 +14,7 @@ from ..outcome import (FAILED, Comparison, Outcome, Plot, bars, by_columns, by_r
 from ..paper import Figure
 from ..setting import where
 from . import published
-from .compared import CyclesByWay
-from .runs import ALGORITHMS, CORE, RESIDENT, run
+from .runs import ALGORITHMS, CORE, RESIDENT, CyclesByWay, run
 
 
 __all__ = ["LinesByOrdering", "Orders", "ReorderingTime", "Rounds", "TileLines"]

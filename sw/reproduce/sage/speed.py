@@ -11,8 +11,7 @@ from ..outcome import (Comparison, Outcome, bars, by_columns, by_rows, extremes,
 from ..paper import Figure
 from ..setting import where
 from . import published
-from .compared import CyclesByWay
-from .runs import ALGORITHMS, CORE, RESIDENT, TILE, run
+from .runs import ALGORITHMS, CORE, RESIDENT, TILE, CyclesByWay, run
 
 
 __all__ = ["Parts", "Systems", "TilingShare"]

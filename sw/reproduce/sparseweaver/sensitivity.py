@@ -1,7 +1,6 @@
 """Skewness, memory, caches and late tables: figures 4.11 to 4.15."""
 
 import dataclasses
-from typing import Any
 
 from hw.config import LEGAL
 from sw.benchmarks.grid import Grid
@@ -31,22 +30,19 @@ class _Series(Figure):
     _first = False
     _contenders: tuple = (*_SOFTWARE, *WEAVERS)
 
-    _points: Any = ()
+    #: Whose runs a point changes.
+    _changed: tuple = (*_SOFTWARE, *WEAVERS)
 
-    def _run(self, setting, choice, point, name):
-        """The run of a contender at a point on a graph; None if the graph is not of the point."""
+    def _points(self, setting) -> dict:
+        """{name of a point: the options of :func:`.runs.run` that it changes}."""
         raise NotImplementedError
 
     def grid(self, setting):
-        return Grid({"point": self._names(setting), "graph": self._graphs(setting),
-                     "contender": self._contenders},
-                    lambda point, choice, name: self._run(setting, choice, point, name))
-
-    def _names(self, setting):
-        return self._points
-
-    def _graphs(self, setting):
-        return setting.brief
+        points = self._points(setting)
+        return Grid({"point": points, "graph": setting.brief, "contender": self._contenders},
+                    lambda point, choice, name: run(
+                        setting, choice, "pagerank", name, "pull",
+                        **points[point] if name in self._changed else {}))
 
     def results(self, setting, found):
         cycles, points = found.cycles, list(found.places.axes["point"])
@@ -91,14 +87,11 @@ class Skewness(_Series):
         return Grid({"graph": setting.skewed}, lambda choice: WarpIterations(
             choice.graph, choice.undirected, setting.config.threads))
 
-    def _graphs(self, setting):
-        return setting.skewed
-
-    def _names(self, setting):
-        return [choice.label for choice in setting.skewed]
-
-    def _run(self, setting, choice, point, name):
-        return run(setting, choice, "pagerank", name, "pull") if choice.label == point else None
+    def grid(self, setting):
+        return Grid({"point": [choice.label for choice in setting.skewed], "graph": setting.skewed,
+                     "contender": self._contenders}, lambda point, choice, name: run(
+                         setting, choice, "pagerank", name, "pull")
+                    if choice.label == point else None)
 
     def cases(self, setting):
         return super().cases(setting) + self._turns(setting).cases
@@ -128,11 +121,9 @@ class Frequencies(_Series):
     _label = "ratio"
     _first = True
 
-    _points = tuple(map(str, range(1, 7)))
-
-    def _run(self, setting, choice, point, name):
-        return run(setting, choice, "pagerank", name, "pull",
-                   dram=dataclasses.replace(setting.dram, ratio=int(point)))
+    def _points(self, setting):
+        return {str(factor): {"dram": dataclasses.replace(setting.dram, ratio=factor)}
+                for factor in range(1, 7)}
 
     def _comparisons(self, points, gains):
         for name, its in gains.items():
@@ -148,17 +139,6 @@ class _Caches(_Series):
     _contenders = (*_SOFTWARE, _PAPERS)
     _first = True
 
-    def _configs(self, config) -> dict:
-        """{name: fields of the configuration}."""
-        raise NotImplementedError
-
-    def _names(self, setting):
-        return list(self._configs(setting.config))
-
-    def _run(self, setting, choice, point, name):
-        return run(setting, choice, "pagerank", name, "pull",
-                   **self._configs(setting.config)[point])
-
 
 class CacheLevels(_Caches):
     """Figure 4.13."""
@@ -170,8 +150,8 @@ class CacheLevels(_Caches):
               "geometric.")
     _label = "caches"
 
-    def _configs(self, config):
-        size = config.l2_bytes or 1 << 17
+    def _points(self, setting):
+        size = setting.config.l2_bytes or 1 << 17
         return {"L1": {"l2_bytes": 0, "l2_banks": 1}, "L1 and L2": {"l2_bytes": size},
                 "L1 and L2 x 4": {"l2_bytes": min(4 * size, 1 << 23)}}
 
@@ -193,7 +173,8 @@ class CacheSizes(_Caches):
               "preset's. Means are geometric.")
     _label = "L1, L2"
 
-    def _configs(self, config):
+    def _points(self, setting):
+        config = setting.config
         l2 = config.l2_bytes or 1 << 17
         pairs = [(config.l1_bytes, l2), *((factor * config.l1_bytes, l2) for factor in (2, 4)),
                  *((config.l1_bytes, l2 * factor // 4) for factor in (1, 2, 8, 16, 32))]
@@ -220,11 +201,11 @@ class LateTables(_Series):
     _contenders = (PLAIN, *WEAVERS)
     _first = True
 
-    _points = tuple(map(str, LEGAL["table_latency"].values))
+    _changed = tuple(WEAVERS)
 
-    def _run(self, setting, choice, point, name):
-        fields: Any = {"table_latency": int(point)} if name in WEAVERS else {}
-        return run(setting, choice, "pagerank", name, "pull", **fields)
+    def _points(self, setting):
+        return {str(latency): {"table_latency": latency}
+                for latency in LEGAL["table_latency"].values}
 
     def results(self, setting, found):
         outcome = super().results(setting, found)
@@ -234,7 +215,7 @@ class LateTables(_Series):
     def _waits(self, counters, cores):
         """Where the latency shows: parts of the cycles, over all graphs."""
         names, rows = ("weaver_waits", "stall_weaver", "stall_barrier"), []
-        for latency in self._points:
+        for latency in counters.axes["point"]:
             for name in WEAVERS:
                 every = list(counters.at(point=latency, contender=name))
                 cycles = None if None in every else sum(each["cycles"] for each in every)

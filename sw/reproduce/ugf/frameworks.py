@@ -7,9 +7,8 @@ from sw.benchmarks.grid import Grid
 from sw.runtime.plan import as_plan
 
 from ..outcome import (FAILED, Comparison, Outcome, Plot, by_rows, geometric_mean, number, times)
-from ..paper import Figure
 from ..setting import where
-from ..space import Tried, candidates, graph_of, within
+from ..space import OfSpace, Tried, graph_of
 from . import published
 from .runs import best, is_road, total
 
@@ -29,40 +28,13 @@ _METHOD = ("The thesis runs the frameworks' own programs. Here a framework is th
            "kernels and, for each launch, those that the host port takes.")
 
 
-class _OfAll(Figure):
+class _OfAll(OfSpace):
     """Base of all: every candidate of UGF's space."""
+    _spaces, _algorithms = published.SPACES, published.ALGORITHMS
 
-    def _config(self, config):
-        """The hardware of the runs."""
-        return config
-
-    def _wanted(self, each):
-        """Whether a candidate is tried."""
-        return True
-
-    _spaces: tuple = ("UGF",)
-
-    def _candidates(self, setting, algorithm, choice):
-        found = candidates(self._config(setting.config), choice, algorithm,
-                           published.SPACES["UGF"]).candidates
-        return list(filter(self._wanted, found))
-
-    def grid(self, setting):
-        def make(algorithm, choice, name):
-            those = self._candidates(setting, algorithm, choice)
-            return {each: self._case(each.case) for each in (
-                those if name == "UGF" else within(published.SPACES[name], those))}
-        return Grid({"algorithm": published.ALGORITHMS, "graph": setting.tuned,
-                     "space": self._spaces}, make)
-
-    def _case(self, case):
-        """The run of a candidate."""
-        return case
-
-    def _best(self, setting, found):
-        """(candidate, cycles) of the fastest, as of :func:`~.runs.best`."""
-        return found.by(lambda records, ways: best(
-            records, ways, self._config(setting.config))).best()
+    def _by_total(self, setting, found):
+        """What was measured, with launches in the cycles, as of :func:`~.runs.best`."""
+        return found.by(lambda records, ways: best(records, ways, self._config(setting.config)))
 
 
 class _Compared(_OfAll):
@@ -70,36 +42,23 @@ class _Compared(_OfAll):
     name: Any = None
     _gpu: str
 
-    _spaces = ("UGF", *_OTHERS)
+    _others = _OTHERS
 
     def results(self, setting, found):
-        fastest, rows, data = self._best(setting, found), [], {}
-        cycles = fastest.map(lambda pair: pair[1])
-        over = cycles / cycles.at(space="UGF")
-        labels, leads = [], []
-        for (algorithm, choice), (plan, least) in fastest.at(space="UGF").items():
-            place = {"algorithm": algorithm, "graph": choice}
-            labels.append(f"{published.ALGORITHMS[algorithm]} {choice.label}")
-            cells, gains = [number(least), str(plan or "")], []
-            entry: dict[str, Any] = {"cycles": least, "plan": plan and plan.case.plan.text}
-            for name in _OTHERS:
-                its, its_cycles = fastest.at(space=name, **place)
-                gains.append(over.at(space=name, **place))
-                cells += [number(its_cycles) + f" ({its})" * (its is not None), times(gains[-1])]
-                entry[name] = {"cycles": its_cycles, "plan": its and its.case.plan.text,
-                               "factor": gains[-1],
-                               "candidates": len(found.places.at(space=name, **place))}
-            rows.append((labels[-1], cells))
-            data.setdefault(algorithm, {})[choice.label] = entry
-            if None not in gains and all(map(math.isfinite, gains)):
-                leads.append(min(gains))
+        rows, data, series = self._against(self._by_total(setting, found), " ",
+                                           ("cycles", "factor"))
+        labels = [row[0] for row in rows]
+        leads = [min(gains) for gains in zip(*series.values())
+                 if None not in gains and all(map(math.isfinite, gains))]
         claimed, factor = published.CLAIMS[self.name]
         counted, theirs, most = published.fastest(self.name)
-        series = {name: over.at(space=name) for name in _OTHERS}
         return Outcome(
             tables=(by_rows("Cycles of the best schedule", ("", "UGF", "its schedule", *(
                         cell for name in _OTHERS for cell in (name, "over UGF's"))), rows),
-                    self._sizes(setting, labels), self._published()),
+                    by_rows("Candidates in each space", (
+                        "space", "schedules of a direction, table 6.10", *labels), (
+                        (name, number(published.SPACES[name].options), sizes)
+                        for name, sizes in self._sizes(setting).items())), self._published()),
             plots=(Plot("the best schedule of UGF's space", "speedup over the best of a space",
                         tuple(labels), {name: tuple(values) for name, values in series.items()},
                         reference=1.0),),
@@ -120,14 +79,6 @@ class _Compared(_OfAll):
         """{(algorithm, graph): factors of the frameworks} of the thesis."""
         return {place: published.factors(self.name, *place)
                 for place in published.TIMES[self.name]}
-
-    def _sizes(self, setting, labels):
-        every = [self._candidates(setting, algorithm, choice)
-                 for algorithm in published.ALGORITHMS for choice in setting.tuned]
-        return by_rows("Candidates in each space", (
-            "space", "schedules of a direction, table 6.10", *labels), (
-                (name, number(space.options), [str(len(within(space, those))) for those in every])
-                for name, space in published.SPACES.items()))
 
     def _published(self):
         """The thesis' times as factors over UGF's, which our factors stand beside."""
@@ -207,7 +158,7 @@ class BestSchedules(_OfAll):
 
     def results(self, setting, found):
         rows, data = [], {}
-        fastest = self._best(setting, found).at(space="UGF")
+        fastest = self._by_total(setting, found).best().at(space="UGF")
         theirs = self._theirs(setting).found(found.records)
         its = theirs.of(lambda records, case: math.nan if records.value(case, "refused")
                         else total(records, case, setting.config))

@@ -144,8 +144,7 @@ def test_overall():
 
 
 def test_best_plans():
-    figure = PAPER.find("table2.6")
-    outcome = from_records(figure, SETTING, _record)
+    outcome = from_records(PAPER.find("table2.6"), SETTING, _record)
     assert outcome.tables[0].rows[0][:4] == ("PR", "one", "coo, blocks", "em")
     assert outcome.tables[0].rows[0][6:] == (str(CONFIG.warps), "500")
     assert comparisons_of(outcome)["PR: schedules of the best plans"] == ("em, twc, twce, vm", "em")
@@ -153,7 +152,6 @@ def test_best_plans():
 
 
 def test_tuning():
-    figure = PAPER.find("sec2.5.2")
     slow = found_for("pagerank").candidates[0].case
 
     def record(case):
@@ -164,7 +162,7 @@ def test_tuning():
                     "program": "same"}
         return _record(case)
 
-    outcome = from_records(figure, SETTING, record)
+    outcome = from_records(PAPER.find("sec2.5.2"), SETTING, record)
     entry = outcome.data["pagerank"]
     assert entry["two"]["second"] == 1.0 and entry["two"]["worst"] == 5500 / 500
     assert entry["one"]["distinct"] == entry["one"]["candidates"]
@@ -180,22 +178,20 @@ def test_tuning():
 
 def test_formats():
     """A pair that the planner refuses is a dash, not a failure."""
-    figure = PAPER.find("fig2.3")
 
     def record(case):
         if case.plan.format == "g-shards" and case.plan.schedule != "em":
             return {"refused": "no rows"}
         return {"cycles": 100 if case.plan.schedule == "cm" else 200}
 
-    outcome = from_records(figure, SETTING, record)
+    outcome = from_records(PAPER.find("fig2.3"), SETTING, record)
     rows = {row[0]: row[1:] for row in outcome.tables[0].rows}
     assert rows["vm"][4] == "-" and rows["em"][4].startswith("200")
     assert comparisons_of(outcome)["one: best schedule and format"] == ("-", "cm, coo")
 
 
 def test_blocks():
-    figure = PAPER.find("fig2.10")
-    outcome = from_records(figure, SETTING, _record)
+    outcome = from_records(PAPER.find("fig2.10"), SETTING, _record)
     compared = comparisons_of(outcome)
     assert compared["the best option"] == ("Block-COO, em, push", "Block-COO, em, pull")
     assert compared["worst of the best option"] == ("4.70x", "10.00x")
@@ -204,8 +200,7 @@ def test_blocks():
 
 
 def test_shards():
-    figure = PAPER.find("fig2.9b")
-    outcome = from_records(figure, SETTING, lambda case: {
+    outcome = from_records(PAPER.find("fig2.9b"), SETTING, lambda case: {
         "cycles": 50 if "4096" in case.plan.format else 100})
     assert comparisons_of(outcome)["CC: G-Shards over COO"] == ("equal to CuSha or faster", "2.00x")
 

@@ -85,7 +85,6 @@ def test_averages():
 
 
 def test_the_share_of_compaction():
-    figure = SCU.find("fig1")
 
     def record(case):
         if case.plan.algorithm == "pagerank":
@@ -99,7 +98,7 @@ def test_the_share_of_compaction():
         steps = {name.replace(" ", "_"): each for name, each in found["steps"].items()}
         return found | {"steps": steps}
 
-    outcome = from_records(figure, SETTING, spelled)
+    outcome = from_records(SCU.find("fig1"), SETTING, spelled)
     compared = comparisons_of(outcome)
     assert compared["large, BFS: compaction"] == ("25.0 % to 55.0 %", "37.5 %")
     assert compared["small, PR: compaction"] == ("25.0 % to 55.0 %", "20.0 %")
@@ -111,7 +110,6 @@ def test_the_share_of_compaction():
 def test_time():
     """The speedup is 2 on the small system, except in PageRank. A run on the large system failed.
     """
-    figure = SCU.find("fig10")
 
     def record(case):
         if case.plan.schedule == "compact":
@@ -125,7 +123,7 @@ def test_time():
         slow = 600 if case.plan.algorithm == "pagerank" else 100
         return _record(contract=slow, expand_edges={"scu_cycles": 300})
 
-    outcome = from_records(figure, SETTING, record)
+    outcome = from_records(SCU.find("fig10"), SETTING, record)
     compared = comparisons_of(outcome)
     assert compared["small, BFS: speedup over the cores alone"] == ("3.83x", "2.00x")
     assert compared["small, PR: speedup over the cores alone"] == ("1.05x", "0.89x")
@@ -143,7 +141,6 @@ def test_time():
 
 
 def test_basic_and_enhanced():
-    figure = SCU.find("fig11")
 
     def record(case):
         if case.plan.schedule == "compact":
@@ -154,7 +151,7 @@ def test_basic_and_enhanced():
         return _record(prepare=20, contract=20, filter_edges={"scu_cycles": 130},
                        expand_edges={"scu_cycles": 70, "scu_elements": 10})
 
-    outcome = from_records(figure, SETTING, record)
+    outcome = from_records(SCU.find("fig11"), SETTING, record)
     compared = comparisons_of(outcome)
     assert compared["small, SSSP: basic"] == ("about 1.50x", "1.50x")
     assert compared["small, SSSP: enhanced"] == ("3.24x", "2.00x")
@@ -212,8 +209,7 @@ def test_coalescing():
 def test_bandwidth():
     """Lines of 64 bytes in 100 cycles. The large system's memory moves at most one line a cycle,
     the small system's memory at most half a line."""
-    figure = SCU.find("fig13")
-    outcome = from_records(figure, SETTING, lambda case: _record(
+    outcome = from_records(SCU.find("fig13"), SETTING, lambda case: _record(
         expand={"cycles": 60, "dram_reads": 10},
         contract={"cycles": 40, "dram_reads": 5,
                   "dram_writes": 5 if "scu" in case.plan.schedule else 0}))
@@ -225,7 +221,6 @@ def test_bandwidth():
 
 
 def test_reductions():
-    figure = SCU.find("work4.4")
 
     def record(case):
         if case.plan.schedule == "compact":
@@ -239,7 +234,7 @@ def test_reductions():
             contract={"cycles": 1, "instructions": 100 if enhanced else 400},
             compact_frontier={"scu_elements": 10})
 
-    outcome = from_records(figure, SETTING, record)
+    outcome = from_records(SCU.find("work4.4"), SETTING, record)
     compared = comparisons_of(outcome)
     assert compared["small, BFS: edges and vertices left"] == ("14.0 %", "18.2 %")    # 20 of 110
     assert compared["small, SSSP: instructions removed, of the basic SCU's"] == ("76.0 %",
