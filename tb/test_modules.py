@@ -82,7 +82,8 @@ LAYERS = {
                 "sw.algorithms", "sw.runtime", "sw.benchmarks"),
     # It tunes programs on the CPU, by the scheduling language.
     "sw.tune.schedules": (*BELOW, "sw.lang", "sw.benchmarks", "sw.tune"),
-    "sw.report": ("hw", "sim", *BELOW, "sw.runtime", "sw.tune", "sw.benchmarks", "synth"),
+    "sw.report": ("hw", "sim", *BELOW, "sw.graph", "sw.runtime", "sw.tune", "sw.benchmarks",
+                  "synth"),
     "sw.figures": ("hw", "sim", *BELOW, "sw.benchmarks", "sw.reproduce.outcome",
                    "sw.reproduce.plot"),
     "sw.site": BELOW,
@@ -152,7 +153,7 @@ def test_imports():
     assert imports("sw.link", False) == {"sw", "sw.link.machine"}
     assert {"sim.board_simulator", "sw.cli", "sw.cli.execute"} <= imports("sw.cli.simulated_board")
     assert "sim.board_simulator" not in imports("sw.cli.simulated_board", False)
-    assert "sw.cli.options" in imports("sw.cli.simulated_board", False)
+    assert "sw.cli.records" in imports("sw.cli.simulated_board", False)
 
 
 def test_no_circles():

@@ -65,12 +65,11 @@ class _Options:
     json: Annotated[str | None, typer.Option(
         "--json", metavar="FILE", help="Write all figures.", show_default=False)] = None
 
-    def setting(self, graph="", no_weights=None):
-        """The :class:`~sw.tune.runs.RunSetting` of the trials on a graph. Raises UserError."""
-        from sw.tune.runs import RunSetting
-        return RunSetting(graph, () if no_weights is None else (("no_weights", no_weights),),
-                          options.hardware(self.preset, self.set_), options.memory(self.dram),
-                          self.functional, self.launch_cycles)
+    def target(self):
+        """The machine of the trials. Raises UserError."""
+        from sw.runtime.target import Target
+        return Target(options.hardware(self.preset, self.set_), options.memory(self.dram),
+                      functional=self.functional, launch_cycles=self.launch_cycles)
 
 
 def _compare(asked):
@@ -79,7 +78,7 @@ def _compare(asked):
     The searches begin with the default plan, stop trials early, and simulate nothing. The table
     shows the median over all seeds.
     """
-    place = asked.setting()
+    target = asked.target()
 
     from sw import algorithms as known
     from sw.graph.load import load
@@ -103,7 +102,7 @@ def _compare(asked):
     rows, failed = [], 0
     for graph in asked.graphs or _GRAPHS:
         for algorithm in chosen:
-            table, wrong = _table(file, algorithm, graph, asked)
+            table, wrong = _table(file, algorithm, graph, target, asked)
             failed += wrong
             with progress_display() as (show, _):
                 show(f"{algorithm} on {graph}: searching with {asked.seeds} seeds")
@@ -115,30 +114,32 @@ def _compare(asked):
     console().print(_shown(rows, names, asked.within, asked.seeds))
     if asked.json is not None:
         files.write_json(asked.json, {
-            "configuration": options.fields(place.config), "within": within, "seeds": asked.seeds,
+            "configuration": options.fields(target.config), "within": within, "seeds": asked.seeds,
             "unit": "instructions" if asked.functional else "cycles",
-            "launch_cycles": place.cost_of_launch, "rows": rows})
+            "launch_cycles": target.device().launch_cycles, "rows": rows})
     return 1 if failed else 0
 
 
-def _table(file, algorithm, graph, asked):
+def _table(file, algorithm, graph, target, asked):
     """The table of an algorithm on a graph, and the number of trials that failed."""
     from sw import algorithms
     from sw.benchmarks.executors import Processes
+    from sw.graph.load import GraphSource
     from sw.tune.candidates import Planner
     from sw.tune.comparison import CandidateTable
     from sw.tune.results import header_of
+    from sw.tune.runs import RunSetting
     from sw.tune.search import Tuner
     from sw.tune.space import Space
     from sw.tune.strategies import make
 
     from .tune import axis_values, options_of, reduce, run_trials
     kind = algorithms.find(algorithm)
-    setting = asked.setting(graph, not kind.weighted)
+    setting = RunSetting(GraphSource(graph).used_by(kind), target)
     loaded = setting.graph(note=options.note)
     given = {"iterations": _ITERATIONS, "source": loaded.hub}
     given = {name: value for name, value in given.items() if name in kind.options}
-    planner = Planner(setting.config, loaded)
+    planner = Planner(target.config, loaded)
     space = Space(algorithm, given, axis_values(asked.only), options_of(asked.tuned_options))
     reduce(space, planner)
     study = file.begin(header_of(algorithm, given, loaded, setting))

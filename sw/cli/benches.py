@@ -1,7 +1,6 @@
 """What benches of many runs share: their options, as the fields of one record; the runs; tables."""
 
 import dataclasses
-import functools
 import inspect
 import os
 
@@ -9,7 +8,7 @@ import typer
 
 from sw.errors import UserError
 
-from . import options
+from . import options, records
 
 
 __all__ = ["ManyRuns", "add", "end", "table"]
@@ -25,21 +24,18 @@ def add(app, name, record, run, **settings):
     record : type
         The dataclass. A field ``cluster`` stands for the options of a cluster.
     run : callable
-        The command, called with an instance of the record. Its docstring is the command's help.
+        The command, called with an instance of the record as ``asked``. Its docstring is the
+        command's help.
     **settings
         Those of ``app.command``.
     """
-    @functools.wraps(run)
-    def called(**values):
-        return run(record(**values))
-
-    fields = dataclasses.fields(record)
-    vars(called)["__signature__"] = inspect.Signature([inspect.Parameter(
+    fields = [inspect.Parameter(
         field.name, inspect.Parameter.KEYWORD_ONLY, annotation=field.type,
         default=inspect.Parameter.empty if field.default is dataclasses.MISSING
-        else field.default) for field in fields])
-    called.__annotations__ = {field.name: field.type for field in fields}
-    command = options.with_cluster(called) if "cluster" in called.__annotations__ else called
+        else field.default) for field in dataclasses.fields(record)]
+    command = records.folded("asked", fields, record)(run)
+    if any(field.name == "cluster" for field in fields):
+        command = records.with_cluster(command)
     app.command(name, **settings)(command)
 
 

@@ -8,7 +8,8 @@ import typer
 from sw.cluster.place import ClusterPlace
 from sw.installation import PROGRAM, need
 
-from . import options, process
+from . import process
+from .records import with_tls
 
 
 __all__ = ["register"]
@@ -24,7 +25,7 @@ def register(app):
                 "--jobs 8")(_worker)
 
 
-@options.with_tls
+@with_tls
 def _cluster(
         port: Annotated[int, typer.Option(
             "--port", metavar="N", min=1, max=(1 << 16) - 1, help="Port for workers and "
@@ -50,7 +51,7 @@ def _cluster(
     return _ended(schedule(host, port, said, tls))
 
 
-@options.with_tls
+@with_tls
 def _worker(
         address: Annotated[str, typer.Argument(
             metavar="ADDRESS", help="Address of the cluster, as `graphloom cluster` prints it.",

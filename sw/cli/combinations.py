@@ -93,7 +93,7 @@ def to_json(config, combined) -> dict:
         "count": len(combined), "working": _working(combined)}
 
 
-def run(config, combined, *, functional, sample, seed, executor, results, hardware):
+def run(config, combined, asked, executor, results, hardware):
     """Run combinations that work, and show the progress and the failures.
 
     Parameters
@@ -101,10 +101,7 @@ def run(config, combined, *, functional, sample, seed, executor, results, hardwa
     config : HardwareConfig
     combined : list of Combination
         Combinations, of which those that work are run.
-    functional : bool
-        Whether they run on the functional simulator.
-    sample, seed : int or None, int
-        Number of combinations, drawn at random with this seed; None for all.
+    asked : sw.cli.listing.CombinationOptions
     executor : Executor
     results : str or None
         The file of records.
@@ -121,8 +118,10 @@ def run(config, combined, *, functional, sample, seed, executor, results, hardwa
 
     from .execute import console
     from .progress import progress
-    if sample is not None:
-        combined = draw(combined, sample, seed)
+    functional, seed = asked.functional, None
+    if asked.sample is not None:
+        seed = 1 if asked.seed is None else asked.seed
+        combined = draw(combined, asked.sample, seed)
     cases = trials(combined, functional)
     if not cases:
         raise UserError("none of these combinations works, so nothing can be run; "
@@ -155,8 +154,7 @@ def run(config, combined, *, functional, sample, seed, executor, results, hardwa
     _print_sum(out, config, work, functional, done, time.perf_counter() - began)
     return {"runs": [_run_json(case, work.records[case], hardware) for case in cases],
             "failed": _count(work, "error"), "refused": _count(work, "refused"),
-            "functional": functional, "sample": sample,
-            "seed": None if sample is None else seed}
+            "functional": functional, "sample": asked.sample, "seed": seed}
 
 
 def _prepare(config, functional):

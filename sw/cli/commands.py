@@ -41,7 +41,7 @@ class StrictCommand(TyperCommand):
         def checked(args):
             values, rest, order = parse(args)
             if not any(parameter.is_eager for parameter in order):     # --help needs no check
-                for parameter in self.params:
+                for parameter in self.get_params(ctx):
                     if parameter in order:
                         _check(parameter, order, values)
             return values, rest, order

@@ -7,6 +7,8 @@ import typer
 from sw.benchmarks.schedules import COMPARED
 
 from . import options
+from .parameters import ProgramCommand
+from .records import with_machine, with_outputs, with_work
 
 
 __all__ = ["register"]
@@ -14,34 +16,22 @@ __all__ = ["register"]
 
 def register(app):
     """Add the command."""
-    app.command("compare", epilog="Example: graphloom compare pagerank "
+    app.command("compare", cls=ProgramCommand, epilog="Example: graphloom compare pagerank "
                 "rmat:scale=12,degree=16,seed=1 --schedules vm,em,weaver")(_compare)
 
 
-@options.with_plan
-@options.with_reading
+@with_work()
+@with_machine("device", "dram", "max_cycles", "launch_cycles", "time_limit")
+@with_outputs("json")
 def _compare(
-        algorithm: options.Algorithm,
-        graph: options.GraphIfAny = None,
+        work,
+        machine,
+        outputs,
         *,
-        choices,
         schedules: Annotated[str | None, typer.Option(
             "--schedules", metavar="A,B,...", help="Schedules to run; speedups are over the "
             "first. Without this option, those of the default that cannot run the plan are left "
-            "out.", rich_help_panel="Algorithm", show_default=",".join(COMPARED))] = None,
-        weights: options.Weights = None,
-        reading,
-        undirected: options.Undirected = False,
-        simplify: options.Simplify = False,
-        seed: options.Seed = None,
-        device: options.Device = "simulator",
-        preset: options.BoardPreset = None,
-        set_: options.Set = None,
-        dram: options.Dram = None,
-        max_cycles: options.MaxCycles = None,
-        launch_cycles: options.LaunchCycles = None,
-        time_limit: options.TimeLimit = None,
-        json: options.Json = None):
+            "out.", rich_help_panel="Algorithm", show_default=",".join(COMPARED))] = None):
     """Run an algorithm under several schedules, check each result, and compare the costs.
 
     A schedule that needs another unit than the hardware has runs on hardware with its own unit,
@@ -51,27 +41,29 @@ def _compare(
     from sw.runtime.plan import as_plan
     from sw.schedules import make
     names = list(COMPARED) if schedules is None else options.names(schedules, "--schedules")
-    plan, graph = options.asked(algorithm, graph, choices)
+    plan = work.plan()
     plans = [as_plan(plan, schedule=name) for name in names]
     others = [plan for plan in plans if not any(
         make(side.schedule).needs_unit for side in plan.sides.values())]
-    where, config = options.place(device, preset, set_, others, time_limit=time_limit, dram=dram)
-    configs = options.own_hardware(config, plans, set_) if where is None else None
-    memory = options.memory(dram)
+    target = machine.target(others)
+    configs = (options.own_hardware(target.config, plans, machine.set_) if target.board is None
+               else None)
 
     from sw.benchmarks.measurement import inputs
 
-    from . import files, tables
-    from .execute import Job, console
-    files.distinct({"--json": json}, inputs(plan, graph))
-    job = Job(plans, graph, config=config, configs=configs, dram=memory, board=where,
-              weights=weights,
-              undirected=undirected, simplify=simplify, seed=seed, reading=reading,
-              max_cycles=max_cycles, json=json,
-              skip=schedules is None, launch_cycles=launch_cycles)
+    from .execute import Job
+    outputs.check(inputs(plan, work.source.spec))
+    job = Job(plans, work.source, target, outputs, configs=configs, skip=schedules is None)
     for _ in job.plans:
         job.run()
     job.write()
+    _print(job)
+
+
+def _print(job):
+    """Print the table, and what is to be known of the schedules."""
+    from . import tables
+    from .execute import console
     out = console()
     out.print(job.title())
     for line in job.hardware_lines():

@@ -233,16 +233,11 @@ _CHECKS = {
 
 def _doctor():
     """Show what is installed, what is missing and what to do about it."""
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
     from .execute import console
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    table.add_column("found", overflow="fold")
-    table.add_column("what to do", overflow="fold")
+    from .tables import new_table
+    table = new_table("<", "<", "|found", "|what to do")
     broken = []
     for name, check in _CHECKS.items():
         try:

@@ -12,7 +12,7 @@ from sw.printable import PIECE, one_line, printable
 from . import files, options
 
 
-__all__ = ["Job", "console", "loading", "progress_display", "seeded_spec", "steps_display"]
+__all__ = ["Job", "console", "progress_display", "steps_display"]
 
 
 def console(stderr=False):
@@ -58,27 +58,6 @@ def steps_display():
         yield heard
 
 
-def seeded_spec(spec, seed, weights):
-    """The text of a graph with ``--seed``. Raises UserError if the seed is not used."""
-    if seed is None:
-        return spec
-    from sw.graph.generators import seeded
-    with_seed = seeded(spec, seed)
-    if with_seed is None and weights is None:
-        raise UserError(f"--seed {seed}: nothing is drawn at random; --seed is for a generator "
-                        "whose text has no seed, and for --weights")
-    return with_seed or spec
-
-
-def loading(algorithm, *, weight_scale=None, no_weights=False, **others) -> dict:
-    """The arguments of :func:`sw.graph.load.load` for an algorithm's class: an algorithm that uses
-    no weights gets none. Raises UserError for ``--weight-scale`` without weights."""
-    if weight_scale is not None and not algorithm.weighted:
-        raise UserError(f"--weight-scale: {algorithm.name} uses no weights")
-    return {"weight_scale": weight_scale, "no_weights": no_weights or not algorithm.weighted,
-            **others}
-
-
 class Job:
     """A graph, the hardware and the plans.
 
@@ -88,69 +67,40 @@ class Job:
     ----------
     plans : list of Plan or Hybrid
         The plans, of one algorithm, in the order of their runs.
-    spec : str
-        The user's text for the graph.
-    config, dram
-        The hardware and the memory behind it.
-    board : (str, int, float) or None
-        The serial port of a board, its baud rate, and the seconds that a run may take; None for a
-        simulation.
-    weights : int or None
-        Largest of the random weights that a graph without weights gets.
-    undirected, simplify : bool
-        Changes made to the graph on loading.
-    seed : int or None
-        Seed for a generator whose text has none, and for the weights.
-    reading : dict
-        How the graph's file is read, as of :func:`~sw.cli.options.with_reading`.
-    json : str or None
-        The file for results.
-    wave : str or None
-        The file for waves.
+    source : GraphSource
+        As the user gives it.
+    target : Target
+    outputs : Outputs
+        The files, which have been checked.
+    configs : list of HardwareConfig or None
+        The hardware of each plan; None if all have that of the target.
     recorder : sw.trace.recorder.Recorder or None
         Recorder of the trace.
+    loaded : Graph or None
+        The graph, if it is loaded.
     skip : bool
         Whether plans that are refused are left out, as long as one is not.
-    launch_cycles : int or None
-        Cycles of the host for a launch; None for those of the host port.
-    configs : list of HardwareConfig or None
-        The hardware of each plan; None if all have ``config``.
-    functional : bool
-        Whether the plans run on the functional simulator.
     """
 
-    def __init__(self, plans, spec, *, config, dram, board=None, weights, undirected, simplify,
-                 seed, reading, max_cycles, json, wave=None, recorder=None, loaded=None,
-                 skip=False, launch_cycles=None, configs=None,
-                 functional=False):
+    def __init__(self, plans, source, target, outputs, *, configs=None, recorder=None, loaded=None,
+                 skip=False):
         from sw import algorithms
-        from sw.graph.load import load
-        from sw.runtime import Device
 
-        files.check(json)
-        if wave is not None:
-            from sim.native import wave_format
-            wave_format(wave)
-            files.check(wave)
-        spec = seeded_spec(spec, seed, weights)
-        self.spec, self.json, self.wave, self.recorder = spec, json, wave, recorder
-        self.algorithm = algorithm = plans[0].algorithm
-        self.config, self.dram, self.max_cycles = config, dram, max_cycles
-        self.board = board
-        self.weights, self.seed = weights, seed
-        self.undirected, self.simplify = undirected, simplify
-        self.reading, self.launch_cycles = reading, launch_cycles
-        self.functional = functional
+        self.source, self.target, self.outputs = source.seeded(), target, outputs
+        self.recorder = recorder
+        self.algorithm = plans[0].algorithm
         self.skipped = {}
-        self._configs = dict(zip(plans, configs or [config for _ in plans]))
-        self.plans = self._accepted(plans, lambda plan: plan.check(self._configs[plan]), skip)
-        self.graph = loaded or load(spec, note=options.note, **loading(
-            algorithms.find(algorithm), weights=weights, seed=seed, undirected=undirected,
-            simplify=simplify, **reading))
+        self._targets = dict(zip(plans, map(target.on, configs) if configs else
+                                 [target for _ in plans]))
+        self.plans = self._accepted(plans, lambda plan: plan.check(self._targets[plan].config),
+                                    skip)
+        self.graph = loaded or self.source.used_by(algorithms.find(self.algorithm)).load(
+            options.note)
         tasks = {}
 
         def settle(plan):
-            device = Device.simulate(self._configs[plan], dram=self.dram)
+            # It is planned as for the RTL, whatever runs it.
+            device = dataclasses.replace(self._targets[plan], board=None, functional=False).device()
             tasks[plan] = device.plan(plan, self.graph)
             _ = tasks[plan].program         # it may not fit
 
@@ -180,18 +130,16 @@ class Job:
         """Run the next plan, once, and keep its result. A run that fails leaves its counters in the
         JSON file."""
         task = self._tasks.pop(0)
-        schedule = task.plan.schedule
+        schedule, unit = task.plan.schedule, self.target.unit
         with progress_display() as (show, tell):
             show("preparing the hardware")
-
-            unit = "instructions" if self.functional else "cycles"
-
-            def progress(count):
-                show(f"{self.algorithm}, {schedule}: {count:,} {unit}")
-
+            watched = {"progress": lambda count: show(
+                f"{self.algorithm}, {schedule}: {count:,} {unit}")}
+            if self.outputs.wave is not None or self.recorder is not None:
+                watched |= {"wave": self.outputs.wave, "recorder": self.recorder}
             try:
-                with self._device(task.config, progress, show, tell) as device:
-                    result = device.run_task(task, max_cycles=self.max_cycles)
+                with self.target.on(task.config).device(show=show, tell=tell, **watched) as device:
+                    result = device.run_task(task)
             except RunError as error:
                 self.write({"schedule": schedule, "plan": task.plan.text, "error": str(error),
                             "counters": error.counters})
@@ -199,29 +147,9 @@ class Job:
         self.results.append(result)
         return result
 
-    def _device(self, config, progress, show, tell):
-        from sw.runtime import Device
-        if self.functional:
-            return Device.functional(config, progress=progress, report=tell)
-        if self.board is None:
-            return Device.simulate(config, dram=self.dram, wave=self.wave, progress=progress,
-                                   report=tell, recorder=self.recorder,
-                                   launch_cycles=self.launch_cycles)
-        port, baud, time_limit = self.board
-        return Device.serial(port, config, baud=baud, progress=progress, report=show,
-                             time_limit=time_limit, launch_cycles=self.launch_cycles)
-
-    def _machine(self):
-        """The part of the JSON file for the machine."""
-        if self.functional:
-            return {"functional": True}
-        if self.board is None:
-            return {"dram": dataclasses.asdict(self.dram)}
-        return {"board": {"port": self.board[0], "baud": self.board[1]}}
-
     def _record(self, result):
         record = result.to_json()
-        fields, common = record.pop("config"), dataclasses.asdict(self.config)
+        fields, common = record.pop("config"), dataclasses.asdict(self.target.config)
         if fields != common:                 # the common fields are written once, for all
             record["configuration"] = {name: value for name, value in fields.items()
                                        if value != common[name]}
@@ -230,27 +158,20 @@ class Job:
     def command(self, plan):
         """The command line that runs a plan alone."""
         from sw.report.command import run_command
-        return run_command(plan.text, self._graph_record(), self._configs[plan],
-                           None if self.board else self.dram,
-                           board=self.board and {"port": self.board[0], "baud": self.board[1]},
-                           cost=self.launch_cycles)
-
-    def _graph_record(self):
-        return {"spec": self.spec, "vertices": self.graph.num_vertices,
-                "arcs": self.graph.num_edges, "weights": self.weights, "seed": self.seed,
-                "undirected": self.undirected, "simplify": self.simplify, **self.reading}
+        return run_command(plan.text, self.source, self._targets[plan])
 
     def write(self, failure=None):
         """Write the JSON file, if one was asked for. Only ``wall_seconds`` differs between two
         runs of the same command."""
-        if self.json is None:
+        if self.outputs.json is None:
             return
         from sw.tune.runs import sources
         value = {
             "version": __version__, "sources": sources(),
-            "configuration": dataclasses.asdict(self.config),
-            **self._machine(),
-            "graph": self._graph_record(),
+            "configuration": dataclasses.asdict(self.target.config),
+            **self.target.record(),
+            "graph": {**self.source.record(), "vertices": self.graph.num_vertices,
+                      "arcs": self.graph.num_edges},
             "results": [self._record(result) for result in self.results],
             "wall_seconds": round(time.perf_counter() - self._began, 3),
         }
@@ -258,19 +179,19 @@ class Job:
             value["skipped"] = self.skipped
         if failure is not None:
             value["failure"] = failure
-        files.write_json(self.json, value)
+        files.write_json(self.outputs.json, value)
 
     def hardware_lines(self):
         """A line for each plan whose hardware is not the one of the title."""
         for plan in self.plans:
-            config = self._configs[plan]
-            if config != self.config:
+            config, common = self._targets[plan].config, self.target.config
+            if config != common:
                 yield (f"{plan.schedule} runs on hardware of its own, {config.name}, with gather = "
-                       f"{config.gather!r}; the others have gather = {self.config.gather!r}")
+                       f"{config.gather!r}; the others have gather = {common.gather!r}")
 
     def title(self):
         """One line that names the computation and the hardware."""
-        c = self.config
+        c = self.target.config
         return (f"{self.algorithm} on {printable(self.graph.name, PIECE)}: "
                 f"{self.graph.num_vertices:,} vertices, {self.graph.num_edges:,} arcs; "
                 f"{c.name}: {c.warps} warps x {c.threads} lanes, "

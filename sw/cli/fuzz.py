@@ -1,5 +1,6 @@
 """``graphloom campaign --fuzz``: mutated command lines and files, and what becomes of them."""
 
+import dataclasses
 import pathlib
 import time
 
@@ -7,16 +8,56 @@ from sw.errors import UserError
 from sw.installation import PROGRAM, need_tree
 
 from . import files
+from .records import option
 
 
-__all__ = ["run"]
+__all__ = ["OPTIONS", "FuzzerOptions", "run"]
 
 
-def _names(lines, files_, case):
-    if case is not None:
-        return [case]
-    return ([f"line:{number}" for number in range(lines)]
-            + [f"file:{number}" for number in range(files_)])
+_FUZZER = "Fuzzer"
+
+
+@dataclasses.dataclass(frozen=True)
+class FuzzerOptions:
+    """What the fuzzer runs, as the options say.
+
+    Parameters
+    ----------
+    fuzz : bool
+        Whether it runs at all.
+    lines, files_ : int
+        Numbers of mutated command lines and of mutated files.
+    case : str or None
+        The only case to run, as in ``line:17``.
+    keep : str
+        Where the files of faults are kept; made when there is one.
+    """
+    fuzz: bool
+    lines: int
+    files_: int
+    case: str | None
+    keep: str
+
+    @property
+    def names(self):
+        """The names of the cases."""
+        if self.case is not None:
+            return [self.case]
+        return ([f"line:{number}" for number in range(self.lines)]
+                + [f"file:{number}" for number in range(self.files_)])
+
+
+OPTIONS = (
+    option("fuzz", bool, _FUZZER, "Run mutated command lines and mutated files, not "
+           "configurations."),
+    option("lines", int, _FUZZER, "Number of mutated command lines.", default=2_000, metavar="N",
+           min=0),
+    option("files_", int, _FUZZER, "Number of mutated files.", default=20_000, metavar="N", min=0),
+    option("case", str, _FUZZER, "Run this case only.", metavar="line:N|file:N",
+           show_default=False),
+    option("keep", str, _FUZZER, "Folder that keeps the files that broke a rule.",
+           default="results/fuzz", metavar="FOLDER"),
+)
 
 
 def _keep(folder, fault, seed):
@@ -29,40 +70,22 @@ def _keep(folder, fault, seed):
     return path
 
 
-def run(*, seed, lines, files_, case, jobs, folder, json):
-    """Run the fuzzer and print what it finds.
-
-    Parameters
-    ----------
-    seed : int
-    lines, files_ : int
-        Numbers of mutated command lines and of mutated files.
-    case : str or None
-        The only case to run, as in ``line:17``.
-    jobs : int
-        Processes.
-    folder : str
-        Where the files of faults are kept; made when there is one.
-    json : str or None
-        Where counts and faults are written.
-
-    Returns
-    -------
-    int
-        The exit code: 1 if a case broke a rule.
-    """
+def run(fuzzing, seed, jobs, json):
+    """Run the fuzzer in ``jobs`` processes, print what it finds, and write counts and faults to the
+    file ``json``, if there is one. Returns the exit code: 1 if a case broke a rule."""
     need_tree("graphloom campaign --fuzz")
     from campaign.fuzz.work import fuzz, parse
 
     from .execute import console, progress_display
-    if case is not None:
-        parse(case)                          # refuses a case that there is not
-    names = _names(lines, files_, case)
+    if fuzzing.case is not None:
+        parse(fuzzing.case)                  # refuses a case that there is not
+    names = fuzzing.names
     if not names:
         raise UserError("--lines 0 --files 0: nothing to run; one of the two must be above 0")
     out, began = console(), time.monotonic()
     counts, faults, done = {}, [], 0
-    again = f"--case {case}" if case is not None else f"--lines {lines} --files {files_}"
+    again = (f"--case {fuzzing.case}" if fuzzing.case is not None else
+             f"--lines {fuzzing.lines} --files {fuzzing.files_}")
     out.print(f"{len(names):,} cases of seed {seed}; to repeat: "
               f"{PROGRAM} campaign --fuzz --seed {seed} {again}", soft_wrap=True)
     with progress_display() as (show, tell):
@@ -73,7 +96,7 @@ def run(*, seed, lines, files_, case, jobs, folder, json):
                 counts[kind] = counts.get(kind, 0) + number
             for fault in more:
                 faults.append(fault)
-                _tell(out, fault, seed, folder)
+                _tell(out, fault, seed, fuzzing.keep)
             text = f"{done:,} of {len(names):,} cases, {len(faults)} faults"
             show(text)
             if before // 2000 != done // 2000 and done < len(names):
@@ -82,8 +105,9 @@ def run(*, seed, lines, files_, case, jobs, folder, json):
         fuzz(seed, names, jobs, report)
     seconds = time.monotonic() - began
     if json is not None:
-        files.write_json(json, {"seed": seed, "lines": lines, "files": files_, "counts": counts,
-                                "faults": faults, "wall_seconds": round(seconds, 1)})
+        files.write_json(json, {"seed": seed, "lines": fuzzing.lines, "files": fuzzing.files_,
+                                "counts": counts, "faults": faults,
+                                "wall_seconds": round(seconds, 1)})
     ends = ", ".join(f"{number:,} {kind}" for kind, number in sorted(counts.items()))
     out.print(f"{done:,} cases: {ends}; {len(faults)} broke a rule; {seconds:.0f} s")
     return 1 if faults else 0

@@ -8,6 +8,7 @@ from sw.printable import printable
 
 from . import files, graph_formats, options
 from .commands import App
+from .records import with_graph
 
 
 __all__ = ["app"]
@@ -20,24 +21,18 @@ _Target = Annotated[str, typer.Argument(
     show_default=False)]
 
 
-def _load(spec, undirected, simplify, **reading):
-    from sw.graph.load import load
-    return load(spec, undirected=undirected, simplify=simplify, note=options.note, **reading)
-
-
 @app.command("info", epilog="Example: graphloom graph info soc-epinions1.el.gz")
-@options.with_reading
-def _info(graph: options.Graph, *, undirected: options.Undirected = False,
-          simplify: options.Simplify = False, reading, json: options.Json = None):
+@with_graph
+def _info(source, json: options.Json = None):
     """Print the size of a graph and how uneven its degrees are."""
     from rich.table import Table
 
     from sw.graph.describe import describe
 
     from .execute import console
-    files.distinct({"--json": json}, [graph])
+    files.distinct({"--json": json}, [source.spec])
     files.check(json)
-    facts = describe(_load(graph, undirected, simplify, **reading))
+    facts = describe(source.load(options.note))
     if json is not None:
         files.write_json(json, facts)
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -60,13 +55,12 @@ def _save(graph, target):
 
 @app.command("convert", epilog="Example: graphloom graph convert road.gr.gz road.npz "
                                "--undirected")
-@options.with_reading
-def _convert(graph: options.Graph, target: _Target, *, undirected: options.Undirected = False,
-             simplify: options.Simplify = False, reading):
+@with_graph
+def _convert(source, target: _Target):
     """Read a graph in one format and write it in another."""
-    files.distinct({"FILE": target}, [graph])
+    files.distinct({"FILE": target}, [source.spec])
     files.check(target)
-    _save(_load(graph, undirected, simplify, **reading), target)
+    _save(source.load(options.note), target)
 
 
 @app.command("generate", epilog="Example: graphloom graph generate "
@@ -80,10 +74,14 @@ def _generate(
         target: Annotated[str | None, typer.Argument(
             metavar="[FILE]", help="File to write: .mtx .el .wel .gr .npz, each also .gz.",
             show_default=False)] = None,
-        undirected: options.Undirected = False, simplify: options.Simplify = False):
+        undirected: options.Undirected = False,
+        simplify: Annotated[bool, typer.Option(
+            "--simplify", help="Drop self-loops and parallel arcs.",
+            rich_help_panel="Graph")] = False):
     """Make a graph and write it; without arguments, list the generators."""
     from sw.errors import UserError
     from sw.graph.generators import GENERATORS
+    from sw.graph.load import GraphSource
     if generator is None:
         for name, entry in GENERATORS.items():
             print(f"{name}: {entry.doc}")
@@ -98,7 +96,8 @@ def _generate(
         raise UserError("graph generate: name the file to write, as in `graphloom graph "
                         f"generate {generator} graph.npz`")
     files.check(target)
-    _save(_load(generator, undirected, simplify), target)
+    _save(GraphSource(generator, undirected=undirected, simplify=simplify).load(options.note),
+          target)
 
 
 graph_formats.register(app)

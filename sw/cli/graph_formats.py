@@ -8,6 +8,7 @@ import typer
 from sw.errors import UserError
 
 from . import options
+from .records import with_graph
 
 
 __all__ = ["figures_table", "register", "register_bench", "subgraphs_table"]
@@ -54,15 +55,12 @@ def _prepare(graph, formats, direction, json):
     return with_reference(options.names(formats, "--formats"))
 
 
-@options.with_reading
-def _graph_formats(graph: options.Graph, *, formats: _Formats = None, direction: _Towards = "push",
-                   repeat: _Repeat = 3, undirected: options.Undirected = False,
-                   simplify: options.Simplify = False, reading, json: options.Json = None):
+@with_graph
+def _graph_formats(source, formats: _Formats = None, direction: _Towards = "push",
+                   repeat: _Repeat = 3, json: options.Json = None):
     """Print the bytes of a graph in each storage format, and the time to build the format."""
-    from sw.graph.load import load
-    texts = _prepare(graph, formats, direction, json)
-    _show(load(graph, undirected=undirected, simplify=simplify, note=options.note, **reading),
-          texts, direction, repeat, False, json)
+    texts = _prepare(source.spec, formats, direction, json)
+    _show(source.load(options.note), texts, direction, repeat, False, json)
 
 
 def _bench_formats(
@@ -101,17 +99,13 @@ def _show(graph, texts, direction, repeat, memory, json):
 
 def figures_table(figures, num_edges):
     """One row a format; ratios are to the first."""
-    from rich import box
-    from rich.table import Table
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("format", no_wrap=True)
+    from .tables import new_table
     titles = ["bytes", f"of {figures[0].text}'s", "bytes an arc", "build, ms",
               f"of {figures[0].text}'s", "arcs a second"]
     if any(figure.peak is not None for figure in figures):
         titles.append("peak memory, MiB")
     titles += ["intra-cluster arcs", "expand list"]
-    for title in titles:
-        table.add_column(title, justify="right", no_wrap=True)
+    table = new_table("<format", *(f">{title}" for title in titles))
     first = figures[0]
     for figure in figures:
         cells = [figure.text, f"{figure.nbytes:,}", f"{figure.nbytes / first.nbytes:.3f}",
@@ -131,11 +125,8 @@ def figures_table(figures, num_edges):
 
 def subgraphs_table(figure):
     """The Degree-n subgraphs of a CR2 image."""
-    from rich import box
-    from rich.table import Table
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("part", "degree", "records", "arcs", "bytes"):
-        table.add_column(title, justify="left" if title == "part" else "right", no_wrap=True)
+    from .tables import new_table
+    table = new_table("<part", ">degree", ">records", ">arcs", ">bytes")
     for row in figure.subgraphs:
         table.add_row(row["part"], *(f"{row[name]:,}"
                                      for name in ("degree", "records", "edges", "bytes")))

@@ -1,5 +1,6 @@
 """``graphloom list``: algorithms, schedules, formats, frontiers, and every combination of them."""
 
+import dataclasses
 import sys
 from typing import Annotated, Any
 
@@ -8,6 +9,7 @@ import typer
 from sw.errors import UserError
 
 from . import combinations, files, options
+from .records import folded, option, with_machine, with_workers
 
 
 __all__ = ["register"]
@@ -35,37 +37,43 @@ def register(app):
                 "--sample 100. Exit code: 1 if a run failed.")(_list)
 
 
-@options.with_cluster
+@dataclasses.dataclass(frozen=True)
+class CombinationOptions:
+    """What is asked of combinations, as the options say."""
+    only: list | None
+    all_axes: bool
+    run: bool
+    functional: bool
+    sample: int | None
+    seed: int | None
+
+
+_OPTIONS = (
+    option("only", list[str], _RUNNING, "List only combinations with this value, e.g. format=cr2 "
+           "or frontier=own; may be repeated.", metavar="AXIS=VALUE", show_default=False),
+    option("all_axes", bool, _RUNNING, "Also combine with deduplication, the least number of "
+           "warps, and near and far. Minutes, without --run."),
+    option("run", bool, _RUNNING, "Run the combinations that work, on three small graphs, and "
+           "compare each result with the golden model."),
+    option("functional", bool, _RUNNING, "Run the combinations on the functional simulator, not on "
+           "the RTL."),
+    option("sample", int, _RUNNING, "Run N combinations, drawn at random.", metavar="N", min=1,
+           show_default=False),
+    option("seed", int, _RUNNING, "Seed of the draw.", metavar="N", min=0, show_default="1"),
+)
+
+
+@folded("asked", _OPTIONS, CombinationOptions)
+@with_workers(panel=_RUNNING)
+@with_machine()
 def _list(
         what: Annotated[str | None, typer.Argument(
             metavar=f"[{'|'.join([*_PARTS, _COMBINATIONS])}]", help="Part to list. If left out: "
             "every part, and the number of combinations.", show_default=False)] = None,
-        preset: options.Preset = "default",
-        set_: options.Set = None,
-        only: Annotated[list[str] | None, typer.Option(
-            "--only", metavar="AXIS=VALUE", help="List only combinations with this value, "
-            "e.g. format=cr2 or frontier=own; may be repeated.", rich_help_panel=_RUNNING,
-            show_default=False)] = None,
-        all_axes: Annotated[bool, typer.Option(
-            "--all-axes", help="Also combine with deduplication, the least number of warps, and "
-            "near and far. Minutes, without --run.", rich_help_panel=_RUNNING)] = False,
-        run: Annotated[bool, typer.Option(
-            "--run", help="Run the combinations that work, on three small graphs, and compare "
-            "each result with the golden model.", rich_help_panel=_RUNNING)] = False,
-        functional: Annotated[bool, typer.Option(
-            "--functional", help="Run the combinations on the functional simulator, not on the "
-            "RTL.",
-            rich_help_panel=_RUNNING)] = False,
-        sample: Annotated[int | None, typer.Option(
-            "--sample", metavar="N", min=1, help="Run N combinations, drawn at random.",
-            rich_help_panel=_RUNNING, show_default=False)] = None,
-        seed: Annotated[int | None, typer.Option(
-            "--seed", metavar="N", min=0, help="Seed of the draw.",
-            rich_help_panel=_RUNNING, show_default="1")] = None,
-        jobs: Annotated[int | None, typer.Option(
-            "--jobs", metavar="N", min=1, help="Processes.", rich_help_panel=_RUNNING,
-            show_default="as many as there are processors")] = None,
-        cluster=None,
+        *,
+        machine,
+        asked,
+        workers,
         results: options.Results = None,
         json: Annotated[str | None, typer.Option(
             "--json", metavar="FILE", help="Write the whole list to a file as well.",
@@ -80,14 +88,10 @@ def _list(
     legal = [*_PARTS, _COMBINATIONS]
     if what is not None and what not in legal:
         raise UserError(f"there is no list of {what!r}; there are {', '.join(legal)}")
-    given = {"--functional": functional, "--sample": sample is not None, "--seed": seed is not None,
-             "--jobs": jobs is not None, "--cluster": cluster is not None,
-             "--results": results is not None}
-    if all_axes and what != _COMBINATIONS:
-        raise UserError(f"--all-axes adds to combinations: give list {_COMBINATIONS} --all-axes")
-    _check_given(what, only, run, given, hardware=set_ or preset != "default")
-    wanted = combinations.only(only)
-    config = options.hardware(preset, set_, wanted.get("schedule", ()))
+    _check_given(what, asked, machine, {
+        "--jobs": workers.jobs, "--cluster": workers.cluster, "--results": results})
+    wanted = combinations.only(asked.only)
+    config = machine.config(wanted.get("schedule", ()))
     files.distinct({"--json": json, "--results": results})
     files.check(json, (".json",))
     files.check(results)
@@ -99,41 +103,36 @@ def _list(
         combinations.print_number()
     elif what == _COMBINATIONS:
         from sw.runtime.combinations import combinations as every
-        combined = list(every(config, wanted, all_axes))
+        combined = list(every(config, wanted, asked.all_axes))
         found |= combinations.to_json(config, combined)
-        combinations.print_all(combined, each=not run)
-        if run:
-            with options.executor("graphloom list combinations --run", cluster, jobs) as executor:
-                ran = combinations.run(
-                    config, combined, functional=functional, sample=sample,
-                    seed=1 if seed is None else seed, executor=executor, results=results,
-                    hardware=_hardware(preset, set_))
+        combinations.print_all(combined, each=not asked.run)
+        if asked.run:
+            with workers.executor("graphloom list combinations --run") as executor:
+                ran = combinations.run(config, combined, asked, executor, results,
+                                       machine.words())
             failed, found = ran["failed"], found | ran
     if json is not None:
         files.write_json(json, found)
     return 1 if failed else 0
 
 
-def _check_given(what, only, run, given, *, hardware):
+def _check_given(what, asked, machine, of_runs):
     """Refuse options that would do nothing."""
-    if run and what != _COMBINATIONS:
-        raise UserError(f"--run runs combinations: give list {_COMBINATIONS} --run")
-    if hardware and what != _COMBINATIONS:
-        raise UserError("--preset and --set name the hardware of combinations: give list "
-                        f"{_COMBINATIONS}")
-    if only and what != _COMBINATIONS:
-        raise UserError(f"--only selects combinations: give list {_COMBINATIONS} --only")
-    for option, there in given.items():
-        if there and not run:
-            raise UserError(f"{option} applies to runs only: give --run as well")
-    if given["--seed"] and not given["--sample"]:
+    of_runs = {"--functional": asked.functional, "--sample": asked.sample, "--seed": asked.seed,
+               **of_runs}
+    for given, message in (
+            (asked.all_axes, "--all-axes adds to combinations: give list combinations --all-axes"),
+            (asked.run, "--run runs combinations: give list combinations --run"),
+            (machine.words(), "--preset and --set name the hardware of combinations: give list "
+             "combinations"),
+            (asked.only, "--only selects combinations: give list combinations --only")):
+        if given and what != _COMBINATIONS:
+            raise UserError(message)
+    for name, value in of_runs.items():
+        if value not in (None, False) and not asked.run:
+            raise UserError(f"{name} applies to runs only: give --run as well")
+    if asked.seed is not None and asked.sample is None:
         raise UserError("--seed applies to --sample only: give --sample as well")
-
-
-def _hardware(preset, assignments):
-    """The options that name the hardware, in the form of a command line."""
-    return [] if preset == "default" and not assignments else [
-        "--preset", preset, *(word for each in assignments or () for word in ("--set", each))]
 
 
 def _described(part):

@@ -1,5 +1,6 @@
 """``graphloom mutants``: planted faults, and whether the tests notice them."""
 
+import dataclasses
 import fnmatch
 from typing import Annotated
 
@@ -8,7 +9,9 @@ import typer
 from sw.errors import UserError
 from sw.installation import need, need_tree
 
-from . import files, options
+from . import files
+from .progress import progress
+from .records import folded, option, with_workers
 
 
 __all__ = ["register"]
@@ -22,35 +25,43 @@ def register(app):
                 "graphloom mutants --show ID")(_mutants)
 
 
-@options.with_cluster
+@dataclasses.dataclass(frozen=True)
+class MutantOptions:
+    """Which mutants, and whether they are only shown, as the options say."""
+    sample: int | None
+    seed: int | None
+    curated: bool
+    room: list | None
+    file: list | None
+    show: bool
+    list_: bool
+
+
+_OPTIONS = (
+    option("sample", int, None, "Run N mutants that operators make, drawn at random from all rooms "
+           "in proportion to their places, at least one from each.", metavar="N", min=1,
+           show_default=False),
+    option("seed", int, None, "Seed of the draw.", metavar="N", min=0, show_default="1"),
+    option("curated", bool, None, "Run the curated mutants: faults that operators cannot make."),
+    option("room", list[str], None, "Only mutants of these rooms, such as hw/core or 'sw/*'; may "
+           "be repeated.", metavar="GLOB", show_default=False),
+    option("file", list[str], None, "Only mutants of these source files; may be repeated.",
+           metavar="GLOB", show_default=False),
+    option("show", bool, None, "Show each mutant as a diff, with the tests that ought to notice "
+           "it; run nothing."),
+    option("list_", bool, None, "Show each mutant's id and line; run nothing."),
+)
+
+
+@folded("choice", _OPTIONS, MutantOptions)
+@with_workers("Mutants at a time.")
 def _mutants(
         names: Annotated[list[str] | None, typer.Argument(
             metavar="[ID]...", help="Mutants to run, by the ids that a sample or --list shows.",
             show_default=False)] = None,
-        sample: Annotated[int | None, typer.Option(
-            "--sample", metavar="N", min=1, help="Run N mutants that operators make, drawn at "
-            "random from all rooms in proportion to their places, at least one from each.",
-            show_default=False)] = None,
-        seed: Annotated[int | None, typer.Option(
-            "--seed", metavar="N", min=0, help="Seed of the draw.", show_default="1")] = None,
-        curated: Annotated[bool, typer.Option(
-            "--curated", help="Run the curated mutants: faults that operators cannot make.")]
-        = False,
-        room: Annotated[list[str] | None, typer.Option(
-            "--room", metavar="GLOB", help="Only mutants of these rooms, such as hw/core or "
-            "'sw/*'; may be repeated.", show_default=False)] = None,
-        file: Annotated[list[str] | None, typer.Option(
-            "--file", metavar="GLOB", help="Only mutants of these source files; may be repeated.",
-            show_default=False)] = None,
-        show: Annotated[bool, typer.Option(
-            "--show", help="Show each mutant as a diff, with the tests that ought to notice it; "
-            "run nothing.")] = False,
-        list_: Annotated[bool, typer.Option(
-            "--list", help="Show each mutant's id and line; run nothing.")] = False,
-        jobs: Annotated[int | None, typer.Option(
-            "--jobs", metavar="N", min=1, help="Mutants at a time.",
-            show_default="as many as there are processors")] = None,
-        cluster=None,
+        *,
+        choice,
+        workers,
         timeout: Annotated[float, typer.Option(
             "--timeout", metavar="SECONDS", min=1, help="Processor time for each process of a "
             "mutant's tests; each may wait for five times as long. A mutant that takes longer is "
@@ -72,18 +83,18 @@ def _mutants(
     """
     from campaign.mutants.mutant import MutantError
     need_tree("graphloom mutants")
-    if seed is not None and sample is None:
+    if choice.seed is not None and choice.sample is None:
         raise UserError("--seed applies to --sample only: give --sample as well")
-    if bool(names) + curated + (sample is not None) != 1:
+    if bool(names) + choice.curated + (choice.sample is not None) != 1:
         raise UserError("give one of --sample N, --curated, or the ids of mutants")
     try:
-        mutants = _chosen(names, sample, 1 if seed is None else seed, room or [], file or [])
+        mutants = _chosen(names, choice)
     except MutantError as error:
         raise UserError(str(error)) from None
-    if show or list_:
+    if choice.show or choice.list_:
         for mutant in mutants:
-            print(mutant.diff() + "\n".join(f"tests: {one}" for one in mutant.notices) if show
-                  else f"{mutant.id}  line {mutant.line}")
+            print(mutant.diff() + "\n".join(f"tests: {one}" for one in mutant.notices)
+                  if choice.show else f"{mutant.id}  line {mutant.line}")
         return 0
     need("graphloom mutants", "pytest")
     files.check(results)
@@ -91,8 +102,10 @@ def _mutants(
     from campaign.mutants.draw import judged
     from campaign.mutants.run import MutantWork
     work = MutantWork(mutants, timeout=timeout, path=results)
-    with options.executor("graphloom mutants", cluster, jobs) as executor:
-        _run(work, executor)
+    with (workers.executor("graphloom mutants") as executor,
+          progress(len(mutants), len(work.records), lambda mutant: mutant.id, _outcome)
+          as (begun, ended, _)):
+        work.run(executor, ended, begun)
     reasons = judged()
     if json is not None:
         files.write_json(json, {"mutants": [
@@ -102,12 +115,18 @@ def _mutants(
     return 1 if _print(work, reasons) else 0
 
 
-def _chosen(names, sample, seed, rooms, globs):
+def _outcome(record):
+    seconds = "" if record["seconds"] is None else f", {record['seconds']} s"
+    return f"{record['outcome']}{seconds}"
+
+
+def _chosen(names, choice):
     """The mutants of a command line."""
     from campaign.mutants import curated
     from campaign.mutants.draw import draw
     from campaign.mutants.mutant import room
     from campaign.mutants.places import files as sources, find
+    rooms, globs = choice.room or [], choice.file or []
 
     def wanted(file):
         return ((not rooms or any(fnmatch.fnmatchcase(room(file), glob) for glob in rooms))
@@ -119,32 +138,14 @@ def _chosen(names, sample, seed, rooms, globs):
                             "ids")
         return [find(name).mutant() if ":" in name else curated.find(name)
                 for name in dict.fromkeys(names)]
-    found = draw(sample, seed, among=list(filter(wanted, sources()))) if sample is not None else [
-        fault.mutant() for fault in curated.faults() if wanted(fault.file)]
+    found = [fault.mutant() for fault in curated.faults() if wanted(fault.file)] \
+        if choice.sample is None else draw(
+            choice.sample, 1 if choice.seed is None else choice.seed,
+            among=list(filter(wanted, sources())))
     if not found:
         raise UserError(f"{' '.join([*rooms, *globs])}: there is no mutant in such a room or file; "
                         "rooms are such as hw/core, files such as hw/core/alu.py")
     return found
-
-
-def _run(work, executor):
-    """Run the mutants, and show the progress."""
-    from .execute import console, progress_display
-    total, doing = len(work.mutants), set()
-    err = console(stderr=True)
-    if work.records:
-        err.print(f"{len(work.records)} of {total} were run before")
-    with progress_display() as (show, _):
-        def begun(mutant):
-            doing.add(mutant.id)
-            show(f"{len(work.records)} of {total} done; {', '.join(sorted(doing))}")
-
-        def report(mutant, record):
-            doing.discard(mutant.id)
-            seconds = "" if record["seconds"] is None else f", {record['seconds']} s"
-            err.print(f"{len(work.records)} of {total}: {mutant.id}: {record['outcome']}"
-                      f"{seconds}", soft_wrap=True, markup=False)
-        work.run(executor, report, begun)
 
 
 def _print(work, reasons):
@@ -189,12 +190,8 @@ def _print(work, reasons):
 
 def _table(out, rooms):
     """The score of each room: noticed mutants among those that are not judged equivalent."""
-    from rich import box
-    from rich.table import Table
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("room")
-    for title in ("mutants", "noticed", "survived", "judged", "score"):
-        table.add_column(title, justify="right")
+    from .tables import new_table
+    table = new_table("<room", ">mutants", ">noticed", ">survived", ">judged", ">score")
     total = {key: sum(row[key] for row in rooms.values()) for key in next(iter(rooms.values()))}
     for name, row in [*sorted(rooms.items()), ("all", total)]:
         among = row["mutants"] - row["equivalent"]

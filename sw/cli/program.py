@@ -12,7 +12,7 @@ from hw import numbers
 from sw.errors import UserError
 from sw.input import open_file
 
-from . import options
+from .records import folded, option, with_machine, with_outputs
 
 
 __all__ = ["register"]
@@ -53,111 +53,133 @@ def _number(text):
     return value
 
 
+@dataclasses.dataclass(frozen=True)
+class Execution:
+    """What is asked of a program, as the options say."""
+    read: list | None
+    expect: list | None
+    dump: tuple | None
+    load: tuple | None
+    argument: str
+    lanes: _Lanes
+    stack: int | None
+    anyway: bool
+
+
+_OPTIONS = (
+    option("read", list[str], _WORK, "Print the value at a symbol at the end, in the symbol's "
+           "size; TYPE is u8, i8, u16, i16, u32, i32, u64 or i64. May be repeated.",
+           metavar="SYMBOL[:COUNT][:TYPE]", show_default=False),
+    option("expect", list[str], _WORK, "Exit with code 1 if the symbol has another value at the "
+           "end. For an array, VALUE is its first elements, separated by commas. May be repeated.",
+           metavar="SYMBOL=VALUE", show_default=False),
+    option("dump", tuple[str, str], _FILES, "Write WORDS words at a symbol to a file at the end, "
+           "as raw bytes; WORDS may be the symbol behind the last word.",
+           metavar="SYMBOL:WORDS FILE", show_default=False),
+    option("load", tuple[str, str], _FILES, "Fill a symbol with the raw bytes of a file before the "
+           "start.", metavar="SYMBOL FILE", show_default=False),
+    option("argument", str, _WORK, "Value that the CSR mscratch reads.", default="0", metavar="N"),
+    option("lanes", _Lanes, _WORK, "Where active lanes of a warp disagree at a branch: stop with "
+           "an error (agree), or let the lowest lane decide for all (leader), as programs may mean "
+           "that know of lanes.", default=_Lanes.AGREE),
+    option("stack", int, _WORK, "Bytes of each lane's stack, a power of two. The program stops "
+           "where a lane leaves its stack.", metavar="BYTES", show_default="the program's"),
+    option("anyway", bool, _WORK, "Run a program even if the hardware lacks some of its "
+           "instructions. The program stops at the first such instruction."),
+)
+
+
+@with_machine("dram", "functional", max_cycles=Annotated[int | None, typer.Option(
+    "--max-cycles", metavar="N", min=1, help="Stop after N cycles, with exit code 3.",
+    rich_help_panel="Hardware", show_default=f"{_MAX_CYCLES}")])
+@folded("asked", _OPTIONS, Execution)
+@with_outputs("json", "wave")
 def _exec(
         program: Annotated[str, typer.Argument(
             metavar="PROGRAM", help="A statically linked RV32 ELF file: text from address 0 on, "
             "data from 0x80000000.", show_default=False)],
-        read: Annotated[list[str] | None, typer.Option(
-            "--read", metavar="SYMBOL[:COUNT][:TYPE]", help="Print the value at a symbol at the "
-            "end, in the symbol's size; TYPE is u8, i8, u16, i16, u32, i32, u64 or i64. May be "
-            "repeated.", rich_help_panel=_WORK, show_default=False)] = None,
-        expect: Annotated[list[str] | None, typer.Option(
-            "--expect", metavar="SYMBOL=VALUE", help="Exit with code 1 if the symbol has another "
-            "value at the end. For an array, VALUE is its first elements, separated by commas. "
-            "May be repeated.",
-            rich_help_panel=_WORK, show_default=False)] = None,
-        dump: Annotated[tuple[str, str] | None, typer.Option(
-            "--dump", metavar="SYMBOL:WORDS FILE", help="Write WORDS words at a symbol to a "
-            "file at the end, as raw bytes; WORDS may be the symbol behind the last word.",
-            rich_help_panel=_FILES, show_default=False)] = None,
-        load: Annotated[tuple[str, str] | None, typer.Option(
-            "--load", metavar="SYMBOL FILE", help="Fill a symbol with the raw bytes of a file "
-            "before the start.", rich_help_panel=_FILES, show_default=False)] = None,
-        argument: Annotated[str, typer.Option(
-            "--argument", metavar="N", help="Value that the CSR mscratch reads.",
-            rich_help_panel=_WORK)] = "0",
-        lanes: Annotated[_Lanes, typer.Option(
-            "--lanes", help="Where active lanes of a warp disagree at a branch: stop with an error "
-            "(agree), or let the lowest lane decide for all (leader), as programs may mean that "
-            "know of lanes.", rich_help_panel=_WORK)] = _Lanes.AGREE,
-        stack: Annotated[int | None, typer.Option(
-            "--stack", metavar="BYTES", help="Bytes of each lane's stack, a power of two. The "
-            "program stops where a lane leaves its stack.", rich_help_panel=_WORK,
-            show_default="the program's")] = None,
-        anyway: Annotated[bool, typer.Option(
-            "--anyway", help="Run a program even if the hardware lacks some of its instructions. "
-            "The program stops at the first such instruction.", rich_help_panel=_WORK)] = False,
-        preset: options.Preset = "default",
-        set_: options.Set = None,
-        dram: options.Dram = None,
-        functional: options.Functional = False,
-        max_cycles: Annotated[int | None, typer.Option(
-            "--max-cycles", metavar="N", min=1, help="Stop after N cycles, with exit code 3.",
-            rich_help_panel="Hardware", show_default=f"{_MAX_CYCLES}")] = None,
-        json: options.Json = None,
-        wave: options.Wave = None):
+        asked,
+        machine,
+        outputs):
     """Run a bare-metal program: every warp of every core begins at its entry point.
 
     Text that the program writes comes to standard output (docs/programs.md).
     """
-    options.cycleless(functional, dram=dram, max_cycles=max_cycles, wave=wave)
-    config, memory = options.hardware(preset, set_), options.memory(dram, "a bare-metal program")
-    value = _number(argument)
+    machine.check(wave=outputs.wave)
+    config, memory = machine.config(), machine.memory("a bare-metal program")
+    value = _number(asked.argument)
 
     from hw.registers import Checks
-    from sim.native import wave_format
-    from sw.runtime import places
     from sw.runtime.elf import load_elf
     from sw.runtime.stacks import Stacks
 
     from . import files
-    files.distinct({"--json": json, "--wave": wave, "--dump": dump and dump[1]},
-                   [program, *(load or ())[1:]])
-    files.check(json, (".json",))
-    if wave is not None:
-        wave_format(wave)
-        files.check(wave)
+    outputs.check([program, *(asked.load or ())[1:]], {"--dump": asked.dump and asked.dump[1]})
     executable = load_elf(program, config)
-    if not anyway:
+    if not asked.anyway:
         executable.check_units(config)
-    stacks = Stacks(executable, config, stack)
-    checks = Checks(lanes is _Lanes.AGREE, stacks.size)
-    reads = [(text, places.find(executable, text, config)) for text in read or ()]
-    expected = [_expectation(executable, text, config) for text in expect or ()]
-    if dump is not None:
-        dumped = places.find(executable, dump[0], config, words=True)
-        files.check(dump[1])
-    loaded = None if load is None else _contents(executable, *load, config)
+    stacks = Stacks(executable, config, asked.stack)
+    checks = Checks(asked.lanes is _Lanes.AGREE, stacks.size)
+    symbols = _Symbols(executable, config, asked)
 
-    run = _Run(executable, config, None if functional else memory, wave)
+    run = _Run(executable, config, None if machine.functional else memory, outputs.wave)
     began = time.perf_counter()
     with run:
         stacks.fill(run.machine.memory)
-        if loaded is not None:
-            start, content = loaded
-            run.machine.memory[start:start + len(content)] = content
-        run.launch(value, checks, max_cycles or (_MAX_INSTRUCTIONS if functional else _MAX_CYCLES))
-        found = {text: place.values(run.machine.memory) for text, place in reads}
-        wrong = [text for check in expected if (text := _differs(run.machine.memory, *check))]
-        if dump is not None:
-            files.write_bytes(dump[1], dumped.view(run.machine.memory).tobytes())
-    if json is not None:
-        files.write_json(json, {
+        symbols.fill(run.machine.memory)
+        run.launch(value, checks, machine.max_cycles or (
+            _MAX_INSTRUCTIONS if machine.functional else _MAX_CYCLES))
+        found, wrong = symbols.look(run.machine.memory)
+    if outputs.json is not None:
+        files.write_json(outputs.json, {
             "program": program, "configuration": dataclasses.asdict(config),
-            **({"functional": True} if functional else {"dram": dataclasses.asdict(memory)}),
-            "argument": value, "lanes": lanes.value, "stack": stacks.size,
-            "stop": run.stop, "message": run.message, "exit_code": run.exit_code,
-            "fault": run.fault and run.fault._asdict(),
-            "console": run.host.written.decode(errors="replace"),
-            **({} if functional else {"cycles": run.counters.get("cycles", 0)}),
-            "instructions": run.counters.get("instructions", 0), "counters": run.counters,
+            **({"functional": True} if machine.functional else
+               {"dram": dataclasses.asdict(memory)}),
+            "argument": value, "lanes": asked.lanes.value, "stack": stacks.size, **run.record(),
             "memory": {text: values[0] if len(values) == 1 else values
                        for text, values in found.items()},
             "unexpected": wrong, "wall_seconds": round(time.perf_counter() - began, 3)})
-    _report(run, config, reads, found, wrong)
+    _report(run, config, symbols.reads, found, wrong)
     code = run.code or (1 if wrong else 0)
     if code:
         raise typer.Exit(code)
+
+
+class _Symbols:
+    """The symbols of a program that options name: those that are filled before the start, and those
+    that are read, compared or written to a file at the end."""
+
+    def __init__(self, executable, config, asked):
+        from sw.runtime import places
+
+        from . import files
+        self.reads = [(text, places.find(executable, text, config)) for text in asked.read or ()]
+        self._expected = [_expectation(executable, text, config) for text in asked.expect or ()]
+        self._dump = None
+        if asked.dump is not None:
+            symbol, file = asked.dump
+            self._dump = places.find(executable, symbol, config, words=True), file
+            files.check(file)
+        self._loaded = None
+        if asked.load is not None:
+            name, file = asked.load
+            self._loaded = _contents(executable, name, file, config)
+
+    def fill(self, memory):
+        """Write the contents of ``--load``."""
+        if self._loaded is not None:
+            start, content = self._loaded
+            memory[start:start + len(content)] = content
+
+    def look(self, memory):
+        """The values that are read, by their texts, and the unexpected values in words; writes the
+        file of ``--dump``."""
+        from . import files
+        if self._dump is not None:
+            place, file = self._dump
+            files.write_bytes(file, place.view(memory).tobytes())
+        return ({text: place.values(memory) for text, place in self.reads},
+                [text for check in self._expected if (text := _differs(memory, *check))])
 
 
 class _Run:
@@ -223,6 +245,15 @@ class _Run:
         if self.stop == "limit":
             return 3
         return 1 if self.stop == "error" or self.exit_code else 0
+
+    def record(self):
+        """How the program ended, and the counters, for JSON."""
+        counters = self.counters
+        return {"stop": self.stop, "message": self.message, "exit_code": self.exit_code,
+                "fault": self.fault and self.fault._asdict(),
+                "console": self.host.written.decode(errors="replace"),
+                **({} if self._dram is None else {"cycles": counters.get("cycles", 0)}),
+                "instructions": counters.get("instructions", 0), "counters": counters}
 
     def launch(self, argument, checks, max_cycles):
         """Run it, and bring what it has written to memory."""

@@ -25,8 +25,9 @@ def progress(total, done, describe, outcome, every=1):
     Yields
     ------
     tuple
-        A function to call with a case at its beginning, a function to call with a case and its
-        record at its end, and a context in which other text may be printed.
+        A function to call with a case at its beginning, and later with a text on how it gets on; a
+        function to call with a case and its record at its end; and a context in which other text
+        may be printed.
     """
     from .execute import console
     err = console(stderr=True)
@@ -38,7 +39,7 @@ def progress(total, done, describe, outcome, every=1):
             done += 1
             if done % every == 0 or "error" in record:
                 err.print(f"{done}/{total} {describe(case)}: {outcome(record)}", soft_wrap=True)
-        yield lambda case: None, ended, contextlib.nullcontext
+        yield lambda case, text="": None, ended, contextlib.nullcontext
         return
 
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, \
@@ -54,5 +55,7 @@ def progress(total, done, describe, outcome, every=1):
             yield
             bar.start()
 
-        yield (lambda case: bar.update(task, description=one_line(describe(case))),
-               lambda case, record: bar.advance(task), aside)
+        def begun(case, text=""):
+            bar.update(task, description=one_line(f"{describe(case)}{text and ': '}{text}"))
+
+        yield begun, lambda case, record: bar.advance(task), aside

@@ -1,10 +1,8 @@
 """``graphloom prove``: the formal proofs of the hardware's units."""
 
-import contextlib
 import pathlib
 import re
 import shutil
-import sys
 import tempfile
 import time
 from typing import Annotated
@@ -63,14 +61,9 @@ def _prove(
 
 
 def _list(registry, units):
-    from rich import box
-    from rich.table import Table
-
     from .execute import console
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title, ratio in (("unit", None), ("property", None), ("promise", 4), ("assumed", 2),
-                         ("shown", 2)):
-        table.add_column(title, ratio=ratio, no_wrap=ratio is None, overflow="fold")
+    from .tables import new_table
+    table = new_table("<unit", "<property", "|promise", "|assumed", "|shown")
     for entry in registry.PROPERTIES:
         if entry.unit in units:
             shapes = "; ".join(f"{proof.shape}: {proof.kind}" + ", --full" * proof.full
@@ -90,47 +83,26 @@ def _run(work, covers, timeout):
     timeout : float
         Seconds for each.
     """
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    from formal.prove import Refuted
-    from sim import cache
-
-    from .execute import console
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("unit", "property", "mode", "shape", "result"):
-        table.add_column(title, no_wrap=True)
-    table.add_column("seconds", justify="right", no_wrap=True)
-    failures = []
-    place = cache.folder("proofs")
-    out = console()
+    from .execute import console, progress_display
+    from .tables import new_table
+    table = new_table("<unit", "<property", "<mode", "<shape", "<result", ">seconds")
+    failures, out = [], console()
+    tasks = [(entry, proof.kind, proof.shape, proof.check,
+              "bounded" if proof.mode == "bounded" else "proved") for entry, proof in work]
+    tasks += [(entry, f"covers in {entry.reach} cycles", entry.covered or entry.proofs[0].shape,
+               entry.check_covers, f"{len(entry.covers)} reached") for entry in covers]
     try:
-        tasks = [(entry, proof.kind, proof.shape, proof.check,
-                  "bounded" if proof.mode == "bounded" else "proved") for entry, proof in work]
-        tasks += [(entry, f"covers in {entry.reach} cycles", entry.covered or entry.proofs[0].shape,
-                   entry.check_covers, f"{len(entry.covers)} reached") for entry in covers]
-        for number, (entry, mode, shape, check, good) in enumerate(tasks, 1):
-            name = f"{entry.unit}, {entry.name}: {shape}"
-            with cache.writing(place):
-                folder = pathlib.Path(tempfile.mkdtemp(dir=place, prefix=f"{entry.unit}-"))
-            began = time.perf_counter()
-            result = Text(good, "green")
-            try:
-                with _progress(f"{number} of {len(tasks)}: {name}"), cache.writing(place):
-                    check(folder, timeout=timeout)
-            except Refuted as refuted:
-                if check == entry.check_covers:
-                    result = Text("NOT REACHED", "red")
-                    failures.append(f"{name}: not reached in {entry.reach} cycles: "
-                                    + "; ".join(refuted.assertions))
-                else:
-                    result = Text("REFUTED" if refuted.from_reset else "not shown", "red")
-                    failures.append(_explain(name, refuted, _keep(folder, name)))
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
-            table.add_row(entry.unit, entry.name, mode, shape, result,
-                          f"{time.perf_counter() - began:.1f}")
+        with progress_display() as (show, _):
+            for number, (entry, mode, shape, check, good) in enumerate(tasks, 1):
+                name, began = f"{entry.unit}, {entry.name}: {shape}", time.perf_counter()
+                show(f"{number} of {len(tasks)}: {name}")
+                bad, failure = _tried(entry, name, check, timeout)
+                failures += [failure] if bad else []
+                table.add_row(entry.unit, entry.name, mode, shape,
+                              Text(bad, "red") if bad else Text(good, "green"),
+                              f"{time.perf_counter() - began:.1f}")
     finally:
         if table.row_count:
             out.print(table)
@@ -144,10 +116,25 @@ def _run(work, covers, timeout):
     return 0
 
 
-def _progress(text):
-    """Show one line while a proof runs, on terminals only."""
-    from .execute import console
-    return console(stderr=True).status(text) if sys.stderr.isatty() else contextlib.nullcontext()
+def _tried(entry, name, check, timeout):
+    """What is wrong, for the table and in a line; two empty texts if the check passes."""
+    from formal.prove import Refuted
+    from sim import cache
+    place = cache.folder("proofs")
+    with cache.writing(place):
+        folder = pathlib.Path(tempfile.mkdtemp(dir=place, prefix=f"{entry.unit}-"))
+    try:
+        with cache.writing(place):
+            check(folder, timeout=timeout)
+    except Refuted as refuted:
+        if check == entry.check_covers:
+            return "NOT REACHED", (f"{name}: not reached in {entry.reach} cycles: "
+                                   + "; ".join(refuted.assertions))
+        return ("REFUTED" if refuted.from_reset else "not shown",
+                _explain(name, refuted, _keep(folder, name)))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return "", ""
 
 
 def _keep(folder, name):

@@ -1,6 +1,5 @@
 """``graphloom run``: one run, with its result checked."""
 
-import functools
 from typing import Annotated
 
 import typer
@@ -8,6 +7,8 @@ import typer
 from sw.errors import UserError
 
 from . import options
+from .parameters import ProgramCommand
+from .records import with_machine, with_outputs, with_work
 from .tuned import DEFAULT, TUNED, find
 
 
@@ -16,22 +17,19 @@ __all__ = ["register"]
 
 def register(app):
     """Add the command."""
-    app.command("run", epilog="Example: graphloom run bfs road:side=64,seed=1 --source 5 "
-                              "--schedule weaver --output depth.npz --json run.json")(_run)
+    app.command("run", cls=ProgramCommand, epilog="Examples: graphloom run bfs road:side=64,seed=1 "
+                "--source 5 --schedule weaver --output depth.npz --json run.json; graphloom run "
+                "bfs --help")(_run)
 
 
-@options.with_plan
-@options.with_reading
+@with_work("schedule", "phases")
+@with_machine("device", "dram", "functional", "max_cycles", "launch_cycles", "time_limit")
+@with_outputs("output", "json", "wave", "trace", "trace_cycles")
 def _run(
-        algorithm: options.Algorithm,
-        graph: options.GraphIfAny = None,
+        work,
+        machine,
+        outputs,
         *,
-        choices,
-        schedule: Annotated[str | None, typer.Option(
-            "--schedule", metavar="NAME", help="Distribution of the work to lanes: vm, vwc, em or "
-            "weaver; compact, scu, scu-enhanced, scu-stream: by stream compaction. tuned: the "
-            "whole plan that `graphloom tune` has found.",
-            rich_help_panel="Algorithm", show_default="weaver")] = None,
         tuned: Annotated[str | None, typer.Option(
             "--tuned", metavar="FILE", help="The results of `graphloom tune` for --schedule tuned.",
             rich_help_panel="Algorithm", show_default=DEFAULT)] = None,
@@ -47,86 +45,65 @@ def _run(
         verify: Annotated[bool, typer.Option(
             "--verify/--no-verify", help="With --vm: check the result.",
             rich_help_panel="Algorithm")] = True,
-        weights: options.Weights = None,
-        reading,
-        undirected: options.Undirected = False,
-        simplify: options.Simplify = False,
-        seed: options.Seed = None,
-        device: options.Device = "simulator",
-        preset: options.BoardPreset = None,
-        set_: options.Set = None,
-        dram: options.Dram = None,
-        functional: options.Functional = False,
-        max_cycles: options.MaxCycles = None,
-        launch_cycles: options.LaunchCycles = None,
-        time_limit: options.TimeLimit = None,
-        output: options.Output = None,
-        json: options.Json = None,
-        wave: options.Wave = None,
-        trace: options.Trace = None,
-        trace_cycles: options.TraceCycles = None,
         counters: Annotated[bool, typer.Option(
-            "--counters", help="Print every counter.", rich_help_panel="Files")] = False,
-        phases: Annotated[bool, typer.Option(
-            "--phases", help="Print the share of each phase in the warps' time. The kernels then "
-            "mark every phase, which costs cycles.", rich_help_panel="Files")] = False):
+            "--counters", help="Print every counter.", rich_help_panel="Files")] = False):
     """Run an algorithm on a graph, check the result, print counters.
 
     The result of a program is compared with the interpreter of its text. The result of a named
     algorithm is also checked by what is asked of it, such as depths by the edges.
     """
-    choices |= {"schedule": schedule, "phases": phases or None}
-    options.cycleless(functional, wave=wave, trace=trace, trace_cycles=trace_cycles, dram=dram,
-                      max_cycles=max_cycles, launch_cycles=launch_cycles, phases=phases)
-    if functional and vm != "rtl":
+    phases = work.fields.get("phases", False)
+    machine.check(wave=outputs.wave, trace=outputs.trace, trace_cycles=outputs.trace_cycles,
+                  phases=phases)
+    if machine.functional and vm != "rtl":
         raise UserError(f"--functional applies to the device, not to --vm {vm}; leave out one of "
                         "the two")
     if vm != "rtl":
         from .run_program import run_program
-        plan, graph = options.asked(algorithm, graph, choices)
-        run_program(vm, plan, graph, apply=apply or [], json=json, output=output, seed=seed,
-                    weights=weights, verify=verify, undirected=undirected, simplify=simplify,
-                    **reading)
+        run_program(vm, work, outputs, apply=apply or [], verify=verify)
         return
-    place = functools.partial(options.place, device, preset, set_, time_limit=time_limit,
-                              dram=dram, wave=wave, trace=trace, functional=functional)
-    memory, loaded = options.memory(dram), None
-    if apply and schedule is not None:
-        raise UserError(f"--apply {apply[0]} chooses the schedule: leave out --schedule {schedule}")
-    if schedule == TUNED:
-        where, config = place([])
-        plan, loaded = _tuned(algorithm, graph, choices, tuned, config, memory, dict(
-            weights=weights, undirected=undirected, simplify=simplify, seed=seed, **reading),
-            launch_cycles)
-    else:
-        if tuned is not None:
-            raise UserError(f"--tuned {tuned}: give --schedule {TUNED} as well")
-        plan, graph = options.asked(algorithm, graph, choices)
-        if apply:
-            plan = _applied(plan, apply)
-        where, config = place([plan])
+    plan, target, loaded = _planned(work, machine, outputs, tuned, apply)
 
     from sw.benchmarks.measurement import inputs
 
-    from . import files, tables, tracing
-    from .execute import Job, console
-    files.distinct({"--output": output, "--json": json, "--wave": wave, "--trace": trace},
-                   inputs(plan, graph))
-    files.check(output, (".npz",))
-    recorder = tracing.recorder(trace, trace_cycles, config)
-    job = Job([plan], graph, config=config, dram=memory, board=where, weights=weights,
-              undirected=undirected, simplify=simplify, seed=seed, reading=reading,
-              max_cycles=max_cycles, json=json,
-              wave=wave, recorder=recorder, loaded=loaded, launch_cycles=launch_cycles,
-              functional=functional)
+    from . import files, tracing
+    from .execute import Job
+    outputs.check(inputs(plan, work.source.spec))
+    recorder = tracing.recorder(outputs.trace, outputs.trace_cycles, target.config)
+    job = Job([plan], work.source, target, outputs, recorder=recorder, loaded=loaded)
     try:
         result = job.run()
     finally:
         # A run that fails leaves what led to it.
-        tracing.write(trace, recorder, job.command(plan))
+        tracing.write(outputs.trace, recorder, job.command(plan))
     job.write()
-    if output is not None:
-        files.write_results(output, result.outputs | result.derived, job.graph)
+    if outputs.output is not None:
+        files.write_results(outputs.output, result.outputs | result.derived, job.graph)
+    _print(job, result, counters, phases)
+
+
+def _planned(work, machine, outputs, tuned, apply):
+    """The plan, its target, and the graph if it is loaded. Raises UserError."""
+    schedule = work.fields.get("schedule")
+    simulated = {"wave": outputs.wave, "trace": outputs.trace}
+    if apply and schedule is not None:
+        raise UserError(f"--apply {apply[0]} chooses the schedule: leave out --schedule {schedule}")
+    if schedule == TUNED:
+        target = machine.target(**simulated)
+        plan, loaded = find(tuned, work, target, options.note)
+        return plan, target, loaded
+    if tuned is not None:
+        raise UserError(f"--tuned {tuned}: give --schedule {TUNED} as well")
+    plan = work.plan()
+    if apply:
+        plan = _applied(plan, apply)
+    return plan, machine.target([plan], **simulated), None
+
+
+def _print(job, result, counters, phases):
+    """Print the title, the table of counters, and the verdict."""
+    from . import tables
+    from .execute import console
     out = console()
     out.print(job.title())
     out.print(tables.runs_table([result]))
@@ -149,18 +126,3 @@ def _applied(plan, texts):
     if not isinstance(plan, Plan):
         raise UserError(f"--apply {texts[0]}: the plan {plan.text} is a hybrid already")
     return scheduled(plan, program_of("rtl", plan.algorithm)[1], read_schedules(texts))
-
-
-def _tuned(algorithm, graph, choices, path, config, memory, loading_options, launch_cycles):
-    """The tuned plan, and the graph. Raises UserError."""
-    from sw import algorithms
-    from sw.tune.runs import RunSetting
-
-    from .execute import loading, seeded_spec
-    if graph is None:
-        raise UserError("Missing argument 'GRAPH'.")
-    given = loading(algorithms.find(algorithm), **loading_options)
-    spec = seeded_spec(graph, given["seed"], given["weights"])
-    return find(path, algorithm, choices | {"schedule": None},
-                RunSetting(spec, tuple(given.items()), config, memory,
-                           launch_cycles=launch_cycles), options.note)

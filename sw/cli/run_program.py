@@ -10,10 +10,10 @@ from sw.errors import UserError
 from sw.printable import PIECE, printable
 
 from . import files, options
-from .execute import console, loading, seeded_spec
+from .execute import console
 
 
-__all__ = ["program_of", "run_program"]
+__all__ = ["Checked", "program_of", "run_program"]
 
 
 def program_of(vm, name) -> Any:
@@ -29,54 +29,91 @@ def program_of(vm, name) -> Any:
     return kind, programs.open_program(f"{file}.py" if which else name, which or None)[0]
 
 
-def run_program(vm, plan, spec, *, apply, json, output, seed, weights, verify, **graph_options):
+class Checked:
+    """The result of a program, and what is known of it.
+
+    Parameters
+    ----------
+    kind, program : type, GraphProgram
+        Of :func:`program_of`.
+    graph : Graph
+    given : dict
+        The parameters that are given, as numbers.
+    result : sw.vm.reference.ProgramResult
+    """
+
+    def __init__(self, kind, program, graph, given, result):
+        from sw.vm import reach
+        from sw.vm.arguments import arguments, moved
+        self.kind, self.program, self.graph = kind, program, graph
+        self.given, self.result = given, result
+        self.values = arguments(program, given, graph)
+        self.reached = reach.reached(program, result.outputs, result.fraction_bits or 0)
+        self.notes = moved(program, given, self.values) + reach.notes(
+            program, self.values, self.reached, graph)
+        self.starts = reach.starts(program, self.values)
+
+    @property
+    def fault(self):
+        """What is wrong with the result by the algorithm's own check; None if there is nothing."""
+        return self.kind.fault_of(self.graph, self.values, self.result.outputs,
+                                  self.result.fraction_bits)
+
+    def compare(self, vm):
+        """Raise UserError, which names ``vm``, if the interpreter has another result."""
+        from sw.vm import reference
+        expected = reference.run(self.program, self.graph, bits=self.result.fraction_bits,
+                                 **self.given)
+        for name, words in expected.outputs.items():
+            found = self.result.outputs[name]
+            wrong = np.flatnonzero(words != found)
+            if len(wrong):
+                raise UserError(f"{vm}: {name} differs from the interpreter's at {len(wrong)} of "
+                                f"{len(words)} vertices: at vertex {wrong[0]} it is "
+                                f"{found[wrong[0]]}, must be {words[wrong[0]]}")
+
+    def arrays(self):
+        """The arrays of the result, for a file."""
+        from sw.lang.types import Type
+        result = self.result
+        if result.fraction_bits is None:
+            return result.outputs
+        return result.outputs | {"fraction_bits": np.int64(result.fraction_bits)} | {
+            f"{name}_float": result.decimal(name) for name in result.outputs
+            if self.program.vector(name).type is Type.FIXED}
+
+
+def run_program(vm, work, outputs, *, apply, verify):
     """Run the program of a plan, check its results, and print them.
 
     Parameters
     ----------
     vm : str
         A name of :data:`sw.vm.machines.NAMES`.
-    plan : Plan
-        Names the program and its parameters. Its other fields are the device's.
-    spec : str
-        The user's text for the graph.
+    work : sw.cli.records.RunOptions
+        Names the program, its parameters, and the graph. The other choices are the device's.
+    outputs : sw.cli.records.Outputs
     apply : list of str
         Schedules of the scheduling language, ``LABEL=SCHEDULE``.
-    json, output : str or None
-        Files to write.
     verify : bool
         Whether to compare with the interpreter, and to make the algorithm's own check.
-    seed, weights, **graph_options
-        As of :class:`~sw.cli.execute.Job`.
 
     Raises
     ------
     UserError
         The plan chooses something of the device, the program does not exist, or it cannot run.
     """
-    from sw.graph.load import load
     from sw.lang.schedule import applied, read_schedules
-    from sw.lang.types import Type
-    from sw.runtime.plan import Plan
-    from sw.runtime.result import checksum, verdict
-    from sw.vm import reach, reference
-    from sw.vm.arguments import arguments, moved
     from sw.vm.machines import NAMES, run_on
 
     if vm not in NAMES:
         raise UserError(f"--vm {vm}: there is no such GraphVM; there are rtl, {', '.join(NAMES)}")
-    bare = Plan(plan.algorithm, plan.parameters)
-    if plan != bare:
-        raise UserError(f"--vm {vm}: the plan {plan.text!r} chooses how the device works; only "
-                        f"{bare.text!r} is for {vm}")
+    plan = work.bare(f"--vm {vm}", vm)
     kind, program = program_of(vm, plan.algorithm)
     program = applied(program, read_schedules(apply))
-    files.distinct({"--output": output, "--json": json}, [spec])
-    files.check(json)
-    files.check(output, (".npz",))
-    spec = seeded_spec(spec, seed, weights)
-    graph = load(spec, note=options.note, seed=seed, weights=weights,
-                 **loading(kind, **graph_options))
+    outputs.check([work.source.spec])
+    source = work.source.seeded()
+    graph = source.used_by(kind).load(options.note)
     given = kind.numbers_of(graph, dict(plan.parameters))
     # The first run also builds the machine.
     options.note(f"{program.name} on {vm}")
@@ -85,48 +122,51 @@ def run_program(vm, plan, spec, *, apply, json, output, seed, weights, verify, *
     if vm != "reference":
         result = run_on(vm, program, graph, bits=result.fraction_bits, **given)
     seconds = time.perf_counter() - began
+    checked = Checked(kind, program, graph, given, result)
     if verify and vm != "reference":
-        expected = reference.run(program, graph, bits=result.fraction_bits, **given)
-        for name, words in expected.outputs.items():
-            wrong = np.flatnonzero(words != result.outputs[name])
-            if len(wrong):
-                raise UserError(f"{vm}: {name} differs from the interpreter's at {len(wrong)} of "
-                                f"{len(words)} vertices: at vertex {wrong[0]} it is "
-                                f"{result.outputs[name][wrong[0]]}, must be {words[wrong[0]]}")
-    values = arguments(program, given, graph)
-    checked = kind.check.way if verify and kind.check is not None else None
-    if checked and (fault := kind.fault_of(graph, values, result.outputs, result.fraction_bits)):
-        raise UserError(f"{vm}: the result is wrong {checked}: {fault}")
-    reached = reach.reached(program, result.outputs, result.fraction_bits or 0)
-    notes = moved(program, given, values) + reach.notes(program, values, reached, graph)
-    if output is not None:
-        more = {} if result.fraction_bits is None else {
-            "fraction_bits": np.int64(result.fraction_bits)} | {
-            f"{name}_float": result.decimal(name) for name in result.outputs
-            if program.vector(name).type is Type.FIXED}
-        files.write_results(output, result.outputs | more, graph)
-    record = {"vm": vm, "program": program.name, "plan": plan.text,
-              "graph": {"spec": spec, "vertices": graph.num_vertices, "arcs": graph.num_edges},
-              "operators": result.operators, "fraction_bits": result.fraction_bits,
-              "parameters": {name: float(value) if isinstance(value, Fraction) else value
-                             for name, value in values.items()},
-              "starts": reach.starts(program, values), "reached": reached, "notes": notes,
-              "verified": verify and vm != "reference", "checked": checked,
-              "checksum": checksum(result.outputs),
-              "wall_seconds": round(seconds, 6)}
-    if json is not None:
-        files.write_json(json, record)
-    out = console()
-    out.print(f"{program.name} on {printable(graph.name, PIECE)}: {graph.num_vertices:,} vertices, "
-              f"{graph.num_edges:,} arcs; GraphVM {vm}")
+        checked.compare(vm)
+    way = kind.check.way if verify and kind.check is not None else None
+    if way and checked.fault:
+        raise UserError(f"{vm}: the result is wrong {way}: {checked.fault}")
+    if outputs.output is not None:
+        files.write_results(outputs.output, checked.arrays(), graph)
+    record = _record(vm, plan, source, checked, verify, way) | {"wall_seconds": round(seconds, 6)}
+    if outputs.json is not None:
+        files.write_json(outputs.json, record)
+    _print(checked, record, seconds, verify)
+
+
+def _record(vm, plan, source, checked, verify, way):
+    """What ``--json`` writes, without times."""
+    from sw.runtime.result import checksum
+    result, graph = checked.result, checked.graph
+    return {"vm": vm, "program": checked.program.name, "plan": plan.text,
+            "graph": {"spec": source.spec, "vertices": graph.num_vertices,
+                      "arcs": graph.num_edges},
+            "operators": result.operators, "fraction_bits": result.fraction_bits,
+            "parameters": {name: float(value) if isinstance(value, Fraction) else value
+                           for name, value in checked.values.items()},
+            "starts": checked.starts, "reached": checked.reached, "notes": checked.notes,
+            "verified": verify and vm != "reference", "checked": way,
+            "checksum": checksum(result.outputs)}
+
+
+def _print(checked, record, seconds, verify):
+    """Print the result in some lines."""
+    from sw.runtime.result import verdict
+    out, vm, graph = console(), record["vm"], checked.graph
+    out.print(f"{checked.program.name} on {printable(graph.name, PIECE)}: "
+              f"{graph.num_vertices:,} vertices, {graph.num_edges:,} arcs; GraphVM {vm}")
     timing = "" if vm == "reference" else f", {seconds * 1000:.3g} ms the second time"
-    out.print(f"{result.operators} operators{timing}")
+    out.print(f"{record['operators']} operators{timing}")
     for name, vertex in record["starts"].items():
         out.print(f"{name}: {vertex}")
-    if reached is not None:
-        out.print(f"vertices reached: {reached:,} of {graph.num_vertices:,}")
-    for note in notes:
+    if record["reached"] is not None:
+        out.print(f"vertices reached: {record['reached']:,} of {graph.num_vertices:,}")
+    for note in record["notes"]:
         out.print(f"note: {note}", soft_wrap=True)
     judged = verdict("by the interpreter" if vm == "reference" else
-                     f"bit-identical to {kind.MODEL}" if verify else "not compared", checked)
-    out.print(f"{', '.join(result.outputs)}: {judged} (checksum {record['checksum'][:16]})")
+                     f"bit-identical to {checked.kind.MODEL}" if verify else "not compared",
+                     record["checked"])
+    out.print(f"{', '.join(checked.result.outputs)}: {judged} "
+              f"(checksum {record['checksum'][:16]})")

@@ -6,7 +6,7 @@ import typer
 
 from sw.errors import UserError
 
-from . import options
+from .records import with_machine
 
 
 __all__ = ["register"]
@@ -22,7 +22,9 @@ def register(app):
                                 "serial:/dev/pts/3")(_board)
 
 
+@with_machine("dram", preset="fpga")
 def _board(
+        machine,
         corrupt: Annotated[float, typer.Option(
             "--corrupt", metavar="P", min=0.0, max=1.0, help="Probability that a byte arrives as "
             "another.", rich_help_panel=_LINE)] = 0.0,
@@ -40,18 +42,15 @@ def _board(
             "with fewer the simulation waits less for the line.", rich_help_panel=_LINE)] = 4,
         memory: Annotated[str, typer.Option(
             "--memory", metavar="sdram|dram", help="sdram: the board's SDRAM with its controller; "
-            "dram: the DRAM model of other simulations.", rich_help_panel="Hardware")] = "sdram",
-        preset: options.Preset = "fpga",
-        set_: options.Set = None,
-        dram: options.Dram = None):
+            "dram: the DRAM model of other simulations.", rich_help_panel="Hardware")] = "sdram"):
     """Simulate a board with its host link, and print the port of the board for programs.
 
     The simulation runs until Ctrl-C.
     """
-    config, timing = options.hardware(preset, set_), options.memory(dram)
+    config, timing = machine.config(), machine.memory()
     if memory not in ("sdram", "dram"):
         raise UserError(f"--memory {memory}: must be sdram or dram")
-    if dram and memory != "dram":
+    if machine.dram and memory != "dram":
         raise UserError("--dram applies to the DRAM model only: give --memory dram as well")
 
     from sim.board_simulator import BoardSimulator

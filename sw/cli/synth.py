@@ -16,6 +16,7 @@ from sw.installation import need_tree
 
 from . import files, options, synth_board
 from .commands import App
+from .records import folded, option, with_config
 
 
 __all__ = ["app"]
@@ -55,16 +56,23 @@ _Results = Annotated[str | None, typer.Option(
     "--results", metavar="FILE.json", help="Write all figures.", rich_help_panel="Files",
     show_default=False)]
 
+_WRITTEN = (
+    option("results", str, "Files", "Write all figures.", metavar="FILE.json", show_default=False),
+    option("logs", str, "Files", "Keep the output of the tools in this folder.", metavar="FOLDER",
+           show_default=False),
+)
+
 
 @app.command(_UNIT, hidden=True, epilog="Placing a core takes nextpnr half an hour where it runs "
              "as WebAssembly: --no-place leaves logic synthesis and the estimate.")
+@with_config("fpga")
+@folded("written", _WRITTEN, dict)
 def _synth(
         unit: Annotated[str, typer.Argument(
             metavar="UNIT", help="weaver, scu-1, scu-4, core, uncore (the GPU without its cores) "
             "or gpu.", show_default=False)],
+        config,
         device: _Device = "ecp5-85k",
-        preset: options.Preset = "fpga",
-        set_: options.Set = None,
         seeds: Annotated[str, typer.Option(
             "--seeds", metavar="N,N", help="Seeds of nextpnr, which places the unit once with "
             "each.")]
@@ -76,17 +84,14 @@ def _synth(
         frequency: Annotated[float, typer.Option(
             "--frequency", metavar="MHZ", min=1, max=500, help="Frequency that nextpnr aims "
             "for.")] = 50,
-        results: _Results = None,
-        logs: Annotated[str | None, typer.Option(
-            "--logs", metavar="FOLDER", help="Keep the output of the tools in this folder.",
-            rich_help_panel="Files", show_default=False)] = None):
+        *,
+        written):
     """Synthesize a unit, place it, and show its area and its frequency.
 
     LUT4, flip-flops, block RAM and DSP are those of the unit alone. For the placement there are
     registers around it, so that its paths lead from register to register.
     """
-    config = options.hardware(preset, set_)
-    numbers = options.seeds(seeds)
+    numbers, results, logs = options.seeds(seeds), written["results"], written["logs"]
     files.check(results, (".json",))
     if logs is not None and not os.path.isdir(logs):
         raise UserError(f"--logs {logs}: there is no such folder")
@@ -212,15 +217,15 @@ def _budgets(
 
 @app.command("overhead", epilog="Example: graphloom synth overhead --lanes 4,8 --results "
              "overhead.json")
+@with_config("fpga")
 def _overhead(
+        config,
         lanes: Annotated[str, typer.Option(
             "--lanes", metavar="N,N", help="Lanes of a warp.")] = "4,8,16,32",
         units: Annotated[list[str] | None, typer.Option(
             "--unit", metavar="NAME", help="Only this unit: a value of gather, scu-1 or scu-4; may "
             "be repeated. Rows of other units stay in an existing file of results.")] = None,
         device: _Device = "ecp5-85k",
-        preset: options.Preset = "fpga",
-        set_: options.Set = None,
         jobs: _Jobs = None,
         results: _Results = None):
     """Show how much each Weaver adds to a core, and the SCU to the GPU: in numbers and per cent.
@@ -228,7 +233,6 @@ def _overhead(
     The command runs logic synthesis only, whatever the number of lanes. The GPU is one core and
     the logic around the core: the two are synthesized apart and added.
     """
-    config = options.hardware(preset, set_)
     counts = options.numbers(lanes, "--lanes")
     for count in counts:
         config.replace(threads=count)

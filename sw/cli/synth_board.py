@@ -8,6 +8,7 @@ from hw.link.frames import BAUD
 from sw.installation import need
 
 from . import files, options
+from .records import folded, option, with_config
 
 
 __all__ = ["register"]
@@ -19,10 +20,22 @@ def register(app):
                 "openFPGALoader --board ulx3s graphloom.bit")(_board)
 
 
+#: The board's own settings, as of :class:`synth.ulx3s.Ulx3s`.
+_OPTIONS = (
+    option("frequency", float, None, "Frequency of the system clock: 40 to 100 with SDRAM. The PLL "
+           "makes every multiple of 5 from the oscillator's 25.", default=50, metavar="MHZ"),
+    option("memory", str, None, "sdram, or bram: block RAM, for which memory_bytes must be at most "
+           "262144. SDRAM: 32 MiB.", default="sdram", metavar="KIND"),
+    option("baud", int, None, "Bits a second on the serial line. With another than the default, a "
+           "run takes --device serial:PORT@N.", default=BAUD, metavar="N", min=1200),
+)
+
+
+@with_config("fpga")
+@folded("settings", _OPTIONS, dict)
 def _board(
-        frequency: Annotated[float, typer.Option(
-            "--frequency", metavar="MHZ", help="Frequency of the system clock: 40 to 100 "
-            "with SDRAM. The PLL makes every multiple of 5 from the oscillator's 25.")] = 50,
+        config,
+        settings,
         seeds: Annotated[str, typer.Option(
             "--seeds", metavar="N,N", help="Seeds of nextpnr, which runs with one after the other "
             "until the timing is met.")] = "1,2,3",
@@ -31,18 +44,9 @@ def _board(
         jobs: Annotated[int, typer.Option(
             "--jobs", metavar="N", min=1, help="Runs of nextpnr at a time, with --every; each "
             "takes 3 GB.")] = 1,
-        memory: Annotated[str, typer.Option(
-            "--memory", metavar="KIND", help="sdram, or bram: block RAM, for which memory_bytes "
-            "must be at most 262144. SDRAM: 32 MiB.")] = "sdram",
-        baud: Annotated[int, typer.Option(
-            "--baud", metavar="N", min=1200, help="Bits a second on the serial line. "
-            "With another than the default, a run takes --device serial:PORT@N.")]
-        = BAUD,
         output: Annotated[str, typer.Option(
             "--output", "-o", metavar="FILE.bit", help="File of the bitstream.",
             rich_help_panel="Files")] = "graphloom.bit",
-        preset: options.Preset = "fpga",
-        set_: options.Set = None,
         results: Annotated[str | None, typer.Option(
             "--results", metavar="FILE.json", help="Write the area and the frequency.",
             rich_help_panel="Files", show_default=False)] = None):
@@ -51,7 +55,6 @@ def _board(
     The bitstream is written only if the timing is met. As WebAssembly, nextpnr takes half an
     hour a seed for preset fpga.
     """
-    config = options.hardware(preset, set_)
     numbers = options.seeds(seeds)
     files.distinct({"--output": output, "--results": results})
     files.check(output, (".bit",))
@@ -64,14 +67,14 @@ def _board(
 
     from .execute import console, steps_display
     from .placements import print_placements
-    board = Ulx3s(config, frequency=frequency, baud=baud, memory=memory)
+    board = Ulx3s(config, **settings)
     with steps_display() as heard:
         done = build(board, seeds=numbers, every=every, jobs=jobs, heard=heard)
     files.write_bytes(output, done.data)
     device, area, placement = find_device(DEVICE), done.logic.area, done.placement
     out = console()
-    out.print(f"{output}: {len(done.data):,} bytes; {config.name} on {device.name} with {memory}, "
-              f"{frequency:g} MHz, {baud} baud", soft_wrap=True)
+    out.print(f"{output}: {len(done.data):,} bytes; {config.name} on {device.name} with "
+              "{memory}, {frequency:g} MHz, {baud} baud".format(**settings), soft_wrap=True)
     out.print(f"LUT4 {area.lut4:,} of {device.lut4:,}, FF {area.ff:,}, block RAM {area.block_ram} "
               f"of {device.block_ram}, DSP {area.dsp} of {device.dsp}", soft_wrap=True)
     print_placements(out, done.placements)
@@ -83,5 +86,4 @@ def _board(
     if results is not None:
         figures = Figures("board", config, device, done.logic, None, done.placements)
         files.write_json(results, figures.record() | {"board": {
-            "frequency": frequency, "memory": memory, "baud": baud, "used": placement.used,
-            "seed": placement.seed, "bytes": len(done.data)}})
+            **settings, "used": placement.used, "seed": placement.seed, "bytes": len(done.data)}})

@@ -1,4 +1,5 @@
-"""The table that ``run`` and ``compare`` print, from the counters of a run."""
+"""Tables on the terminal; above all the one that ``run`` and ``compare`` print, from the counters
+of a run."""
 
 import json
 
@@ -10,11 +11,22 @@ from hw.registers import COUNTERS
 from hw.stalls import STALLS
 
 
-__all__ = ["counters_table", "phases_table", "runs_table"]
+__all__ = ["counters_table", "new_table", "phases_table", "runs_table"]
 
 
 _STALLS = {**{f"stall_{name}": stall.label for name, stall in STALLS.items()},
            "stall_idle": "no warp left"}
+
+
+def new_table(*titles) -> Table:
+    """A table without rows. A title begins with ``<`` for a column that is set to the left, ``>``
+    for one to the right, and ``|`` for one to the left that may take several lines."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in titles:
+        folds = title[0] == "|"
+        table.add_column(title[1:], justify="right" if title[0] == ">" else "left",
+                         no_wrap=not folds, overflow="fold" if folds else "ellipsis")
+    return table
 
 
 def _ratio(above, below, text="{:.1f}", scale=1):
@@ -93,10 +105,7 @@ def _areas(lanes) -> dict:
 def runs_table(results) -> Table:
     """A table with one column per result, and the speedups over the first result if there are
     several. If their units that hand out edges differ, the table has them, and their area."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("", no_wrap=True)
-    for result in results:
-        table.add_column(result.schedule, justify="right", no_wrap=True)
+    table = new_table("<", *(f">{result.schedule}" for result in results))
     units = {}
     if len({result.config.gather for result in results}) > 1:
         units = _areas(results[0].config.threads)
@@ -110,13 +119,10 @@ def runs_table(results) -> Table:
 
 def phases_table(result) -> Table:
     """Table of the warps' cycles by phase, in all and for each core."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("phase", no_wrap=True)
     cores = result.phases.sum(axis=1)
     columns = [cores.sum(axis=0), *(cores if len(cores) > 1 else ())]
-    for index in range(len(columns)):
-        table.add_column(f"core {index - 1}" if index else "of the warps' cycles", justify="right",
-                         no_wrap=True)
+    table = new_table("<phase", ">of the warps' cycles",
+                      *(f">core {index}" for index in range(len(columns) - 1)))
     for phase, name in enumerate(PHASES):
         table.add_row(name, *(_ratio(int(column[phase]), int(column[-1]), "{:.1f} %", 100)
                               for column in columns))
@@ -125,10 +131,7 @@ def phases_table(result) -> Table:
 
 def counters_table(counters) -> Table:
     """Every counter with its meaning."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("counter", no_wrap=True)
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("meaning")
+    table = new_table("<counter", ">value", "|meaning")
     for name, value in counters.items():
         table.add_row(name, f"{value:,}", COUNTERS.get(name, ""))
     return table

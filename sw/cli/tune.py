@@ -11,6 +11,8 @@ from sw.errors import UserError
 from sw.installation import PROGRAM, need
 
 from . import options
+from .parameters import ProgramCommand
+from .records import folded, given_words, option, with_machine, with_parameters, with_workers
 from .tuned import DEFAULT, settled
 
 
@@ -34,69 +36,76 @@ _SEARCH = "Search"
 
 def register(app):
     """Add the command."""
-    app.command("tune", epilog="Exit code: 0; 1 if a trial failed. Examples: graphloom tune bfs "
-                "rmat:scale=10,degree=8,seed=1; graphloom run bfs rmat:scale=10,degree=8,seed=1 "
-                "--schedule tuned")(_tune)
+    app.command("tune", cls=ProgramCommand, epilog="Exit code: 0; 1 if a trial failed. Examples: "
+                "graphloom tune bfs rmat:scale=10,degree=8,seed=1; graphloom run bfs "
+                "rmat:scale=10,degree=8,seed=1 --schedule tuned")(_tune)
 
 
-@options.with_parameters
-@options.with_cluster
-@options.with_reading
+@dataclasses.dataclass(frozen=True)
+class SearchOptions:
+    """How plans are searched, as the options say."""
+    trials: int | None
+    strategy: str
+    only: list | None
+    tuned: str
+    stop: bool
+    from_: str | None
+    vm: str
+    rounds: int | None
+    search_seed: int
+
+    @property
+    def most(self):
+        """The number of trials after which the search ends, or None."""
+        return self.trials or (None if self.strategy == "exhaustive" else _TRIALS)
+
+    @property
+    def values(self):
+        """The values of each axis that ``--only`` names. Raises UserError."""
+        return axis_values(self.only)
+
+    def tuner(self, space, ask, **settings):
+        """The :class:`~sw.tune.search.Tuner`."""
+        from sw.tune import strategies
+        from sw.tune.search import Tuner
+        return Tuner(space, ask, strategies.make(self.strategy, space, self.search_seed),
+                     trials=self.most, stop=self.stop, **settings)
+
+
+_OPTIONS = (
+    option("trials", int, _SEARCH, "End after N plans have been simulated.", metavar="N", min=1,
+           show_default=f"{_TRIALS}; with exhaustive, all"),
+    option("strategy", str, _SEARCH, "Choice of the next plan. tpe: a model of the trials so far "
+           "(Optuna). random: at random, each plan once. exhaustive: every plan. coordinate: one "
+           "axis after another, from the default plan.", default="tpe",
+           metavar="tpe|random|exhaustive|coordinate"),
+    option("only", list[str], _SEARCH, "Try only plans with this value, e.g. format=csr or "
+           "vwc:width=4; may be repeated.", metavar="AXIS=VALUE", show_default=False),
+    option("tuned", str, _SEARCH, "Whose options are tuned too: those of the schedule, of the "
+           "format, or of none.", flags="--options", default="schedule,format",
+           metavar="A,B|none"),
+    option("stop", bool, _SEARCH, "Whether a trial is stopped when it takes more cycles than the "
+           "best so far.", flags="--stop/--no-stop", default=True),
+    option("from_", str, _SEARCH, f"Try first the {_STARTS} best plans of the nearest graph in "
+           "these results.", metavar="FILE", show_default=False),
+    option("vm", str, _SEARCH, "Machine: plans of the device, or schedules of a program of the "
+           "language on the CPU, by wall time.", default="rtl", metavar="rtl|cpu"),
+    option("rounds", int, _SEARCH, "With --vm cpu: pairs of runs of a trial.", metavar="N", min=1,
+           show_default=f"{_ROUNDS}"),
+    option("search_seed", int, _SEARCH, "Seed of the strategy.", default=1, metavar="N", min=0,
+           max=(1 << 32) - 1),
+)
+
+
+@with_parameters
+@with_workers("Processes. With 1, the same command gives the same trials.", _SEARCH)
+@with_machine("dram", "functional", "max_cycles", "launch_cycles")
+@folded("search", _OPTIONS, SearchOptions)
 def _tune(
-        algorithm: options.Algorithm,
-        graph: options.Graph,
-        *,
-        choices,
-        trials: Annotated[int | None, typer.Option(
-            "--trials", metavar="N", min=1, help="End after N plans have been simulated.",
-            rich_help_panel=_SEARCH, show_default=f"{_TRIALS}; with exhaustive, all")] = None,
-        strategy: Annotated[str, typer.Option(
-            "--strategy", metavar="tpe|random|exhaustive|coordinate", help="Choice of the next "
-            "plan. tpe: a model of the trials so far (Optuna). random: at random, each plan once. "
-            "exhaustive: every plan. coordinate: one axis after another, from the default plan.",
-            rich_help_panel=_SEARCH)] = "tpe",
-        only: Annotated[list[str] | None, typer.Option(
-            "--only", metavar="AXIS=VALUE", help="Try only plans with this value, e.g. format=csr "
-            "or vwc:width=4; may be repeated.", rich_help_panel=_SEARCH,
-            show_default=False)] = None,
-        tuned_options: Annotated[str, typer.Option(
-            "--options", metavar="A,B|none", help="Whose options are tuned too: those of the "
-            "schedule, of the format, or of none.", rich_help_panel=_SEARCH)] = "schedule,format",
-        stop: Annotated[bool, typer.Option(
-            "--stop/--no-stop", help="Whether a trial is stopped when it takes more cycles than "
-            "the best so far.", rich_help_panel=_SEARCH)] = True,
-        from_: Annotated[str | None, typer.Option(
-            "--from", metavar="FILE", help=f"Try first the {_STARTS} best plans of the nearest "
-            "graph in these results.", rich_help_panel=_SEARCH, show_default=False)] = None,
-        vm: Annotated[str, typer.Option(
-            "--vm", metavar="rtl|cpu", help="Machine: plans of the device, or schedules of a "
-            "program of the language on the CPU, by wall time.", rich_help_panel=_SEARCH)] = "rtl",
-        rounds: Annotated[int | None, typer.Option(
-            "--rounds", metavar="N", min=1, help="With --vm cpu: pairs of runs of a trial.",
-            rich_help_panel=_SEARCH, show_default=f"{_ROUNDS}")] = None,
-        search_seed: Annotated[int, typer.Option(
-            "--search-seed", metavar="N", min=0, max=(1 << 32) - 1, help="Seed of the strategy.",
-            rich_help_panel=_SEARCH)] = 1,
-        jobs: Annotated[int | None, typer.Option(
-            "--jobs", metavar="N", min=1, help="Processes. With 1, the same command gives the "
-            "same trials.", rich_help_panel=_SEARCH,
-            show_default="as many as there are processors")] = None,
-        cluster=None,
-        functional: Annotated[bool, typer.Option(
-            "--functional", help="Count instructions on the functional simulator, not cycles of "
-            "the RTL.", rich_help_panel=_SEARCH)] = False,
-        weights: options.Weights = None,
-        reading,
-        undirected: options.Undirected = False,
-        simplify: options.Simplify = False,
-        seed: options.Seed = None,
-        preset: options.Preset = "default",
-        set_: options.Set = None,
-        dram: options.Dram = None,
-        max_cycles: Annotated[int | None, typer.Option(
-            "--max-cycles", metavar="N", min=1, help="Stop every trial after this many cycles.",
-            rich_help_panel="Hardware", show_default=False)] = None,
-        launch_cycles: options.LaunchCycles = None,
+        work,
+        search,
+        workers,
+        machine,
         results: Annotated[str, typer.Option(
             "--results", metavar="FILE", help="Keep each trial in this file, a line of JSON. "
             "Trials in the file are not repeated.", rich_help_panel="Files")] = DEFAULT,
@@ -108,93 +117,99 @@ def _tune(
     Every trial is a whole run, whose result is checked. After an interruption, the same
     command continues. `graphloom run ... --schedule tuned` takes the best plan of the results.
     """
-    graph_options = _given(weights=weights, **reading, undirected=undirected, simplify=simplify,
-                           seed=seed)
-    if vm != "rtl":
-        from .tune_schedules import refuse, tune_schedules
-        if vm != "cpu":
-            raise UserError(f"--vm {vm}: must be rtl or cpu")
-        if cluster is not None:
-            raise UserError("--cluster: --vm cpu measures wall times, which mean nothing on other "
-                            "machines: leave out --cluster")
-        refuse(set=set_, dram=dram, max_cycles=max_cycles, launch_cycles=launch_cycles,
-               functional=functional, preset=preset != "default",
-               results=results != DEFAULT, **{"from": from_})
-        if strategy == "tpe":
-            need("graphloom tune --strategy tpe", "optuna")
-        return tune_schedules(
-            _plan_of(algorithm, choices), graph, strategy=strategy,
-            trials=trials or (None if strategy == "exhaustive" else _TRIALS),
-            only=axis_values(only), stop=stop, search_seed=search_seed, rounds=rounds or _ROUNDS,
-            seed=seed, weights=weights, json=json, command=graph_options, undirected=undirected,
-            simplify=simplify, **reading)
-    if rounds is not None:
+    if search.vm != "rtl":
+        return _on_the_cpu(work, search, machine, workers.cluster, results, json)
+    if search.rounds is not None:
         raise UserError("--rounds: only with --vm cpu; the device's cycles are exact")
-    config, memory = options.hardware(preset, set_), options.memory(dram)
+    plan, target = work.bare("graphloom tune", "the tuner"), machine.target()
 
     from sw import algorithms
     from sw.benchmarks.measurement import inputs
     from sw.tune import strategies
     from sw.tune.candidates import Planner
-    from sw.tune.results import ResultsFile, header_of, identity
     from sw.tune.runs import RunSetting
-    from sw.tune.search import Tuner
+
+    from . import files
+    strategies.check(search.strategy)
+    _check_installed(search)
+    files.distinct({"--results": results, "--json": json},
+                   [work.source.spec, *([search.from_] if search.from_ not in (None, results)
+                                        else [])])
+    files.check(results, default=DEFAULT)
+    files.check(json, (".json",))
+    setting = RunSetting(work.source.seeded().used_by(algorithms.find(plan.algorithm)),
+                         dataclasses.replace(target, max_cycles=None))
+    with workers.executor("graphloom tune", [_file_of(plan.algorithm),
+                                             *inputs(plan, work.source.spec)]) as executor:
+        loaded = setting.graph(note=options.note)
+        header = _header(plan, setting, loaded, work.source)
+        found = _searched(search, Planner(target.config, loaded), setting, executor, header,
+                          results, target.max_cycles)
+    command = _run_command(work.source.words() + machine.words())
+    return _show(found, target, command, results, json, header)
+
+
+def _check_installed(search):
+    if search.strategy == "tpe":
+        need("graphloom tune --strategy tpe", "optuna")
+
+
+def _on_the_cpu(work, search, machine, cluster, results, json):
+    """Tune schedules of the language on this computer. Returns the exit code."""
+    from .tune_schedules import refuse, tune_schedules
+    if search.vm != "cpu":
+        raise UserError(f"--vm {search.vm}: must be rtl or cpu")
+    if cluster is not None:
+        raise UserError("--cluster: --vm cpu measures wall times, which mean nothing on other "
+                        "machines: leave out --cluster")
+    refuse(set=machine.set_, dram=machine.dram, max_cycles=machine.max_cycles,
+           launch_cycles=machine.launch_cycles, functional=machine.functional,
+           preset=machine.preset != "default", results=results != DEFAULT,
+           **{"from": search.from_})
+    _check_installed(search)
+    return tune_schedules(work, search, search.rounds or _ROUNDS, json)
+
+
+def _header(plan, setting, loaded, source):
+    """The header of the study, with the words of the graph as it was given."""
+    from sw.tune.results import header_of
+    parameters = settled(plan.kind, loaded, plan.parameters)
+    return header_of(plan.algorithm, parameters, loaded, setting) | {
+        "arguments": source.words() + given_words(launch_cycles=setting.target.launch_cycles)}
+
+
+def _searched(search, planner, setting, executor, header, results, limit):
+    """Run the search, and keep its trials in the file of results. Returns the Tuner."""
+    from sw.tune.results import ResultsFile, identity
     from sw.tune.space import Space
 
     from . import files
-    from .execute import loading, seeded_spec
-    strategies.check(strategy)
-    if strategy == "tpe":
-        need("graphloom tune --strategy tpe", "optuna")
-    files.distinct({"--results": results, "--json": json},
-                   [graph, *filter(None, [from_ if from_ != results else None])])
-    files.check(results, default=DEFAULT)
-    files.check(json, (".json",))
-    kind = algorithms.find(algorithm)
-    plan = _plan_of(algorithm, choices)
-    setting = RunSetting(seeded_spec(graph, seed, weights), tuple(loading(
-        kind, weights=weights, seed=seed, undirected=undirected, simplify=simplify,
-        **reading).items()),
-        config, memory, functional, launch_cycles)
-    with options.executor("graphloom tune", cluster, jobs,
-                          read=[_file_of(algorithm), *inputs(plan, graph)]) as executor:
-        loaded = setting.graph(note=options.note)
-        parameters = settled(kind, loaded, plan.parameters)
-        header = header_of(algorithm, parameters, loaded, setting) | {
-            "arguments": [graph, *graph_options, *_given(launch_cycles=launch_cycles)]}
-        file = ResultsFile(results)
-        near = _plans_of_the_nearest(from_, header)
-        space = Space(algorithm, parameters, axis_values(only), options_of(tuned_options))
-        planner = Planner(config, loaded)
-        reduce(space, planner)
-        starts = [*(point for plan in near if (point := space.point_of(plan)) is not None),
-                  space.default]
-        files.make_folder(results, DEFAULT)
-        study = file.begin(header)
-        by = f"{strategy} {search_seed}"
-        # One process repeats its choices, and finds the trials of an interrupted search in the
-        # file. With several, the order of the ends is another each time: the strategy is told them
-        # first.
-        before = [point for plan in (() if executor.in_order else study.by(by))
-                  if (point := space.point_of(plan)) is not None]
-        search = Tuner(space, planner.ask, strategies.make(strategy, space, search_seed),
-                       trials=trials or (None if strategy == "exhaustive" else _TRIALS),
-                       starts=[*before, *starts], known=dict(study.trials), limit=max_cycles,
-                       stop=stop)
+    file = ResultsFile(results)
+    near = _plans_of_the_nearest(search.from_, header)
+    space = Space(header["algorithm"], header["parameters"], search.values,
+                  options_of(search.tuned))
+    reduce(space, planner)
+    files.make_folder(results, DEFAULT)
+    study = file.begin(header)
+    by = f"{search.strategy} {search.search_seed}"
+    # One process repeats its choices, and finds the trials of an interrupted search in the file.
+    # With several, the order of the ends is another each time: the strategy is told them first.
+    before = [*(() if executor.in_order else study.by(by)), *near]
+    starts = [point for plan in before if (point := space.point_of(plan)) is not None]
+    tuner = search.tuner(space, planner.ask, starts=[*starts, space.default],
+                         known=dict(study.trials), limit=limit)
 
-        def keep(trial, record):
-            file.keep(study, trial.candidate.plan.text,
-                      record | {"digest": trial.candidate.digest, "by": by})
+    def keep(trial, record):
+        file.keep(study, trial.candidate.plan.text,
+                  record | {"digest": trial.candidate.digest, "by": by})
 
-        try:
-            run_trials(search, setting, executor, keep)
-        except KeyboardInterrupt:
-            kept = ResultsFile(results).studies[identity(header)].trials
-            options.note(f"{len(kept)} trials are in {results}; the same command goes on")
-            raise
-    command = _run_command(graph, graph_options + _given(
-        preset=preset, set=set_, dram=dram, launch_cycles=launch_cycles))
-    return _show(search, setting, command, results, json, header)
+    try:
+        run_trials(tuner, setting, executor, keep)
+    except KeyboardInterrupt:
+        kept = ResultsFile(results).studies[identity(header)].trials
+        options.note(f"{len(kept)} trials are in {results}; the same command goes on")
+        raise
+    return tuner
 
 
 def reduce(space, planner):
@@ -209,11 +224,6 @@ def _file_of(algorithm):
     """The file of an algorithm that is in a file, of which a part may be named."""
     file, colon, _ = algorithm.partition(".py:")
     return f"{file}.py" if colon else algorithm
-
-
-def _plan_of(algorithm, choices):
-    from sw.runtime.plan import as_plan
-    return as_plan(algorithm, **choices)
 
 
 def options_of(text) -> list:
@@ -265,10 +275,9 @@ def run_trials(search, setting, executor, keep, title=""):
 
     from .execute import progress_display
     with progress_display() as (show, tell):
-        if executor.here and not setting.functional:
+        if executor.here and not setting.target.functional:
             show("preparing the hardware")
-            from sw.runtime import Device
-            with Device.simulate(setting.config, report=tell) as device:
+            with setting.target.device(tell=tell) as device:
                 _ = device.machine
 
         def orders():
@@ -286,7 +295,7 @@ def run_trials(search, setting, executor, keep, title=""):
                 progress(tell)
 
         def progress(tell, running=""):
-            best = f"{search.fewest:,} {setting.unit}" if search.fewest else "none"
+            best = f"{search.fewest:,} {setting.target.unit}" if search.fewest else "none"
             tell(f"{title}{len(search.outcomes)} trials, best so far: {best}{running}")
 
         def begun(trial):
@@ -295,25 +304,12 @@ def run_trials(search, setting, executor, keep, title=""):
         executor.work(orders(), ended, begun)
 
 
-def _given(**values):
-    """The options that are not as they are by default, as they are given on a command line."""
-    found = []
-    for name, value in values.items():
-        option = f"--{name.replace('_', '-')}"
-        if value is True:
-            found.append(option)
-        elif value is not None and value is not False and (name, value) != ("preset", "default"):
-            for each in value if isinstance(value, list) else [value]:
-                found += [option, str(each)]
-    return found
-
-
-def _run_command(graph, given):
+def _run_command(given):
     """A function that gives the command line that runs a plan."""
-    return lambda plan: shlex.join([PROGRAM, "run", "--plan", plan.text, graph, *given])
+    return lambda plan: shlex.join([PROGRAM, "run", "--plan", plan.text, *given])
 
 
-def _show(search, setting, command, path, json, header):
+def _show(search, target, command, path, json, header):
     """Print the outcome, and write it to a file. Returns the exit code."""
     from sw.benchmarks.batch import notes_of
     from sw.tune.points import spelled
@@ -329,14 +325,14 @@ def _show(search, setting, command, path, json, header):
     simulated = sum(cycles for found in by_status.values() for cycles, _ in found)
     out = console()
     if done:
-        out.print(_best_table(search.space, done, setting.unit))
+        out.print(_best_table(search.space, done, target.unit))
         found = worth(search.space, outcomes)
         if found:
             out.print()
-            out.print(_worth_table(found, setting.unit))
+            out.print(_worth_table(found, target.unit))
         out.print()
     out.print(f"{len(outcomes)} trials, {search.repeated} of them in {path} before; "
-              f"{simulated:,} {setting.unit}; {len(by_status['stopped'])} stopped early "
+              f"{simulated:,} {target.unit}; {len(by_status['stopped'])} stopped early "
               f"({100 * len(by_status['stopped']) / max(1, len(outcomes)):.0f} %), {failed} "
               f"failed; {search.merged} plans equal to another, {search.refused.total():,} "
               "refused", soft_wrap=True)
@@ -371,20 +367,16 @@ _ROWS = 10
 
 
 def _best_table(space, done, unit):
-    from rich import box
-    from rich.table import Table
-
     from sw.tune.points import spelled
+
+    from .tables import new_table
     points = [dict(space.point_of(plan) or ()) for _, plan in done[:_ROWS]]
     # An axis of an option is in the column of its axis, and a value that all share is left out.
     axes = [axis.name for axis in space.axes if axis.under is None
             and axis.name not in ("schedule", "format")
             and len({point.get(axis.name) for point in points}) > 1]
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column(unit, justify="right", no_wrap=True)
-    table.add_column("of the best", justify="right", no_wrap=True)
-    for title in ("schedule", "format", *axes):
-        table.add_column(title, no_wrap=True)
+    table = new_table(f">{unit}", ">of the best", "<schedule", "<format",
+                      *(f"<{axis}" for axis in axes))
     for (cycles, plan), point in zip(done, points):
         table.add_row(f"{cycles:,}", f"{cycles / done[0][0]:.2f}x", plan.schedule, plan.format,
                       *(spelled(point.get(axis)) for axis in axes))
@@ -392,15 +384,10 @@ def _best_table(space, done, unit):
 
 
 def _worth_table(found, unit):
-    from rich import box
-    from rich.table import Table
-
     from sw.tune.points import spelled
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("axis", "best value", "next best"):
-        table.add_column(title, no_wrap=True)
-    table.add_column(unit, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+
+    from .tables import new_table
+    table = new_table("<axis", "<best value", "<next best", f">{unit}", "<")
     for each in found:
         table.add_row(each.axis, spelled(each.value), spelled(each.other),
                       f"{'over ' * each.bound}{each.ratio:.2f}x",

@@ -1,5 +1,6 @@
 """Plans of ``graphloom tune`` on the command line of ``graphloom run``."""
 
+import dataclasses
 import os
 
 from sw.errors import UserError
@@ -25,17 +26,16 @@ def settled(kind, graph, given) -> dict:
     return {name: values.get(name, value) for name, value in dict(given).items()}
 
 
-def find(path, algorithm, choices, setting, note):
+def find(path, work, target, note):
     """The best plan of a file of results.
 
     Parameters
     ----------
     path : str or None
         The file; None for the file that ``graphloom tune`` writes by default.
-    algorithm : str
-    choices : dict
-        The options of a plan; None for those that are not given.
-    setting : sw.tune.runs.RunSetting
+    work : sw.cli.records.RunOptions
+        The algorithm with its parameters, and the graph.
+    target : Target
     note : callable
         Told of what looks odd.
 
@@ -49,22 +49,22 @@ def find(path, algorithm, choices, setting, note):
         The file has no plan for this algorithm, graph and hardware, or the choices have a part of
         a tuned plan.
     """
-    from sw import algorithms
     from sw.runtime.plan import Plan, as_plan
     from sw.tune.results import ResultsFile, header_of
-    kind = algorithms.find(algorithm)
-    given = {name: value for name, value in choices.items() if value is not None}
-    for name in given:
-        if name not in kind.options and name != "phases":
+    from sw.tune.runs import RunSetting
+    for name in work.fields:
+        if name not in ("schedule", "phases"):
             option = {"deduplicate": "dedup"}.get(name, name)
             raise UserError(f"--{option} is a part of the plan that --schedule {TUNED} takes: "
                             "leave out one of the two")
+    asked = dataclasses.replace(work, fields={}).bare(f"--schedule {TUNED}", "a tuned plan")
+    algorithm, kind = asked.algorithm, asked.kind
     path = DEFAULT if path is None else path
     if not os.path.exists(path):
         raise UserError(f"--schedule {TUNED}: there is no file {path}; {PROGRAM} tune {algorithm} "
                         "GRAPH makes it")
+    setting = RunSetting(work.source.seeded().used_by(kind), target)
     graph = setting.graph(note=note)
-    asked = as_plan(algorithm, **given)
     header = header_of(algorithm, settled(kind, graph, asked.parameters), graph, setting)
     study = ResultsFile(path).tuned(header)
     best = Plan.parse(study.best(1)[0][1])
@@ -76,4 +76,5 @@ def find(path, algorithm, choices, setting, note):
     for part in [record[name] for name in ("first", "second") if name in record] or [record]:
         part["parameters"] = {name: value for name, value in part["parameters"].items()
                               if name in kind.TRIES}
-    return as_plan(Plan.from_json(record), **given), graph
+    return as_plan(Plan.from_json(record), parameters=dict(asked.parameters),
+                   phases=work.fields.get("phases")), graph

@@ -7,7 +7,8 @@ import typer
 from sw.errors import UserError
 from sw.printable import printable
 
-from . import files, options
+from . import files
+from .records import with_config
 
 
 __all__ = ["register"]
@@ -19,6 +20,7 @@ def register(app):
                                   "-o weaver.v")(_verilog)
 
 
+@with_config()
 def _verilog(
         unit: Annotated[str, typer.Argument(
             metavar="UNIT", help="Unit to write: weaver, scu, core or gpu.", show_default=False)],
@@ -28,10 +30,9 @@ def _verilog(
         assertions: Annotated[bool, typer.Option(
             "--assertions", help="Keep the unit's assertions. The text is SystemVerilog "
             "then.")] = False,
-        preset: options.Preset = "default",
-        set_: options.Set = None):
+        *,
+        config):
     """Write the Verilog of a unit for a configuration, without assertions."""
-    config = options.hardware(preset, set_)
     files.distinct({"--output": output})
     files.check(output)
 

@@ -1,13 +1,16 @@
 """Loading a graph by the text with which a user names it."""
 
+from __future__ import annotations
+
 import dataclasses
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 from sw.errors import UserError
 
 from .catalogue import catalogue
-from .generators import GENERATORS, generate
+from .generators import GENERATORS, generate, seeded
 from .graph import Graph, check_density
 from .readers import SUFFIXES, read
 from .reading import Reading
@@ -15,7 +18,11 @@ from .source import PACKED, unpacked_name
 from .weights import Weighing
 
 
-__all__ = ["load"]
+__all__ = ["GraphSource", "load"]
+
+
+#: Called with a line of text on anything that looks odd but may be right.
+_Note: TypeAlias = Callable[[str], object]
 
 
 def _named(name: str) -> Graph:
@@ -48,24 +55,13 @@ def _found(spec: str) -> Graph:
         f"or a generator ({', '.join(name + ':...' for name in GENERATORS)})")
 
 
-def _with_reverses(graph: Graph, spec: str, simplify: bool,
-                   note: Callable[[str], object]) -> Graph:
-    """The graph and the reverse of each arc; ``note`` is told what a file has of them already."""
-    found = graph.undirected()
-    if found is graph and graph.num_edges:
-        note(f"{spec}: has each arc in both directions already; --undirected adds none")
-    elif _is_file(spec) and not simplify and graph.num_returned:
-        note(f"{spec}: has {graph.num_returned} arcs in both directions already, which "
-             "--undirected doubles; --simplify keeps one of each")
-    return found
+def _says_nothing(text: str) -> None:
+    """Take a note that nobody asked for."""
 
 
-def load(spec: str | os.PathLike[str], *, weights: int | None = None, seed: int | None = None,
-         undirected: bool = False, simplify: bool = False, input_format: str | None = None,
-         columns: str | None = None, number_ids: bool = False,
-         weight_scale: float | None = None, no_weights: bool = False,
-         note: Callable[[str], object] | None = None) -> Graph:
-    """The graph a user means by ``spec``.
+@dataclasses.dataclass(frozen=True)
+class GraphSource:
+    """How to get a graph: the text with which a user names it, and the options of a command line.
 
     Parameters
     ----------
@@ -74,49 +70,126 @@ def load(spec: str | os.PathLike[str], *, weights: int | None = None, seed: int 
         ``rmat:scale=14,degree=16,seed=1``.
     weights : int, optional
         Largest weight: a graph without weights gets random weights from 1 to this.
-    seed : int, optional
-        Seed of the random weights; 0 if left out.
-    undirected : bool
-        Add the reverse of each arc, unless all are there already.
-    simplify : bool
-        Then drop self-loops, and keep only the lightest of parallel arcs.
     input_format, columns, number_ids : optional
         Only for files; see :class:`sw.graph.reading.Reading`.
     weight_scale : float, optional
         Only for files: multiply weights by this and round to the nearest integer.
+    seed : int, optional
+        Seed of the random weights, 0 if left out; :meth:`seeded` also gives it to a generator.
+    undirected : bool
+        Add the reverse of each arc, unless all are there already.
+    simplify : bool
+        Then drop self-loops, and keep only the lightest of parallel arcs.
     no_weights : bool
         Give the graph without weights. The weights of a file are not read.
-    note : callable, optional
-        Called with a line of text on anything in a file that looks odd but may be right.
-
-    Returns
-    -------
-    Graph
 
     Raises
     ------
     UserError
-        If there is no such graph, or something is wrong with it. The error names the file and the
-        line, if any.
+        If the columns are not two or three that differ, or the scale is not a number above 0.
     """
-    spec = os.fspath(spec)
-    told = {} if note is None else {"note": note}
-    reading = Reading(input_format=input_format, weighing=Weighing(weight_scale, not no_weights),
-                      columns=columns, number_ids=number_ids, **told)
-    if _is_file(spec):
-        graph = read(spec, reading)
-    elif input_format is not None or weight_scale is not None or columns is not None or number_ids:
-        raise UserError(f"{spec}: is not a file; --input-format, --columns, --number-ids and "
-                        f"--weight-scale apply to files only")
-    else:
-        graph = _found(spec)
-        if no_weights:
-            graph = dataclasses.replace(graph, weights=None)
-    check_density(graph.num_vertices, graph.num_edges, spec)
-    if weights is not None:
-        graph = graph.weighted(weights, seed or 0)
-    if undirected:
-        graph = _with_reverses(graph, spec, simplify, note or (lambda text: None))
-    if simplify:
-        graph = graph.simplify()
-    return graph
+    spec: str
+    weights: int | None = None
+    input_format: str | None = None
+    columns: str | None = None
+    weight_scale: float | None = None
+    seed: int | None = None
+    undirected: bool = False
+    simplify: bool = False
+    number_ids: bool = False
+    no_weights: bool = False
+
+    def __post_init__(self) -> None:
+        self._reading(_says_nothing)
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> GraphSource:
+        """The source of a record (:meth:`record`), which may lack options and have more."""
+        return cls(**{field.name: record[field.name] for field in dataclasses.fields(cls)
+                      if record.get(field.name) is not None})
+
+    def record(self) -> dict[str, Any]:
+        """The options by name, as files of results have them."""
+        return dataclasses.asdict(self)
+
+    def words(self) -> list[str]:
+        """The words of a command line that name the graph: the text, and the options that change
+        something."""
+        found = [self.spec]
+        for name, value in self.record().items():
+            if name != "spec" and value not in (None, False) and (name != "seed" or self.draws):
+                found += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+        return found
+
+    @property
+    def draws(self) -> bool:
+        """Whether something is drawn at random that the text has no seed for."""
+        return self.weights is not None or seeded(self.spec, 0) is not None
+
+    def seeded(self) -> GraphSource:
+        """The source whose text has the seed, if it is that of a generator without one. Raises
+        UserError for a seed that nothing uses."""
+        if self.seed is None:
+            return self
+        if not self.draws:
+            raise UserError(f"--seed {self.seed}: nothing is drawn at random; --seed is for a "
+                            "generator whose text has no seed, and for --weights")
+        return dataclasses.replace(self, spec=seeded(self.spec, self.seed) or self.spec)
+
+    def used_by(self, algorithm: Any) -> GraphSource:
+        """The source for an algorithm's class: one that uses no weights gets none. Raises UserError
+        for ``weight_scale`` without weights."""
+        if self.weight_scale is not None and not algorithm.weighted:
+            raise UserError(f"--weight-scale: {algorithm.name} uses no weights")
+        return dataclasses.replace(self, no_weights=self.no_weights or not algorithm.weighted)
+
+    def load(self, note: _Note = _says_nothing) -> Graph:
+        """The graph. ``note`` is called with a line of text on anything in a file that looks odd
+        but may be right.
+
+        Raises
+        ------
+        UserError
+            If there is no such graph, or something is wrong with it. The error names the file and
+            the line, if any.
+        """
+        graph = self._unchanged(note)
+        check_density(graph.num_vertices, graph.num_edges, self.spec)
+        if self.weights is not None:
+            graph = graph.weighted(self.weights, self.seed or 0)
+        if self.undirected:
+            graph = self._with_reverses(graph, note)
+        return graph.simplify() if self.simplify else graph
+
+    def _reading(self, note: _Note) -> Reading:
+        return Reading(input_format=self.input_format, columns=self.columns,
+                       weighing=Weighing(self.weight_scale, not self.no_weights),
+                       number_ids=self.number_ids, note=note)
+
+    def _unchanged(self, note: _Note) -> Graph:
+        """The graph as the file or the generator has it."""
+        if _is_file(self.spec):
+            return read(self.spec, self._reading(note))
+        if self.number_ids or not (self.input_format is self.weight_scale is self.columns is None):
+            raise UserError(f"{self.spec}: is not a file; --input-format, --columns, --number-ids "
+                            "and --weight-scale apply to files only")
+        graph = _found(self.spec)
+        return dataclasses.replace(graph, weights=None) if self.no_weights else graph
+
+    def _with_reverses(self, graph: Graph, note: _Note) -> Graph:
+        """The graph and the reverse of each arc; ``note`` is told what a file has of them already.
+        """
+        found = graph.undirected()
+        if found is graph and graph.num_edges:
+            note(f"{self.spec}: has each arc in both directions already; --undirected adds none")
+        elif _is_file(self.spec) and not self.simplify and graph.num_returned:
+            note(f"{self.spec}: has {graph.num_returned} arcs in both directions already, which "
+                 "--undirected doubles; --simplify keeps one of each")
+        return found
+
+
+def load(spec: str | os.PathLike[str], *, note: _Note = _says_nothing,
+         **options: Any) -> Graph:
+    """The graph a user means by ``spec``: that of the :class:`GraphSource` with these options,
+    :meth:`loaded <GraphSource.load>`."""
+    return GraphSource(os.fspath(spec), **options).load(note)

@@ -55,38 +55,27 @@ def hardware_text(config) -> str:
     return f"{config.name}: " + ", ".join(words)
 
 
-def run_command(plan, graph, config, dram=None, *, board=None, cost=None) -> str:
+def run_command(plan, source, target) -> str:
     """The command line that runs a plan alone.
 
     Parameters
     ----------
     plan : str
         Text of the plan.
-    graph : dict
-        ``spec``, and the options of the graph that are not as by default (``weights``, ``seed``,
-        ``undirected``, ``simplify``, ``input_format``, ``columns``, ``number_ids``,
-        ``weight_scale``, ``no_weights``).
-    config : HardwareConfig
-    dram : DramConfig, optional
-    board : dict, optional
-        ``port`` and ``baud`` of a board.
-    cost : float, optional
-        Cycles of the host for a launch.
+    source : GraphSource
+    target : Target
+        Its limits are left out.
     """
-    words = [PROGRAM, "run", graph["spec"], "--plan", plan]
-    for name in ("weights", "input_format", "columns", "weight_scale"):
-        if graph.get(name) is not None:
-            words += [f"--{name.replace('_', '-')}", str(graph[name])]
-    if graph.get("weights") is not None and graph.get("seed") is not None:
-        words += ["--seed", str(graph["seed"])]         # else the text of the graph has the seed
-    words += [f"--{name.replace('_', '-')}" for name in ("undirected", "simplify",
-                                                              "number_ids", "no_weights")
-              if graph.get(name)]
-    if board is not None:
-        words += ["--device", f"serial:{board['port']}@{board['baud']}"]
-    words += hardware_words(config, dram)
-    if cost is not None and cost != port_cycles(config):
-        words += ["--launch-cycles", f"{cost:.0f}"]
+    spec, *options = source.words()
+    words = [PROGRAM, "run", spec, "--plan", plan, *options]
+    if target.functional:
+        words.append("--functional")
+    if target.board is not None:
+        words += ["--device", f"serial:{target.board.port}@{target.board.baud}"]
+    simulated = target.board is None and not target.functional
+    words += hardware_words(target.config, target.dram if simulated else None)
+    if target.launch_cycles not in (None, port_cycles(target.config)):
+        words += ["--launch-cycles", f"{target.launch_cycles:.0f}"]
     return shlex.join(words)
 
 

@@ -7,7 +7,10 @@ import json
 import pathlib
 import statistics
 
+from sim.dram import DramConfig
 from sw.errors import UserError
+from sw.graph.load import GraphSource
+from sw.runtime.target import Target
 
 from .command import hardware_of, hardware_text, memory_of, run_command
 from .plots import COLOURS, Block, Page, PlotPoint, bars, count, figure, logarithmic
@@ -237,7 +240,7 @@ def _command(case, config, dram):
     if config is None or not case.keys() <= _PLAIN or not case.get("plan"):
         return ""
     try:
-        return run_command(case["plan"], {"spec": case["graph"], "weights": case.get("weights"),
-                                          "undirected": case.get("undirected")}, config, dram)
+        source = GraphSource.of(case | {"spec": case["graph"]})
+        return run_command(case["plan"], source, Target(config, dram or DramConfig()))
     except UserError:
         return ""

@@ -3,6 +3,9 @@
 import dataclasses
 
 from hw.registers import cycles_of
+from sim.dram import DramConfig
+from sw.graph.load import GraphSource
+from sw.runtime.target import Board, Target
 
 from .command import hardware_of, hardware_text, memory_of, run_command
 from .plots import PlotPoint
@@ -67,13 +70,15 @@ def runs_of(value) -> list:
     ConfigError
         A configuration of another version.
     """
-    board = value.get("board")
+    board = Board(**value["board"]) if value.get("board") else None
     dram = None if board else memory_of(value["dram"])
+    source = GraphSource.of(value["graph"])
     taken, found = {}, []
     for record in value["results"]:
         config = hardware_of(value["configuration"] | record.get("configuration", {}))
         cost = record["launch_cycles"] / record["orders"] if record["orders"] else None
-        command = run_command(record["plan"], value["graph"], config, dram, board=board, cost=cost)
+        command = run_command(record["plan"], source,
+                              Target(config, dram or DramConfig(), board, launch_cycles=cost))
         name = record["schedule"]
         taken[name] = taken.get(name, 0) + 1
         if taken[name] > 1:

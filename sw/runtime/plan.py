@@ -319,8 +319,8 @@ def as_plan(asked: str | Plan | Hybrid | ProgramText, **choices: Any) -> Plan | 
         language in this process.
     **choices
         Fields of the plan, by name, in both plans of a hybrid; other names are the algorithm's
-        parameters. A value may be its text. None leaves a choice as it is. With ``direction`` =
-        ``"auto"`` the plan becomes a hybrid.
+        parameters, and ``parameters`` a dict of some. A value may be its text. None leaves a choice
+        as it is. With ``direction`` = ``"auto"`` the plan becomes a hybrid.
 
     Raises
     ------
@@ -340,6 +340,7 @@ def as_plan(asked: str | Plan | Hybrid | ProgramText, **choices: Any) -> Plan | 
 def _changed(plan, given):
     fields = {name: value for name, value in given.items() if name in _FIELDS}
     parameters = {name: value for name, value in given.items() if name not in _FIELDS}
+    parameters |= parameters.pop("parameters", {})
     auto = fields.get("direction") == "auto"
     if auto:
         del fields["direction"]

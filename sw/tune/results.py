@@ -66,8 +66,9 @@ def header_of(algorithm, parameters, graph, setting) -> dict:
     return {"version": VERSION, "sources": sources(), "algorithm": algorithm,
             "parameters": dict(parameters), "graph": graph_digest(graph),
             "name": features.pop("name"), "features": features,
-            "config": dataclasses.asdict(setting.config), "dram": dataclasses.asdict(setting.dram),
-            "unit": setting.unit, "launch_cycles": setting.cost_of_launch}
+            "config": dataclasses.asdict(setting.target.config),
+            "dram": dataclasses.asdict(setting.target.dram), "unit": setting.target.unit,
+            "launch_cycles": setting.cost_of_launch}
 
 
 @dataclasses.dataclass

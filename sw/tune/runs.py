@@ -3,14 +3,13 @@
 import dataclasses
 import functools
 import hashlib
-from typing import Any
 
 import numpy as np
 
 from sw.benchmarks.sources import digest
 from sw.errors import LimitError, RunError, UserError
-from sw.graph.load import load
-from sw.runtime.device import Device
+from sw.graph.load import GraphSource
+from sw.runtime.target import Target
 
 
 __all__ = ["RunSetting", "graph_digest", "measure", "sources"]
@@ -42,48 +41,27 @@ class RunSetting:
 
     Parameters
     ----------
-    spec : str
-        The graph's text for :func:`sw.graph.load.load`.
-    loading : tuple of (str, value)
-        The other arguments of :func:`sw.graph.load.load`.
-    config : HardwareConfig
-    dram : sim.dram.DramConfig
-    functional : bool
-        Whether runs take the functional simulator. It counts instructions, not cycles.
-    launch_cycles : int, optional
-        Cycles of the host for a launch; left out, those of the host port.
+    source : GraphSource
+    target : Target
+        A simulator. The functional one counts instructions, not cycles.
     """
-    spec: str
-    loading: tuple
-    config: Any
-    dram: Any
-    functional: bool = False
-    launch_cycles: int | None = None
+    source: GraphSource
+    target: Target
 
     def __post_init__(self):
-        if self.functional and self.launch_cycles:
-            raise UserError(f"--launch-cycles {self.launch_cycles}: the functional simulator "
-                            "(--functional) counts instructions, to which no cycles can be added")
+        if self.target.functional and self.target.launch_cycles:
+            raise UserError(f"--launch-cycles {self.target.launch_cycles}: the functional "
+                            "simulator (--functional) counts instructions, to which no cycles can "
+                            "be added")
 
     def graph(self, note=lambda text: None):
         """The graph; ``note`` is told of input that looks odd. Raises UserError."""
-        return load(self.spec, note=note, **dict(self.loading))
-
-    @property
-    def unit(self) -> str:
-        """The unit of the costs: ``"cycles"`` or ``"instructions"``."""
-        return "instructions" if self.functional else "cycles"
-
-    def device(self) -> Device:
-        """The device of the runs."""
-        if self.functional:
-            return Device.functional(self.config)
-        return Device.simulate(self.config, dram=self.dram, launch_cycles=self.launch_cycles)
+        return self.source.load(note)
 
     @property
     def cost_of_launch(self) -> int:
         """Cycles of the host for a launch."""
-        return self.device().launch_cycles
+        return self.target.device().launch_cycles
 
 
 @functools.lru_cache(maxsize=1)
@@ -112,13 +90,13 @@ def measure(setting, plan, limit=None) -> dict:
         ``cycles``; or ``"failed"``, with the reason as ``error``.
     """
     try:
-        with setting.device() as device:
+        with setting.target.device() as device:
             result = device.run(plan, _graph(setting), max_cycles=limit)
     except LimitError:
         return {"status": "stopped", "cycles": limit}
     except (RunError, UserError) as error:
         return {"status": "failed", "error": str(error)}
-    cycles = result.counters["instructions"] if setting.functional else result.total_cycles
+    cycles = result.counters["instructions"] if setting.target.functional else result.total_cycles
     if limit is not None and cycles > limit:        # with its launches
         return {"status": "stopped", "cycles": limit}
     return {"status": "done", "cycles": cycles, "launch_cycles": result.launch_cycles,

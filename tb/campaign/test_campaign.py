@@ -111,7 +111,7 @@ def test_configurations(capsys, monkeypatch, tmp_path, checked):
     # Points that passed are not checked again, unless options differ.
     assert main(command) == 0
     captured = capsys.readouterr()
-    assert f"{len(points)} of {len(points)} passed before" in captured.err
+    assert f"{len(points)} of {len(points)} runs are in the file" in captured.err
     again = json.loads(path.read_text())
     assert again["configurations"] == found["configurations"]
     those = [point for point in covering() if point.number in points]

@@ -391,11 +391,11 @@ def test_command(capsys, tmp_path):
     assert main(command) == 0
     printed = capsys.readouterr()
     assert re.search(r"(?m)^all +1 +1 +0 +0 +100\.0 %$", printed.out)
-    assert "1 of 1: sw/golden/hashing.py:" in printed.err
+    assert "1/1 sw/golden/hashing.py:" in printed.err
     records = json.loads(file.read_text())["mutants"]
     assert {record["outcome"] for record in records} <= set(run.NOTICED)
     assert main(command) == 0
-    assert "1 of 1 were run before" in capsys.readouterr().err
+    assert "1 of 1 runs are in the file" in capsys.readouterr().err
     assert json.loads(file.read_text())["mutants"] == records
     assert (ROOT / "sw/golden/hashing.py").read_bytes() == before
 
@@ -403,7 +403,7 @@ def test_command(capsys, tmp_path):
 def test_scores(outcomes, capsys, monkeypatch):
     """A survivor that nobody judged is a failure; an equivalent one does not count."""
     found, fail, _ = outcomes
-    monkeypatch.setattr("sw.cli.options.executor", lambda *_: InThisProcess())
+    monkeypatch.setattr("sw.cli.options.executor", lambda *_, **__: InThisProcess())
     ids = [place.id for place in places.places("sw/golden/hashing.py")[:3]]
     found |= dict(zip(ids, ("failed", "passed", "timeout"), strict=True))
     assert main(["mutants", *ids]) == 1

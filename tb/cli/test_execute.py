@@ -7,12 +7,14 @@ import sys
 import pytest
 
 from hw.config import preset
-from sim.dram import DramConfig
 from sw.cli.execute import Job, console, progress_display
 from sw.cli.main import main
+from sw.cli.records import Outputs
 from sw.errors import UserError
+from sw.graph.load import GraphSource
 from sw.kernels.assembler import Assembler
 from sw.runtime import Device, as_plan
+from sw.runtime.target import Target
 from sw.runtime.task import Task
 
 
@@ -38,9 +40,8 @@ def counts(monkeypatch):
 
 
 def job(schedules, **choices):
-    return Job([as_plan("bfs", schedule=name, **choices) for name in schedules], "karate",
-               config=preset("tiny"), dram=DramConfig(), weights=None, undirected=False,
-               simplify=False, seed=None, reading={}, max_cycles=None, json=None)
+    return Job([as_plan("bfs", schedule=name, **choices) for name in schedules],
+               GraphSource("karate"), Target(preset("tiny")), Outputs())
 
 
 def test_each_schedule_is_planned_once(counts):

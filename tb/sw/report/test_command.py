@@ -19,8 +19,10 @@ from hw.config import PRESETS, ConfigError, preset
 from hw.control import launch_cycles
 from sim.dram import DramConfig
 from sw.cli.main import main
+from sw.graph.load import GraphSource
 from sw.report.command import (hardware_of, hardware_text, hardware_words, memory_of, run_command)
 from sw.report.results import runs_of
+from sw.runtime.target import Board, Target
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -51,20 +53,23 @@ def test_a_preset_no_nearer_than_the_default_is_not_named():
 
 def test_options():
     config = preset("default")
-    graph = {"spec": "a b.el", "weights": 9, "seed": 4, "undirected": True, "simplify": True,
-             "input_format": "edges", "columns": "1,3", "number_ids": True, "weight_scale": 0.5,
-             "no_weights": True}
-    words = shlex.split(run_command("bfs", graph, config, cost=launch_cycles(config) + 1))
+    source = GraphSource("a b.el", weights=9, seed=4, undirected=True, simplify=True,
+                         input_format="edges", columns="1,3", number_ids=True, weight_scale=0.5,
+                         no_weights=True)
+    target = Target(config, launch_cycles=launch_cycles(config) + 1)
+    words = shlex.split(run_command("bfs", source, target))
     assert words[1:5] == ["run", "a b.el", "--plan", "bfs"]
     rest = " ".join(words[5:])
     assert rest == ("--weights 9 --input-format edges --columns 1,3 --weight-scale 0.5 --seed 4 "
                     "--undirected --simplify --number-ids --no-weights "
                     f"--launch-cycles {launch_cycles(config) + 1}")
     # The text of the graph has the seed.
-    assert "--seed" not in run_command("bfs", {"spec": "x", "seed": 4}, config)
-    board = run_command("bfs", {"spec": "x"}, config, board={"port": "/dev/ttyUSB0", "baud": 9600},
-                        cost=launch_cycles(config))
+    assert "--seed" not in run_command("bfs", GraphSource("x", seed=4), target)
+    board = run_command("bfs", GraphSource("x"), Target(
+        config, board=Board("/dev/ttyUSB0", 9600), launch_cycles=launch_cycles(config)))
     assert board.endswith("run x --plan bfs --device serial:/dev/ttyUSB0@9600")
+    functional = run_command("bfs", GraphSource("x"), Target(config, functional=True))
+    assert functional.endswith("--plan bfs --functional")
 
 
 def test_repeats(made, tmp_path):

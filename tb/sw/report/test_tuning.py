@@ -16,6 +16,8 @@ from sim.dram import DramConfig
 from sw.report import tuning
 from sw.runtime.plan import Plan
 from sw.tune.results import ResultsFile, header_of
+from sw.graph.load import GraphSource
+from sw.runtime.target import Target
 from sw.tune.runs import RunSetting
 from tb.sw.report.shown import block, series
 
@@ -105,7 +107,7 @@ def test_results(tmp_path):
     config, dram = preset("tiny"), DramConfig(latency=7)
     file = ResultsFile(path)
     for parameters, words in (({}, {"arguments": ["karate", "--undirected"]}), ({"source": 3}, {})):
-        setting = RunSetting("karate", (), config, dram, functional=True)
+        setting = RunSetting(GraphSource("karate"), Target(config, dram, functional=True))
         study = file.begin(header_of("bfs", parameters, setting.graph(), setting) | words)
         for plan, cycles in ((VM, 30), (EM, 20)):
             file.keep(study, plan, {"status": "done", "cycles": cycles, "digest": "d", "by": "x"})

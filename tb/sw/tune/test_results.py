@@ -22,6 +22,8 @@ from sw.tune import results as module
 from sw.tune.features import FEATURES, nearest
 from sw.runtime.plan import Plan
 from sw.tune.results import ResultsFile, TuningStudy, header_of, identity
+from sw.graph.load import GraphSource
+from sw.runtime.target import Target
 from sw.tune.runs import RunSetting
 
 
@@ -31,7 +33,7 @@ FAST, SLOW = Plan("bfs", schedule="vm"), Plan("bfs", schedule="em")
 
 
 def _header(algorithm="bfs", graph="karate", config=TINY, parameters=(), dram=DRAM):
-    setting = RunSetting(graph, (), config, dram, functional=True)
+    setting = RunSetting(GraphSource(graph), Target(config, dram, functional=True))
     return header_of(algorithm, dict(parameters), setting.graph(), setting)
 
 

@@ -13,11 +13,12 @@ real runs            test_functional, test_equal_digests_have_equal_cycles,
 import pytest
 
 from hw.config import preset
-from sim.dram import DramConfig
 from sw.benchmarks.executors import Processes
 from sw.errors import RunError
 from sw.runtime import as_plan
 from sw.tune.candidates import Planner
+from sw.graph.load import GraphSource
+from sw.runtime.target import Target
 from sw.tune.runs import RunSetting, measure
 from sw.tune.search import Tuner
 from sw.tune.space import Space
@@ -165,11 +166,11 @@ GRAPH = "rmat:scale=5,degree=4,seed=1"
 
 @pytest.fixture(scope="module")
 def setting():
-    return RunSetting(GRAPH, (("no_weights", True),), preset("tiny"), DramConfig(), functional=True)
+    return RunSetting(GraphSource(GRAPH, no_weights=True), Target(preset("tiny"), functional=True))
 
 
 def _real(setting, **options):
-    planner = Planner(setting.config, setting.graph())
+    planner = Planner(setting.target.config, setting.graph())
     space = Space("bfs", {"source": 0}, {
         "format": ["csr", "coo"], "schedule": ["vm", "vwc", "em", "weaver"]}, ["schedule"])
     space.reduce(planner.ask)
@@ -197,7 +198,7 @@ def test_functional(setting, jobs):
 
 def test_equal_digests_have_equal_cycles(setting):
     """All plans of one digest take the same instructions, and the same result comes out."""
-    planner = Planner(setting.config, setting.graph())
+    planner = Planner(setting.target.config, setting.graph())
     space = Space("bfs", {"source": 0}, {
         "format": ["csr", "ell"], "direction": ["push", "auto"], "split": ["static"],
         "schedule": ["vm", "em"], "warps": ["own", "1"]}, ())
@@ -224,13 +225,13 @@ def test_digests_do_not_change(setting):
         "frontier": ["counter"], "warps": ["own"], "deduplicate": ["own"]}, ["schedule"])
     one, two = ([space.candidate(space.at(index), planner.ask).digest
                  for index in range(space.size)]
-                for planner in (Planner(setting.config, setting.graph()) for _ in range(2)))
+                for planner in (Planner(setting.target.config, setting.graph()) for _ in range(2)))
     assert one == two and len(set(one)) > 10
 
 
 def test_digests_of_operators(setting):
     """An algorithm of two operators has no rule, and a parameter of its cost counts."""
-    planner = Planner(setting.config, setting.graph())
+    planner = Planner(setting.target.config, setting.graph())
     plans = [as_plan("gcn", schedule="em", dimension=4, together=together)
              for together in ("yes", "no", "yes")]
     digests = [planner.ask(plan).digest for plan in plans]
