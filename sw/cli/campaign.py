@@ -1,7 +1,6 @@
 """``graphloom campaign``: every legal value of every field of the configuration, built and run; or
 the fuzzer."""
 
-import dataclasses
 import os
 import random
 import time
@@ -12,7 +11,7 @@ import typer
 from sw.errors import UserError
 
 from . import files, options
-from .fuzz import OPTIONS, FuzzerOptions, run
+from .fuzz import OPTIONS, run
 from .progress import progress
 from .records import folded, option, with_workers
 
@@ -28,15 +27,6 @@ def register(app):
                     _campaign)
 
 
-@dataclasses.dataclass(frozen=True)
-class CampaignOptions:
-    """What is asked of configurations, as the options say."""
-    only: list | None
-    list_: bool
-    instructions: int
-    results: str | None
-
-
 _OPTIONS = (
     option("only", list[int], None, "Check this configuration only; may be repeated. --list has "
            "the numbers.", metavar="N", show_default=False),
@@ -50,8 +40,8 @@ _OPTIONS = (
 )
 
 
-@folded("asked", _OPTIONS, CampaignOptions)
-@folded("fuzzing", OPTIONS, FuzzerOptions)
+@folded("asked", _OPTIONS)
+@folded("fuzzing", OPTIONS)
 @with_workers("Configurations, or processes of the fuzzer, at a time.",
               default="1, since a build uses all processors; with --fuzz all processors")
 def _campaign(

@@ -101,7 +101,8 @@ def run(config, combined, asked, executor, results, hardware):
     config : HardwareConfig
     combined : list of Combination
         Combinations, of which those that work are run.
-    asked : sw.cli.listing.CombinationOptions
+    asked : record
+        The options ``functional``, ``sample`` and ``seed`` of ``graphloom list``.
     executor : Executor
     results : str or None
         The file of records.

@@ -1,6 +1,5 @@
 """``graphloom campaign --fuzz``: mutated command lines and files, and what becomes of them."""
 
-import dataclasses
 import pathlib
 import time
 
@@ -11,42 +10,13 @@ from . import files
 from .records import option
 
 
-__all__ = ["OPTIONS", "FuzzerOptions", "run"]
+__all__ = ["OPTIONS", "run"]
 
 
 _FUZZER = "Fuzzer"
 
 
-@dataclasses.dataclass(frozen=True)
-class FuzzerOptions:
-    """What the fuzzer runs, as the options say.
-
-    Parameters
-    ----------
-    fuzz : bool
-        Whether it runs at all.
-    lines, files_ : int
-        Numbers of mutated command lines and of mutated files.
-    case : str or None
-        The only case to run, as in ``line:17``.
-    keep : str
-        Where the files of faults are kept; made when there is one.
-    """
-    fuzz: bool
-    lines: int
-    files_: int
-    case: str | None
-    keep: str
-
-    @property
-    def names(self):
-        """The names of the cases."""
-        if self.case is not None:
-            return [self.case]
-        return ([f"line:{number}" for number in range(self.lines)]
-                + [f"file:{number}" for number in range(self.files_)])
-
-
+#: The options of the fuzzer.
 OPTIONS = (
     option("fuzz", bool, _FUZZER, "Run mutated command lines and mutated files, not "
            "configurations."),
@@ -60,6 +30,14 @@ OPTIONS = (
 )
 
 
+def _names(fuzzing):
+    """The names of the cases."""
+    if fuzzing.case is not None:
+        return [fuzzing.case]
+    return ([f"line:{number}" for number in range(fuzzing.lines)]
+            + [f"file:{number}" for number in range(fuzzing.files_)])
+
+
 def _keep(folder, fault, seed):
     """Write the mutated file of a fault into the folder. Returns its path, or None."""
     if fault["data"] is None:
@@ -71,15 +49,16 @@ def _keep(folder, fault, seed):
 
 
 def run(fuzzing, seed, jobs, json):
-    """Run the fuzzer in ``jobs`` processes, print what it finds, and write counts and faults to the
-    file ``json``, if there is one. Returns the exit code: 1 if a case broke a rule."""
+    """Run the fuzzer by its :data:`OPTIONS` in ``jobs`` processes, print what it finds, and write
+    counts and faults to the file ``json``, if there is one. Returns the exit code: 1 if a case
+    broke a rule."""
     need_tree("graphloom campaign --fuzz")
     from campaign.fuzz.work import fuzz, parse
 
     from .execute import console, progress_display
     if fuzzing.case is not None:
         parse(fuzzing.case)                  # refuses a case that there is not
-    names = fuzzing.names
+    names = _names(fuzzing)
     if not names:
         raise UserError("--lines 0 --files 0: nothing to run; one of the two must be above 0")
     out, began = console(), time.monotonic()

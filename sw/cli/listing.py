@@ -1,6 +1,5 @@
 """``graphloom list``: algorithms, schedules, formats, frontiers, and every combination of them."""
 
-import dataclasses
 import sys
 from typing import Annotated, Any
 
@@ -37,17 +36,6 @@ def register(app):
                 "--sample 100. Exit code: 1 if a run failed.")(_list)
 
 
-@dataclasses.dataclass(frozen=True)
-class CombinationOptions:
-    """What is asked of combinations, as the options say."""
-    only: list | None
-    all_axes: bool
-    run: bool
-    functional: bool
-    sample: int | None
-    seed: int | None
-
-
 _OPTIONS = (
     option("only", list[str], _RUNNING, "List only combinations with this value, e.g. format=cr2 "
            "or frontier=own; may be repeated.", metavar="AXIS=VALUE", show_default=False),
@@ -63,7 +51,7 @@ _OPTIONS = (
 )
 
 
-@folded("asked", _OPTIONS, CombinationOptions)
+@folded("asked", _OPTIONS)
 @with_workers(panel=_RUNNING)
 @with_machine()
 def _list(
@@ -129,7 +117,7 @@ def _check_given(what, asked, machine, of_runs):
         if given and what != _COMBINATIONS:
             raise UserError(message)
     for name, value in of_runs.items():
-        if value not in (None, False) and not asked.run:
+        if not (value is None or value is False or asked.run):
             raise UserError(f"{name} applies to runs only: give --run as well")
     if asked.seed is not None and asked.sample is None:
         raise UserError("--seed applies to --sample only: give --sample as well")

@@ -1,6 +1,5 @@
 """``graphloom mutants``: planted faults, and whether the tests notice them."""
 
-import dataclasses
 import fnmatch
 from typing import Annotated
 
@@ -25,18 +24,6 @@ def register(app):
                 "graphloom mutants --show ID")(_mutants)
 
 
-@dataclasses.dataclass(frozen=True)
-class MutantOptions:
-    """Which mutants, and whether they are only shown, as the options say."""
-    sample: int | None
-    seed: int | None
-    curated: bool
-    room: list | None
-    file: list | None
-    show: bool
-    list_: bool
-
-
 _OPTIONS = (
     option("sample", int, None, "Run N mutants that operators make, drawn at random from all rooms "
            "in proportion to their places, at least one from each.", metavar="N", min=1,
@@ -53,7 +40,7 @@ _OPTIONS = (
 )
 
 
-@folded("choice", _OPTIONS, MutantOptions)
+@folded("choice", _OPTIONS)
 @with_workers("Mutants at a time.")
 def _mutants(
         names: Annotated[list[str] | None, typer.Argument(

@@ -53,19 +53,6 @@ def _number(text):
     return value
 
 
-@dataclasses.dataclass(frozen=True)
-class Execution:
-    """What is asked of a program, as the options say."""
-    read: list | None
-    expect: list | None
-    dump: tuple | None
-    load: tuple | None
-    argument: str
-    lanes: _Lanes
-    stack: int | None
-    anyway: bool
-
-
 _OPTIONS = (
     option("read", list[str], _WORK, "Print the value at a symbol at the end, in the symbol's "
            "size; TYPE is u8, i8, u16, i16, u32, i32, u64 or i64. May be repeated.",
@@ -92,7 +79,7 @@ _OPTIONS = (
 @with_machine("dram", "functional", max_cycles=Annotated[int | None, typer.Option(
     "--max-cycles", metavar="N", min=1, help="Stop after N cycles, with exit code 3.",
     rich_help_panel="Hardware", show_default=f"{_MAX_CYCLES}")])
-@folded("asked", _OPTIONS, Execution)
+@folded("asked", _OPTIONS)
 @with_outputs("json", "wave")
 def _exec(
         program: Annotated[str, typer.Argument(

@@ -56,9 +56,11 @@ def option(name, kind, panel, help_, *, flags=None, default=None, **settings):
                       False if flag else default)
 
 
-def folded(name, added, made: Callable) -> Any:
+def folded(name, added, made: Callable | None = None) -> Any:
     """A decorator: a command with the options ``added`` in place of its parameter ``name``, which
-    gets what ``made`` makes of their names and values."""
+    gets what ``made`` makes of their names and values; by default, a frozen record of them."""
+    record = made or dataclasses.make_dataclass(name, [each.name for each in added], frozen=True)
+
     def changed(command):
         signature = inspect.signature(command)
         parameters: list[Any] = []
@@ -72,7 +74,7 @@ def folded(name, added, made: Callable) -> Any:
         @functools.wraps(command)
         def called(**values):
             given = {each.name: values.pop(each.name) for each in added}
-            return command(**values, **{name: made(**given)})
+            return command(**values, **{name: record(**given)})
 
         vars(called)["__signature__"] = signature.replace(parameters=parameters)
         called.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -83,7 +85,8 @@ def folded(name, added, made: Callable) -> Any:
 
 def _given(values) -> dict:
     """The options that were given, of options whose default is None or False."""
-    return {name: value for name, value in values.items() if value not in (None, False, [])}
+    return {name: value for name, value in values.items()
+            if not (value is None or value is False or value == [])}
 
 
 def given_words(**values) -> list:
@@ -225,7 +228,7 @@ def _work(context, algorithm, graph, plan=None, **values):
     work = RunOptions(algorithm, fields, program.given, source)
     if source.seed is None or "seed" not in program.known:
         return work
-    if "seed" not in dict(work.plan().parameters):
+    if "seed" not in dict(dataclasses.replace(work, fields={}).plan().parameters):
         work.parameters["seed"] = source.seed
     return work if source.draws else dataclasses.replace(
         work, source=dataclasses.replace(source, seed=None))

@@ -74,7 +74,8 @@ def _board(
     device, area, placement = find_device(DEVICE), done.logic.area, done.placement
     out = console()
     out.print(f"{output}: {len(done.data):,} bytes; {config.name} on {device.name} with "
-              "{memory}, {frequency:g} MHz, {baud} baud".format(**settings), soft_wrap=True)
+              f"{settings['memory']}, {settings['frequency']:g} MHz, {settings['baud']} baud",
+              soft_wrap=True)
     out.print(f"LUT4 {area.lut4:,} of {device.lut4:,}, FF {area.ff:,}, block RAM {area.block_ram} "
               f"of {device.block_ram}, DSP {area.dsp} of {device.dsp}", soft_wrap=True)
     print_placements(out, done.placements)

@@ -117,7 +117,8 @@ class GraphSource:
         something."""
         found = [self.spec]
         for name, value in self.record().items():
-            if name != "spec" and value not in (None, False) and (name != "seed" or self.draws):
+            said = not (value is None or value is False)
+            if name != "spec" and said and (name != "seed" or self.draws):
                 found += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
         return found
 

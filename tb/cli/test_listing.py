@@ -157,7 +157,7 @@ def test_a_sample_on_the_rtl(capsys, tmp_path):
 @pytest.mark.parametrize("functional", (False, True))
 def test_a_failure_is_told_with_its_command(monkeypatch, capsys, tmp_path, functional):
     """With an impossible limit of cycles all runs fail, and no record counts as a success."""
-    monkeypatch.setattr(options, "executor", lambda *_: InThisProcess())
+    monkeypatch.setattr(options, "executor", lambda *_, **__: InThisProcess())
     monkeypatch.setattr("sw.benchmarks.combinations._LIMIT", 50)
     arguments = ["--preset", "tiny", "--only", "algorithm=bfs", "--only", "format=tigr", "--only",
                  "block=none", "--only", "schedule=weaver", "--only", "direction=push", "--only",
@@ -202,7 +202,7 @@ class _Interrupted(InThisProcess):
 @pytest.mark.parametrize("kind, words", [("simulate", []), ("functional", ["--functional"])])
 def test_the_simulator_of_the_runs_is_built_before_them(monkeypatch, kind, words):
     built, plan = [], Device.functional
-    monkeypatch.setattr(options, "executor", lambda *_: _Interrupted())
+    monkeypatch.setattr(options, "executor", lambda *_, **__: _Interrupted())
     monkeypatch.setattr(Device, "simulate", lambda config, report:
                         _Device("simulate", config, built))
     # Plans are made without a report, and build nothing.

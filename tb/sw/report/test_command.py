@@ -65,6 +65,7 @@ def test_options():
                     f"--launch-cycles {launch_cycles(config) + 1}")
     # The text of the graph has the seed.
     assert "--seed" not in run_command("bfs", GraphSource("x", seed=4), target)
+    assert GraphSource("x", weights=1, seed=0).words() == ["x", "--weights", "1", "--seed", "0"]
     board = run_command("bfs", GraphSource("x"), Target(
         config, board=Board("/dev/ttyUSB0", 9600), launch_cycles=launch_cycles(config)))
     assert board.endswith("run x --plan bfs --device serial:/dev/ttyUSB0@9600")
