@@ -13,7 +13,8 @@ from sw.errors import UserError
 from . import files, options
 from .fuzz import OPTIONS, run
 from .progress import progress
-from .records import folded, option, with_workers
+from .options import folded, option
+from .records import with_workers
 
 
 __all__ = ["register"]

@@ -8,8 +8,7 @@ import typer
 from sw.cluster.place import ClusterPlace
 from sw.installation import PROGRAM, need
 
-from . import process
-from .records import with_tls
+from . import options, process
 
 
 __all__ = ["register"]
@@ -25,7 +24,7 @@ def register(app):
                 "--jobs 8")(_worker)
 
 
-@with_tls
+@options.with_tls
 def _cluster(
         port: Annotated[int, typer.Option(
             "--port", metavar="N", min=1, max=(1 << 16) - 1, help="Port for workers and "
@@ -51,7 +50,7 @@ def _cluster(
     return _ended(schedule(host, port, said, tls))
 
 
-@with_tls
+@options.with_tls
 def _worker(
         address: Annotated[str, typer.Argument(
             metavar="ADDRESS", help="Address of the cluster, as `graphloom cluster` prints it.",

@@ -7,7 +7,7 @@ from sw.errors import UserError
 from sw.installation import PROGRAM, need_tree
 
 from . import files
-from .records import option
+from .options import option
 
 
 __all__ = ["OPTIONS", "run"]

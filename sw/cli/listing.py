@@ -8,7 +8,8 @@ import typer
 from sw.errors import UserError
 
 from . import combinations, files, options
-from .records import folded, option, with_machine, with_workers
+from .options import folded, option
+from .records import with_machine, with_workers
 
 
 __all__ = ["register"]

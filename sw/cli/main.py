@@ -24,8 +24,8 @@ from sw.installation import advice, extra_of
 from sw.printable import one_line, printable
 
 from . import (bench, campaign, cluster, compare, course, docs, doctor, graph, lang, lint, listing,
-               live, lock, lockstep, mutants, process, program, prove, report, reproduce, run,
-               setup, simulated_board, synth, tests, tune, verilog)
+               live, lockstep, mutants, packages, process, program, prove, report, reproduce, run,
+               simulated_board, synth, tests, tune, verilog)
 from .commands import App
 
 
@@ -58,8 +58,8 @@ app = App(help=_HELP, epilog=_EPILOG, no_args_is_help=True, add_completion=False
           pretty_exceptions_enable=False, rich_markup_mode="rich",
           context_settings={"help_option_names": ["-h", "--help"]})
 for module in (run, compare, live, tune, listing, reproduce, report, cluster, program,
-               simulated_board, verilog, tests, prove, lockstep, campaign, mutants, doctor, setup,
-               docs, lock, lint):
+               simulated_board, verilog, tests, prove, lockstep, campaign, mutants, doctor,
+               packages, docs, lint):
     module.register(app)
 app.callback()(_options)
 app.add_typer(graph.app, name="graph")

@@ -10,7 +10,8 @@ from sw.installation import need, need_tree
 
 from . import files
 from .progress import progress
-from .records import folded, option, with_workers
+from .options import folded, option
+from .records import with_workers
 
 
 __all__ = ["register"]

@@ -1,9 +1,12 @@
 """Options that several commands share, and their way from text to objects."""
 
 import dataclasses
+import functools
+import inspect
 import os
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
@@ -15,15 +18,17 @@ from sw.printable import one_line
 
 
 __all__ = ["GRAPH_ARGUMENT", "Algorithms", "Dram", "Folder", "Graph", "Jobs", "JobsIfAny", "Json",
-           "Largest", "LaunchCycles", "Preset", "Results", "Set", "Sweeps", "Undirected",
-           "Weights", "executor", "fields", "graphs", "hardware", "memory", "names", "note",
-           "numbers", "once", "own_hardware", "seeds"]
+           "Largest", "LaunchCycles", "PLACE", "Preset", "Results", "Set", "Sweeps", "Undirected",
+           "Weights", "cluster_place", "executor", "fields", "flag", "folded", "graphs", "hardware",
+           "memory", "names", "note", "numbers", "once", "option", "own_hardware", "parameter",
+           "seeds", "with_cluster", "with_tls"]
 
 
 _HARDWARE = "Hardware"
 _GRAPH = "Graph"
 _WORK = "Algorithm"
 _FILES = "Files"
+_CLUSTER = "Cluster"
 
 GRAPH_ARGUMENT = typer.Argument(
     metavar="GRAPH", help="A file (.mtx .el .wel .gr .graph .npz .adjlist or an edge list of any "
@@ -71,6 +76,99 @@ Results = Annotated[str | None, typer.Option(
 Json = Annotated[str | None, typer.Option(
     "--json", metavar="FILE", help="Write configuration, results and every counter.",
     rich_help_panel=_FILES, show_default=False)]
+
+
+def parameter(name, annotation, default: Any = inspect.Parameter.empty):
+    """A parameter of a command, which is an argument if it has no default."""
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default,
+                             annotation=annotation)
+
+
+def flag(name):
+    """``--max-cycles`` for ``max_cycles``, ``--list`` for ``list_``."""
+    return f"--{name.rstrip('_').replace('_', '-')}"
+
+
+def option(name, kind, panel, help_, *, flags=None, default=None, **settings):
+    """A keyword parameter of a command: one of several options that become one object. Without
+    ``flags`` its flag is ``--NAME``."""
+    switch = kind is bool and flags is None
+    return parameter(name, Annotated[kind if switch or default is not None else kind | None,
+                                      typer.Option(flags or flag(name),
+                                                   help=help_, rich_help_panel=panel, **settings)],
+                      False if switch else default)
+
+
+def folded(name, added, made: Callable | None = None) -> Any:
+    """A decorator: a command with the options ``added`` in place of its parameter ``name``, which
+    gets what ``made`` makes of their names and values; by default, a frozen record of them."""
+    record = made or dataclasses.make_dataclass(name, [each.name for each in added], frozen=True)
+
+    def changed(command):
+        signature = inspect.signature(command)
+        parameters: list[Any] = []
+        for each in signature.parameters.values():
+            parameters += added if each.name == name else [each]
+        # What has no default is an argument, and comes first.
+        parameters = sorted((each.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
+                             for each in parameters),
+                            key=lambda each: each.default is not inspect.Parameter.empty)
+
+        @functools.wraps(command)
+        def called(**values):
+            given = {each.name: values.pop(each.name) for each in added}
+            return command(**values, **{name: record(**given)})
+
+        vars(called)["__signature__"] = signature.replace(parameters=parameters)
+        called.__annotations__ = {each.name: each.annotation for each in parameters}
+        return called
+
+    return changed
+
+
+#: The files of a cluster's TLS as options.
+_TLS = (
+    option("tls_ca", str, _CLUSTER, "Certificate of the authority of a cluster with TLS, in PEM "
+           "form.", metavar="FILE", show_default=False),
+    option("tls_cert", str, _CLUSTER, "Own certificate, signed by this authority.",
+           metavar="FILE", show_default=False),
+    option("tls_key", str, _CLUSTER, "Private key of this certificate.", metavar="FILE",
+           show_default=False),
+)
+
+#: The place of a cluster as options.
+PLACE = (
+    option("address", str, _CLUSTER, "Run on the workers of a cluster (`graphloom cluster`), not "
+           "in processes of this machine.", flags="--cluster", metavar="ADDRESS",
+           show_default=False),
+    *_TLS,
+)
+
+
+def _tls(tls_ca, tls_cert, tls_key):
+    from sw.cluster.place import tls
+    return tls(tls_ca, tls_cert, tls_key)
+
+
+def cluster_place(address, **files_):
+    """The ClusterPlace of the options :data:`PLACE`; None without ``--cluster``."""
+    from sw.cluster.place import ClusterPlace
+    tls = _tls(**files_)
+    if address is not None:
+        return ClusterPlace(address, tls)
+    if tls is not None:
+        raise UserError("--tls-ca, --tls-cert and --tls-key: are of a cluster: give --cluster as "
+                        "well")
+    return None
+
+
+#: A decorator: a command with the options of a cluster's TLS in place of its parameter ``tls``,
+#: which gets the :class:`~sw.cluster.place.Tls`; None if none is given.
+with_tls = folded("tls", _TLS, _tls)
+
+#: A decorator: a command with ``--cluster`` and the options of its TLS in place of its parameter
+#: ``cluster``, which gets the :class:`~sw.cluster.place.ClusterPlace`; None without ``--cluster``.
+with_cluster = folded("cluster", PLACE, cluster_place)
 
 
 def hardware(preset, set_, schedules=()):

@@ -12,7 +12,8 @@ from hw import numbers
 from sw.errors import UserError
 from sw.input import open_file
 
-from .records import folded, option, with_machine, with_outputs
+from .options import folded, option
+from .records import with_machine, with_outputs
 
 
 __all__ = ["register"]

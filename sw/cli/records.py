@@ -7,9 +7,6 @@ and :func:`with_outputs` the files of a run into :class:`Outputs`.
 """
 
 import dataclasses
-import functools
-import inspect
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -21,66 +18,19 @@ from sw.errors import UserError
 from sw.graph.load import GraphSource
 
 from . import files, options
+from .options import flag, folded, option, parameter
 from .parameters import given_parameters
 
 
-__all__ = ["MachineOptions", "Outputs", "RunOptions", "Workers", "folded", "given_words", "option",
-           "with_cluster", "with_config", "with_graph", "with_machine", "with_outputs",
-           "with_parameters", "with_tls", "with_work", "with_workers"]
+__all__ = ["MachineOptions", "Outputs", "RunOptions", "Workers", "given_words", "with_config",
+           "with_graph", "with_machine", "with_outputs", "with_parameters", "with_work",
+           "with_workers"]
 
 
 _HARDWARE = "Hardware"
 _GRAPH = "Graph"
 _WORK = "Algorithm"
 _FILES = "Files"
-_CLUSTER = "Cluster"
-
-
-def _parameter(name, annotation, default: Any = inspect.Parameter.empty):
-    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default,
-                             annotation=annotation)
-
-
-def _flag(name):
-    """``--max-cycles`` for ``max_cycles``, ``--list`` for ``list_``."""
-    return f"--{name.rstrip('_').replace('_', '-')}"
-
-
-def option(name, kind, panel, help_, *, flags=None, default=None, **settings):
-    """A keyword parameter of a command: one of several options that become one object. Without
-    ``flags`` its flag is ``--NAME``."""
-    flag = kind is bool and flags is None
-    return _parameter(name, Annotated[kind if flag or default is not None else kind | None,
-                                      typer.Option(flags or _flag(name),
-                                                   help=help_, rich_help_panel=panel, **settings)],
-                      False if flag else default)
-
-
-def folded(name, added, made: Callable | None = None) -> Any:
-    """A decorator: a command with the options ``added`` in place of its parameter ``name``, which
-    gets what ``made`` makes of their names and values; by default, a frozen record of them."""
-    record = made or dataclasses.make_dataclass(name, [each.name for each in added], frozen=True)
-
-    def changed(command):
-        signature = inspect.signature(command)
-        parameters: list[Any] = []
-        for parameter in signature.parameters.values():
-            parameters += added if parameter.name == name else [parameter]
-        # What has no default is an argument, and comes first.
-        parameters = sorted((each.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
-                             for each in parameters),
-                            key=lambda each: each.default is not inspect.Parameter.empty)
-
-        @functools.wraps(command)
-        def called(**values):
-            given = {each.name: values.pop(each.name) for each in added}
-            return command(**values, **{name: record(**given)})
-
-        vars(called)["__signature__"] = signature.replace(parameters=parameters)
-        called.__annotations__ = {each.name: each.annotation for each in parameters}
-        return called
-
-    return changed
 
 
 def _given(values) -> dict:
@@ -95,7 +45,7 @@ def given_words(**values) -> list:
     found = []
     for name, value in _given(values).items():
         for each in value if isinstance(value, list) else [value]:
-            found += [_flag(name), *([] if each is True else [str(each)])]
+            found += [flag(name), *([] if each is True else [str(each)])]
     return found
 
 
@@ -103,7 +53,7 @@ def given_words(**values) -> list:
 
 #: The fields of a :class:`GraphSource` as options, but for its text.
 _SOURCE = (
-    _parameter("weights", options.Weights, None),
+    parameter("weights", options.Weights, None),
     option("input_format", str, _GRAPH, "Format of the file: mtx, el, wel, gr, npz, metis, cites, "
            "edges (an edge list), counted (one behind its numbers of vertices and arcs), adjlist "
            "(lines of neighbours) or matrix.", metavar="NAME",
@@ -116,7 +66,7 @@ _SOURCE = (
            "nearest; 1 only rounds.", metavar="X", show_default=False),
     option("no_weights", bool, _GRAPH, "Drop the graph's weights; the weights of a file are not "
            "read."),
-    _parameter("undirected", options.Undirected, False),
+    parameter("undirected", options.Undirected, False),
     option("simplify", bool, _GRAPH, "Drop self-loops and parallel arcs."),
     option("seed", int, _GRAPH, "Seed for a generator whose text has none, for --weights, and for "
            "a program with the parameter seed.", metavar="N", min=0, show_default=False),
@@ -128,18 +78,18 @@ _READ = tuple(each for each in _SOURCE if each.name not in ("weights", "seed"))
 
 #: A decorator: a command with GRAPH and the options of its file in place of its parameter
 #: ``source``, which gets the :class:`GraphSource`.
-with_graph = folded("source", [_parameter("spec", options.Graph), *_READ], GraphSource)
+with_graph = folded("source", [parameter("spec", options.Graph), *_READ], GraphSource)
 
 
 # A plan on a graph
 
-_ALGORITHM = _parameter("algorithm", Annotated[str, typer.Argument(
+_ALGORITHM = parameter("algorithm", Annotated[str, typer.Argument(
     metavar="ALGORITHM", help="Algorithm: pagerank, bfs, sssp, cc, gcn or another program of "
     "`graphloom lang list`, or a file with a program: NAME.py or NAME.gt. `ALGORITHM --help` lists "
     "its parameters, which are options.", show_default=False)])
 
 #: Left out if --plan is given, as the first argument is the graph then.
-_GRAPH_IF_ANY = _parameter("graph", Annotated[str | None, options.GRAPH_ARGUMENT], None)
+_GRAPH_IF_ANY = parameter("graph", Annotated[str | None, options.GRAPH_ARGUMENT], None)
 
 #: The fields of a plan (:class:`sw.runtime.plan.Plan`) as options.
 _FIELDS = (
@@ -234,7 +184,7 @@ def _work(context, algorithm, graph, plan=None, **values):
         work, source=dataclasses.replace(source, seed=None))
 
 
-_CONTEXT = _parameter("context", typer.Context)
+_CONTEXT = parameter("context", typer.Context)
 
 
 def with_work(*fields):
@@ -247,7 +197,7 @@ def with_work(*fields):
 
 #: As :func:`with_work`, without fields of the plan.
 with_parameters = folded(
-    "work", [_CONTEXT, _ALGORITHM, _parameter("graph", options.Graph), *_SOURCE], _work)
+    "work", [_CONTEXT, _ALGORITHM, parameter("graph", options.Graph), *_SOURCE], _work)
 
 
 # A machine
@@ -257,14 +207,14 @@ _MACHINE = {each.name: each for each in (
     option("device", str, _HARDWARE, "Where to run: on the simulator, or on a board at a serial "
            "port, such as serial:/dev/ttyUSB0. serial:PORT@BAUD sets another rate than "
            f"{BAUD}.", default="simulator", metavar="simulator|serial:PORT"),
-    _parameter("preset", options.Preset, "default"),
-    _parameter("set_", options.Set, None),
-    _parameter("dram", options.Dram, None),
+    parameter("preset", options.Preset, "default"),
+    parameter("set_", options.Set, None),
+    parameter("dram", options.Dram, None),
     option("functional", bool, _HARDWARE, "Run on the functional simulator: the same results, "
            "hundreds of times as fast, and instructions but no cycles (docs/functional.md)."),
     option("max_cycles", int, _HARDWARE, "Stop with an error after this many cycles.",
            metavar="N", min=1, show_default=False),
-    _parameter("launch_cycles", options.LaunchCycles, None),
+    parameter("launch_cycles", options.LaunchCycles, None),
     option("time_limit", float, _HARDWARE, "Stop a run on a board with an error after this many "
            "seconds.", metavar="SECONDS", show_default="3600"),
 )}
@@ -291,7 +241,7 @@ class MachineOptions:
         functional simulator. Raises UserError."""
         given |= {name: getattr(self, name) for name in ("dram", "max_cycles", "launch_cycles")}
         for name in _given(given) if self.functional else ():
-            raise UserError(f"{_flag(name)}: the functional simulator (--functional) "
+            raise UserError(f"{flag(name)}: the functional simulator (--functional) "
                             "has no cycles; leave out one of the two")
 
     def config(self, schedules=(), preset="default"):
@@ -361,7 +311,7 @@ def with_machine(*fields, preset="default", **own):
     """
     first = (_BOARD_PRESET if "device" in fields else _MACHINE["preset"].replace(default=preset))
     added = [first, *(_MACHINE[name] for name in ("set_", *fields)),
-             *(_parameter(name, annotation, None) for name, annotation in own.items())]
+             *(parameter(name, annotation, None) for name, annotation in own.items())]
     return folded("machine", added, MachineOptions)
 
 
@@ -399,7 +349,7 @@ class Outputs:
 _OUTPUTS = (
     option("output", str, _FILES, "Write the arrays the algorithm computed.", metavar="FILE.npz",
            show_default=False),
-    _parameter("json", options.Json, None),
+    parameter("json", options.Json, None),
     option("wave", str, _FILES, "Write waveforms of the whole run; slow and large.",
            metavar="FILE.fst|.vcd", show_default=False),
     option("trace", str, _FILES, "Write the activity of each warp, cycle by cycle: as text, or as "
@@ -416,51 +366,7 @@ def with_outputs(*names):
     return folded("outputs", [each for each in _OUTPUTS if each.name in names], Outputs)
 
 
-# A cluster
-
-#: The files of a cluster's TLS as options.
-_TLS = (
-    option("tls_ca", str, _CLUSTER, "Certificate of the authority of a cluster with TLS, in PEM "
-           "form.", metavar="FILE", show_default=False),
-    option("tls_cert", str, _CLUSTER, "Own certificate, signed by this authority.",
-           metavar="FILE", show_default=False),
-    option("tls_key", str, _CLUSTER, "Private key of this certificate.", metavar="FILE",
-           show_default=False),
-)
-
-#: The place of a cluster as options.
-_PLACE = (
-    option("address", str, _CLUSTER, "Run on the workers of a cluster (`graphloom cluster`), not "
-           "in processes of this machine.", flags="--cluster", metavar="ADDRESS",
-           show_default=False),
-    *_TLS,
-)
-
-
-def _tls(tls_ca, tls_cert, tls_key):
-    from sw.cluster.place import tls
-    return tls(tls_ca, tls_cert, tls_key)
-
-
-def _place(address, **files_):
-    from sw.cluster.place import ClusterPlace
-    tls = _tls(**files_)
-    if address is not None:
-        return ClusterPlace(address, tls)
-    if tls is not None:
-        raise UserError("--tls-ca, --tls-cert and --tls-key: are of a cluster: give --cluster as "
-                        "well")
-    return None
-
-
-#: A decorator: a command with the options of a cluster's TLS in place of its parameter ``tls``,
-#: which gets the :class:`~sw.cluster.place.Tls`; None if none is given.
-with_tls = folded("tls", _TLS, _tls)
-
-#: A decorator: a command with ``--cluster`` and the options of its TLS in place of its parameter
-#: ``cluster``, which gets the :class:`~sw.cluster.place.ClusterPlace`; None without ``--cluster``.
-with_cluster = folded("cluster", _PLACE, _place)
-
+# What does the runs
 
 @dataclasses.dataclass(frozen=True)
 class Workers:
@@ -478,5 +384,5 @@ def with_workers(what="Processes.", panel=None, default="as many as there are pr
     ``workers``, which gets the :class:`Workers`. ``what`` is the help of ``--jobs``, and
     ``default`` says what it is if left out."""
     jobs = option("jobs", int, panel, what, metavar="N", min=1, show_default=default)
-    return folded("workers", [jobs, *_PLACE],
-                  lambda jobs, **place: Workers(jobs, _place(**place)))
+    return folded("workers", [jobs, *options.PLACE],
+                  lambda jobs, **place: Workers(jobs, options.cluster_place(**place)))

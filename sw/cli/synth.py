@@ -16,7 +16,8 @@ from sw.installation import need_tree
 
 from . import files, options, synth_board
 from .commands import App
-from .records import folded, option, with_config
+from .options import folded, option
+from .records import with_config
 
 
 __all__ = ["app"]

@@ -8,7 +8,8 @@ from hw.link.frames import BAUD
 from sw.installation import need
 
 from . import files, options
-from .records import folded, option, with_config
+from .options import folded, option
+from .records import with_config
 
 
 __all__ = ["register"]

@@ -12,7 +12,8 @@ from sw.installation import PROGRAM, need
 
 from . import options
 from .parameters import ProgramCommand
-from .records import folded, given_words, option, with_machine, with_parameters, with_workers
+from .options import folded, option
+from .records import given_words, with_machine, with_parameters, with_workers
 from .tuned import DEFAULT, settled
 
 

@@ -1,4 +1,5 @@
-"""``graphloom lock``: the locks from pyproject.toml. For developers, so not listed."""
+"""``graphloom setup`` and ``graphloom lock``: the packages of all commands, and their locks from
+pyproject.toml. The second is for developers, so not listed."""
 
 import pathlib
 import subprocess
@@ -8,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from sw import installation
 from sw.errors import UserError
 from sw.installation import APART, EXTRAS, ROOT, need, need_tree
 
@@ -24,8 +26,23 @@ _OPTIONS = ("--universal", "--fork-strategy", "fewest", "--generate-hashes", "--
 
 
 def register(app):
-    """Add the command."""
+    """Add the commands."""
+    app.command("setup", epilog="Exit code: 0 if all packages are installed.")(_setup)
     app.command("lock", hidden=True)(_lock)
+
+
+def _setup():
+    """Install the packages of all commands now, for example before the network is gone.
+
+    The launcher ./graphloom begins with the packages that run graphs. The first command that needs
+    more of them, such as test or synth, installs all.
+    """
+    need_tree("graphloom setup")
+    if not installation.launched():
+        raise UserError("graphloom setup completes the environment that the launcher ./graphloom "
+                        "makes, and this is another one: install the package's extras with pip")
+    installation.add_all()
+    print(f"{ROOT / '.venv'} has the packages of all commands")
 
 
 def _lock(upgrade: Annotated[bool, typer.Option(
