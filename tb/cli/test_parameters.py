@@ -18,26 +18,18 @@ from tb.cli.test_errors import refused
 
 
 _TEXT = '''"""Spreads for some rounds."""
-from sw.lang.names import Label, edgeset, program, uint, vector, vertex, vertices
+from sw.lang.names import edgeset, program, uint, vector, vertex, vertices
 
 
 @program
 def spread(edges: edgeset, rounds: int = 2, {name}: uint = 1):
     """How far a mark has come."""
     mark = vector(uint, 0)
-    new = vector(uint, 0)
-
-    def gather(src, dst):
-        new[dst] += mark[src]
 
     def renew(v):
-        mark[v] = min(new[v] + {name}, 9)
-        new[v] = 0
+        mark[v] = min(mark[v] + {name}, 9)
 
-    s0: Label
     for round in range(rounds):
-        s1: Label
-        edges.apply(gather)
         vertices.apply(renew)
     return mark
 '''
