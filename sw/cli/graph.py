@@ -75,9 +75,7 @@ def _generate(
             metavar="[FILE]", help="File to write: .mtx .el .wel .gr .npz, each also .gz.",
             show_default=False)] = None,
         undirected: options.Undirected = False,
-        simplify: Annotated[bool, typer.Option(
-            "--simplify", help="Drop self-loops and parallel arcs.",
-            rich_help_panel="Graph")] = False):
+        simplify: options.Simplify = False):
     """Make a graph and write it; without arguments, list the generators."""
     from sw.errors import UserError
     from sw.graph.generators import GENERATORS

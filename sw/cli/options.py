@@ -17,11 +17,11 @@ from sw.installation import need
 from sw.printable import one_line
 
 
-__all__ = ["GRAPH_ARGUMENT", "Algorithms", "Dram", "Folder", "Graph", "Jobs", "JobsIfAny", "Json",
-           "Largest", "LaunchCycles", "PLACE", "Preset", "Results", "Set", "Sweeps", "Undirected",
-           "Weights", "cluster_place", "executor", "fields", "flag", "folded", "graphs", "hardware",
-           "memory", "names", "note", "numbers", "once", "option", "own_hardware", "parameter",
-           "seeds", "with_cluster", "with_tls"]
+__all__ = ["GRAPH_ARGUMENT", "PLACE", "Algorithms", "Dram", "Folder", "Graph", "Jobs", "JobsIfAny",
+           "Json", "Largest", "LaunchCycles", "Preset", "Results", "Set", "Simplify", "Sweeps",
+           "Undirected", "Weights", "cluster_place", "executor", "fields", "flag", "folded",
+           "graphs", "hardware", "memory", "names", "note", "numbers", "once", "option",
+           "own_hardware", "parameter", "seeds", "with_cluster", "with_tls"]
 
 
 _HARDWARE = "Hardware"
@@ -55,6 +55,8 @@ Undirected = Annotated[bool, typer.Option(
 Weights = Annotated[int | None, typer.Option(
     "--weights", metavar="N", min=1, help="Random weights from 1 to N for a graph without "
     "weights.", rich_help_panel=_GRAPH, show_default=False)]
+Simplify = Annotated[bool, typer.Option(
+    "--simplify", help="Drop self-loops and parallel arcs.", rich_help_panel=_GRAPH)]
 Algorithms = Annotated[str, typer.Option(
     "--algorithms", metavar="A,B", rich_help_panel=_WORK)]
 Sweeps = Annotated[int, typer.Option(

@@ -67,7 +67,7 @@ _SOURCE = (
     option("no_weights", bool, _GRAPH, "Drop the graph's weights; the weights of a file are not "
            "read."),
     parameter("undirected", options.Undirected, False),
-    option("simplify", bool, _GRAPH, "Drop self-loops and parallel arcs."),
+    parameter("simplify", options.Simplify, False),
     option("seed", int, _GRAPH, "Seed for a generator whose text has none, for --weights, and for "
            "a program with the parameter seed.", metavar="N", min=0, show_default=False),
 )
