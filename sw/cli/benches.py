@@ -8,7 +8,7 @@ import typer
 
 from sw.errors import UserError
 
-from . import options, records
+from . import options
 
 
 __all__ = ["ManyRuns", "add", "end", "table"]
@@ -33,9 +33,9 @@ def add(app, name, record, run, **settings):
         field.name, inspect.Parameter.KEYWORD_ONLY, annotation=field.type,
         default=inspect.Parameter.empty if field.default is dataclasses.MISSING
         else field.default) for field in dataclasses.fields(record)]
-    command = records.folded("asked", fields, record)(run)
+    command = options.folded("asked", fields, record)(run)
     if any(field.name == "cluster" for field in fields):
-        command = records.with_cluster(command)
+        command = options.with_cluster(command)
     app.command(name, **settings)(command)
 
 
@@ -101,14 +101,8 @@ class ManyRuns:
 
 def table(texts, numbers):
     """An empty table with columns of texts and of numbers."""
-    from rich import box
-    from rich.table import Table
-    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in texts:
-        made.add_column(title, no_wrap=True)
-    for title in numbers:
-        made.add_column(title, justify="right", no_wrap=True)
-    return made
+    from .tables import new_table
+    return new_table(*map("<{}".format, texts), *map(">{}".format, numbers))
 
 
 def end(out, records):

@@ -1,17 +1,11 @@
 """Tables of nextpnr's results."""
 
-from rich import box
 from rich.table import Table
 
-__all__ = ["new_table", "path_table", "print_placements"]
+from .tables import new_table
 
 
-def new_table(*titles) -> Table:
-    """A table: names to the left, the rest to the right."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for number, title in enumerate(titles):
-        table.add_column(title, justify="right" if number else "left", no_wrap=True)
-    return table
+__all__ = ["path_table", "print_placements"]
 
 
 def _signal(name):

@@ -120,7 +120,8 @@ def _print(unit, figures):
     from synth.budgets import RESOURCES
 
     from .execute import console
-    from .placements import new_table, path_table, print_placements
+    from .placements import path_table, print_placements
+    from .tables import new_table
     out, config, area = console(), figures.config, figures.area
     out.print(f"{unit.name}: {unit.doc}; {config.name}: {config.warps} warps x "
               f"{config.threads} lanes; {figures.device.name}", soft_wrap=True)
@@ -176,7 +177,7 @@ def _budgets(
     from synth.parallel import in_parallel
 
     from .execute import console, steps_display
-    from .placements import new_table
+    from .tables import new_table
     table = budgets.load()
     chosen = [budget for budget in table if budget.quick or not quick]
     out = console()
@@ -244,7 +245,7 @@ def _overhead(
     from synth.devices import find_device
 
     from .execute import console, steps_display
-    from .placements import new_table
+    from .tables import new_table
     chosen = units or list(overhead.UNIT_NAMES)
     for name in chosen:
         if name not in overhead.UNIT_NAMES:

@@ -20,9 +20,12 @@ _STALLS = {**{f"stall_{name}": stall.label for name, stall in STALLS.items()},
 
 def new_table(*titles) -> Table:
     """A table without rows. A title begins with ``<`` for a column that is set to the left, ``>``
-    for one to the right, and ``|`` for one to the left that may take several lines."""
+    for one to the right, and ``|`` for one to the left that may take several lines. Of titles
+    without such a mark the first is to the left, others to the right."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in titles:
+    for number, title in enumerate(titles):
+        if not title.startswith(("<", ">", "|")):
+            title = f"{'>' if number else '<'}{title}"
         folds = title[0] == "|"
         table.add_column(title[1:], justify="right" if title[0] == ">" else "left",
                          no_wrap=not folds, overflow="fold" if folds else "ellipsis")
