@@ -19,10 +19,10 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from formal.peek import Peek
 from formal.streams import hold
+from hw.bits import index_bits
 from hw.scu.address import Expander, Selector, entry_layout, selection_ports
 from hw.scu.beats import beat_layout
 from hw.scu.registers import ScuOperation
-from hw.util import index_bits
 
 
 __all__ = ["ExpanderPromise", "SelectorPromise"]

@@ -12,10 +12,10 @@ from amaranth.lib.wiring import In, connect, flipped
 from formal.packer import ELEMENT, Watch, ones
 from formal.peek import Peek
 from formal.streams import hold
+from hw.bits import index_bits
 from hw.scu.beats import beat_layout
 from hw.scu.collect import Collect
 from hw.scu.dispatch import Dispatch, addressed_layout
-from hw.util import index_bits
 
 
 __all__ = ["CollectPromise", "DispatchPromise"]

@@ -10,8 +10,8 @@ from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Module, Mux, ResetSi
 from amaranth.lib.wiring import In
 
 from formal.harness import Harness
+from hw.bits import index_bits
 from hw.core.barrier import Barriers
-from hw.util import index_bits
 
 
 __all__ = ["BarrierPromise"]

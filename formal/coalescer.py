@@ -30,11 +30,12 @@ from amaranth.utils import ceil_log2
 
 from formal.harness import Harness
 from formal.streams import hold
+from hw.bits import index_bits
 from hw.core.access import AccessOp, check_address, operation_layout, pass_layout, row_bits
 from hw.core.coalescer import Coalescer
 from hw.isa import Cause, MemoryMap
 from hw.operations import AmoOp, MemOp
-from hw.util import extra_stage, index_bits
+from hw.timing import Timing
 
 
 __all__ = ["CoalescerPromise"]
@@ -101,7 +102,7 @@ class CoalescerPromise(Harness):
             "accepted": 1, "fails": 1, "cause": Cause, "address": 32, "pc": 32,
             "warp": len(dut.fault_warp), "lane": len(dut.fault_lane)})
         telling = Signal(told)
-        m.d[extra_stage(config)] += [
+        m.d[Timing(config).later] += [
             telling.accepted.eq(accepted), telling.fails.eq(fails), telling.cause.eq(cause),
             telling.address.eq(address), telling.pc.eq(head.pc), telling.warp.eq(head.warp),
             telling.lane.eq(culprit),

@@ -18,9 +18,9 @@ from amaranth.lib.wiring import In
 from amaranth.utils import ceil_log2
 
 from formal.harness import Harness
+from hw.bits import at_most, index_bits
 from hw.core.divergence import Divergence, stack_depth
 from hw.operations import WarpOp
-from hw.util import at_most, index_bits
 
 
 __all__ = ["DivergencePromise"]

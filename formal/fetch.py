@@ -20,10 +20,10 @@ from amaranth.utils import ceil_log2
 from formal.harness import Harness
 from formal.packer import Watch, ones
 from formal.streams import hold
-from hw.scu.fetch import DataFetch
+from hw.bits import index_bits
 from hw.scu.beats import beat_layout
+from hw.scu.fetch import DataFetch
 from hw.scu.interface import line_response_layout, read_layout
-from hw.util import index_bits
 
 
 __all__ = ["FetchPromise"]

@@ -11,11 +11,11 @@ from amaranth.lib.wiring import In
 from amaranth.utils import ceil_log2
 
 from formal.harness import Harness
+from hw.bits import index_bits
 from hw.core.checks import LaneChecks
 from hw.isa import STACK_POINTER, Cause
 from hw.operations import BranchOp
 from hw.registers import Checks
-from hw.util import index_bits
 
 
 __all__ = ["LaneChecksPromise"]

@@ -11,8 +11,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from formal.peek import Peek
+from hw.bits import index_bits
 from hw.memory.miss import MissTable
-from hw.util import index_bits
 
 
 __all__ = ["MissPromise"]

@@ -16,9 +16,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from formal.peek import Peek
 from formal.streams import hold
-from hw.scu.bitmask import BitPacker
+from hw.bits import index_bits
 from hw.scu.beats import Packer, beat_layout
-from hw.util import index_bits
+from hw.scu.bitmask import BitPacker
 
 
 __all__ = ["BitPackerPromise", "PackerPromise", "Watch"]

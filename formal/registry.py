@@ -39,17 +39,17 @@ from hw.config import HardwareConfig
 from hw.core.coalescer import Coalescer
 from hw.core.l1 import L1
 from hw.core.loads import LoadQueue
-from hw.memory.l2_bank import L2Bank
-from hw.scu.filter_banks import FilterBanks
-from hw.scu.filter_group import FilterGroup
-from hw.sdram.controller import SdramController
-from hw.sdram.timing import SLOWEST
-from hw.util import StreamBuffer, StreamRegister
 from hw.gather.eghw import EdgeGenerator
 from hw.gather.fsm import Weaver
 from hw.gather.graphpeg import GraphPeg
 from hw.gather.scan import ScanWeaver
 from hw.gather.stream import StreamWeaver
+from hw.memory.l2_bank import L2Bank
+from hw.scu.filter_banks import FilterBanks
+from hw.scu.filter_group import FilterGroup
+from hw.sdram.controller import SdramController
+from hw.sdram.timing import SLOWEST
+from hw.streams import StreamBuffer, StreamRegister
 
 
 __all__ = ["PROPERTIES", "UNITS", "Proof", "Property", "proofs"]

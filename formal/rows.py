@@ -16,12 +16,12 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from formal.harness import Harness
 from formal.streams import hold
+from hw.bits import index_bits
 from hw.scu.beats import beat_layout
 from hw.scu.checks import mapped
 from hw.scu.interface import line_response_layout, read_layout
 from hw.scu.registers import ScuError
 from hw.scu.rows import RowLookup
-from hw.util import index_bits
 
 
 __all__ = ["RowsPromise"]

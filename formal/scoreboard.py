@@ -19,11 +19,11 @@ from amaranth.lib.wiring import In
 from amaranth.utils import ceil_log2
 
 from formal.harness import Harness
+from hw.bits import index_bits
 from hw.core.decode import Decoder, Predecoder, decoded_layout, second_destination
 from hw.core.scheduler import Scheduler
 from hw.isa import INSTRUCTIONS, Csr
 from hw.operations import Format, Unit
-from hw.util import index_bits
 
 
 __all__ = ["ScoreboardPromise"]

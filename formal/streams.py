@@ -41,7 +41,7 @@ def hold(m, port, *, name, rule=Assert, peek=None):
     rule : Assert or Assume
         Kind of the statement.
     peek : Peek, optional
-        A component that checks the stream itself (``hw.util.check_stream``). If given, the
+        A component that checks the stream itself (``hw.streams.check_stream``). If given, the
         registers of this check are proved correct.
     """
     payload = Value.cast(port.payload)

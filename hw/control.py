@@ -5,13 +5,13 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.bits import index_bits
 from hw.config import HardwareConfig
 from hw.core.interface import checks_layout, fault_layout
 from hw.counters import counting_cycles
 from hw.registers import (ADDRESS_BITS, BLOCK_BITS, CORE_BASE, CORE_STRIDE, GPU_BASE, Checks,
                           Control, Register, Status)
 from hw.scu.registers import SCU_BASE, SCU_REGISTERS
-from hw.util import index_bits
 
 
 __all__ = ["ControlPort", "launch_cycles"]

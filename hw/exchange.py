@@ -5,8 +5,9 @@ from amaranth.hdl import (Array, Assert, Cat, Module, Mux, ResetInserter, ResetS
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.bits import index_bits
 from hw.gather.interface import BalancingControl, BalancingState, entry_layout, exchange_signature
-from hw.util import index_bits, state_text
+from hw.state_text import state_text
 
 
 __all__ = ["ControlProcessor", "event_layout"]

@@ -5,6 +5,7 @@ from amaranth.hdl import Cat, ClockSignal, Instance, Module, Mux, ResetSignal, S
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hw.bits import lowest
 from hw.config import HardwareConfig
 from hw.control import ControlPort
 from hw.core.core import Core
@@ -13,11 +14,11 @@ from hw.core.trace import trace_layout
 from hw.counters import SCU_EVENTS, Counters, event_layout, gpu_event_layout
 from hw.exchange import ControlProcessor
 from hw.memory.l2 import L2
-from hw.memory.port import (core_request_layout, memory_request_layout,
-                            memory_response_layout)
+from hw.memory.port import memory_request_layout, memory_response_layout
 from hw.registers import ADDRESS_BITS, BLOCK_BITS, WARP_OFFSET
 from hw.scu.scu import Scu
-from hw.util import StreamBuffer, StreamRegister, check_stream, extra_stage, lowest
+from hw.streams import check_stream
+from hw.timing import Timing
 
 
 __all__ = ["CORE_MODULE", "Gpu", "Uncore"]
@@ -71,13 +72,12 @@ class Uncore(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        config = self._config
+        config, timing = self._config, Timing(self._config)
         m.submodules.control = control = ControlPort(config)
         m.submodules.l2 = l2 = L2(config)
         connect(m, l2.memory_request, flipped(self.memory_request))
         # An answer from memory goes through a register before any logic uses it.
-        m.submodules.answers = answers = (StreamBuffer if config.long else StreamRegister)(
-            memory_response_layout(config))
+        m.submodules.answers = answers = timing.register(memory_response_layout(config))
         connect(m, flipped(self.memory_response), answers.i)
         connect(m, answers.o, l2.memory_response)
         check_stream(m, self.memory_response, name="memory_response")
@@ -87,12 +87,8 @@ class Uncore(wiring.Component):
         busy = Signal(config.cores)
         waiting = []                # buffered requests: neither core nor L2 counts them
         for c, core in enumerate(cores):
-            request = flipped(core.request)
-            if config.long:
-                m.submodules[f"request_{c}"] = buffer = StreamBuffer(core_request_layout(config))
-                connect(m, request, buffer.i)
-                request = buffer.o
-                waiting.append(buffer.o.valid)
+            request = timing.buffer(m, flipped(core.request), name=f"request_{c}")
+            waiting.append(timing.only_later(request.valid))
             connect(m, request, l2.request[c])
             connect(m, l2.response[c], flipped(core.response))
             m.d.comb += [
@@ -123,7 +119,7 @@ class Uncore(wiring.Component):
         for c, core in enumerate(cores):
             with m.If(chosen[c]):
                 m.d.comb += [fault.eq(core.fault), fault_core.eq(c)]
-        m.d[extra_stage(config)] += [control.fault.eq(fault), control.fault_core.eq(fault_core)]
+        m.d[Timing(config).later] += [control.fault.eq(fault), control.fault_core.eq(fault_core)]
 
         m.d.comb += [
             control.read.eq(self.host_read), control.write.eq(self.host_write),
@@ -134,7 +130,7 @@ class Uncore(wiring.Component):
             l2.flush.eq(control.flush), l2.invalidate.eq(control.invalidate),
             control.failed.eq(failed.any()),
         ]
-        m.d[extra_stage(config)] += [
+        m.d[Timing(config).later] += [
             control.core_busy.eq(busy.any() | (exchange.busy if exchange is not None else 0)),
             control.l2_busy.eq(l2.busy | Cat(waiting).any()),
         ]

@@ -6,7 +6,7 @@ These functions take the fixture ``simulator``, so that each runs once on each s
 
     import cocotb
 
-    from hw.util import StreamRegister                  # what is tested
+    from hw.streams import StreamRegister               # what is tested
     from tb import runner
     from tb.clocking import start
     from tb.streams import StreamSink, StreamSource

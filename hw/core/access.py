@@ -4,11 +4,11 @@ from amaranth.hdl import Mux
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
+from hw.bits import index_bits
 from hw.config import HardwareConfig
 from hw.isa import MemoryMap
-from hw.operations import AmoOp, MemOp
 from hw.memory.port import line_layout
-from hw.util import index_bits
+from hw.operations import AmoOp, MemOp
 
 
 __all__ = ["LOCAL", "AccessOp", "bank_bits", "check_address", "instruction_layout",

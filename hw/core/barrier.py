@@ -4,8 +4,8 @@ from amaranth.hdl import Assert, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.bits import encode, index_bits, lowest
 from hw.config import HardwareConfig
-from hw.util import encode, index_bits, lowest
 
 
 __all__ = ["Barriers"]

@@ -15,12 +15,13 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.bits import encode, index_bits, lowest
 from hw.config import HardwareConfig
 from hw.core.interface import checks_layout, fault_layout
 from hw.isa import STACK_POINTER, Cause
 from hw.operations import BranchOp
 from hw.registers import Checks
-from hw.util import encode, extra_stage, index_bits, lowest
+from hw.timing import Timing
 
 
 __all__ = ["LaneChecks"]
@@ -91,7 +92,7 @@ class LaneChecks(wiring.Component):
                      | Mux(self.computes & (self.rd == STACK_POINTER), self.mask & leaves, 0)),
             moves.eq(self.computes), warp.eq(self.warp), pc.eq(self.pc),
         ]
-        m.d[extra_stage(self._config)] += [
+        m.d[Timing(self._config).later] += [
             self.fails.eq(wrong.any()),
             self.fault.cause.eq(Mux(moves, Cause.LANE_STACK, Cause.LANES_DISAGREE)),
             self.fault.warp.eq(warp), self.fault.pc.eq(pc), self.fault.address.eq(wrong),

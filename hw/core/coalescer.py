@@ -35,6 +35,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.bits import and_or, encode, index_bits, lowest
 from hw.config import HardwareConfig
 from hw.core.access import (AccessOp, bank_bits, misaligned, operation_layout, pass_layout,
                             row_bits)
@@ -43,8 +44,8 @@ from hw.core.loads import slot_layout
 from hw.isa import Cause
 from hw.memory.amo import controls
 from hw.operations import AmoOp, MemOp
-from hw.util import (StreamBuffer, StreamRegister, and_or, check_stream, encode, extra_stage, guard,
-                     index_bits, lowest)
+from hw.streams import check_stream
+from hw.timing import Timing
 
 
 __all__ = ["Coalescer"]
@@ -123,7 +124,7 @@ class Coalescer(wiring.Component):
         A pass of local memory is sent that is not its instruction's first in the bank.
     """
     def __init__(self, config: HardwareConfig):
-        self._config = config
+        self._config, self._timing = config, Timing(config)
         warp_bits = index_bits(config.warps)
         super().__init__({
             "operation": In(stream.Signature(operation_layout(config))),
@@ -142,7 +143,7 @@ class Coalescer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        config = self._config
+        config, timing = self._config, self._timing
         threads = config.threads
 
         current = Signal(operation_layout(config), reset_less=True)
@@ -164,7 +165,7 @@ class Coalescer(wiring.Component):
         m.d.comb += [
             fails.eq((head.mask & head.failing).any()),
             wants_slot.eq((head.op == MemOp.LOAD) | ((head.op == MemOp.AMO) & head.writes)),
-            may_enter.eq(~working | (0 if config.long else done)),
+            may_enter.eq(~working | timing.in_time(done)),
             self.operation.ready.eq(may_enter & (self.slot_free | ~wants_slot)),
             accept.eq(self.operation.valid & self.operation.ready),
             entering.eq(Mux(fails, 0, head.mask)),
@@ -181,9 +182,7 @@ class Coalescer(wiring.Component):
                 self.entry.bank[i].eq(self._bank_of(head, i)),
             ]
         mates, rivals, parts = self._compare(m, head)
-        # The long pipeline loads the wide registers whether or not an instruction enters: their
-        # enable does not wait for ``accept``.
-        takes = may_enter if config.long else accept
+        takes = timing.needed(accept, may_enter)
         with m.If(takes):
             m.d.sync += [current.eq(head), slot.eq(self.slot), first.eq(1)]
         with m.Elif(advance[0]):
@@ -294,7 +293,7 @@ class Coalescer(wiring.Component):
         holds : Value
             A pass of the bank that has left waits to be taken.
         """
-        config, threads = self._config, self._config.threads
+        config, timing, threads = self._config, self._timing, self._config.threads
         current, left, rivaled = serving.operation, serving.left, serving.rivaled
 
         def named(name):
@@ -320,8 +319,7 @@ class Coalescer(wiring.Component):
         ]
 
         # From here on the fields of the pass are put together.
-        m.submodules[named("leaving")] = leaving = (
-            StreamBuffer if config.long else StreamRegister)(pass_layout(config))
+        m.submodules[named("leaving")] = leaving = timing.register(pass_layout(config))
         wiring.connect(m, leaving.o, wiring.flipped(self.access[bank]))
         picked_shape = data.StructLayout({
             "operation": operation_layout(config), "slot": len(serving.slot), "local": 1,
@@ -349,7 +347,7 @@ class Coalescer(wiring.Component):
         with m.If((current.op == MemOp.AMO) & (current.amo == AmoOp.CAS)):
             m.d.comb += picking.compare.eq(
                 and_or(leader, [current.compare[i] for i in range(threads)]))
-        if config.long:
+        if timing.has_pick_stage:
             m.d.comb += room.eq(~picked_valid | leaving.i.ready)
             with m.If(room):
                 m.d.sync += [picked_valid.eq(goes), picked.eq(picking)]
@@ -359,7 +357,7 @@ class Coalescer(wiring.Component):
         if bank == 0:
             m.d.comb += self.local_conflict.eq(goes & room & is_local & ~serving.first)
         self._assemble(m, bank, picked, leaving.i.payload)
-        return served, goes & room, leaving.o.valid | (picked_valid if config.long else 0)
+        return served, goes & room, leaving.o.valid | timing.only_later(picked_valid)
 
     def _compare(self, m, head):
         """Three masks of lanes for each lane of an instruction that enters. Passes are made of
@@ -392,7 +390,7 @@ class Coalescer(wiring.Component):
         mapped = slice(config.line_bits, ceil_log2(config.memory_bytes))
         lines = [Cat(address[mapped], address[-1]) for address in head.address]
         places = [address[2:config.line_bits] for address in head.address]
-        with m.If(guard(config, self.operation.valid)):
+        with m.If(self._timing.needed(self.operation.valid)):
             # Masks of the other lanes, for each lane. In one line both lanes are local, or neither.
             for i in range(threads):
                 lined, worded, banked, clash, joined = (
@@ -424,7 +422,7 @@ class Coalescer(wiring.Component):
     def _late_levels(self):
         """The levels after the register of a picked pass, which only the long pipeline has."""
         levels = self._levels
-        return levels[(len(levels) + 1) // 2 if self._config.long else len(levels):]
+        return levels[self._timing.levels_in_time(len(levels)):]
 
     def _combine(self, m, current, left, mates, rivals):
         """Combine the operands of an atomic's lanes that are left, in the levels that are not late.
@@ -458,8 +456,8 @@ class Coalescer(wiring.Component):
         """
         threads = self._config.threads
         telling = Signal()
-        m.d[extra_stage(self._config)] += telling.eq(accept)
-        head = current if self._config.long else self.operation.payload
+        m.d[self._timing.later] += telling.eq(accept)
+        head = self._timing.stage(self.operation.payload, current)
         failing = Signal(threads)
         m.d.comb += failing.eq(head.mask & head.failing)
         culprit = lowest(m, failing, name="culprit")

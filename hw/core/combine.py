@@ -9,8 +9,8 @@ lanes of the word, combined in lane order. A level needs an ALU for each lane of
 
 from amaranth.hdl import Cat, Signal
 
+from hw.bits import and_or
 from hw.memory.amo import atomic
-from hw.util import and_or
 
 
 __all__ = ["combine", "lower_lanes", "partners"]

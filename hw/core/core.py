@@ -33,6 +33,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import Out, connect, flipped
 from amaranth.utils import ceil_log2
 
+from hw.bits import and_or, at_most, lowest
 from hw.config import HardwareConfig
 from hw.core.alu import Alu, controls
 from hw.core.barrier import Barriers
@@ -58,7 +59,7 @@ from hw.core.writeback import WriteBack
 from hw.isa import Cause
 from hw.operations import AluOp, BranchOp, Unit, WarpOp
 from hw.stalls import STALLS
-from hw.util import and_or, at_most, cut, extra_stage, lowest
+from hw.timing import Timing
 
 
 __all__ = ["Core", "late"]
@@ -67,7 +68,7 @@ __all__ = ["Core", "late"]
 def late(config: HardwareConfig) -> dict:
     """Delay of each unit's results against the ALU's, in cycles, for units whose results cannot
     wait."""
-    control = int(config.long)
+    control = Timing(config).extra
     return {Unit.ALU: 0, Unit.BRANCH: control, Unit.WARP: control, Unit.CROSS: control,
             Unit.MUL: 1 + control}
 
@@ -173,7 +174,7 @@ class Core(wiring.Component):
         ``config.trace``.
     """
     def __init__(self, config: HardwareConfig):
-        self._config = config
+        self._config, self._timing = config, Timing(config)
         super().__init__({
             **core_signature(config).members,
             **({"trace": Out(trace_layout(config))} if config.trace else {}),
@@ -188,7 +189,7 @@ class Core(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        config = self._config
+        config, timing = self._config, self._timing
         parts = _Parts(m, config)
         decision = Decision()
         stopped = Signal()
@@ -200,15 +201,15 @@ class Core(wiring.Component):
         self._decide(m, parts, x, c, decision)
         multiplied, r = self._leave(m, parts, x, results, products, c, decision)
         # Units of the instructions picked in the cycles before, latest first.
-        under_way = [picked, o.units, x.units] if config.long else [x.units]
+        under_way = timing.stage([x.units], [picked, o.units, x.units])
         memory = self._access(m, parts, x, addresses, under_way)
         attached, answered = self._attach(m, parts, x, under_way)
         self._admit(m, parts, attached, under_way)
         self._write_back(m, parts, r, attached)
         self._resume(m, parts, c, decision, answered)
         self._report_errors(m, parts, c, decision)
-        moving = [parts.scheduler.issue, o.valid, x.valid, c.gives_result] if config.long \
-            else [x.valid]
+        moving = timing.stage([x.valid],
+                              [parts.scheduler.issue, o.valid, x.valid, c.gives_result])
         m.d.comb += self.busy.eq((parts.divergence.active.any() & ~stopped)
                                  | Cat(moving, multiplied).any() | r.valid
                                  | Cat(one.busy for one in attached).any() | parts.writeback.busy)
@@ -259,8 +260,7 @@ class Core(wiring.Component):
         # After a fault in C, the short pipeline drops the instruction in I. The long one need not:
         # all instructions under way belong to other warps.
         drops = Signal()
-        if not self._config.long:
-            m.d.comb += drops.eq(decision.raises | parts.barriers.invalid)
+        m.d.comb += drops.eq(self._timing.in_time(decision.raises | parts.barriers.invalid))
         m.d.sync += [
             o.valid.eq(scheduler.issue & ~drops), o.instruction.eq(issued),
             o.mask.eq(divergence.mask),
@@ -277,7 +277,7 @@ class Core(wiring.Component):
         registers, csrs = parts.registers, parts.csrs
         x = Executing(config)
         pc, op = o.instruction.pc, o.instruction.decoded
-        m.d[extra_stage(config)] += [
+        m.d[self._timing.later] += [
             x.valid.eq(o.valid), x.instruction.eq(o.instruction), x.mask.eq(o.mask),
             *(x.units[unit].eq(o.units[unit]) for unit in Unit),
             x.leader.eq(lowest(m, o.mask, name="lowest_lane")),
@@ -343,7 +343,7 @@ class Core(wiring.Component):
             checks.target.eq(leading_1), checks.passing.eq(passing), checks.a.eq(x.a),
             checks.old.eq(x.c), checks.result.eq(results),
         ]
-        m.d[extra_stage(config)] += [
+        m.d[self._timing.later] += [
             c.branches.eq(x.units[Unit.BRANCH]), c.changes_warp.eq(x.units[Unit.WARP]),
             c.gives_result.eq(x.units[Unit.BRANCH] | x.units[Unit.WARP] | x.units[Unit.CROSS]),
             c.instruction.eq(x.instruction), c.mask.eq(x.mask), c.leader.eq(x.leader),
@@ -375,8 +375,7 @@ class Core(wiring.Component):
             decision.raises.eq(decision.is_trap | decision.jumps_outside
                                | divergence.overflow | divergence.underflow),
             divergence.launch.eq(self.launch),
-            divergence.select.eq((x.instruction if config.long
-                                  else parts.scheduler.issued).warp),
+            divergence.select.eq(self._timing.stage(parts.scheduler.issued, x.instruction).warp),
             divergence.perform.eq(decision.is_mask_op), divergence.op.eq(op.op),
             divergence.warp.eq(warp), divergence.lanes.eq(c.mask),
             divergence.pc.eq(pc), divergence.passing.eq(c.nonzero),
@@ -388,7 +387,7 @@ class Core(wiring.Component):
             fetch.redirect_warp.eq(warp),
             fetch.redirect_pc.eq(Mux(taken, target, divergence.jump_pc)),
         ]
-        m.d[extra_stage(config)] += [
+        m.d[self._timing.later] += [
             barriers.arrive.eq(decision.is_bar), barriers.warp.eq(warp),
             barriers.number.eq(at_most(c.scalar_1, config.barriers)),
             barriers.count.eq(at_most(c.scalar_2, config.warps + 1)),
@@ -453,7 +452,7 @@ class Core(wiring.Component):
             memory.pc.eq(pc), memory.mask.eq(x.mask), memory.data.eq(x.b),
             memory.compare.eq(x.c), memory.address.eq(Cat(addresses)),
         ]
-        m.d[extra_stage(self._config)] += [
+        m.d[self._timing.later] += [
             scheduler.local_wait.eq(lsu.started_local),
             scheduler.local_warp.eq(lsu.started_warp),
             scheduler.local_rd.eq(lsu.started_rd),
@@ -465,7 +464,7 @@ class Core(wiring.Component):
     def _attach(self, m, parts, x, under_way):
         """X: the units that take instructions at their own pace. Returns their records, and the
         warps whose thread mask the unit that hands out edges sets in this cycle."""
-        config, divergence = self._config, parts.divergence
+        config, timing, divergence = self._config, self._timing, parts.divergence
         warp, op = x.instruction.warp, x.instruction.decoded
 
         def on_its_way(unit):
@@ -480,7 +479,7 @@ class Core(wiring.Component):
                 divider.a.eq(x.a), divider.b.eq(x.b),
             ]
             attached.append(Attached(Unit.DIV, ~(divider.busy | on_its_way(Unit.DIV)),
-                                     divider.busy, divider.result, config.long))
+                                     divider.busy, divider.result, timing.looks_ahead))
         answered = Signal(config.warps)
         if config.gather != "none":
             m.submodules.gathering = gathering = Gathering(config)
@@ -512,7 +511,7 @@ class Core(wiring.Component):
                 m.d.comb += gathering.active.eq(divergence.active.any()
                                                 & ~(self.failed | self.halt))
             attached.append(Attached(Unit.GATHER, gathering.room, gathering.busy,
-                                     gathering.result, config.long))
+                                     gathering.result, timing.looks_ahead))
         return attached, answered
 
     def _admit(self, m, parts, attached, under_way):
@@ -546,14 +545,14 @@ class Core(wiring.Component):
             scheduler.written_rd.eq(writeback.told_rd),
         ]
         connect(m, parts.lsu.writeback, writeback.loaded)
-        connect(m, cut(m, config, rare, name="rare_result"), writeback.rare)
+        connect(m, self._timing.cut(m, rare, name="rare_result"), writeback.rare)
 
     def _resume(self, m, parts, c, decision, answered):
         """Warps that fetch again: resolved in C, released by a barrier, or given a mask by the unit
         that hands out edges."""
         resolved = Signal()
         released = Signal(self._config.warps)
-        m.d[extra_stage(self._config)] += released.eq(parts.barriers.released)
+        m.d[self._timing.later] += released.eq(parts.barriers.released)
         m.d.comb += [
             # A warp that failed may resume, too: all warps stop before it can be picked.
             resolved.eq(c.branches | decision.is_mask_op),
@@ -590,7 +589,7 @@ class Core(wiring.Component):
             # A fetch error is reported at the address that cannot be fetched, not at the jump.
             fault.pc.eq(Mux(fault.cause == Cause.FETCH_ACCESS, fault.address, pc)),
         ]
-        m.d[extra_stage(config)] += [
+        m.d[self._timing.later] += [
             raised.eq(decision.raises), errors.decided.eq(fault),
             errors.checks.eq(parts.checks.fails), errors.checked.eq(parts.checks.fault),
             errors.accesses.eq(lsu.fails), errors.accessed.eq(lsu.fault),
@@ -611,7 +610,7 @@ class Core(wiring.Component):
             m.d.sync += [cycle.eq(cycle + self.running), instret.eq(instret + scheduler.issue)]
         if not config.counters:
             return
-        extra = extra_stage(config)
+        extra = self._timing.later
         m.submodules.phases = phases = PhaseCounters(config)
         ends = Signal()
         m.d[extra] += [

@@ -26,9 +26,10 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.bits import index_bits, mux_tree
 from hw.config import HardwareConfig
 from hw.operations import CrossOp
-from hw.util import extra_stage, guard, index_bits, mux_tree
+from hw.timing import Timing
 
 
 __all__ = ["CrossLane"]
@@ -88,7 +89,7 @@ class CrossLane(wiring.Component):
         voted = Signal(32)
         values = Signal(self.a.shape(), reset_less=True)
         sources = [Signal(index_bits(threads), name=f"source_{i}") for i in lanes]
-        m.d[extra_stage(self._config)] += [
+        m.d[Timing(self._config).later] += [
             shuffles.eq(self.enable & is_shuffle),
             voted.eq(Mux(self.enable & ~is_shuffle, vote, 0)), values.eq(self.a),
         ]
@@ -106,7 +107,7 @@ class CrossLane(wiring.Component):
             def read(target, may):
                 return Mux(may & (target < threads), target, i)
             # This is the largest part of the unit.
-            with m.If(guard(self._config, self.enable & is_shuffle)):
+            with m.If(Timing(self._config).needed(self.enable & is_shuffle)):
                 m.d.comb += [
                     how.eq(self.b[i]), first.eq(lane & how.mask),
                     last.eq(first | how.c & ~how.mask),
@@ -122,7 +123,7 @@ class CrossLane(wiring.Component):
                         m.d.comb += source.eq(read(flipped, flipped <= last))
                     with m.Default():
                         m.d.comb += source.eq(read(indexed, indexed <= last))
-            m.d[extra_stage(self._config)] += sources[i].eq(source)
+            m.d[Timing(self._config).later] += sources[i].eq(source)
             with m.If(shuffles):
                 m.d.comb += self.result[i].eq(mux_tree(sources[i], [values[j] for j in lanes]))
             with m.Else():

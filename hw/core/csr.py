@@ -7,10 +7,11 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.bits import and_or, index_bits
 from hw.config import HardwareConfig
 from hw.isa import Csr
 from hw.operations import AluOp
-from hw.util import and_or, extra_stage, index_bits
+from hw.timing import Timing
 
 
 __all__ = ["READABLE", "WRITABLE", "CsrFile"]
@@ -104,7 +105,7 @@ class CsrFile(wiring.Component):
         op = Signal(AluOp)
         warp = Signal.like(self.warp)
         value = Signal(3)
-        m.d[extra_stage(config)] += [
+        m.d[Timing(config).later] += [
             self.sets_phase.eq(self.access & self.writes & (self.number == Csr.PHASE)),
             op.eq(self.op), warp.eq(self.warp), value.eq(self.phase),
         ]

@@ -10,11 +10,12 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.bits import and_or
 from hw.config import HardwareConfig
 from hw.core.csr import READABLE, WRITABLE
 from hw.isa import INSTRUCTIONS, Cause
 from hw.operations import AmoOp, BranchOp, Format, Unit, WarpOp
-from hw.util import and_or, extra_stage
+from hw.timing import Timing
 
 
 __all__ = ["ILLEGAL", "Decoder", "Immediate", "Predecoder", "decoded_layout", "predecoded_layout",
@@ -132,7 +133,7 @@ class Predecoder(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         word, found = self.word, self.predecoded
-        later = extra_stage(self._config)
+        later = Timing(self._config).later
         # rs1 and the immediate have the same bits. A source of x0, or an immediate of 0, writes
         # nothing.
         csr_writes = Signal()

@@ -12,9 +12,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.bits import and_or, index_bits
 from hw.config import HardwareConfig
 from hw.operations import WarpOp
-from hw.util import and_or, index_bits
 
 
 __all__ = ["Divergence", "stack_depth"]

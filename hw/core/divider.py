@@ -14,10 +14,11 @@ from amaranth.hdl import Assert, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.bits import index_bits
 from hw.config import HardwareConfig
 from hw.core.loads import writeback_layout
 from hw.operations import DivOp
-from hw.util import guard, index_bits
+from hw.timing import Timing
 
 
 __all__ = ["Divider"]
@@ -111,7 +112,7 @@ class Divider(wiring.Component):
                 m.d.sync += [
                     rest.eq(Mux(fits, difference, shifted)), quotient.eq(Cat(fits, quotient)),
                 ]
-            with m.If(guard(config, dividing)):
+            with m.If(Timing(config).needed(dividing)):
                 m.d.comb += [
                     shifted.eq(Cat(quotient[31], rest)),
                     subtracts.eq(~divisor[32]),
@@ -121,7 +122,7 @@ class Divider(wiring.Component):
                     # A remainder is smaller than the divisor, or below 2**32 if the divisor is 0.
                     fits.eq(~difference[32]),
                 ]
-            with m.If(guard(config, done)):
+            with m.If(Timing(config).needed(done)):
                 m.d.comb += [
                     magnitude.eq(Mux(wants_rest, rest, quotient)),
                     result.data[i].eq(Mux(Mux(wants_rest, rest_negative, quotient_negative),

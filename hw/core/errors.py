@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.core.interface import fault_layout
+from hw.timing import Timing
 
 
 __all__ = ["FirstError"]
@@ -51,9 +52,9 @@ class FirstError(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         first = self.deadlocked
-        in_c = [(self.checks, self.checked), (self.decides, self.decided)]
-        for fails, fault in [(self.accesses, self.accessed),
-                             *(in_c if self._config.long else reversed(in_c))]:
+        checks, decides = (self.checks, self.checked), (self.decides, self.decided)
+        in_c = Timing(self._config).stage((decides, checks), (checks, decides))
+        for fails, fault in [(self.accesses, self.accessed), *in_c]:     # the last goes first
             first = Mux(fails, fault, first)
         with m.If(self.launch):
             m.d.sync += self.failed.eq(0)

@@ -14,9 +14,10 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.bits import RoundRobin, and_or, encode, index_bits
 from hw.config import HardwareConfig
 from hw.core.decode import ILLEGAL, Predecoder, predecoded_layout
-from hw.util import RoundRobin, and_or, encode, extra_stage, index_bits
+from hw.timing import Timing
 
 
 __all__ = ["Fetch"]
@@ -75,6 +76,7 @@ class Fetch(wiring.Component):
         # The memory keeps the XOR of each word and an illegal instruction. So a word that was never
         # written, which is 0 after power on, is an illegal instruction.
         illegal = ILLEGAL.as_value()
+        timing = Timing(self._config)
         # The host writes only while no warp fetches.
         imem = Memory(shape=predecoded_layout(), depth=self._config.imem_bytes // 4, init=[],
                       attrs={"no_rw_check": 1})
@@ -86,7 +88,7 @@ class Fetch(wiring.Component):
         coming = [asked_for, *(Signal.like(asked_for, name=f"coming_{i}") for i in range(2))]
         m.d.comb += [asked_for.eq(Cat(self.write, self.write_address)),
                      predecoder.word.eq(self.write_data)]
-        m.d[extra_stage(self._config)] += [
+        m.d[timing.later] += [
             *(later.eq(sooner) for sooner, later in itertools.pairwise(coming)),
             write.data.as_value().eq(predecoder.predecoded.as_value() ^ illegal),
         ]
@@ -111,8 +113,8 @@ class Fetch(wiring.Component):
             self.fetched_outside.eq(fetched_word_pc[-1]),
         ]
         m.d.sync += [reading.eq(Mux(self.launch, 0, arbiter.grant)), reading_pc.eq(pc)]
-        m.d[extra_stage(self._config)] += [
-            self.fetched_by.eq(Mux(self.launch, 0, reading) if self._config.long else reading),
+        m.d[timing.later] += [
+            self.fetched_by.eq(timing.stage(reading, Mux(self.launch, 0, reading))),
             fetched_word_pc.eq(reading_pc),
             self.fetched_word.as_value().eq(read.data.as_value() ^ illegal),
         ]

@@ -5,13 +5,14 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hw.bits import index_bits
 from hw.config import HardwareConfig
 from hw.core.issue_queue import IssueQueue
 from hw.core.loads import writeback_layout
 from hw.gather import variants
 from hw.gather.interface import (access_layout, event_layout, exchange_signature, fetched_layout,
                                  request_layout)
-from hw.util import StreamRegister, index_bits
+from hw.streams import StreamRegister
 
 
 __all__ = ["Gathering"]

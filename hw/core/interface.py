@@ -4,13 +4,13 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.bits import index_bits
 from hw.config import HardwareConfig
 from hw.counters import event_layout
 from hw.gather.interface import exchange_signature
 from hw.isa import Cause
 from hw.memory.port import core_request_layout, core_response_layout
 from hw.registers import BLOCK_BITS, Checks
-from hw.util import index_bits
 
 
 __all__ = ["checks_layout", "core_signature", "fault_layout"]

@@ -5,6 +5,7 @@ from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
+from hw.timing import Timing
 
 
 __all__ = ["QUEUE", "IssueQueue"]
@@ -62,7 +63,7 @@ class IssueQueue(wiring.Component):
             self.o.payload.eq(data.View(self._layout, queue.r_data)),
             queue.r_en.eq(self.o.ready), self.level.eq(queue.level),
         ]
-        if self._config.long:
+        if Timing(self._config).looks_ahead:
             # Picked instructions that have not left the queue. The last two may not be counted yet.
             owed = Signal(range(queue.depth + 1))
             m.d.sync += owed.eq(owed + self.picked - (queue.r_en & queue.r_rdy))

@@ -34,6 +34,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.bits import and_or, encode, index_bits, lowest, merge_bytes
 from hw.config import HardwareConfig
 from hw.core.access import LOCAL, AccessOp, bank_bits, loaded_layout, mapped_bits, pass_layout
 from hw.core.local import LocalMemory
@@ -44,8 +45,8 @@ from hw.memory.port import (LineOp, core_request_layout, core_response_layout,
                             line_layout)
 from hw.memory.replacement import Replacement
 from hw.stalls import L1_STALLS
-from hw.util import (and_or, check_stream, encode, extra_stage, guard, index_bits, lowest,
-                     merge_bytes)
+from hw.streams import check_stream
+from hw.timing import Timing
 
 
 __all__ = ["L1"]
@@ -136,7 +137,7 @@ class L1(wiring.Component):
         set_bits = ceil_log2(sets)
         line_bits = mapped_bits(config)
         request_shape = core_request_layout(config)
-        later = extra_stage(config)
+        later = Timing(config).later
 
         tag_bits = line_bits - set_bits
         m.submodules.tags = tags = Memory(shape=data.ArrayLayout(tag_bits, ways), depth=sets,
@@ -264,7 +265,7 @@ class L1(wiring.Component):
         for port in line_reads:
             m.d.comb += [port.addr.eq(access.line[:set_bits]), port.en.eq(looks)]
         m.d.sync += [s1_valid.eq(take_access), s1_is.eq(Mux(take_access, s0_is, 0))]
-        m.d.comb += looks.eq(guard(config, take_access))
+        m.d.comb += looks.eq(Timing(config).needed(take_access))
         with m.If(looks):
             m.d.sync += s1.eq(access)
 
@@ -351,7 +352,7 @@ class L1(wiring.Component):
 
         m.d[later] += [amo_writes.eq(is_local_amo), amo_rows.eq(s2.rows), amo_mask.eq(s2.mask),
                        left_by_amo.eq(changed)]
-        with m.If(guard(config, is_local_amo)):
+        with m.If(Timing(config).needed(is_local_amo)):
             for i in range(config.line_words):
                 m.d.comb += changed[i].eq(atomic(m, amo, local_words[i], s2.data[i],
                                                  compare=s2.data[i ^ 1], name=f"local_{i}"))

@@ -17,9 +17,11 @@ from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hw.bits import RoundRobin, and_or, encode, index_bits, lowest, mux_tree
 from hw.config import HardwareConfig
 from hw.core.access import bank_bits, loaded_layout
-from hw.util import RoundRobin, and_or, check_stream, encode, guard, index_bits, lowest, mux_tree
+from hw.streams import check_stream
+from hw.timing import Timing
 
 
 __all__ = ["LoadQueue", "slot_layout", "writeback_layout"]
@@ -214,7 +216,7 @@ class _Bank:
         looks = Signal(name=named("looks"))
         write = self.words.write_port(granularity=1)
         m.d.comb += [
-            looks.eq(guard(config, loaded_valid)),
+            looks.eq(Timing(config).needed(loaded_valid)),
             self._entry_read.addr.eq(loaded.slot), self._entry_read.en.eq(looks),
             self.taken_slot.eq(1 << taken.slot),
             write.addr.eq(taken.slot), write.en.eq(Mux(taking, taken.lanes, 0)),
@@ -229,7 +231,7 @@ class _Bank:
             shifted = Signal(32, name=named(f"shifted_{lane}"))
             sign = Signal(name=named(f"sign_{lane}"))
             m.d.comb += write.data[lane].eq(shifted)
-            with m.If(guard(config, taking)):
+            with m.If(Timing(config).needed(taking)):
                 m.d.comb += [word.eq(mux_tree(offset[2:], line)), shifted.eq(word)]
                 with m.Switch(entry.size):
                     with m.Case(0):

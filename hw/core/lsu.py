@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hw.bits import index_bits
 from hw.config import HardwareConfig
 from hw.core.access import check_address, instruction_layout, operation_layout
 from hw.core.banks import add_banks, counted
@@ -16,7 +17,7 @@ from hw.gather.interface import access_layout, fetched_layout
 from hw.memory.port import core_request_layout, core_response_layout
 from hw.operations import MemOp
 from hw.stalls import L1_STALLS
-from hw.util import cut, extra_stage, index_bits
+from hw.timing import Timing
 
 
 __all__ = ["LoadStoreUnit", "memory_event_layout"]
@@ -116,7 +117,7 @@ class LoadStoreUnit(wiring.Component):
         for i, address in enumerate(queued.address):
             m.d.comb += Cat(checked.payload.local[i], checked.payload.failing[i]).eq(
                 Cat(check_address(config, queued.op, queued.size, address)))
-        connect(m, cut(m, config, checked, name="checked"), coalescer.operation)
+        connect(m, Timing(config).cut(m, checked, name="checked"), coalescer.operation)
 
         for number, bank in enumerate(banks):
             connect(m, coalescer.access[number], bank.access)
@@ -144,8 +145,8 @@ class LoadStoreUnit(wiring.Component):
         ]
 
         events = self.events
-        m.d[extra_stage(config)] += events.memory_instructions.eq(coalescer.started_global)
-        m.d[extra_stage(config)] += events.l1_stall_bank.eq(coalescer.bank_conflict)
+        m.d[Timing(config).later] += events.memory_instructions.eq(coalescer.started_global)
+        m.d[Timing(config).later] += events.l1_stall_bank.eq(coalescer.bank_conflict)
         m.d.comb += [events[f"l1_stall_{name}"].eq(sum(bank.stalls[i] for bank in banks))
                      for i, name in enumerate(L1_STALLS)]
         number = counted(banks)

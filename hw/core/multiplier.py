@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.operations import MulOp
-from hw.util import extra_stage
+from hw.timing import Timing
 
 
 __all__ = ["Multiplier"]
@@ -31,17 +31,15 @@ class Multiplier(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        long = self._config.long
-        extra = extra_stage(self._config)
-        # In the short pipeline the operands come from memories, in the long one from registers.
+        timing = Timing(self._config)
         op, a, b = (Signal(MulOp, name="op"), Signal(32, reset_less=True, name="operand_a"),
                     Signal(32, reset_less=True, name="operand_b"))
-        m.d["comb" if long else "sync"] += [op.eq(self.op), a.eq(self.a), b.eq(self.b)]
+        m.d[timing.sooner] += [op.eq(self.op), a.eq(self.a), b.eq(self.b)]
         halves = {}
         for i, high_a in enumerate((a[:16], a[16:])):
             for j, high_b in enumerate((b[:16], b[16:])):
                 halves[i, j] = Signal(32, name=f"product_{i}{j}", reset_less=True)
-                m.d[extra] += halves[i, j].eq(high_a * high_b)
+                m.d[timing.later] += halves[i, j].eq(high_a * high_b)
         # An unsigned product takes a negative factor as the factor plus 2^32. So the high half is
         # too large by the other factor.
         excess = Signal(32, reset_less=True)
@@ -49,12 +47,12 @@ class Multiplier(wiring.Component):
         product = Signal(64, reset_less=True)
         is_low = Signal(reset_less=True)
         summed_is_low = Signal(reset_less=True)
-        m.d[extra] += [
+        m.d[timing.later] += [
             excess.eq(Mux(((op == MulOp.MULH) | (op == MulOp.MULHSU)) & a[31], b, 0)
                       + Mux((op == MulOp.MULH) & b[31], a, 0)),
             is_low.eq(op == MulOp.MUL),
         ]
-        m.d[extra] += [
+        m.d[timing.later] += [
             product.eq((halves[0, 0] | halves[1, 1] << 32)
                        + ((halves[0, 1] + halves[1, 0]) << 16)),
             summed_excess.eq(excess), summed_is_low.eq(is_low),

@@ -10,10 +10,10 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hw.bits import and_or, index_bits
 from hw.config import HardwareConfig
 from hw.isa import PHASES
 from hw.registers import BLOCK_BITS, WARP_COUNTS
-from hw.util import and_or, index_bits
 
 
 __all__ = ["PhaseCounters"]

@@ -5,9 +5,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hw.bits import index_bits
 from hw.config import HardwareConfig
 from hw.core.loads import writeback_layout
-from hw.util import index_bits
 
 
 __all__ = ["RegisterFile"]

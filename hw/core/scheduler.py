@@ -16,11 +16,12 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.bits import RoundRobin, and_or, any_and_several, encode, index_bits
 from hw.config import HardwareConfig
 from hw.core.decode import decoded_layout, second_destination
 from hw.operations import Unit
 from hw.stalls import STALLS
-from hw.util import RoundRobin, and_or, any_and_several, encode, extra_stage, index_bits
+from hw.timing import Timing
 
 
 __all__ = ["Scheduler", "issued_layout"]
@@ -127,7 +128,7 @@ class Scheduler(wiring.Component):
             written_register.eq(1 << self.written_rd),
             local_register.eq(1 << self.local_rd),
         ]
-        extra = extra_stage(config)
+        extra = Timing(config).later
         issuing = Signal(warps)             # one-hot
         m.d[extra] += issuing.eq(Mux(self.launch, 0, grant) if config.long else grant)
         issued_registers = Signal(32)       # one bit, or two

@@ -19,10 +19,11 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.bits import index_bits
 from hw.config import HardwareConfig
 from hw.core.loads import writeback_layout
 from hw.stalls import STALLS, WARP_STATES
-from hw.util import index_bits
+from hw.timing import Timing
 
 
 __all__ = ["Trace", "trace_layout"]
@@ -118,10 +119,10 @@ class Trace(wiring.Component):
             record.issue.mask.eq(self.mask),
             record.access.address.eq(self.address), record.access.data.eq(self.data),
         ]
-        # The other fields are known earlier. In the long pipeline ``issue`` and ``blocked`` come a
-        # cycle after the pick.
-        all_stages = 3 if self._config.long else 1
-        issue_stages = 2 if self._config.long else 1
+        # The other fields are known earlier. ``issue`` and ``blocked`` come with the issue, in the
+        # long pipeline a cycle after the pick.
+        extra = Timing(self._config).extra
+        all_stages, issue_stages = 1 + 2 * extra, 1 + extra
         earlier = [
             (all_stages, status.running, self.running), (all_stages, status.written, self.write),
             (issue_stages, status.stall, self._state(0, self.issue, self.blocked)),

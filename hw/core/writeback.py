@@ -4,9 +4,10 @@ from amaranth.hdl import Assert, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.bits import index_bits
 from hw.config import HardwareConfig
 from hw.core.loads import writeback_layout
-from hw.util import extra_stage, index_bits
+from hw.timing import Timing
 
 
 __all__ = ["WriteBack"]
@@ -63,7 +64,7 @@ class WriteBack(wiring.Component):
         warp = Signal.like(self.told_warp, reset_less=True)
         rd = Signal.like(self.told_rd, reset_less=True)
         with m.If(~self.own):
-            m.d[extra_stage(self._config)] += [
+            m.d[Timing(self._config).later] += [
                 untold.eq(self.write), warp.eq(self.written.warp), rd.eq(self.written.rd),
             ]
         m.d.comb += [

@@ -6,11 +6,12 @@ from amaranth.hdl import (Assert, Cat, Const, Module, Mux, ResetInserter, ResetS
                           unsigned)
 from amaranth.lib import data, memory
 
-from hw.operations import GatherOp
-from hw.util import check_stream, state_text
 from hw.gather.delay import delayed_look_ups, look_up_layout
 from hw.gather.table import SparseTable
 from hw.gather.unit import GatheringUnit, waiting_warps
+from hw.operations import GatherOp
+from hw.state_text import state_text
+from hw.streams import check_stream
 
 
 __all__ = ["Weaver"]

@@ -5,8 +5,8 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.bits import index_bits
 from hw.operations import GatherOp
-from hw.util import index_bits
 
 
 __all__ = ["AccessTag", "BalancingControl", "BalancingState", "access_layout", "entry_layout",

@@ -3,12 +3,13 @@
 from amaranth.hdl import Assert, Cat, Const, Module, Mux, ResetInserter, ResetSignal, Signal
 from amaranth.lib import data, memory
 
+from hw.bits import and_or, at_most, lowest
 from hw.gather.delay import DelayedRows, delayed_look_ups
 from hw.gather.interface import warp_shape
 from hw.gather.table import RowStore, entry_layout
 from hw.gather.unit import GatheringUnit, waiting_warps
 from hw.operations import GatherOp
-from hw.util import and_or, at_most, check_stream, lowest
+from hw.streams import check_stream
 
 
 __all__ = ["ScanWeaver"]

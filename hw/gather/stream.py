@@ -3,12 +3,13 @@
 from amaranth.hdl import Assert, Cat, Const, Module, Mux, ResetInserter, ResetSignal, Signal
 from amaranth.lib import data, memory
 
+from hw.bits import RoundRobin, and_or, encode, lowest
 from hw.gather.delay import DelayedRows, delayed_look_ups
 from hw.gather.interface import warp_shape
 from hw.gather.table import RowStore
 from hw.gather.unit import GatheringUnit
 from hw.operations import NONE, REGISTER, GatherOp
-from hw.util import RoundRobin, and_or, check_stream, encode, lowest
+from hw.streams import check_stream
 
 
 __all__ = ["StreamWeaver"]

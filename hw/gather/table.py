@@ -5,8 +5,9 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from hw.util import and_or, encode, guard, lowest
+from hw.bits import and_or, encode, lowest
 from hw.gather.interface import row_shape
+from hw.timing import Timing
 
 
 __all__ = ["RowStore", "SparseTable", "entry_layout", "write_members"]
@@ -192,7 +193,7 @@ class SparseTable(wiring.Component):
             self.some.eq(store.registered.any()),
             self.found.eq(left.any()),
         ]
-        with m.If(guard(self._config, self.load)):
+        with m.If(Timing(self._config).needed(self.load)):
             m.d.comb += [
                 self.entry_vid.eq(and_or(pick, [entry.vid for entry in store.entries])),
                 self.entry_loc.eq(and_or(pick, [entry.loc for entry in store.entries])),

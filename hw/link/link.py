@@ -16,7 +16,7 @@ from hw.link.framing import BUFFER_WORDS, FrameReceiver, FrameTransmitter
 from hw.link.share import WORD_REQUEST
 from hw.link.uart import UartReceiver, UartTransmitter
 from hw.registers import ADDRESS_BITS
-from hw.util import StreamRegister, check_stream
+from hw.streams import StreamRegister, check_stream
 
 
 __all__ = ["Link"]

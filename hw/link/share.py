@@ -4,9 +4,10 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hw.bits import mux_tree
 from hw.config import HardwareConfig
 from hw.memory.port import memory_request_layout, memory_response_layout, memory_tag_bits
-from hw.util import StreamRegister, check_stream, mux_tree
+from hw.streams import StreamRegister, check_stream
 
 
 __all__ = ["WORD_REQUEST", "MemoryShare", "shared_request_layout", "shared_response_layout"]

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.util import check_stream
+from hw.streams import check_stream
 
 
 __all__ = ["BlockMemory"]

@@ -5,9 +5,9 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.bits import RoundRobin, and_or
 from hw.config import HardwareConfig
 from hw.memory.port import core_request_layout, core_response_layout
-from hw.util import RoundRobin, and_or
 
 
 __all__ = ["Crossbar", "Gather"]

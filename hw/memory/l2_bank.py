@@ -26,13 +26,15 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.bits import and_or, encode, lowest, merge_bytes
 from hw.config import HardwareConfig
 from hw.memory.amo import AmoControls, atomic, controls
 from hw.memory.miss import MissTable, with_lines
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout, line_layout,
                             memory_request_layout, memory_response_layout)
 from hw.memory.replacement import Replacement
-from hw.util import and_or, check_stream, encode, extra_stage, guard, lowest, merge_bytes
+from hw.streams import check_stream
+from hw.timing import Timing
 
 
 __all__ = ["L2Bank"]
@@ -118,7 +120,7 @@ class L2Bank(wiring.Component):
             ways, sets = BUFFER_WAYS, BUFFER_SETS
         set_bits, way_bits = ceil_log2(sets), ceil_log2(ways)
         line_bits = 32 - config.line_bits
-        later = extra_stage(config)
+        later = Timing(config).later
         # Steps that have left S0 and have not reached the queues. In the long pipeline S0 sees the
         # queues' levels a cycle late.
         under_way = 4 if config.long else 2
@@ -245,7 +247,7 @@ class L2Bank(wiring.Component):
                     & (self.request.payload.op == LineOp.ATOMIC)
                     & (self.request.payload.line == s1_line))
         looks = Signal()
-        m.d.comb += [looks.eq(guard(config, s0_valid)),
+        m.d.comb += [looks.eq(Timing(config).needed(s0_valid)),
                      tag_read.addr.eq(s0_line[:set_bits]), tag_read.en.eq(looks & ~follows)]
         m.d.sync += s1_valid.eq(s0_valid)
         with m.If(looks):
@@ -399,7 +401,7 @@ class L2Bank(wiring.Component):
         if config.line_atomics:
             operands = Signal(line_layout(config), reset_less=True)
             m.d[later] += operands.eq(s2_request.data)
-            with m.If(guard(config, s2_atomic)):
+            with m.If(Timing(config).needed(s2_atomic)):
                 new_words = [atomic(m, amo, new_line[i], operands[i], compare=operands[i ^ 1],
                                     name=f"atomic_{i}") for i in words]
         else:

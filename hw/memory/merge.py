@@ -4,9 +4,10 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.bits import RoundRobin, and_or
 from hw.config import HardwareConfig
 from hw.memory.port import core_request_layout, core_response_layout
-from hw.util import RoundRobin, and_or, check_stream
+from hw.streams import check_stream
 
 
 __all__ = ["Merge"]

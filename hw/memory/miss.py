@@ -11,8 +11,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hw.bits import and_or, encode, index_bits, lowest
 from hw.config import HardwareConfig
-from hw.util import StreamBuffer, and_or, encode, index_bits, lowest
+from hw.timing import Timing
 
 
 __all__ = ["MissTable", "with_lines"]
@@ -47,11 +48,7 @@ def with_lines(m, config: HardwareConfig, misses, response, mshr):
         pairs.valid.eq(response.valid), response.ready.eq(pairs.ready),
         pairs.payload.answer.eq(response.payload), pairs.payload.line.eq(misses.asked_line),
     ]
-    if not config.long:
-        return pairs
-    m.submodules.answers = buffer = StreamBuffer(shape)
-    wiring.connect(m, pairs, buffer.i)
-    return buffer.o
+    return Timing(config).buffer(m, pairs, name="answers")
 
 
 class MissTable(wiring.Component):

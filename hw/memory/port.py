@@ -3,9 +3,9 @@
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
+from hw.bits import index_bits
 from hw.config import HardwareConfig
 from hw.operations import AmoOp
-from hw.util import index_bits
 
 
 __all__ = ["LineOp", "line_layout", "core_tag_layout", "core_request_layout",

@@ -6,7 +6,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.util import encode, index_bits, lowest
+from hw.bits import encode, index_bits, lowest
 
 
 __all__ = ["Replacement"]

@@ -10,7 +10,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hw.util import and_or
+from hw.bits import and_or
 
 from .beats import Packer, beat_layout
 from .registers import ScuOperation

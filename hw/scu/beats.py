@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.util import and_or
+from hw.bits import and_or
 
 
 __all__ = ["Packer", "beat_layout"]

@@ -11,8 +11,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.bits import and_or, encode, lowest
 from hw.config import HardwareConfig
-from hw.util import and_or, encode, lowest
 
 from .beats import beat_layout
 from .registers import (ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput, ScuRegister,

@@ -16,8 +16,8 @@ from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.bits import and_or, lowest
 from hw.config import HardwareConfig
-from hw.util import and_or, lowest
 
 from .beats import beat_layout
 from .interface import SLOTS, read_layout

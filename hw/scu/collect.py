@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
-from hw.util import mux_tree
+from hw.bits import mux_tree
 
 from .beats import beat_layout
 from .dispatch import addressed_layout

@@ -6,7 +6,7 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.config import HardwareConfig
-from hw.util import StreamRegister
+from hw.streams import StreamRegister
 
 from .address import CostGenerator
 from .beats import beat_layout

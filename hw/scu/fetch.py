@@ -10,9 +10,9 @@ from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hw.bits import and_or, lowest, mux_tree
 from hw.config import HardwareConfig
 from hw.memory.port import line_layout
-from hw.util import and_or, lowest, mux_tree
 
 from .coalescer import WINDOW, CoalescingUnit, place_layout
 from .beats import beat_layout

@@ -5,9 +5,9 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hw.bits import index_bits
 from hw.config import HardwareConfig
 from hw.memory.port import line_layout
-from hw.util import index_bits
 
 from .filtering import Filtering
 from .grouping import Grouping

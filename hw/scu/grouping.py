@@ -4,9 +4,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.bits import and_or
 from hw.config import HardwareConfig
 from hw.memory.port import line_layout
-from hw.util import and_or
 
 from .hashing import group_bits
 from .registers import EMPTY, group_limit

@@ -5,9 +5,10 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hw.bits import RoundRobin, encode, index_bits
 from hw.config import HardwareConfig
 from hw.memory.port import line_layout
-from hw.util import RoundRobin, check_stream, encode, index_bits
+from hw.streams import check_stream
 
 from .interface import SLOTS, line_request_layout, line_response_layout
 

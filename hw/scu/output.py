@@ -10,8 +10,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hw.bits import and_or, lowest
 from hw.config import HardwareConfig
-from hw.util import StreamRegister, and_or, lowest
+from hw.streams import StreamRegister
 
 from .bitmask import BitPacker, Comparator
 from .checks import fault_layout, mapped, register_layout

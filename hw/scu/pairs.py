@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hw.util import StreamRegister
+from hw.streams import StreamRegister
 
 from .beats import beat_layout
 from .store import placed_layout

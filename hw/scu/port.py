@@ -9,7 +9,7 @@ from hw.config import HardwareConfig
 from hw.memory.crossbar import Gather
 from hw.memory.port import LineOp, core_request_layout, core_response_layout
 from hw.operations import AmoOp
-from hw.util import StreamRegister
+from hw.streams import StreamRegister
 
 from .interface import (SLOTS, TABLE_SLOTS, line_request_layout, line_response_layout,
                         read_layout)

@@ -9,8 +9,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hw.bits import and_or, lowest
 from hw.config import HardwareConfig
-from hw.util import and_or, lowest
 
 from .checks import fault_layout, mapped
 from .fetch import DataFetch

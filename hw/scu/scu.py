@@ -17,7 +17,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hw.config import HardwareConfig
 from hw.memory.crossbar import Gather
 from hw.memory.port import core_request_layout, core_response_layout
-from hw.util import check_stream, state_text
+from hw.state_text import state_text
+from hw.streams import check_stream
 
 from .address import AddressGenerator
 from .beats import Packer, beat_layout

@@ -4,9 +4,9 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.bits import lowest
 from hw.config import HardwareConfig
 from hw.memory.port import line_layout
-from hw.util import lowest
 
 
 __all__ = ["Search"]

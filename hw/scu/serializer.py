@@ -4,7 +4,7 @@ from amaranth.hdl import Assert, Module, Mux, ResetSignal, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.util import check_stream
+from hw.streams import check_stream
 
 
 __all__ = ["Serializer", "numbered_layout"]

@@ -10,9 +10,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.bits import and_or, highest, lowest
 from hw.config import HardwareConfig
 from hw.memory.port import line_layout
-from hw.util import and_or, highest, lowest
 
 from .beats import beat_layout
 

@@ -6,9 +6,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import ceil_log2
 
+from hw.bits import mux_tree
 from hw.config import HardwareConfig
 from hw.memory.port import line_layout
-from hw.util import mux_tree
 
 from .interface import SLOTS, line_response_layout, read_layout
 

@@ -20,7 +20,8 @@ from hw.sdram.banks import Banks
 from hw.sdram.pins import ALL_BANKS, Command, Pins
 from hw.sdram.timing import BANKS, BURST, BYTES, COLUMNS, ROWS, SLOWEST, SdramCycles, SdramTiming
 from hw.sdram.transfer import Transfer
-from hw.util import check_stream, state_text
+from hw.state_text import state_text
+from hw.streams import check_stream
 
 
 __all__ = ["SdramController"]

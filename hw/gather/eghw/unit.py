@@ -11,7 +11,7 @@ from hw.gather.eghw.works import Works
 from hw.gather.interface import AccessTag, access_layout
 from hw.gather.unit import GatheringUnit, waiting_warps
 from hw.operations import GatherOp, GatherSetting
-from hw.util import StreamRegister, check_stream
+from hw.streams import StreamRegister, check_stream
 
 
 __all__ = ["EdgeGenerator"]

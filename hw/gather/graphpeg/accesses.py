@@ -4,8 +4,9 @@ from amaranth.hdl import Assert, Cat, Const, Module, Mux, ResetSignal, Signal
 from amaranth.lib import data, enum, memory, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hw.bits import RoundRobin, and_or, encode, lowest
 from hw.gather.interface import access_layout, fetched_layout, warp_shape
-from hw.util import RoundRobin, StreamRegister, and_or, encode, lowest
+from hw.streams import StreamRegister
 
 
 __all__ = ["LIST_ROWS", "Accesses", "LoadKind", "arrival_layout", "ask_layout", "buffer_rows",

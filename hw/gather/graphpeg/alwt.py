@@ -5,9 +5,9 @@ from amaranth.lib import data, enum, memory, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
+from hw.bits import index_bits, mux_tree
 from hw.gather.graphpeg.accesses import (LoadKind, arrival_layout, ask_layout, group_size, groups)
 from hw.gather.interface import entry_layout
-from hw.util import index_bits, mux_tree
 
 
 __all__ = ["AdjacencyTable", "EntryStatus", "group_layout"]

@@ -5,10 +5,10 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
+from hw.bits import encode, index_bits, lowest
 from hw.gather.graphpeg.accesses import LoadKind, arrival_layout, ask_layout, buffer_rows
 from hw.gather.graphpeg.edges import row_layout
 from hw.gather.interface import warp_shape
-from hw.util import encode, index_bits, lowest
 
 
 __all__ = ["EdgeBuffer"]

@@ -14,7 +14,7 @@ from hw.gather.graphpeg.vertices import InputList, OutputList
 from hw.gather.interface import warp_shape
 from hw.gather.unit import GatheringUnit
 from hw.operations import NONE, GatherOp, GatherSetting
-from hw.util import check_stream
+from hw.streams import check_stream
 
 
 __all__ = ["GraphPeg"]

@@ -5,11 +5,11 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.bits import and_or, index_bits, lowest, mux_tree
 from hw.gather.graphpeg.accesses import (LIST_ROWS, LoadKind, arrival_layout, ask_layout,
                                          group_size, lanes_below, store_layout)
 from hw.gather.graphpeg.alwt import group_layout
 from hw.isa import UNMAPPED
-from hw.util import and_or, index_bits, lowest, mux_tree
 
 
 __all__ = ["InputList", "OutputList", "push_layout"]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hw.util import StreamRegister
+from hw.streams import StreamRegister
 
 from ..waves import Bench, Row, record
 

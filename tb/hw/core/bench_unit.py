@@ -14,6 +14,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
+from hw.bits import index_bits
 from hw.config import HardwareConfig
 from hw.core.access import operation_layout, pass_layout
 from hw.core.banks import EVENTS, add_banks, counted
@@ -22,7 +23,6 @@ from hw.core.loads import LoadQueue, slot_layout, writeback_layout
 from hw.isa import Cause
 from hw.memory.port import core_request_layout, core_response_layout
 from hw.stalls import L1_STALLS
-from hw.util import index_bits
 from tb import emit, runner
 from tb.hw.memories import memory_of
 

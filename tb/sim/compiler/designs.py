@@ -8,7 +8,7 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.util import mux_tree
+from hw.bits import mux_tree
 
 
 __all__ = ["INPUTS", "LaneDesign", "RandomDesign", "RowDesign"]

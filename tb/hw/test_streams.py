@@ -1,21 +1,19 @@
-"""Assertions for the stream contract (``hw.util.check_stream``), registers for streams, circuits.
+"""Assertions for the stream contract (``hw.streams.check_stream``), and registers for streams.
 
 ====================  ==========================================================
 kept offers           keeps: held, taken, back to back, with a reset in between
 broken offers         drops, changes: the simulator stops
 registers             passes_on, keeps_pace
-number of set bits    test_any_and_several
 ====================  ==========================================================
 """
 
 import cocotb
 import pytest
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In
-from amaranth.sim import Simulator
 
-from hw.util import StreamBuffer, StreamRegister, any_and_several, check_stream
+from hw.streams import StreamBuffer, StreamRegister, check_stream
 from tb import runner
 from tb.clocking import integer, reset, start, tick
 from tb.streams import StreamSink, StreamSource
@@ -116,20 +114,3 @@ async def keeps_pace(dut):
 def test_stage(simulator, stage, cycles):
     runner.run_bench(stage, "stage", __name__, simulator=simulator,
                      parameters={"cycles": cycles}, tests=["passes_on", "keeps_pace"])
-
-
-@pytest.mark.parametrize("width", [1, 2, 8])
-def test_any_and_several(width):
-    m, value, found = Module(), Signal(width), Signal(2)
-    m.d.comb += found.eq(Cat(any_and_several(value)))
-
-    async def bench(ctx):
-        for number in range(1 << width):
-            ctx.set(value, number)
-            await ctx.delay(0)
-            some, several = number > 0, number.bit_count() > 1
-            assert ctx.get(found) == some | several << 1, f"{number:b}"
-
-    simulator = Simulator(m)
-    simulator.add_testbench(bench)
-    simulator.run()
