@@ -63,6 +63,99 @@ PATIENCE = 8
 _KINDS = data.StructLayout({op.name.lower(): 1 for op in AccessOp})
 
 
+class _Parts:
+    """The memories and queues that several stages use, each a submodule of the bank, and the widths
+    of the parts of an address."""
+    def __init__(self, m, config, timing):
+        self.ways = ways = config.l1_ways
+        self.sets = sets = config.l1_bytes // config.l1_banks // config.line_bytes // ways
+        self.line_bits, self.set_bits = mapped_bits(config), ceil_log2(sets)
+        self.tag_bits = self.line_bits - self.set_bits
+        m.submodules.tags = tags = Memory(shape=data.ArrayLayout(self.tag_bits, ways), depth=sets,
+                                          init=[], attrs=UNCHECKED)
+        self.tag_read, self.tag_write = tags.read_port(), tags.write_port(granularity=1)
+        # S1 and R1 read the valid bits of a set, without a slot of S0.
+        m.submodules.valid = valid = Memory(shape=data.ArrayLayout(1, ways), depth=sets, init=[],
+                                            attrs={"ram_style": "distributed"})
+        self.s1_valid_read, self.r1_valid_read = (valid.read_port(domain="comb") for _ in range(2))
+        self.valid_write = valid.write_port(granularity=1)
+        self.line_reads, self.line_writes = [], []
+        for way in range(ways):
+            lines = Memory(shape=8 * config.line_bytes, depth=sets, init=[], attrs=UNCHECKED)
+            m.submodules[f"lines_{way}"] = lines
+            self.line_reads.append(lines.read_port())
+            self.line_writes.append(lines.write_port())
+        m.submodules.replacement = self.replacement = Replacement(sets=sets, ways=ways)
+        waiting_shape = data.StructLayout({
+            "slot": index_bits(config.load_queue), "lanes": config.threads})
+        mshrs = config.l1_mshrs // config.l1_banks
+        m.submodules.misses = self.misses = MissTable(
+            mshrs=mshrs, entries=max(2 * mshrs, config.load_queue),
+            line_bits=self.line_bits, payload=waiting_shape, ahead=timing.looks_ahead)
+        self.stages = 1 + timing.extra          # stages after S0 that hold passes
+        self.asking = 1 + 2 * timing.extra      # ... that hold passes or their requests
+        m.submodules.requests = self.requests = fifo.SyncFIFO(
+            width=core_request_layout(config).size, depth=4 * self.stages)
+
+
+class _Offer:
+    """The pass on offer in S0."""
+    def __init__(self):
+        self.is_ = Signal(_KINDS, name="s0_is")                 # its kind, one-hot
+        self.uses_lines, self.wants_local, self.hazard, self.goes, self.looks = (
+            Signal(name=name) for name in
+            ("uses_lines", "wants_local", "hazard", "take_access", "looks"))
+        self.causes = Signal(len(L1_STALLS), name="causes")     # why it waits
+
+
+class _Pass:
+    """Packet that enters S1 or S2: a pass."""
+    def __init__(self, config, stage):
+        self.valid = Signal(name=f"{stage}_valid")
+        self.access = Signal(pass_layout(config), name=stage, reset_less=True)
+        self.is_ = Signal(_KINDS, name=f"{stage}_is")   # its kind, one-hot; zero without a pass
+
+
+class _Found:
+    """Packet that enters S2 with the pass: what the look-up in S1 found."""
+    def __init__(self, config, parts):
+        ways = parts.ways
+        self.same = [Signal(ways, name=f"same_{half}", reset_less=True) for half in ("low", "high")]
+        self.there = Signal(ways, name="there", reset_less=True)
+        self.lines = [Signal(8 * config.line_bytes, name=f"line_{way}", reset_less=True)
+                      for way in range(ways)]
+        self.local_words = Signal(line_layout(config), name="local_words", reset_less=True)
+        self.amo = Signal(AmoControls, name="amo", reset_less=True)
+        self.is_local, self.gives_local = Signal(name="is_local"), Signal(name="gives_local")
+        # The line is there: in which way, one-hot. The pass takes this cycle of the load queue, or
+        # may take it; it has a line for the load queue.
+        self.hit_ways, self.hit = Signal(ways, name="hit_ways"), Signal(name="hit")
+        self.gives, self.gives_line = Signal(name="gives"), Signal(name="gives_line")
+
+
+class _LocalChange:
+    """The words that an atomic leaves in local memory. In the long pipeline they are written in the
+    cycle after S2."""
+    def __init__(self, s2):
+        self.valid = Signal(name="amo_writes")
+        self.data = Signal.like(s2.access.data, name="left_by_amo", reset_less=True)
+        self.rows = Signal.like(s2.access.rows, name="amo_rows", reset_less=True)
+        self.mask = Signal.like(s2.access.mask, name="amo_mask", reset_less=True)
+
+
+class _Answer:
+    """Packet that enters R1: an answer for the load queue."""
+    def __init__(self, config, parts):
+        self.valid = Signal(name="r1_valid")
+        self.fill = Signal(name="r1_fill")              # its line is installed
+        self.replay = Signal(name="r1_replay")          # slot and lanes come from the MSHRs
+        self.line = Signal(parts.line_bits, name="r1_line", reset_less=True)
+        self.loaded = Signal(loaded_layout(config), name="r1", reset_less=True)
+        self.goes, self.installs = Signal(name="r1_goes"), Signal(name="installs")
+        # A bit for each cycle that it may still wait for the load queue.
+        self.patience = Signal(PATIENCE, init=(1 << PATIENCE) - 1, name="patience")
+
+
 class L1(wiring.Component):
     """A bank of the L1 data cache. The first bank has local memory beside it.
 
@@ -115,7 +208,7 @@ class L1(wiring.Component):
         With ``atomic_access``: the number of lanes whose atomics the pass performs.
     """
     def __init__(self, config: HardwareConfig, bank=0):
-        self._config = config
+        self._config, self._timing = config, Timing(config)
         self._bank = bank
         super().__init__({
             "access": In(stream.Signature(pass_layout(config))),
@@ -131,345 +224,304 @@ class L1(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        ways = config.l1_ways
-        has_local = self._bank == 0
-        sets = config.l1_bytes // config.l1_banks // config.line_bytes // ways
-        set_bits = ceil_log2(sets)
-        line_bits = mapped_bits(config)
-        request_shape = core_request_layout(config)
-        later = Timing(config).later
-
-        tag_bits = line_bits - set_bits
-        m.submodules.tags = tags = Memory(shape=data.ArrayLayout(tag_bits, ways), depth=sets,
-                                          init=[], attrs=UNCHECKED)
-        tag_read, tag_write = tags.read_port(), tags.write_port(granularity=1)
-        # S1 and R1 read the valid bits of a set, without a slot of S0.
-        m.submodules.valid = valid = Memory(shape=data.ArrayLayout(1, ways), depth=sets, init=[],
-                                            attrs={"ram_style": "distributed"})
-        s1_valid_read, r1_valid_read = (valid.read_port(domain="comb") for _ in range(2))
-        valid_write = valid.write_port(granularity=1)
-        line_reads, line_writes = [], []
-        for way in range(ways):
-            lines = Memory(shape=8 * config.line_bytes, depth=sets, init=[], attrs=UNCHECKED)
-            m.submodules[f"lines_{way}"] = lines
-            line_reads.append(lines.read_port())
-            line_writes.append(lines.write_port())
-        m.submodules.replacement = replacement = Replacement(sets=sets, ways=ways)
-        waiting_shape = data.StructLayout({
-            "slot": index_bits(config.load_queue), "lanes": config.threads})
-        mshrs = config.l1_mshrs // config.l1_banks
-        m.submodules.misses = misses = MissTable(
-            mshrs=mshrs, entries=max(2 * mshrs, config.load_queue),
-            line_bits=line_bits, payload=waiting_shape, ahead=config.long)
-        stages = 2 if config.long else 1            # stages after S0 that hold passes
-        asking = 3 if config.long else 1            # ... that hold passes or their requests
-        depth = 8 if config.long else 4
-        m.submodules.requests = requests = fifo.SyncFIFO(width=request_shape.size, depth=depth)
-
-        s1_valid = Signal()
-        s1 = Signal(pass_layout(config), reset_less=True)
-        s2_valid = Signal()
-        s2 = Signal(pass_layout(config), reset_less=True)
-        # The kind of the pass in each stage, one-hot; in S1 and S2 zero if there is no pass.
-        s0_is, s1_is, s2_is = (Signal(_KINDS, name=f"s{stage}_is") for stage in range(3))
-        taken = [(s1_is, s1), (s2_is, s2)][:stages]
-        r1_valid = Signal()
-        r1_fill = Signal()
-        r1_replay = Signal()
-        r1_line = Signal(line_bits, reset_less=True)
-        r1 = Signal(loaded_layout(config), reset_less=True)
-        r1_goes = Signal()
-        patience = Signal(PATIENCE, init=(1 << PATIENCE) - 1)    # a bit for each cycle left
-        sweeping = Signal(init=1)
-        sweep_set = Signal(set_bits)
-
-        # An answer, and the address of its line.
-        come = with_lines(m, config, misses, self.response, self.response.payload.tag.mshr)
-        come_line, answer = come.payload.line, come.payload.answer
-
-        # S0: a line that S2 or R1 is about to write is not read before the write. In the long
-        # pipeline S0 and R0 compare only the sets of lines: there is no time to compare more.
-        compared = slice(set_bits if config.long else line_bits)
-        access = self.access.payload
-        line_came = Signal()
-        take_answer = Signal()
-        take_access = Signal()
-        looks = Signal()
-        hazard = Signal()
-        installing = Signal()
-        has_miss_room = Signal()
-        wants_local = Signal()
-        uses_lines = Signal()
-        # The new words of an atomic of local memory, and their write.
-        changed = Signal(line_layout(config))
-        left_by_amo = Signal(line_layout(config), reset_less=True)
-        amo_rows = Signal.like(s2.rows, reset_less=True)
-        amo_mask = Signal.like(s2.mask, reset_less=True)
-        amo_writes = Signal()
-        # In the long pipeline the pass that S0 takes is known too late for a store in this cycle.
-        stored = s1 if config.long else access
-        stores_locally = s1_is.local_store if config.long else take_access & s0_is.local_store
-        taken_loads = Cat(kind.load for kind, _ in taken)
+        parts = _Parts(m, config, self._timing)
+        come = with_lines(m, config, parts.misses, self.response, self.response.payload.tag.mshr)
+        sweeping = Signal(init=1)           # all lines are forgotten
+        # S0 and R0 look at the passes, changes and answers in the later stages.
+        s1, s2, r1 = _Pass(config, "s1"), _Pass(config, "s2"), _Answer(config, parts)
+        change = _LocalChange(s2)
+        taken = [s1, s2][:parts.stages]
+        s0 = self._take_pass(m, parts, come, (s1, s2), r1, change, sweeping)
+        local_read = self._look_up(m, parts, s0, s1, change)
+        self._take_answer(m, parts, come, taken, r1)
+        found = self._compare(m, parts, s1, s2, local_read)
+        self._act(m, parts, s1, s2, found)
+        self._change_local(m, s2, found, change)
+        self._give_answer(m, parts, taken, s2, found, r1)
+        self._write_lines(m, parts, s2, found, r1)
+        self._ask(m, parts, s2, found)
+        self._sweep(m, parts, s2, sweeping)
         m.d.comb += [
-            *(s0_is[op.name.lower()].eq(access.op == op)
-              for op in AccessOp if has_local or op not in LOCAL),
-            wants_local.eq(_is_local(s0_is)), uses_lines.eq(s0_is.load | s0_is.store),
-            line_came.eq(come.valid & ~answer.tag.atomic),
-            misses.replay_index.eq(answer.tag.mshr),
-            hazard.eq(Cat(
-                (kind.store | kind.amo & config.long)
-                & uses_lines & (one.line[compared] == access.line[compared])
-                | kind.fence | kind.local_amo & wants_local
-                for kind, one in taken).any() | amo_writes & wants_local
-                | (s1_is.local_store & (s0_is.local_load | s0_is.local_amo)
-                   if config.long else 0)),
-            installing.eq(
-                line_came & misses.replay_first
-                & ((come_line[:set_bits] == access.line[:set_bits])
-                   | s0_is.fence)
-                | r1_valid & r1_fill & ((r1_line[:set_bits] == access.line[:set_bits])
-                                        | s0_is.fence)),
+            self.asking.eq(s1.valid | s2.valid | parts.requests.w_en | parts.requests.r_rdy),
+            # In the short pipeline an answer waits in the L2, which is busy then.
+            self.busy.eq(self.asking | change.valid | r1.valid | sweeping | ~parts.misses.empty
+                         | self.access.valid | self._timing.only_later(come.valid)),
+        ]
+        self._check(m, parts, s0, s2, found, r1, sweeping)
+        return m
+
+    def _take_pass(self, m, parts, come, passes, r1, change, sweeping):
+        """S0: take the pass on offer. A line that S2 or R1 is about to write is not read before the
+        write. Of the ``passes`` in S1 and S2, the short pipeline need not look at S2."""
+        timing, misses, requests, set_bits = (self._timing, parts.misses, parts.requests,
+                                              parts.set_bits)
+        s0, access, come_line = _Offer(), self.access.payload, come.payload.line
+        is_, taken = s0.is_, passes[:parts.stages]
+        compared = timing.compared(parts.line_bits, set_bits)
+        installing, has_miss_room = (Signal(name=name) for name in ("installing", "has_miss_room"))
+        taken_loads = Cat(one.is_.load for one in taken)
+
+        def same_set(line):
+            return (line[:set_bits] == access.line[:set_bits]) | is_.fence
+        held_up = ~r1.patience[0] & Cat(one.valid for one in passes).any()
+        m.d.comb += [
+            *(is_[op.name.lower()].eq(access.op == op)
+              for op in AccessOp if self._bank == 0 or op not in LOCAL),
+            s0.wants_local.eq(_is_local(is_)), s0.uses_lines.eq(is_.load | is_.store),
+            s0.hazard.eq(Cat(
+                (one.is_.store | timing.only_later(one.is_.amo))
+                & s0.uses_lines & (one.access.line[compared] == access.line[compared])
+                | one.is_.fence | one.is_.local_amo & s0.wants_local
+                for one in taken).any() | change.valid & s0.wants_local
+                | timing.only_later(passes[0].is_.local_store & (is_.local_load | is_.local_amo))),
+            installing.eq(come.valid & ~come.payload.answer.tag.atomic & misses.replay_first
+                          & same_set(come_line) | r1.valid & r1.fill & same_set(r1.line)),
             # There must be one more place than there are loads in S1 and S2: each may take one.
             has_miss_room.eq(misses.room & ~taken_loads.any() | misses.plenty
                              | misses.ample & ((len(taken) < 2) | ~taken_loads.all())),
-            self.access.ready.eq(
-                ~sweeping & ~hazard & ~installing
-                & (patience[0] | ~(s1_valid | s2_valid))
-                & (requests.level <= depth - 1 - asking)
-                & (~s0_is.load | has_miss_room)),
-            take_access.eq(self.access.valid & self.access.ready),
-            tag_read.addr.eq(access.line[:set_bits]),
-            tag_read.en.eq(looks),
+            s0.causes.eq(Cat({
+                "mshr": is_.load & ~has_miss_room, "fill": installing, "replay": held_up,
+                "order": s0.hazard | sweeping,
+                "l2": requests.level > requests.depth - 1 - parts.asking,
+            }[name] for name in L1_STALLS)),
+            self.access.ready.eq(~s0.causes.any()),
+            s0.goes.eq(self.access.valid & self.access.ready),
+            s0.looks.eq(timing.needed(s0.goes)),
         ]
-        causes = Signal(len(L1_STALLS))
-        stall = lowest(m, causes, name="stall")
-        m.d.comb += causes.eq(Cat({
-            "mshr": s0_is.load & ~has_miss_room, "fill": installing,
-            "replay": ~patience[0] & (s1_valid | s2_valid), "order": hazard | sweeping,
-            "l2": requests.level > depth - 1 - asking,
-        }[name] for name in L1_STALLS))
-        if config.counters:
-            m.d[later] += self.stalls.eq(Mux(self.access.valid, stall, 0))
+        stall = lowest(m, s0.causes, name="stall")
+        if self._config.counters:
+            m.d[timing.later] += self.stalls.eq(Mux(self.access.valid, stall, 0))
+        return s0
+
+    def _look_up(self, m, parts, s0, s1, change):
+        """S0: read tags, lines and local memory, and load the packet of S1. Returns the words of
+        local memory, which are there in S1."""
+        config, timing, access = self._config, self._timing, self.access.payload
+        for port in (parts.tag_read, *parts.line_reads):
+            m.d.comb += [port.addr.eq(access.line[:parts.set_bits]), port.en.eq(s0.looks)]
+        m.d.sync += [s1.valid.eq(s0.goes), s1.is_.eq(Mux(s0.goes, s0.is_, 0))]
+        with m.If(s0.looks):
+            m.d.sync += s1.access.eq(access)
         local_read = Signal(line_layout(config))
-        if has_local:
+        if self._bank == 0:
+            # In the long pipeline the pass that S0 takes is known too late for a store in this
+            # cycle.
+            stored = timing.stage(access, s1.access)
+            stores = timing.stage(s0.goes & s0.is_.local_store, s1.is_.local_store)
             m.submodules.local = local = LocalMemory(config)
             m.d.comb += [
-                local.read.eq(looks & (wants_local | config.long)),
-                local.write.eq(stores_locally | amo_writes),
+                local.read.eq(s0.looks & timing.needed(s0.wants_local)),
+                local.write.eq(stores | change.valid),
                 local.read_rows.eq(access.rows),
-                local.write_rows.eq(Mux(amo_writes, amo_rows, stored.rows)),
-                local.mask.eq(Mux(amo_writes, amo_mask, stored.mask)),
-                local.write_data.eq(Mux(amo_writes, left_by_amo, stored.data)),
+                local.write_rows.eq(Mux(change.valid, change.rows, stored.rows)),
+                local.mask.eq(Mux(change.valid, change.mask, stored.mask)),
+                local.write_data.eq(Mux(change.valid, change.data, stored.data)),
                 local_read.eq(local.read_data),
             ]
-        for port in line_reads:
-            m.d.comb += [port.addr.eq(access.line[:set_bits]), port.en.eq(looks)]
-        m.d.sync += [s1_valid.eq(take_access), s1_is.eq(Mux(take_access, s0_is, 0))]
-        m.d.comb += looks.eq(Timing(config).needed(take_access))
-        with m.If(looks):
-            m.d.sync += s1.eq(access)
+        return local_read
 
-        # R0: a load in S1 or S2 may just be joining the list of the line that has come. A store,
-        # atomic or fence there may be making the line stale.
+    def _take_answer(self, m, parts, come, taken, r1):
+        """R0: take an answer. A load in S1 or S2 may just be joining the list of the line that has
+        come. A store, atomic or fence there may be making the line stale."""
+        timing, misses = self._timing, parts.misses
+        answer, come_line = come.payload.answer, come.payload.line
+        compared = timing.compared(parts.line_bits, parts.set_bits)
+        line_came = Signal()
+        takes = Signal(name="take_answer")
         m.d.comb += [
-            take_answer.eq(come.valid & (~r1_valid | (0 if config.long else r1_goes))
-                           & ~(line_came & Cat(
-                               kind.fence | (kind.load | kind.store | kind.amo)
-                               & (one.line[compared] == come_line[compared])
-                               for kind, one in taken).any())),
-            misses.replay.eq(take_answer & line_came),
-            come.ready.eq(take_answer & (answer.tag.atomic | misses.replay_last)),
+            line_came.eq(come.valid & ~answer.tag.atomic),
+            misses.replay_index.eq(answer.tag.mshr),
+            takes.eq(come.valid & (~r1.valid | timing.in_time(r1.goes))
+                     & ~(line_came & Cat(
+                         one.is_.fence | (one.is_.load | one.is_.store | one.is_.amo)
+                         & (one.access.line[compared] == come_line[compared])
+                         for one in taken).any())),
+            misses.replay.eq(takes & line_came),
+            come.ready.eq(takes & (answer.tag.atomic | misses.replay_last)),
         ]
-        with m.If(take_answer):
-            m.d.sync += r1_valid.eq(1)
-        with m.Elif(r1_goes):
-            m.d.sync += r1_valid.eq(0)
-        # The long pipeline loads the wide registers whether or not it takes an answer.
-        with m.If(~r1_valid if config.long else take_answer):
+        with m.If(takes):
+            m.d.sync += r1.valid.eq(1)
+        with m.Elif(r1.goes):
+            m.d.sync += r1.valid.eq(0)
+        with m.If(timing.needed(takes, ~r1.valid)):
             m.d.sync += [
-                r1_replay.eq(line_came),
-                r1_fill.eq(line_came & misses.replay_first & ~misses.replay_stale),
-                r1_line.eq(come_line), r1.line.eq(answer.data),
-                r1.slot.eq(answer.tag.slot), r1.lanes.eq(1 << answer.tag.lane),
+                r1.replay.eq(line_came),
+                r1.fill.eq(line_came & misses.replay_first & ~misses.replay_stale),
+                r1.line.eq(come_line), r1.loaded.line.eq(answer.data),
+                r1.loaded.slot.eq(answer.tag.slot), r1.loaded.lanes.eq(1 << answer.tag.lane),
             ]
 
-        # S1: compare tags.
-        # A tag is compared in halves, since the memory's output comes late.
+    def _compare(self, m, parts, s1, s2, local_read):
+        """S1: compare tags. A tag is compared in halves, since the memory's output comes late."""
+        found, access, tag_bits = _Found(self._config, parts), s1.access, parts.tag_bits
+        tag = access.line[parts.set_bits:]
         halves = [slice(tag_bits // 2), slice(tag_bits // 2, tag_bits)]
-        same = [Signal(ways, name=f"same_{name}", reset_less=True) for name in ("low", "high")]
-        there = Signal(ways, reset_less=True)
-        hit_ways = Signal(ways)
-        hit = Signal()
-        lines = [Signal(8 * config.line_bytes, name=f"line_{way}", reset_less=True)
-                 for way in range(ways)]
-        local_words = Signal(line_layout(config), reset_less=True)
-        amo = Signal(AmoControls, reset_less=True)
-        s1_set, s1_tag = s1.line[:set_bits], s1.line[set_bits:]
-        m.d.comb += [
-            s1_valid_read.addr.eq(s1_set),
-            misses.line.eq(s1.line),
+        gives_local = s1.is_.local_load | s1.is_.local_amo & access.wanted
+        m.d.comb += [parts.s1_valid_read.addr.eq(access.line[:parts.set_bits]),
+                     parts.misses.line.eq(access.line)]
+        m.d[self._timing.later] += [
+            s2.valid.eq(s1.valid), s2.access.eq(access), s2.is_.eq(s1.is_),
+            found.local_words.eq(local_read), found.amo.eq(controls(access.amo)),
+            *(equal.eq(Cat(parts.tag_read.data[i][half] == tag[half] for i in range(parts.ways)))
+              for equal, half in zip(found.same, halves)),
+            found.there.eq(parts.s1_valid_read.data),
+            *(line.eq(port.data) for line, port in zip(found.lines, parts.line_reads)),
+            found.is_local.eq(_is_local(s1.is_)), found.gives_local.eq(gives_local),
         ]
-        m.d[later] += [
-            s2_valid.eq(s1_valid), s2.eq(s1), local_words.eq(local_read),
-            amo.eq(controls(s1.amo)),
-            *(equal.eq(Cat(tag_read.data[i][half] == s1_tag[half] for i in range(ways)))
-              for equal, half in zip(same, halves)),
-            there.eq(s1_valid_read.data),
-            *(line.eq(port.data) for line, port in zip(lines, line_reads)),
-        ]
-
-        # S2: act.
-        is_load, is_store, is_amo, is_fence, is_local_amo = (
-            s2_is[name] for name in ("load", "store", "amo", "fence", "local_amo"))
-        s2_set = s2.line[:set_bits]
-        is_local = Signal()
-        gives_line = Signal()
-        gives_local = Signal()
-        gives = Signal()
-        s1_gives_local = s1_is.local_load | s1_is.local_amo & s1.wanted
-        m.d[later] += [
-            s2_is.eq(s1_is), is_local.eq(_is_local(s1_is)), gives_local.eq(s1_gives_local),
-        ]
-        if config.long:
-            # Whether a load hits is known too late. So a load that misses, too, keeps an answer
-            # waiting.
-            m.d.sync += gives.eq(s1_gives_local | s1_is.load)
+        if self._timing.hits_late:
+            # A load that misses, too, keeps an answer waiting.
+            m.d.sync += found.gives.eq(gives_local | s1.is_.load)
         else:
-            m.d.comb += gives.eq(gives_line)
+            m.d.comb += found.gives.eq(found.gives_line)
+        return found
+
+    def _act(self, m, parts, s1, s2, found):
+        """S2: a load that misses waits, and a store or atomic makes the fetch of its line stale."""
+        is_, access, misses = s2.is_, s2.access, parts.misses
         m.d.comb += [
-            hit_ways.eq(same[0] & same[1] & there), hit.eq(hit_ways.any()),
-            gives_line.eq(gives_local | is_load & hit),
-            misses.payload.slot.eq(s2.slot),
-            misses.payload.lanes.eq(s2.lanes),
-            misses.insert.eq(is_load & ~hit),
-            misses.stale.eq(is_store | is_amo),
-            misses.stale_all.eq(is_fence | self.flush),
-            self.load_access.eq(is_load), self.load_hit.eq(is_load & hit),
-            self.store_access.eq(is_store), self.local_access.eq(is_local),
-            self.atomic_access.eq(is_amo),
-            self.atomic_lanes.eq(sum(s2.lanes[i] for i in range(config.threads))),
+            found.hit_ways.eq(found.same[0] & found.same[1] & found.there),
+            found.hit.eq(found.hit_ways.any()),
+            found.gives_line.eq(found.gives_local | is_.load & found.hit),
+            misses.payload.slot.eq(access.slot), misses.payload.lanes.eq(access.lanes),
+            misses.insert.eq(is_.load & ~found.hit),
+            misses.stale.eq(is_.store | is_.amo), misses.stale_all.eq(is_.fence | self.flush),
+            self.load_access.eq(is_.load), self.load_hit.eq(is_.load & found.hit),
+            self.store_access.eq(is_.store), self.local_access.eq(found.is_local),
+            self.atomic_access.eq(is_.amo),
+            self.atomic_lanes.eq(sum(access.lanes[i] for i in range(self._config.threads))),
         ]
 
-        m.d[later] += [amo_writes.eq(is_local_amo), amo_rows.eq(s2.rows), amo_mask.eq(s2.mask),
-                       left_by_amo.eq(changed)]
-        with m.If(Timing(config).needed(is_local_amo)):
-            for i in range(config.line_words):
-                m.d.comb += changed[i].eq(atomic(m, amo, local_words[i], s2.data[i],
-                                                 compare=s2.data[i ^ 1], name=f"local_{i}"))
+    def _change_local(self, m, s2, found, change):
+        """S2: the new words of an atomic of local memory."""
+        access, is_amo = s2.access, s2.is_.local_amo
+        changed = Signal(line_layout(self._config))
+        m.d[self._timing.later] += [
+            change.valid.eq(is_amo), change.rows.eq(access.rows), change.mask.eq(access.mask),
+            change.data.eq(changed)]
+        with m.If(self._timing.needed(is_amo)):
+            for i in range(self._config.line_words):
+                m.d.comb += changed[i].eq(atomic(m, found.amo, found.local_words[i], access.data[i],
+                                                 compare=access.data[i ^ 1], name=f"local_{i}"))
 
-        # R1: give the answer to a load, and install its line. One line, and the valid bits of one
-        # set, can be written in a cycle: a store or atomic goes first. A store or atomic that has
-        # looked for its line must not find the line replaced when it writes.
-        installs = Signal()
-        r1_set, r1_tag = r1_line[:set_bits], r1_line[set_bits:]
-        writes = Cat(kind.store | kind.amo for kind, _ in taken).any()
+    def _give_answer(self, m, parts, taken, s2, found, r1):
+        """R1: give the answer to a load, and install its line.
+
+        One line, and the valid bits of one set, can be written in a cycle: a store or atomic goes
+        first. A store or atomic that has looked for its line must not find the line replaced when
+        it writes.
+        """
+        ways, replacement, valid_write = parts.ways, parts.replacement, parts.valid_write
+        is_, s2_set = s2.is_, s2.access.line[:parts.set_bits]
+        r1_set, r1_tag = r1.line[:parts.set_bits], r1.line[parts.set_bits:]
+        writes = Cat(one.is_.store | one.is_.amo for one in taken).any()
         m.d.comb += [
-            r1_goes.eq(r1_valid & ~gives & ~(r1_fill & writes)),
-            installs.eq(r1_goes & r1_fill),
-            r1_valid_read.addr.eq(r1_set),
-            replacement.set.eq(r1_set),
-            replacement.valid.eq(r1_valid_read.data),
-            replacement.touched_set.eq(Mux(installs, r1_set, s2_set)),
-            replacement.touch.eq(Mux(installs, replacement.victim,
-                                     Mux(is_load | is_store, hit_ways, 0))),
-            tag_write.addr.eq(r1_set),
-            tag_write.data.eq(Cat(r1_tag for _ in range(ways))),
-            tag_write.en.eq(Mux(installs, replacement.victim, 0)),
-            valid_write.addr.eq(Mux(is_amo, s2_set, r1_set)),
-            valid_write.data.eq(Mux(is_amo, 0, (1 << ways) - 1)),
-            valid_write.en.eq(Mux(installs, replacement.victim, Mux(is_amo, hit_ways, 0))),
+            r1.goes.eq(r1.valid & ~found.gives & ~(r1.fill & writes)),
+            r1.installs.eq(r1.goes & r1.fill),
+            parts.r1_valid_read.addr.eq(r1_set),
+            replacement.set.eq(r1_set), replacement.valid.eq(parts.r1_valid_read.data),
+            replacement.touched_set.eq(Mux(r1.installs, r1_set, s2_set)),
+            replacement.touch.eq(Mux(r1.installs, replacement.victim,
+                                     Mux(is_.load | is_.store, found.hit_ways, 0))),
+            parts.tag_write.addr.eq(r1_set),
+            parts.tag_write.data.eq(Cat(r1_tag for _ in range(ways))),
+            parts.tag_write.en.eq(Mux(r1.installs, replacement.victim, 0)),
+            valid_write.addr.eq(Mux(is_.amo, s2_set, r1_set)),
+            valid_write.data.eq(Mux(is_.amo, 0, (1 << ways) - 1)),
+            valid_write.en.eq(Mux(r1.installs, replacement.victim,
+                                  Mux(is_.amo, found.hit_ways, 0))),
         ]
-        with m.If(r1_valid & ~r1_goes):
-            m.d.sync += patience.eq(patience >> 1)
+        with m.If(r1.valid & ~r1.goes):
+            m.d.sync += r1.patience.eq(r1.patience >> 1)
         with m.Else():
-            m.d.sync += patience.eq(patience.init)
+            m.d.sync += r1.patience.eq(r1.patience.init)
 
-        hit_line = Signal(config.line_bytes * 8)
-        updated = Signal(config.line_bytes * 8)
-        with m.If(is_load | is_store):
-            m.d.comb += hit_line.eq(and_or(hit_ways, lines))
+    def _write_lines(self, m, parts, s2, found, r1):
+        """S2 and R1: write a line, and give a line to the load queue: one that hits, words of local
+        memory, or an answer."""
+        config, access, is_store = self._config, s2.access, s2.is_.store
+        hit_line, updated = (Signal(8 * config.line_bytes, name=name)
+                             for name in ("hit_line", "updated"))
+        with m.If(s2.is_.load | is_store):
+            m.d.comb += hit_line.eq(and_or(found.hit_ways, found.lines))
         with m.If(is_store):
             # The line was read, so it is written whole: no byte enables in the memory.
-            m.d.comb += updated.eq(merge_bytes(s2.mask, s2.data.as_value(), hit_line))
+            m.d.comb += updated.eq(merge_bytes(access.mask, access.data.as_value(), hit_line))
         with m.Else():
-            m.d.comb += updated.eq(r1.line.as_value())
-        for way, port in enumerate(line_writes):
+            m.d.comb += updated.eq(r1.loaded.line.as_value())
+        for way, port in enumerate(parts.line_writes):
             m.d.comb += [
-                port.addr.eq(Mux(is_store, s2_set, r1_set)), port.data.eq(updated),
-                port.en.eq(Mux(installs, replacement.victim[way], is_store & hit_ways[way])),
+                port.addr.eq(Mux(is_store, access.line[:parts.set_bits], r1.line[:parts.set_bits])),
+                port.data.eq(updated),
+                port.en.eq(Mux(r1.installs, parts.replacement.victim[way],
+                               is_store & found.hit_ways[way])),
             ]
-
-        # The data for a load: a line that hits, local memory's words, or the answer.
-        with m.If(gives):
+        with m.If(found.gives):
             m.d.comb += [
                 self.loaded.line.as_value().eq(
-                    Mux(is_local, local_words.as_value(), hit_line)),
-                self.loaded.slot.eq(s2.slot), self.loaded.lanes.eq(s2.lanes),
+                    Mux(found.is_local, found.local_words.as_value(), hit_line)),
+                self.loaded.slot.eq(access.slot), self.loaded.lanes.eq(access.lanes),
             ]
         with m.Else():
-            m.d.comb += self.loaded.eq(r1)
-            with m.If(r1_replay):
-                m.d.comb += [self.loaded.slot.eq(misses.replay_payload.slot),
-                             self.loaded.lanes.eq(misses.replay_payload.lanes)]
-        m.d.comb += self.loaded_valid.eq(gives_line | r1_goes)
+            m.d.comb += self.loaded.eq(r1.loaded)
+            with m.If(r1.replay):
+                m.d.comb += [self.loaded.slot.eq(parts.misses.replay_payload.slot),
+                             self.loaded.lanes.eq(parts.misses.replay_payload.lanes)]
+        m.d.comb += self.loaded_valid.eq(found.gives_line | r1.goes)
 
-        # Requests to the L2.
-        asked = Signal(request_shape)
+    def _ask(self, m, parts, s2, found):
+        """S2: requests to the L2."""
+        config, requests, misses = self._config, parts.requests, parts.misses
+        is_, access = s2.is_, s2.access
+        asked = Signal(core_request_layout(config))
         asks = Signal()
         lane = Signal(config.threads)
-        m.d[later] += [requests.w_data.eq(asked), requests.w_en.eq(asks)]
+        m.d[self._timing.later] += [requests.w_data.eq(asked), requests.w_en.eq(asks)]
         m.d.comb += [
-            lane.eq(s2.lanes),
-            asked.op.eq(Mux(is_store, LineOp.WRITE, Mux(is_amo, LineOp.ATOMIC, LineOp.READ))),
-            asked.amo.eq(s2.amo), asked.wanted.eq(s2.wanted),
-            asked.line.eq(Cat(Const(self._bank, bank_bits(config)), s2.line,
+            lane.eq(access.lanes),
+            asked.op.eq(Mux(is_.store, LineOp.WRITE, Mux(is_.amo, LineOp.ATOMIC, LineOp.READ))),
+            asked.amo.eq(access.amo), asked.wanted.eq(access.wanted),
+            asked.line.eq(Cat(Const(self._bank, bank_bits(config)), access.line,
                               Const(MemoryMap.GLOBAL >> ceil_log2(config.memory_bytes)))),
-            asked.mask.eq(s2.mask), asked.data.eq(s2.data),
-            asked.tag.atomic.eq(is_amo), asked.tag.mshr.eq(misses.index),
-            asked.tag.slot.eq(s2.slot), asked.tag.lane.eq(encode(lane)),
-            asks.eq(is_store | is_amo | is_load & ~hit & ~misses.match),
-            self.request.payload.eq(data.View(request_shape, requests.r_data)),
-            self.request.valid.eq(requests.r_rdy),
-            requests.r_en.eq(self.request.ready),
+            asked.mask.eq(access.mask), asked.data.eq(access.data),
+            asked.tag.atomic.eq(is_.amo), asked.tag.mshr.eq(misses.index),
+            asked.tag.slot.eq(access.slot), asked.tag.lane.eq(encode(lane)),
+            asks.eq(is_.store | is_.amo | is_.load & ~found.hit & ~misses.match),
+            self.request.payload.eq(data.View(core_request_layout(config), requests.r_data)),
+            self.request.valid.eq(requests.r_rdy), requests.r_en.eq(self.request.ready),
         ]
 
-        # All lines are forgotten, one set a cycle: after reset, at a launch, at a FENCE.
+    def _sweep(self, m, parts, s2, sweeping):
+        """Forget all lines, one set a cycle: after reset, at a launch, at a FENCE."""
+        sweep_set = Signal(parts.set_bits)
         with m.If(sweeping):
-            m.d.comb += [
-                valid_write.addr.eq(sweep_set), valid_write.data.eq(0),
-                valid_write.en.eq((1 << ways) - 1),
-            ]
+            m.d.comb += [parts.valid_write.addr.eq(sweep_set), parts.valid_write.data.eq(0),
+                         parts.valid_write.en.eq((1 << parts.ways) - 1)]
             m.d.sync += sweep_set.eq(sweep_set + 1)
-            with m.If(sweep_set == sets - 1):
+            with m.If(sweep_set == parts.sets - 1):
                 m.d.sync += sweeping.eq(0)
         # A sweep that is asked for during another need not begin anew: no line has come since.
-        with m.If(is_fence | self.flush):
+        with m.If(s2.is_.fence | self.flush):
             m.d.sync += sweeping.eq(1)
-        # In the short pipeline an answer waits in the L2, which is busy then.
-        m.d.comb += [
-            self.asking.eq(s1_valid | s2_valid | requests.w_en | requests.r_rdy),
-            self.busy.eq(self.asking | amo_writes | r1_valid | sweeping | ~misses.empty
-                         | self.access.valid | come.valid & config.long),
-        ]
 
-        started = Signal()
+    def _check(self, m, parts, s0, s2, found, r1, sweeping):
+        """The assertions."""
+        line, set_bits = self.access.payload.line, parts.set_bits
+        started, reads_written = (Signal(name=name) for name in ("started", "reads_written"))
         m.d.sync += started.eq(1)
-        reads_written = Signal()
         m.d.comb += reads_written.eq(
-            (access.line[:set_bits] == r1_set) & tag_write.en.any()
-            | (access.line == s2.line) & is_store & hit)
+            (line[:set_bits] == r1.line[:set_bits]) & parts.tag_write.en.any()
+            | (line == s2.access.line) & s2.is_.store & found.hit)
         with m.If(started):
             m.d.sync += [
-                Assert(~requests.w_en | requests.w_rdy, "request queue overflow"),
-                Assert(self.access.ready == ~causes.any(), "a pass waits for no cause"),
-                Assert(~s2_valid | ((hit_ways & (hit_ways - 1)) == 0), "a line in two ways"),
-                Assert(~sweeping | ~(r1_valid & r1_fill), "a line comes while all are forgotten"),
-                Assert(~(take_access & uses_lines & reads_written), "a line is read and written"),
-                Assert(~take_access | s0_is.as_value().any(), "local memory is in the first bank"),
+                Assert(~parts.requests.w_en | parts.requests.w_rdy, "request queue overflow"),
+                Assert(~s2.valid | ((found.hit_ways & (found.hit_ways - 1)) == 0),
+                       "a line in two ways"),
+                Assert(~sweeping | ~(r1.valid & r1.fill), "a line comes while all are forgotten"),
+                Assert(~(s0.goes & s0.uses_lines & reads_written), "a line is read and written"),
+                Assert(~s0.goes | s0.is_.as_value().any(), "local memory is in the first bank"),
             ]
         check_stream(m, self.request, name="request")
         check_stream(m, self.response, name="response")
-        return m
 
 
 def _is_local(kind):

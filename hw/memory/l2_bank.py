@@ -55,6 +55,131 @@ class Step(enum.Enum, shape=2):
     FLUSH   = 3
 
 
+class _Parts:
+    """The memories and queues that several stages use, each a submodule of the bank, and the widths
+    of the parts of an address."""
+    def __init__(self, m, config, timing):
+        self.ways, self.sets = ((config.l2_ways, config.l2_bytes // config.line_bytes
+                                 // config.l2_ways) if config.l2_bytes
+                                else (BUFFER_WAYS, BUFFER_SETS))
+        self.set_bits, self.line_bits = ceil_log2(self.sets), 32 - config.line_bits
+        # Steps that have left S0 and have not reached the queues. In the long pipeline S0 sees the
+        # queues' levels a cycle late.
+        self.under_way = 2 + 2 * timing.extra
+        self.tag_shape = data.StructLayout({
+            "valid": 1, "dirty": 1, "tag": self.line_bits - self.set_bits})
+        # No row is read in the cycle in which it is written (asserted below).
+        unchecked = {"no_rw_check": 1}
+        m.submodules.tags = tags = Memory(shape=data.ArrayLayout(self.tag_shape, self.ways),
+                                          depth=self.sets, init=[], attrs=unchecked)
+        self.tag_read, self.tag_write = tags.read_port(), tags.write_port(granularity=1)
+        m.submodules.lines = lines = Memory(
+            shape=8 * config.line_bytes, depth=self.sets * self.ways, init=[], attrs=unchecked)
+        self.line_read, self.line_write = lines.read_port(), lines.write_port()
+        m.submodules.misses = self.misses = MissTable(
+            mshrs=config.l2_mshrs, entries=2 * config.l2_mshrs, line_bits=self.line_bits,
+            payload=core_request_layout(config), ahead=timing.looks_ahead)
+        m.submodules.replacement = self.replacement = Replacement(
+            sets=self.sets, ways=self.ways, passing=config.scu > 0)
+        self.fetch_shape = data.StructLayout({
+            "line": self.line_bits, "tag": ceil_log2(config.l2_mshrs)})
+        m.submodules.fetches = self.fetches = fifo.SyncFIFO(
+            width=self.fetch_shape.size, depth=config.l2_mshrs)
+        self.victim_shape = data.StructLayout({"line": self.line_bits, "data": line_layout(config)})
+        m.submodules.victims = self.victims = fifo.SyncFIFO(
+            width=self.victim_shape.size, depth=config.l2_mshrs + self.under_way + 2)
+        m.submodules.responses = self.responses = fifo.SyncFIFO(
+            width=core_response_layout(config).size, depth=RESPONSES)
+
+
+class _Sweep:
+    """The walk over the sets that clears all tags after reset, and the walks of a flush. A flush
+    writes back a dirty line of each set, then again until no set has another one."""
+    def __init__(self, parts):
+        self.sweeping, self.flushing = Signal(init=1, name="sweeping"), Signal(name="flushing")
+        self.set = Signal(parts.set_bits, name="flush_set")     # the next set
+        self.swept = Signal(name="swept")       # the last set's step has begun
+        self.more = Signal(name="more")         # a set has another dirty line
+
+
+class _Chosen:
+    """The step that S0 chooses."""
+    def __init__(self, parts):
+        self.valid, self.step = Signal(name="s0_valid"), Signal(Step, name="s0_step")
+        self.line = Signal(parts.line_bits, name="s0_line")
+        self.flushes = Signal(name="flushes")
+        # An atomic follows an atomic on its line without a gap. Both find the same tags, which the
+        # memory's output keeps. The line comes from the first in S2: the memory is not read.
+        self.follows = Signal(name="follows")
+
+
+class _Looking:
+    """A step in a cycle of S1, its line, and its request, new or replayed."""
+    def __init__(self, config, parts, stage, **request):
+        self.valid = Signal(name=f"{stage}_valid")
+        # One-hot; zero without a step.
+        self.is_ = {step: Signal(name=f"{stage}_{step.name.lower()}") for step in Step}
+        self.line = Signal(parts.line_bits, name=f"{stage}_line", reset_less=True)
+        self.request = Signal(core_request_layout(config), **request)
+
+    @property
+    def writes(self):
+        """Whether the step may write its set: S1 writes the tags, then S2 writes the line."""
+        return self.valid & ~((self.is_[Step.REQUEST] | self.is_[Step.REPLAY])
+                              & (self.request.op == LineOp.READ))
+
+
+class _Comparing(_Looking):
+    """Packet that enters S1. ``taken`` is a new request; in a fill it has the line's data."""
+    def __init__(self, config, parts):
+        super().__init__(config, parts, "s1", name="active")
+        self.step, self.follows = Signal(Step, name="s1_step"), Signal(name="s1_follows")
+        self.taken = Signal(core_request_layout(config), name="s1_request", reset_less=True)
+
+
+class _Acting(_Looking):
+    """Packet that enters the second cycle of S1. In the short pipeline it is the first cycle."""
+    def __init__(self, config, parts):
+        super().__init__(config, parts, "act", name="act", reset_less=True)
+        self.row = Signal(data.ArrayLayout(parts.tag_shape, parts.ways), name="row",
+                          reset_less=True)
+        self.compare = Signal(parts.ways, name="compare")       # tags that are the line's
+        self.filled = Signal(line_layout(config), name="filled", reset_less=True)
+        self.whole_line = Signal(name="whole_line", reset_less=True)    # a write of all its bytes
+
+
+class _Way:
+    """What a step does in S1: the way that it takes, one-hot, and the way's old tag."""
+    def __init__(self, parts):
+        self.way, self.hits, self.dirty = (Signal(parts.ways, name=name)
+                                           for name in ("way", "hit_ways", "dirty_ways"))
+        self.hit, self.installs, self.dirties, self.performed = (
+            Signal(name=name) for name in ("hit", "installs", "dirties", "performed"))
+        self.old = Signal(parts.tag_shape, name="old_tag")
+
+
+class _Holding:
+    """Packet that enters S2, which has the line."""
+    def __init__(self, config, parts):
+        self.valid, self.writes, self.atomic, self.answers, self.evicts, self.fills, \
+            self.follows = (Signal(name=f"s2_{name}") for name in (
+                "valid", "writes", "atomic", "answers", "evicts", "fills", "follows"))
+        self.request = Signal(core_request_layout(config), name="s2_request", reset_less=True)
+        self.address = Signal(len(parts.line_read.addr), name="s2_address", reset_less=True)
+        self.victim = Signal(parts.line_bits, name="s2_victim", reset_less=True)
+        self.filled = Signal(line_layout(config), name="s2_filled", reset_less=True)
+
+
+class _Modifying:
+    """Packet that enters the second cycle of S2. In the short pipeline it is the first cycle."""
+    def __init__(self, config):
+        self.valid = Signal(name="modifies")
+        # The new line, with the old words of an atomic; and which words these are.
+        self.line = Signal(line_layout(config), name="new_line", reset_less=True)
+        self.words = Signal(config.line_words, name="word_select", reset_less=True)
+        self.amo = Signal(AmoControls, name="amo", reset_less=True)
+
+
 class L2Bank(wiring.Component):
     """A bank of the L2, with the atomic unit.
 
@@ -100,7 +225,7 @@ class L2Bank(wiring.Component):
         A line fetch was sent towards the memory port; a write-back was sent.
     """
     def __init__(self, config: HardwareConfig):
-        self._config = config
+        self._config, self._timing = config, Timing(config)
         super().__init__({
             "request": In(stream.Signature(core_request_layout(config))),
             "response": Out(stream.Signature(core_response_layout(config))),
@@ -113,373 +238,319 @@ class L2Bank(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        request_shape = core_request_layout(config)
-        if config.l2_bytes:
-            ways, sets = config.l2_ways, config.l2_bytes // config.line_bytes // config.l2_ways
-        else:
-            ways, sets = BUFFER_WAYS, BUFFER_SETS
-        set_bits, way_bits = ceil_log2(sets), ceil_log2(ways)
-        line_bits = 32 - config.line_bits
-        later = Timing(config).later
-        # Steps that have left S0 and have not reached the queues. In the long pipeline S0 sees the
-        # queues' levels a cycle late.
-        under_way = 4 if config.long else 2
-
-        tag_shape = data.StructLayout({"valid": 1, "dirty": 1, "tag": line_bits - set_bits})
-        # No row is read in the cycle in which it is written (asserted below).
-        unchecked = {"no_rw_check": 1}
-        m.submodules.tags = tags = Memory(shape=data.ArrayLayout(tag_shape, ways), depth=sets,
-                                          init=[], attrs=unchecked)
-        tag_read, tag_write = tags.read_port(), tags.write_port(granularity=1)
-        m.submodules.lines = lines = Memory(shape=8 * config.line_bytes, depth=sets * ways,
-                                            init=[], attrs=unchecked)
-        line_read, line_write = lines.read_port(), lines.write_port()
-
-        m.submodules.misses = misses = MissTable(
-            mshrs=config.l2_mshrs, entries=2 * config.l2_mshrs, line_bits=line_bits,
-            payload=request_shape, ahead=config.long)
-        m.submodules.replacement = replacement = Replacement(
-            sets=sets, ways=ways, passing=config.scu > 0)
-
-        fetch_shape = data.StructLayout({"line": line_bits, "tag": ceil_log2(config.l2_mshrs)})
-        m.submodules.fetches = fetches = fifo.SyncFIFO(width=fetch_shape.size,
-                                                       depth=config.l2_mshrs)
-        victim_shape = data.StructLayout({"line": line_bits, "data": line_layout(config)})
-        victim_depth = config.l2_mshrs + under_way + 2
-        m.submodules.victims = victims = fifo.SyncFIFO(width=victim_shape.size,
-                                                       depth=victim_depth)
-        m.submodules.responses = responses = fifo.SyncFIFO(
-            width=core_response_layout(config).size, depth=RESPONSES)
-
-        # S0: choose the next step.
-        s1_valid = Signal()
-        s1_step = Signal(Step)
-        s1_request = Signal(request_shape, reset_less=True)
-        s1_line = Signal(line_bits, reset_less=True)
-        # An atomic follows an atomic on its line without a gap. Both find the same tags, which the
-        # memory's output keeps. The line comes from the first in S2: the memory is not read.
-        follows, s1_follows, s2_follows = (
-            Signal(name=name) for name in ("follows", "s1_follows", "s2_follows"))
-        active = Signal(request_shape)      # the request in S1, new or replayed
-        # The step in each cycle of S1, one-hot; zero if the cycle has no step.
-        s1_is, act_is = ({step: Signal(name=f"{name}_{step.name.lower()}") for step in Step}
-                         for name in ("s1", "act"))
-        # The second cycle of S1. In the short pipeline it is the first cycle.
-        act_valid = Signal()
-        act = Signal(request_shape, reset_less=True)
-        act_line = Signal(line_bits, reset_less=True)
-        s2_valid = Signal()
-
-        # An arrived line and its address.
-        come = with_lines(m, config, misses, self.memory_response,
+        parts = _Parts(m, config, self._timing)
+        sweep = _Sweep(parts)
+        come = with_lines(m, config, parts.misses, self.memory_response,
                           self.memory_response.payload.tag)
-        come_line = come.payload.line
+        # S0 looks at the steps in S1 and S2.
+        s1, act, s2 = _Comparing(config, parts), _Acting(config, parts), _Holding(config, parts)
+        s0 = self._choose(m, parts, sweep, come, [s1, act][:1 + self._timing.extra], s2)
+        self._look_up(m, parts, s0, come, s1)
+        self._compare(m, parts, s1, act)
+        found = self._find(m, parts, act)
+        self._allot(m, parts, sweep, act, found)
+        self._read_line(m, parts, act, found, s1.follows, s2)
+        modifying = self._answer(m, parts, s2)
+        self._ask_memory(m, parts)
+        self._sweep(m, sweep, s0, s1, act, found, ~Cat(
+            s1.valid, act.valid, s2.valid, modifying.valid, ~parts.misses.empty,
+            parts.fetches.r_rdy, parts.victims.r_rdy, parts.responses.r_rdy,
+            self.memory_request.valid, self.request.valid).any())
+        self._check(m, parts, s0, act, found)
+        return m
 
-        flushing = Signal()
-        sweeping = Signal(init=1)
-        # A flush writes back a dirty line of each set, then again until no set has another one.
-        flush_set = Signal(set_bits)
-        swept = Signal()        # the last set's step has begun
-        more = Signal()         # a set has another dirty line
-        outstanding = Signal(range(config.l2_mshrs + 1))        # fetches whose fill is not done
+    def _choose(self, m, parts, sweep, come, looking, s2):
+        """S0: choose the next step. It waits for steps in S1 that write its set, and for room."""
+        timing, misses, set_bits = self._timing, parts.misses, parts.set_bits
+        s0, request, come_line = _Chosen(parts), self.request.payload, come.payload.line
+        outstanding = Signal(range(self._config.l2_mshrs + 1))      # fetches whose fill is not done
+        writeback_room, response_room, miss_room, fill_ready = (
+            Signal(name=name)
+            for name in ("writeback_room", "response_room", "miss_room", "fill_ready"))
+        inserting = Cat(one.is_[Step.REQUEST] for one in looking)
+        compared = timing.compared(parts.line_bits, set_bits)
 
-        writeback_room = Signal()
-        response_room = Signal()
-        miss_room = Signal()
-        s0_valid = Signal()
-        flushes = Signal()
-        s0_step = Signal(Step)
-        s0_line = Signal(line_bits)
-        fill_ready = Signal()
-        compared_bits = set_bits if config.long else line_bits
-        looking = [(s1_valid, s1_is, s1_line, active)]
-        if config.long:
-            looking.append((act_valid, act_is, act_line, act))
-        inserting = Cat(is_[Step.REQUEST] for _, is_, _, _ in looking)
-        # S1 writes the tags, then S2 writes the line. The set is read after both writes.
-        writing = [held & ~((is_[Step.REQUEST] | is_[Step.REPLAY]) & (one.op == LineOp.READ))
-                   for held, is_, _, one in looking]
-
-        def hazard(set_):
-            return Cat(one & (line[:set_bits] == set_)
-                       for one, (_, _, line, _) in zip(writing, looking)).any()
-
-        m.d[later] += [
-            writeback_room.eq(victims.level + outstanding + under_way + 1 <= victim_depth),
-            response_room.eq(responses.level <= RESPONSES - under_way - 1),
+        def hazard(line):
+            return Cat(one.writes & (one.line[:set_bits] == line[:set_bits])
+                       for one in looking).any()
+        m.d.sync += outstanding.eq(outstanding + parts.fetches.w_en - (s2.valid & s2.fills))
+        m.d[timing.later] += [
+            writeback_room.eq(parts.victims.level + outstanding + parts.under_way + 1
+                              <= parts.victims.depth),
+            response_room.eq(parts.responses.level <= RESPONSES - parts.under_way - 1),
         ]
         m.d.comb += [
-            active.eq(Mux((s1_step == Step.FILL) | (s1_step == Step.REPLAY),
-                          misses.replay_payload, s1_request)),
             misses.replay_index.eq(come.payload.answer.tag),
-            miss_room.eq(misses.plenty | misses.ample & ~inserting.all()
-                         | misses.room & ~inserting.any() if config.long else misses.ample),
-            # A request in S1 may just be joining the list of the arrived line. The long pipeline
-            # has no time to compare more than the set, so any request for the set counts.
-            fill_ready.eq(~Cat(is_[Step.REQUEST]
-                               & (line[:compared_bits] == come_line[:compared_bits])
-                               for _, is_, line, _ in looking).any()),
-            misses.replay.eq(come.valid & ~hazard(come_line[:set_bits]) & response_room
+            # Each request in S1 may take a place.
+            miss_room.eq(misses.ample if len(looking) == 1 else
+                         misses.plenty | misses.ample & ~inserting.all()
+                         | misses.room & ~inserting.any()),
+            # A request in S1 may just be joining the list of the arrived line.
+            fill_ready.eq(~Cat(one.is_[Step.REQUEST] & (one.line[compared] == come_line[compared])
+                               for one in looking).any()),
+            misses.replay.eq(come.valid & ~hazard(come_line) & response_room
                              & (fill_ready | ~misses.replay_first)),
             come.ready.eq(misses.replay & misses.replay_last),
-            flushes.eq(flushing & ~swept & ~sweeping & ~come.valid & ~hazard(flush_set)
-                       & writeback_room),
+            s0.flushes.eq(sweep.flushing & ~sweep.swept & ~sweep.sweeping & ~come.valid
+                          & ~hazard(sweep.set) & writeback_room),
         ]
-        with m.If(sweeping):
+        with m.If(sweep.sweeping):
             pass
         with m.Elif(come.valid):
-            m.d.comb += [
-                s0_step.eq(Mux(misses.replay_first, Step.FILL, Step.REPLAY)),
-                s0_line.eq(come_line), s0_valid.eq(misses.replay),
-            ]
-        with m.Elif(flushing):
-            m.d.comb += [s0_step.eq(Step.FLUSH), s0_line.eq(flush_set), s0_valid.eq(flushes)]
+            m.d.comb += [s0.step.eq(Mux(misses.replay_first, Step.FILL, Step.REPLAY)),
+                         s0.line.eq(come_line), s0.valid.eq(misses.replay)]
+        with m.Elif(sweep.flushing):
+            m.d.comb += [s0.step.eq(Step.FLUSH), s0.line.eq(sweep.set), s0.valid.eq(s0.flushes)]
         with m.Else():
             m.d.comb += [
-                s0_step.eq(Step.REQUEST), s0_line.eq(self.request.payload.line),
-                self.request.ready.eq((~hazard(self.request.payload.line[:set_bits]) | follows)
+                s0.step.eq(Step.REQUEST), s0.line.eq(request.line),
+                self.request.ready.eq((~hazard(request.line) | s0.follows)
                                       & writeback_room & response_room & miss_room),
-                s0_valid.eq(self.request.valid & self.request.ready),
+                s0.valid.eq(self.request.valid & self.request.ready),
             ]
-            if config.line_atomics and not config.long:
-                m.d.comb += follows.eq(
-                    s1_is[Step.REQUEST] & (s1_request.op == LineOp.ATOMIC)
-                    & (self.request.payload.op == LineOp.ATOMIC)
-                    & (self.request.payload.line == s1_line))
-        looks = Signal()
-        m.d.comb += [looks.eq(Timing(config).needed(s0_valid)),
-                     tag_read.addr.eq(s0_line[:set_bits]), tag_read.en.eq(looks & ~follows)]
-        m.d.sync += s1_valid.eq(s0_valid)
-        with m.If(looks):
-            m.d.sync += [
-                s1_step.eq(s0_step), s1_line.eq(s0_line), s1_follows.eq(follows),
-                s1_request.eq(self.request.payload),
-            ]
-            with m.If(s0_step == Step.FILL):
-                m.d.sync += s1_request.data.eq(come.payload.answer.data)
+            if timing.hands_lines_on:
+                s1 = looking[0]
+                m.d.comb += s0.follows.eq(
+                    s1.is_[Step.REQUEST] & (s1.taken.op == LineOp.ATOMIC)
+                    & (request.op == LineOp.ATOMIC) & (request.line == s1.line))
+        return s0
 
-        # S1: compare tags.
-        compare = Signal(ways)
-        row = Signal(data.ArrayLayout(tag_shape, ways), reset_less=True)
-        filled = Signal(line_layout(config), reset_less=True)
-        s1_tag = s1_line[set_bits:]
-        m.d.comb += [misses.line.eq(s1_line),
-                     *(bit.eq(s1_valid & (s1_step == step)) for step, bit in s1_is.items())]
-        m.d[later] += [
-            act_valid.eq(s1_valid), act.eq(active), act_line.eq(s1_line),
-            *(act_is[step].eq(bit) for step, bit in s1_is.items()),
-            row.eq(tag_read.data), filled.eq(s1_request.data),
-            compare.eq(Cat(tag_read.data[i].tag == s1_tag for i in range(ways))),
+    def _look_up(self, m, parts, s0, come, s1):
+        """S0: read the tags of the set, and load the packet of S1."""
+        looks = Signal()
+        m.d.comb += [
+            looks.eq(self._timing.needed(s0.valid)),
+            parts.tag_read.addr.eq(s0.line[:parts.set_bits]),
+            parts.tag_read.en.eq(looks & ~s0.follows),
+        ]
+        m.d.sync += s1.valid.eq(s0.valid)
+        with m.If(looks):
+            m.d.sync += [s1.step.eq(s0.step), s1.line.eq(s0.line), s1.follows.eq(s0.follows),
+                         s1.taken.eq(self.request.payload)]
+            with m.If(s0.step == Step.FILL):
+                m.d.sync += s1.taken.data.eq(come.payload.answer.data)
+
+    def _compare(self, m, parts, s1, act):
+        """S1: compare tags."""
+        row, request = parts.tag_read.data, s1.request
+        m.d.comb += [
+            request.eq(Mux((s1.step == Step.FILL) | (s1.step == Step.REPLAY),
+                           parts.misses.replay_payload, s1.taken)),
+            parts.misses.line.eq(s1.line),
+            *(bit.eq(s1.valid & (s1.step == step)) for step, bit in s1.is_.items()),
+        ]
+        m.d[self._timing.later] += [
+            act.valid.eq(s1.valid), act.request.eq(request), act.line.eq(s1.line),
+            *(act.is_[step].eq(bit) for step, bit in s1.is_.items()),
+            act.row.eq(row), act.filled.eq(s1.taken.data),
+            act.compare.eq(Cat(row[i].tag == s1.line[parts.set_bits:] for i in range(parts.ways))),
+            act.whole_line.eq((request.op == LineOp.WRITE) & request.mask.all()),
         ]
 
-        # S1, acting: allot a way or an MSHR, write tags.
-        valid_ways = Signal(ways)
-        dirty_ways = Signal(ways)
-        hit_ways = Signal(ways)
-        hit = Signal()
-        installs = Signal()
-        way = Signal(ways)
-        dirties = Signal()
-        is_fill, is_flush, is_request = (act_is[step]
-                                         for step in (Step.FILL, Step.FLUSH, Step.REQUEST))
+    def _find(self, m, parts, act):
+        """S1, acting: find the step's way."""
+        misses, replacement, ways = parts.misses, parts.replacement, range(parts.ways)
+        found = _Way(parts)
+        is_fill, is_flush = act.is_[Step.FILL], act.is_[Step.FLUSH]
+        op, act_set = act.request.op, act.line[:parts.set_bits]
+        valid_ways = Signal(parts.ways)
         accesses = Signal()
-        wants_line = Signal()
-        act_set, act_tag = act_line[:set_bits], act_line[set_bits:]
-        whole_line = Signal(reset_less=True)
         whole = Signal()                    # a write of the whole line: no fetch
-        m.d[later] += whole_line.eq((active.op == LineOp.WRITE) & active.mask.all())
         m.d.comb += [
-            accesses.eq(is_request | act_is[Step.REPLAY]),
-            valid_ways.eq(Cat(row[i].valid for i in range(ways))),
-            hit_ways.eq(compare & valid_ways),
-            hit.eq(hit_ways.any()),
-            whole.eq(whole_line & ~misses.match),
-            installs.eq(is_fill | (accesses & ~hit & whole)),
-            dirty_ways.eq(Cat(row[i].dirty for i in range(ways))),
-            way.eq(Mux(is_flush, lowest(m, dirty_ways, name="flushed"),
-                       Mux(installs, replacement.victim, hit_ways))),
-            dirties.eq((accesses | is_fill) & (act.op != LineOp.READ)),
+            accesses.eq(act.is_[Step.REQUEST] | act.is_[Step.REPLAY]),
+            valid_ways.eq(Cat(act.row[i].valid for i in ways)),
+            found.hits.eq(act.compare & valid_ways), found.hit.eq(found.hits.any()),
+            whole.eq(act.whole_line & ~misses.match),
+            found.installs.eq(is_fill | (accesses & ~found.hit & whole)),
+            found.performed.eq(is_fill | accesses & (found.hit | whole)),
+            found.dirties.eq((accesses | is_fill) & (op != LineOp.READ)),
+            found.dirty.eq(Cat(act.row[i].dirty for i in ways)),
+            found.way.eq(Mux(is_flush, lowest(m, found.dirty, name="flushed"),
+                             Mux(found.installs, replacement.victim, found.hits))),
+            found.old.eq(and_or(found.way, [act.row[i] for i in ways])),
             replacement.set.eq(act_set), replacement.touched_set.eq(act_set),
             replacement.valid.eq(valid_ways),
-            replacement.touch.eq(Mux(act_valid & ~is_flush, way, 0)),
-            *([replacement.once.eq(act.once)] if config.scu else []),
-            misses.payload.eq(act),
-            wants_line.eq(is_request & ~hit),
-            misses.insert.eq(wants_line & (misses.match | ~whole_line)),
-            self.access.eq(is_request),
-            self.hit.eq(self.access & hit),
-            self.memory_read.eq(fetches.w_en),
+            replacement.touch.eq(Mux(act.valid & ~is_flush, found.way, 0)),
+            *([replacement.once.eq(act.request.once)] if self._config.scu else []),
         ]
-        m.d[later] += [fetches.w_en.eq(wants_line & ~misses.match & ~whole_line),
-                       fetches.w_data.eq(Cat(act_line, misses.index))]
-        old_tag = Signal(tag_shape)
-        new_tag = Signal(tag_shape)
+        return found
+
+    def _allot(self, m, parts, sweep, act, found):
+        """S1, acting: allot an MSHR to a miss, and write the way's tag."""
+        misses, fetches, tag_write = parts.misses, parts.fetches, parts.tag_write
+        is_request, is_flush = act.is_[Step.REQUEST], act.is_[Step.FLUSH]
+        wants_line = Signal()
+        new_tag = Signal(parts.tag_shape)
+        m.d[self._timing.later] += [
+            fetches.w_en.eq(wants_line & ~misses.match & ~act.whole_line),
+            fetches.w_data.eq(Cat(act.line, misses.index)),
+        ]
         m.d.comb += [
-            old_tag.eq(and_or(way, [row[i] for i in range(ways)])),
-            new_tag.valid.eq(Mux(is_flush, old_tag.valid & ~self.invalidate, 1)),
-            new_tag.dirty.eq(Mux(is_flush, 0, (old_tag.dirty & ~installs) | dirties)),
-            new_tag.tag.eq(Mux(is_flush, old_tag.tag, act_tag)),
-            tag_write.addr.eq(act_set),
-            tag_write.data.eq(Cat(new_tag for _ in range(ways))),
-            tag_write.en.eq(Mux(act_valid & (installs | (dirties & hit) | is_flush), way, 0)
-                            | Mux(is_flush & self.invalidate, ~dirty_ways, 0)),
-            line_read.addr.eq(Cat(act_set, encode(way, way_bits))),
-            line_read.en.eq(act_valid & ~s1_follows),
+            misses.payload.eq(act.request),
+            wants_line.eq(is_request & ~found.hit),
+            misses.insert.eq(wants_line & (misses.match | ~act.whole_line)),
+            self.access.eq(is_request), self.hit.eq(self.access & found.hit),
+            self.memory_read.eq(fetches.w_en),
+            new_tag.valid.eq(Mux(is_flush, found.old.valid & ~self.invalidate, 1)),
+            new_tag.dirty.eq(Mux(is_flush, 0, (found.old.dirty & ~found.installs) | found.dirties)),
+            new_tag.tag.eq(Mux(is_flush, found.old.tag, act.line[parts.set_bits:])),
+            tag_write.addr.eq(act.line[:parts.set_bits]),
+            tag_write.data.eq(Cat(new_tag for _ in range(parts.ways))),
+            tag_write.en.eq(Mux(act.valid & (found.installs | (found.dirties & found.hit)
+                                             | is_flush), found.way, 0)
+                            | Mux(is_flush & self.invalidate, ~found.dirty, 0)),
         ]
-        with m.If(sweeping):
-            m.d.comb += [
-                tag_write.addr.eq(flush_set), tag_write.data.eq(0),
-                tag_write.en.eq((1 << ways) - 1),
-            ]
+        with m.If(sweep.sweeping):
+            m.d.comb += [tag_write.addr.eq(sweep.set), tag_write.data.eq(0),
+                         tag_write.en.eq((1 << parts.ways) - 1)]
 
-        # S2: answer, modify, evict.
-        s2_request = Signal(request_shape, reset_less=True)
-        s2_address = Signal(set_bits + way_bits, reset_less=True)
-        s2_writes, s2_atomic, s2_answers, s2_evicts, s2_fills = (
-            Signal(name=f"s2_{name}") for name in
-            ("writes", "atomic", "answers", "evicts", "fills"))
-        s2_victim = Signal(line_bits, reset_less=True)
-        s2_filled = Signal(line_layout(config), reset_less=True)
-        performed = Signal()
-        m.d.comb += performed.eq(is_fill | accesses & (hit | whole))
-        m.d.sync += s2_valid.eq(act_valid)
-        with m.If(act_valid):
+    def _read_line(self, m, parts, act, found, follows, s2):
+        """S1, acting: read the line, and load the packet of S2."""
+        request, act_set, line_read = act.request, act.line[:parts.set_bits], parts.line_read
+        m.d.comb += [
+            line_read.addr.eq(Cat(act_set, encode(found.way, ceil_log2(parts.ways)))),
+            line_read.en.eq(act.valid & ~follows),
+        ]
+        m.d.sync += s2.valid.eq(act.valid)
+        with m.If(act.valid):
             m.d.sync += [
-                s2_request.eq(act),
-                s2_address.eq(line_read.addr),
-                s2_writes.eq((performed & (act.op == LineOp.WRITE)) | installs),
-                s2_atomic.eq(performed & (act.op == LineOp.ATOMIC)),
-                s2_answers.eq(performed & ((act.op == LineOp.READ)
-                                           | ((act.op == LineOp.ATOMIC) & act.wanted))),
-                s2_evicts.eq((installs | is_flush) & old_tag.valid & old_tag.dirty),
-                s2_fills.eq(is_fill), s2_filled.eq(filled), s2_follows.eq(s1_follows),
-                s2_victim.eq(Cat(act_set, old_tag.tag)),
+                s2.request.eq(request), s2.address.eq(line_read.addr),
+                s2.writes.eq((found.performed & (request.op == LineOp.WRITE)) | found.installs),
+                s2.atomic.eq(found.performed & (request.op == LineOp.ATOMIC)),
+                s2.answers.eq(found.performed & ((request.op == LineOp.READ)
+                                                 | ((request.op == LineOp.ATOMIC)
+                                                    & request.wanted))),
+                s2.evicts.eq((found.installs | act.is_[Step.FLUSH])
+                             & found.old.valid & found.old.dirty),
+                s2.fills.eq(act.is_[Step.FILL]), s2.filled.eq(act.filled), s2.follows.eq(follows),
+                s2.victim.eq(Cat(act_set, found.old.tag)),
             ]
-            with m.If(act.op == LineOp.READ):
-                m.d.sync += s2_request.mask.eq(0)
+            with m.If(request.op == LineOp.READ):
+                m.d.sync += s2.request.mask.eq(0)
 
+    def _answer(self, m, parts, s2):
+        """S2: answer, evict and modify the line."""
+        config, timing, request = self._config, self._timing, s2.request
+        victims, responses, line_read, line_write = (parts.victims, parts.responses,
+                                                     parts.line_read, parts.line_write)
         old_line = Signal(line_layout(config))
-        left_line = Signal.like(line_write.data, reset_less=True)   # by the atomic before
         merged = Signal(line_layout(config))
-        victim = Signal(victim_shape)
+        left_line = Signal.like(line_write.data, reset_less=True)   # by the atomic before
+        victim = Signal(parts.victim_shape)
         response = Signal(core_response_layout(config))
         writes = Signal()
         m.d.comb += [
-            old_line.as_value().eq(Mux(s2_fills, s2_filled.as_value(), Mux(
-                s2_follows, left_line, line_read.data))),
-            writes.eq(s2_valid & (s2_atomic | s2_writes)),
-            response.tag.eq(s2_request.tag),
-            response.data.eq(old_line),
-            responses.w_data.eq(response),
-            responses.w_en.eq(s2_valid & s2_answers),
-            victim.line.eq(s2_victim),
-            victim.data.as_value().eq(line_read.data),
-            victims.w_data.eq(victim),
-            victims.w_en.eq(s2_valid & s2_evicts),
+            old_line.as_value().eq(Mux(s2.fills, s2.filled.as_value(), Mux(
+                s2.follows, left_line, line_read.data))),
+            writes.eq(s2.valid & (s2.atomic | s2.writes)),
+            response.tag.eq(request.tag), response.data.eq(old_line),
+            responses.w_data.eq(response), responses.w_en.eq(s2.valid & s2.answers),
+            victim.line.eq(s2.victim), victim.data.as_value().eq(line_read.data),
+            victims.w_data.eq(victim), victims.w_en.eq(s2.valid & s2.evicts),
             self.memory_write.eq(victims.w_en),
             self.response.payload.eq(data.View(core_response_layout(config), responses.r_data)),
-            self.response.valid.eq(responses.r_rdy),
-            responses.r_en.eq(self.response.ready),
+            self.response.valid.eq(responses.r_rdy), responses.r_en.eq(self.response.ready),
         ]
         with m.If(writes):
             # The old line was read, so the whole line is written, without byte enables.
             m.d.comb += merged.as_value().eq(merge_bytes(
-                Mux(s2_atomic, 0, s2_request.mask), s2_request.data.as_value(),
-                old_line.as_value()))
-
-        # S2, modifying. ``new_line`` has the old words of an atomic.
+                Mux(s2.atomic, 0, request.mask), request.data.as_value(), old_line.as_value()))
         words = range(config.line_words)
-        named = Cat(s2_request.mask[4 * i] for i in words)      # the words of an atomic
-        modifies = Signal()
-        new_line = Signal(line_layout(config), reset_less=True)
-        amo = Signal(AmoControls, reset_less=True)
-        word_select = Signal(config.line_words, reset_less=True)
-        m.d[later] += [
-            modifies.eq(writes), new_line.eq(merged), line_write.addr.eq(s2_address),
-            amo.eq(controls(s2_request.amo)), word_select.eq(Mux(s2_atomic, named, 0)),
+        named = Cat(request.mask[4 * i] for i in words)     # the words of an atomic
+        changing = _Modifying(config)
+        m.d[timing.later] += [
+            changing.valid.eq(writes), changing.line.eq(merged), line_write.addr.eq(s2.address),
+            changing.amo.eq(controls(request.amo)), changing.words.eq(Mux(s2.atomic, named, 0)),
         ]
+        new_words = self._perform(m, s2, old_line, named, changing)
+        m.d.comb += line_write.en.eq(changing.valid)
+        with m.If(changing.valid):
+            m.d.comb += line_write.data.eq(Cat(
+                Mux(changing.words[i], new_words[i], changing.line[i]) for i in words))
+            if timing.hands_lines_on:
+                m.d.sync += left_line.eq(line_write.data)
+        return changing
+
+    def _perform(self, m, s2, old_line, named, changing):
+        """S2, modifying: the new words of an atomic."""
+        config, later, words = self._config, self._timing.later, range(self._config.line_words)
+        brought = s2.request.data
         if config.line_atomics:
             operands = Signal(line_layout(config), reset_less=True)
-            m.d[later] += operands.eq(s2_request.data)
-            with m.If(Timing(config).needed(s2_atomic)):
-                new_words = [atomic(m, amo, new_line[i], operands[i], compare=operands[i ^ 1],
-                                    name=f"atomic_{i}") for i in words]
-        else:
-            old_word, operand, compared = (Signal(32, name=name, reset_less=True)
-                                           for name in ("old_word", "operand", "compared"))
-            m.d[later] += [
-                old_word.eq(and_or(named, old_line)), operand.eq(and_or(named, s2_request.data)),
-                compared.eq(and_or(named, [s2_request.data[i ^ 1] for i in words])),
-            ]
-            new_words = [atomic(m, amo, old_word, operand, compare=compared, name="atomic")
-                         ] * config.line_words
-        m.d.comb += line_write.en.eq(modifies)
-        with m.If(modifies):
-            m.d.comb += line_write.data.eq(Cat(
-                Mux(word_select[i], new_words[i], new_line[i]) for i in words))
-            if config.line_atomics and not config.long:
-                m.d.sync += left_line.eq(line_write.data)
-        m.d.sync += outstanding.eq(outstanding + fetches.w_en - (s2_valid & s2_fills))
+            m.d[later] += operands.eq(brought)
+            with m.If(self._timing.needed(s2.atomic)):
+                return [atomic(m, changing.amo, changing.line[i], operands[i],
+                               compare=operands[i ^ 1], name=f"atomic_{i}") for i in words]
+        old_word, operand, compared = (Signal(32, name=name, reset_less=True)
+                                       for name in ("old_word", "operand", "compared"))
+        m.d[later] += [
+            old_word.eq(and_or(named, old_line)), operand.eq(and_or(named, brought)),
+            compared.eq(and_or(named, [brought[i ^ 1] for i in words])),
+        ]
+        return [atomic(m, changing.amo, old_word, operand, compare=compared,
+                       name="atomic")] * config.line_words
 
-        # The memory port: a victim goes before a fetch, because both may be for the same line.
-        out = self.memory_request
-        sent = Signal(memory_request_layout(config), reset_less=True)
+    def _ask_memory(self, m, parts):
+        """The memory port: a victim goes before a fetch, because both may be for the same line."""
+        out, fetches, victims = self.memory_request, parts.fetches, parts.victims
+        sent = Signal(memory_request_layout(self._config), reset_less=True)
         m.d.comb += out.payload.eq(sent)
-        fetch = data.View(fetch_shape, fetches.r_data)
-        evicted = data.View(victim_shape, victims.r_data)
+        fetch = data.View(parts.fetch_shape, fetches.r_data)
+        evicted = data.View(parts.victim_shape, victims.r_data)
         with m.If(~out.valid | out.ready):
-            m.d.comb += [
-                victims.r_en.eq(1),
-                fetches.r_en.eq(~victims.r_rdy),
-            ]
+            m.d.comb += [victims.r_en.eq(1), fetches.r_en.eq(~victims.r_rdy)]
             m.d.sync += [
                 out.valid.eq(victims.r_rdy | fetches.r_rdy),
                 sent.write.eq(victims.r_rdy),
                 sent.line.eq(Mux(victims.r_rdy, evicted.line, fetch.line)),
                 sent.data.eq(evicted.data),
-                sent.mask.eq((1 << config.line_bytes) - 1),
+                sent.mask.eq((1 << self._config.line_bytes) - 1),
                 sent.tag.eq(fetch.tag),
             ]
 
-        # Initialisation after reset, and flushes.
+    def _sweep(self, m, sweep, s0, s1, act, found, is_quiet):
+        """Initialisation after reset, and flushes, which begin when nothing is under way."""
         quiet = Signal()
         flush_pending = Signal()
+        is_last = sweep.set == (1 << len(sweep.set)) - 1
         m.d.comb += [
-            quiet.eq(~s1_valid & ~act_valid & ~s2_valid & ~modifies & misses.empty
-                     & ~fetches.r_rdy & ~victims.r_rdy & ~responses.r_rdy
-                     & ~out.valid & ~self.request.valid),
-            self.busy.eq(sweeping | flushing | flush_pending | ~quiet),
+            quiet.eq(is_quiet),
+            self.busy.eq(sweep.sweeping | sweep.flushing | flush_pending | ~quiet),
         ]
         with m.If(self.flush):
             m.d.sync += flush_pending.eq(1)
-        with m.If(flush_pending & quiet & ~flushing & ~sweeping):
-            m.d.sync += [flush_pending.eq(0), flushing.eq(1)]
-        with m.If(sweeping):
-            m.d.sync += flush_set.eq(flush_set + 1)
-            with m.If(flush_set == sets - 1):
-                m.d.sync += sweeping.eq(0)
-        with m.If(flushes):
-            m.d.sync += [flush_set.eq(flush_set + 1), swept.eq(flush_set == sets - 1)]
-        with m.If(is_flush & ((dirty_ways & ~way) != 0)):
-            m.d.sync += more.eq(1)
-        with m.If(swept & ~s1_valid & ~act_valid):
-            m.d.sync += [swept.eq(0), more.eq(0), flushing.eq(more)]
+        with m.If(flush_pending & quiet & ~sweep.flushing & ~sweep.sweeping):
+            m.d.sync += [flush_pending.eq(0), sweep.flushing.eq(1)]
+        with m.If(sweep.sweeping):
+            m.d.sync += sweep.set.eq(sweep.set + 1)
+            with m.If(is_last):
+                m.d.sync += sweep.sweeping.eq(0)
+        with m.If(s0.flushes):
+            m.d.sync += [sweep.set.eq(sweep.set + 1), sweep.swept.eq(is_last)]
+        with m.If(act.is_[Step.FLUSH] & ((found.dirty & ~found.way) != 0)):
+            m.d.sync += sweep.more.eq(1)
+        with m.If(sweep.swept & ~s1.valid & ~act.valid):
+            m.d.sync += [sweep.swept.eq(0), sweep.more.eq(0), sweep.flushing.eq(sweep.more)]
 
+    def _check(self, m, parts, s0, act, found):
+        """The assertions."""
+        tag_read, tag_write = parts.tag_read, parts.tag_write
+        line_read, line_write = parts.line_read, parts.line_write
+        valid_ways = Cat(act.row[i].valid for i in range(parts.ways))
         started = Signal()
         m.d.sync += started.eq(1)
         with m.If(started):
             m.d.sync += [
-                Assert(~act_is[Step.REPLAY] | hit, "a replay misses"),
-                Assert(~victims.w_en | victims.w_rdy, "write-back queue overflow"),
-                Assert(~fetches.w_en | fetches.w_rdy, "fetch queue overflow"),
-                Assert(~responses.w_en | responses.w_rdy, "response queue overflow"),
-                Assert(~(s0_valid & tag_read.en & tag_write.en.any()
+                Assert(~act.is_[Step.REPLAY] | found.hit, "a replay misses"),
+                *(Assert(~queue.w_en | queue.w_rdy, f"{name} queue overflow") for queue, name in (
+                    (parts.victims, "write-back"), (parts.fetches, "fetch"),
+                    (parts.responses, "response"))),
+                Assert(~(s0.valid & tag_read.en & tag_write.en.any()
                          & (tag_read.addr == tag_write.addr)),
                        "tags are read and written"),
                 Assert(~(line_read.en & line_write.en & (line_read.addr == line_write.addr)),
                        "a line is read and written"),
-                Assert(~act_valid | ((hit_ways & (hit_ways - 1)) == 0), "a line in two ways"),
-                Assert(~act_valid | ((dirty_ways & ~valid_ways) == 0), "no line, but dirty"),
+                Assert(~act.valid | ((found.hits & (found.hits - 1)) == 0), "a line in two ways"),
+                Assert(~act.valid | ((found.dirty & ~valid_ways) == 0), "no line, but dirty"),
             ]
         check_stream(m, self.memory_request, name="memory_request")
-        return m

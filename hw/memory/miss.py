@@ -51,6 +51,30 @@ def with_lines(m, config: HardwareConfig, misses, response, mshr):
     return Timing(config).buffer(m, pairs, name="answers")
 
 
+class _Places:
+    """The MSHRs and the entries, and the memories of the lists, each a submodule of the table."""
+    def __init__(self, m, mshrs, entries, line_bits, payload):
+        self.taken, self.stale = Signal(mshrs, name="taken"), Signal(mshrs, name="stale")
+        self.lines = [Signal(line_bits, name=f"line_{i}", reset_less=True) for i in range(mshrs)]
+        self.used = Signal(entries, name="used")
+        pointer = index_bits(entries)
+        m.submodules.heads = self.heads = Memory(shape=pointer, depth=mshrs, init=[])
+        m.submodules.tails = self.tails = Memory(shape=pointer, depth=mshrs, init=[])
+        m.submodules.links = self.links = Memory(shape=pointer, depth=entries, init=[])
+        m.submodules.payloads = self.payloads = Memory(shape=payload, depth=entries, init=[])
+        self.free_mshr = lowest(m, ~self.taken, name="free_mshr")
+        self.free_entry = lowest(m, ~self.used, name="free_entry")
+        self.allots = Signal(name="allots")             # an insertion takes an MSHR
+
+
+class _Replay:
+    """The list that is replayed: its MSHR, one-hot, and the next entry."""
+    def __init__(self, m, mshrs, entries, index):
+        self.mshr = Signal(mshrs, name="replay_one_hot")
+        self.current = Signal(index_bits(entries), name="current")
+        m.d.comb += self.mshr.eq(1 << index)
+
+
 class MissTable(wiring.Component):
     """MSHRs with linked lists of waiting accesses.
 
@@ -132,51 +156,53 @@ class MissTable(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         mshrs, entries = self._mshrs, self._entries
-        pointer_bits = index_bits(entries)
+        places = _Places(m, mshrs, entries, self._line_bits, self._payload)
+        replay = _Replay(m, mshrs, entries, self.replay_index)
+        line = self._look_up(m, places)
+        self._insert(m, places, line)
+        self._replay(m, places, replay)
+        freed, allotted = (Signal(entries, name=name) for name in ("freed", "allotted"))
+        m.d.comb += [freed.eq(Mux(self.replay, 1 << replay.current, 0)),
+                     allotted.eq(Mux(self.insert, places.free_entry, 0))]
+        m.d.sync += places.used.eq(places.used & ~freed | allotted)
+        self._count(m, places)
+        self._check(m, places, replay)
+        return m
 
-        taken = Signal(mshrs)
-        stale = Signal(mshrs)
-        lines = [Signal(self._line_bits, name=f"line_{i}", reset_less=True) for i in range(mshrs)]
-        used = Signal(entries)
-
-        m.submodules.heads = heads = Memory(shape=pointer_bits, depth=mshrs, init=[])
-        m.submodules.tails = tails = Memory(shape=pointer_bits, depth=mshrs, init=[])
-        m.submodules.links = links = Memory(shape=pointer_bits, depth=entries, init=[])
-        m.submodules.payloads = payloads = Memory(shape=self._payload, depth=entries, init=[])
-
-        # Look-up and insertion.
-        same = Signal(mshrs)
-        matches = Signal(mshrs)
-        free_mshr = lowest(m, ~taken, name="free_mshr")
-        free_entry = lowest(m, ~used, name="free_entry")
-        entry = Signal(pointer_bits)
-        allots = Signal()                   # an insertion takes an MSHR
-        compared = Cat(line == self.line for line in lines)
+    def _look_up(self, m, places):
+        """Look the line up. Returns the line to which look-up and insertion refer."""
+        same, matches = (Signal(self._mshrs, name=name) for name in ("same", "matches"))
+        line, free_mshr, allots = self.line, places.free_mshr, places.allots
+        compared = Cat(held == self.line for held in places.lines)
         if self._ahead:
             line = Signal(self._line_bits, reset_less=True)
-            allotting = Signal(mshrs)       # the MSHR whose line is being written in this cycle
+            allotting = Signal(self._mshrs)     # the MSHR whose line is written in this cycle
             m.d.comb += allotting.eq(Mux(allots, free_mshr, 0))
             m.d.sync += [
                 line.eq(self.line),
                 same.eq(compared & ~allotting | Mux(line == self.line, allotting, 0)),
             ]
         else:
-            line = self.line
             m.d.comb += same.eq(compared)
         m.d.comb += [
-            matches.eq(same & taken & ~stale),
+            matches.eq(same & places.taken & ~places.stale),
             self.match.eq(matches.any()),
             self.index.eq(encode(Mux(self.match, matches, free_mshr))),
-            entry.eq(encode(free_entry)),
             allots.eq(self.insert & ~self.match),
         ]
-        m.d.sync += stale.eq(Mux(self.stale_all, (1 << mshrs) - 1,
-                                 stale | Mux(self.stale, matches, 0)))
+        m.d.sync += places.stale.eq(Mux(self.stale_all, (1 << self._mshrs) - 1,
+                                        places.stale | Mux(self.stale, matches, 0)))
+        return line
 
-        head_write, tail_write = heads.write_port(), tails.write_port()
-        link_write, payload_write = links.write_port(), payloads.write_port()
-        tail_read = tails.read_port(domain="comb")
+    def _insert(self, m, places, line):
+        """Insert an access: it becomes the tail of its line's list."""
+        allots, free_mshr = places.allots, places.free_mshr
+        entry = Signal(index_bits(self._entries))
+        head_write, tail_write = places.heads.write_port(), places.tails.write_port()
+        link_write, payload_write = places.links.write_port(), places.payloads.write_port()
+        tail_read = places.tails.read_port(domain="comb")
         m.d.comb += [
+            entry.eq(encode(places.free_entry)),
             head_write.addr.eq(self.index), head_write.data.eq(entry),
             head_write.en.eq(allots),
             tail_write.addr.eq(self.index), tail_write.data.eq(entry),
@@ -188,53 +214,48 @@ class MissTable(wiring.Component):
             payload_write.en.eq(self.insert),
         ]
         with m.If(allots):
-            for i in range(mshrs):
+            for i in range(self._mshrs):
                 with m.If(free_mshr[i]):
-                    m.d.sync += [taken[i].eq(1), stale[i].eq(0), lines[i].eq(line)]
+                    m.d.sync += [places.taken[i].eq(1), places.stale[i].eq(0),
+                                 places.lines[i].eq(line)]
 
-        # Replay.
+    def _replay(self, m, places, replay):
+        """Replay a list, entry by entry."""
         started = Signal()
-        following = Signal(pointer_bits)
-        current = Signal(pointer_bits)
-        asked_one_hot = Signal(mshrs)
-        replay_one_hot = Signal(mshrs)
-        head_read, last_read = heads.read_port(domain="comb"), tails.read_port(domain="comb")
-        link_read, payload_read = links.read_port(domain="comb"), payloads.read_port()
+        following = Signal.like(replay.current)
+        asked_one_hot = Signal(self._mshrs)
+        head_read, last_read = (memory.read_port(domain="comb")
+                                for memory in (places.heads, places.tails))
+        link_read, payload_read = places.links.read_port(domain="comb"), places.payloads.read_port()
         m.d.comb += [
-            replay_one_hot.eq(1 << self.replay_index),
             asked_one_hot.eq(1 << self.asked_index),
-            self.asked_line.eq(and_or(asked_one_hot, lines)),
-            self.replay_stale.eq((stale & replay_one_hot).any()),
+            self.asked_line.eq(and_or(asked_one_hot, places.lines)),
+            self.replay_stale.eq((places.stale & replay.mshr).any()),
             head_read.addr.eq(self.replay_index),
             last_read.addr.eq(self.replay_index),
-            current.eq(Mux(started, following, head_read.data)),
-            link_read.addr.eq(current),
-            payload_read.addr.eq(current),
+            replay.current.eq(Mux(started, following, head_read.data)),
+            link_read.addr.eq(replay.current),
+            payload_read.addr.eq(replay.current),
             payload_read.en.eq(self.replay),
             self.replay_payload.eq(payload_read.data),
             self.replay_first.eq(~started),
-            self.replay_last.eq(current == last_read.data),
+            self.replay_last.eq(replay.current == last_read.data),
         ]
         with m.If(self.replay):
             m.d.sync += [following.eq(link_read.data), started.eq(~self.replay_last)]
             with m.If(self.replay_last):
-                m.d.sync += taken.eq(taken & ~replay_one_hot)
-                with m.If(allots):
-                    m.d.sync += taken.eq(taken & ~replay_one_hot | free_mshr)
+                m.d.sync += places.taken.eq(places.taken & ~replay.mshr)
+                with m.If(places.allots):
+                    m.d.sync += places.taken.eq(places.taken & ~replay.mshr | places.free_mshr)
 
-        freed = Signal(entries)
-        allotted = Signal(entries)
-        m.d.comb += [
-            freed.eq(Mux(self.replay, 1 << current, 0)),
-            allotted.eq(Mux(self.insert, free_entry, 0)),
-        ]
-        m.d.sync += used.eq(used & ~freed | allotted)
-
-        # Counters of free MSHRs and free entries.
+    def _count(self, m, places):
+        """Count the free MSHRs and the free entries."""
+        mshrs, entries = self._mshrs, self._entries
         free_mshrs = Signal(range(mshrs + 1), init=mshrs)
         free_entries = Signal(range(entries + 1), init=entries)
-        for count, taking, giving in ((free_mshrs, allots, self.replay & self.replay_last),
-                                      (free_entries, self.insert, self.replay)):
+        for count, taking, giving in (
+                (free_mshrs, places.allots, self.replay & self.replay_last),
+                (free_entries, self.insert, self.replay)):
             with m.If(taking & ~giving):
                 m.d.sync += count.eq(count - 1)
             with m.Elif(giving & ~taking):
@@ -243,15 +264,18 @@ class MissTable(wiring.Component):
         for number, least in enumerate((self.room, self.ample, self.plenty), 1):
             m.d.comb += least.eq((free_mshrs >= number) & (free_entries >= number))
 
+    def _check(self, m, places, replay):
+        """The assertions."""
         in_reset = Signal(init=1)
         m.d.sync += in_reset.eq(0)
         with m.If(~in_reset):
             m.d.sync += [
-                Assert(~self.insert | free_entry.any(), "insertion without a free entry"),
-                Assert(~self.insert | self.match | free_mshr.any(), "insertion without an MSHR"),
-                Assert(~self.replay | (taken & replay_one_hot).any(), "replay of a free MSHR"),
+                Assert(~self.insert | places.free_entry.any(), "insertion without a free entry"),
+                Assert(~self.insert | self.match | places.free_mshr.any(),
+                       "insertion without an MSHR"),
+                Assert(~self.replay | (places.taken & replay.mshr).any(),
+                       "replay of a free MSHR"),
                 # The list that is being replayed must not grow: its last entry would be lost.
                 Assert(~(self.insert & self.match & self.replay & self.replay_last
                          & (self.index == self.replay_index)), "insertion into a replayed list"),
             ]
-        return m
