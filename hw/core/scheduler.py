@@ -36,6 +36,54 @@ def issued_layout(config: HardwareConfig):
     })
 
 
+class _Arriving:
+    """What comes in this cycle, by warp one-hot: a fetched instruction, the result for a register,
+    and the news that a register waits for local memory; and which registers these are."""
+    def __init__(self, warps):
+        self.fetched_by, self.written_by, self.local_by = (
+            Signal(warps, name=name) for name in ("fetched_by", "written_by", "local_by"))
+        self.written_register, self.local_register = (
+            Signal(32, name=name) for name in ("written_register", "local_register"))
+        self.follows = Signal(name="follows")   # it needs the result of the one before it
+
+
+class _Issuing:
+    """The instruction that issues: its warp, one-hot, and the registers it writes, one or two."""
+    def __init__(self, warps):
+        self.by = Signal(warps, name="issuing")
+        self.registers = Signal(32, name="issued_registers")
+
+
+#: The fields of a buffered instruction that all warps need at a time. ``units`` is one-hot;
+#: ``follows``: the instruction needs the result of the one before it.
+_SUMMARY = data.StructLayout({"needs": 32, "units": len(Unit), "follows": 1})
+
+
+class _Warp:
+    """A warp's buffer of up to two instructions, and its registers that wait for results."""
+    def __init__(self, number):
+        def signal(shape, name, **kwargs):
+            return Signal(shape, name=f"{name}_{number}", **kwargs)
+        self.number, self.signal = number, signal
+        self.first, self.second = (signal(_SUMMARY, name, reset_less=True)
+                                   for name in ("first", "second"))
+        self.entering = signal(_SUMMARY, "entering")
+        self.count, self.read_place = signal(2, "count"), signal(1, "read_place")
+        self.unresolved = signal(1, "unresolved")
+        # The unresolved instruction waits for the mask from the unit that hands out edges.
+        self.asks_mask = signal(1, "asks_mask")
+        self.busy = signal(32, "busy")
+        self.has, self.takes, self.gives = (signal(1, name) for name in ("has", "takes", "gives"))
+        # A picked instruction leaves its place when it issues. ``ahead`` is the first of the
+        # remaining instructions, ``held`` their number.
+        self.ahead, self.held = signal(_SUMMARY, "ahead"), signal(2, "held")
+        # There is an instruction, and no register of it waits for a result.
+        self.eligible = signal(1, "eligible")
+        self.unit_takes, self.unit_ok = signal(1, "unit_takes"), signal(1, "unit_ok")
+        self.fits = signal(1, "fits")
+        self.last_written = signal(5, "last_written", reset_less=True)
+
+
 class Scheduler(wiring.Component):
     """Instruction buffers, scoreboard and warp scheduler.
 
@@ -86,7 +134,7 @@ class Scheduler(wiring.Component):
         hold; only with a trace port.
     """
     def __init__(self, config: HardwareConfig):
-        self._config = config
+        self._config, self._timing = config, Timing(config)
         warps = config.warps
         warp_bits = index_bits(warps)
         super().__init__({
@@ -107,197 +155,195 @@ class Scheduler(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        warps = config.warps
-        m.submodules.buffers = buffers = Memory(shape=issued_layout(config), depth=2 * warps,
-                                                init=[])
-        buffer_write, buffer_read = buffers.write_port(), buffers.read_port(domain="comb")
-        buffer_place = Signal(1 + index_bits(warps))
-        m.submodules.arbiter = arbiter = RoundRobin(warps)
+        m.submodules.arbiter = arbiter = RoundRobin(config.warps)
         m.d.comb += arbiter.advance.eq(1)
-
-        grant = arbiter.grant
-        fetched_by = Signal(warps)
-        written_by = Signal(warps)
-        local_by = Signal(warps)
-        written_register = Signal(32)
-        local_register = Signal(32)
-        m.d.comb += [
-            fetched_by.eq(Mux(self.fetched, 1 << self.fetched_warp, 0)),
-            written_by.eq(Mux(self.written, 1 << self.written_warp, 0)),
-            local_by.eq(Mux(self.local_wait, 1 << self.local_warp, 0)),
-            written_register.eq(1 << self.written_rd),
-            local_register.eq(1 << self.local_rd),
-        ]
-        extra = Timing(config).later
-        issuing = Signal(warps)             # one-hot
-        m.d[extra] += issuing.eq(Mux(self.launch, 0, grant) if config.long else grant)
-        issued_registers = Signal(32)       # one bit, or two
-        first_register = Mux(self.issued.decoded.writes, 1 << self.issued.decoded.rd, 0)
-        second = second_destination(config, self.issued.decoded)
-        m.d.comb += issued_registers.eq(first_register | Mux(second != 0, 1 << second, 0))
-
-        follows = Signal()
-        if config.long:
-            # The register that each warp's last instruction writes, or x0, which nothing waits for.
-            # A second register need not be known: the next instruction of an instruction that
-            # writes two is fetched when its warp is resumed.
-            last_writes = [Signal(5, name=f"last_written_{w}", reset_less=True)
-                           for w in range(warps)]
-            last_written = Signal(5)
-            m.d.comb += [last_written.eq(and_or(fetched_by, last_writes)),
-                         follows.eq(self.decoded.needs.bit_select(last_written, 1))]
-
-        write_places, read_places = [], []
-        units, states = [], []
-        for w in range(warps):
-            def signal(shape, name, **kwargs):
-                return Signal(shape, name=f"{name}_{w}", **kwargs)
-            # The fields of the (up to two) buffered instructions that all warps need at a time.
-            summary = data.StructLayout({
-                "needs": 32, "units": len(Unit),        # one-hot
-                "follows": 1,                           # needs the result of the one before it
-            })
-            first, second = (signal(summary, name, reset_less=True)
-                             for name in ("first", "second"))
-            entering = signal(summary, "entering")
-            count, read_place, unresolved = (signal(2, "count"), signal(1, "read_place"),
-                                             signal(1, "unresolved"))
-            # The unresolved instruction waits for the mask from the unit that hands out edges.
-            asks_mask = signal(1, "asks_mask")
-            busy = signal(32, "busy")
-            has, takes, gives = signal(1, "has"), signal(1, "takes"), signal(1, "gives")
-            # A picked instruction leaves its place when it issues. ``ahead`` is the first of the
-            # remaining instructions, ``held`` their number.
-            ahead = signal(summary, "ahead")
-            held = signal(2, "held")
-            # There is an instruction, and no register of it waits for a result.
-            eligible = signal(1, "eligible")
-            unit_takes, unit_ok = signal(1, "unit_takes"), signal(1, "unit_ok")
-            fits = signal(1, "fits")
-            issues = issuing[w]
-            units.append(first.units)
-            read_places.append(read_place)
-            write_places.append(read_place ^ count[0])
+        warps = [_Warp(number) for number in range(config.warps)]
+        arriving = self._arrive(m, warps)
+        issuing = self._issue(m, warps, arriving, arbiter.grant)
+        states = []
+        for w, warp in enumerate(warps):
+            issues = issuing.by[w]
             m.d.comb += [
-                has.eq(held != 0), takes.eq(fetched_by[w]), gives.eq(grant[w]),
-                ahead.eq(Mux(issues, second, first) if config.long else first),
-                held.eq(count - issues if config.long else count),
-                entering.needs.eq(self.decoded.needs),
-                entering.units.eq(1 << self.decoded.unit.as_value()),
-                entering.follows.eq(follows),
-                unit_ok.eq(unit_takes & ~(self.barred & first.units).any()),
-                arbiter.requests[w].eq(eligible & ~self.halt & unit_ok
-                                       & (~issues if config.long else 1)),
-                self.may_fetch[w].eq(self.active[w] & ~unresolved & ~takes & fits),
+                warp.takes.eq(arriving.fetched_by[w]), warp.gives.eq(arbiter.grant[w]),
+                warp.unit_ok.eq(warp.unit_takes & ~(self.barred & warp.first.units).any()),
+                arbiter.requests[w].eq(warp.eligible & ~self.halt & warp.unit_ok
+                                       & self._timing.stage(1, ~issues)),
+                self.may_fetch[w].eq(self.active[w] & ~warp.unresolved & ~warp.takes & warp.fits),
             ]
-            m.d[extra] += unit_takes.eq((self.unit_ready & ahead.units).any())
-            if config.long:
-                # ``eligible`` and ``fits`` are found a cycle ahead. A pick in between makes no
-                # difference to ``eligible``: no warp is picked in two cycles in a row. ``fits``
-                # notices the place that a pick frees a cycle later.
-                pending = signal(32, "pending")
-                comes, goes = signal(1, "comes"), signal(1, "goes")
-                some, several = any_and_several(pending)
-                m.d.comb += [
-                    pending.eq(busy & ahead.needs),
-                    comes.eq(written_by[w] & pending.bit_select(self.written_rd, 1)),
-                    goes.eq(issues & second.follows),
-                ]
-                with m.If(takes):
-                    m.d.sync += last_writes[w].eq(
-                        Mux(self.decoded.writes, self.decoded.rd, 0))
-                m.d.sync += [
-                    eligible.eq(has & ~(some & ~comes | several) & ~goes & ~self.launch),
-                    fits.eq((held == 0) | (held == 1) & ~takes),
-                ]
-            else:
-                m.d.comb += [eligible.eq(has & ((busy & first.needs) == 0)), fits.eq(count < 2)]
-            with m.If(self.launch):
-                m.d.sync += [count.eq(0), read_place.eq(0), unresolved.eq(0), busy.eq(0)]
-            with m.Else():
-                m.d.sync += count.eq(count + takes - issues)
-                with m.If(issues):
-                    m.d.sync += [first.eq(second), read_place.eq(~read_place)]
-                with m.If(takes):
-                    with m.If((count == 0) | ((count == 1) & issues)):
-                        m.d.sync += first.eq(entering)
-                    with m.Else():
-                        m.d.sync += second.eq(entering)
-                with m.If(takes & self.decoded.changes):
-                    m.d.sync += [
-                        unresolved.eq(1),
-                        asks_mask.eq(self.decoded.unit == Unit.GATHER),
-                    ]
-                with m.Elif(self.resume[w]):
-                    m.d.sync += unresolved.eq(0)
-                m.d.sync += busy.eq((busy & ~Mux(written_by[w], written_register, 0))
-                                    | Mux(issues, issued_registers, 0))
+            self._buffer(m, warp, arriving, issues)
+            self._mark(m, warp, arriving, issuing)
+            self._look_ahead(m, warp, arriving, issues)
             if config.counters or config.trace:
-                # The unit whose result a busy register waits for, for units with a cause.
-                behind = {cause: stall.unit for cause, stall in STALLS.items()
-                          if stall.unit is not None}
-                from_unit = {unit: signal(32, f"from_{unit.name.lower()}", reset_less=True)
-                             for unit in behind.values()}
-                for unit, registers in from_unit.items():
-                    with m.If(issues):
-                        m.d.sync += registers.eq(Mux(self.issued_units[unit.value],
-                                                     registers | issued_registers,
-                                                     registers & ~issued_registers))
-                from_local = signal(32, "from_local", reset_less=True)
-                m.d.sync += from_local.eq((from_local | Mux(local_by[w], local_register, 0))
-                                          & ~Mux(issues, issued_registers, 0))
-                waits, refused = signal(32, "waits"), signal(1, "refused")
-                holds = {cause: signal(1, f"waits_{cause}") for cause in STALLS}
-                unresolved_mask = signal(1, "unresolved_mask")
-                m.d.comb += [
-                    waits.eq(busy & ahead.needs),
-                    refused.eq(eligible & ~unit_ok & (~issues if config.long else 1)),
-                    unresolved_mask.eq(self.active[w] & ~has & unresolved & asks_mask),
-                    holds["local"].eq(has & (waits & from_unit[Unit.LSU] & from_local).any()),
-                    holds["execute"].eq(has & ~Cat(holds["local"], *(
-                        holds[cause] for cause in behind)).any()),
-                    holds["barrier"].eq(self.active[w] & self.at_barrier[w]),
-                    holds["fetch"].eq(self.active[w] & ~has & ~holds["barrier"]
-                                      & ~unresolved_mask),
-                ]
-                for cause, unit in behind.items():
-                    elsewhere = from_local if unit is Unit.LSU else Const(0, 32)
-                    m.d.comb += holds[cause].eq(
-                        (has & ((waits & from_unit[unit] & ~elsewhere).any()
-                                | (refused & first.units[unit.value])))
-                        | (unresolved_mask if unit is Unit.GATHER else 0))
-                states.append(Cat(holds.values()))
-            m.d.sync += Assert(~gives | has, "an empty buffer issues")
-            m.d.sync += Assert(~takes | (held < 2), "an instruction buffer overflows")
-
-        picked_units = Signal(len(Unit))
-        # A place that is read is overwritten a cycle later at the earliest.
-        m.d[extra] += [
-            buffer_place.eq(Cat((grant & Cat(read_places)).any(), encode(grant))),
-            self.issued_units.eq(Mux(self.launch, 0, picked_units) if config.long
-                                 else picked_units),
-        ]
-        m.d.comb += [
-            self.picked.eq(grant),
-            picked_units.eq(and_or(grant, units)),
-            self.issue.eq(issuing.any()),
-            buffer_read.addr.eq(buffer_place),
-            self.issued.eq(buffer_read.data),
-            buffer_write.addr.eq(Cat((fetched_by & Cat(write_places)).any(), self.fetched_warp)),
-            buffer_write.data.warp.eq(self.fetched_warp),
-            buffer_write.data.pc.eq(self.fetched_pc),
-            buffer_write.data.decoded.eq(self.decoded),
-            buffer_write.en.eq(self.fetched),
-        ]
-        if config.counters or config.trace:
-            held = [Signal(len(STALLS), name=f"state_{w}") for w in range(warps)]
-            nobody = Signal()
-            m.d[extra] += [nobody.eq(~grant.any()),
-                           *(signal.eq(state) for signal, state in zip(held, states))]
-            with m.If(nobody):
-                m.d.comb += self.blocked.eq(Cat(
-                    Cat(state[kind] for state in held).any()
-                    for kind in range(len(STALLS))))
+                states.append(self._attribute(m, warp, arriving, issuing))
+            m.d.sync += Assert(~warp.gives | warp.has, "an empty buffer issues")
+            m.d.sync += Assert(~warp.takes | (warp.held < 2), "an instruction buffer overflows")
+        if states:
+            self._report(m, arbiter.grant, states)
         if config.trace:
             m.d.comb += [self.ready.eq(arbiter.requests), self.waits.eq(Cat(states))]
         return m
+
+    def _arrive(self, m, warps):
+        """The fetched instruction and the results that come."""
+        arriving = _Arriving(len(warps))
+        m.d.comb += [
+            arriving.fetched_by.eq(Mux(self.fetched, 1 << self.fetched_warp, 0)),
+            arriving.written_by.eq(Mux(self.written, 1 << self.written_warp, 0)),
+            arriving.local_by.eq(Mux(self.local_wait, 1 << self.local_warp, 0)),
+            arriving.written_register.eq(1 << self.written_rd),
+            arriving.local_register.eq(1 << self.local_rd),
+        ]
+        if self._timing.looks_ahead:
+            # The register that each warp's last instruction writes, or x0, which nothing waits for.
+            # A second register need not be known: the next instruction of an instruction that
+            # writes two is fetched when its warp is resumed.
+            last_written = Signal(5)
+            m.d.comb += [
+                last_written.eq(and_or(arriving.fetched_by, [one.last_written for one in warps])),
+                arriving.follows.eq(self.decoded.needs.bit_select(last_written, 1)),
+            ]
+        return arriving
+
+    def _issue(self, m, warps, arriving, grant):
+        """The buffered instructions: one enters, and the one that was picked issues."""
+        m.submodules.buffers = buffers = Memory(shape=issued_layout(self._config),
+                                                depth=2 * len(warps), init=[])
+        write, read = buffers.write_port(), buffers.read_port(domain="comb")
+        buffer_place = Signal(1 + index_bits(len(warps)))
+        picked_units = Signal(len(Unit))
+        issuing = _Issuing(len(warps))
+        op = self.issued.decoded
+        second = second_destination(self._config, op)
+
+        def unless_launched(value):
+            return self._timing.stage(value, Mux(self.launch, 0, value))
+        # A place that is read is overwritten a cycle later at the earliest.
+        m.d[self._timing.later] += [
+            issuing.by.eq(unless_launched(grant)),
+            self.issued_units.eq(unless_launched(picked_units)),
+            buffer_place.eq(Cat((grant & Cat(one.read_place for one in warps)).any(),
+                                encode(grant))),
+        ]
+        m.d.comb += [
+            self.picked.eq(grant), self.issue.eq(issuing.by.any()),
+            picked_units.eq(and_or(grant, [one.first.units for one in warps])),
+            read.addr.eq(buffer_place), self.issued.eq(read.data),
+            issuing.registers.eq(Mux(op.writes, 1 << op.rd, 0)
+                                 | Mux(second != 0, 1 << second, 0)),
+            write.addr.eq(Cat(
+                (arriving.fetched_by & Cat(one.read_place ^ one.count[0] for one in warps)).any(),
+                self.fetched_warp)),
+            write.data.warp.eq(self.fetched_warp), write.data.pc.eq(self.fetched_pc),
+            write.data.decoded.eq(self.decoded), write.en.eq(self.fetched),
+        ]
+        return issuing
+
+    def _buffer(self, m, warp, arriving, issues):
+        """A warp's buffer: the summaries of its instructions."""
+        first, second, entering, count = warp.first, warp.second, warp.entering, warp.count
+        stage = self._timing.stage
+        m.d.comb += [
+            warp.has.eq(warp.held != 0),
+            warp.ahead.eq(stage(first, Mux(issues, second, first))),
+            warp.held.eq(stage(count, count - issues)),
+            entering.needs.eq(self.decoded.needs),
+            entering.units.eq(1 << self.decoded.unit.as_value()),
+            entering.follows.eq(arriving.follows),
+        ]
+        with m.If(self.launch):
+            m.d.sync += [count.eq(0), warp.read_place.eq(0)]
+        with m.Else():
+            m.d.sync += count.eq(count + warp.takes - issues)
+            with m.If(issues):
+                m.d.sync += [first.eq(second), warp.read_place.eq(~warp.read_place)]
+            with m.If(warp.takes):
+                with m.If((count == 0) | ((count == 1) & issues)):
+                    m.d.sync += first.eq(entering)
+                with m.Else():
+                    m.d.sync += second.eq(entering)
+
+    def _mark(self, m, warp, arriving, issuing):
+        """The scoreboard: the registers that wait for results, and the unresolved instruction."""
+        w = warp.number
+        with m.If(self.launch):
+            m.d.sync += [warp.unresolved.eq(0), warp.busy.eq(0)]
+        with m.Else():
+            with m.If(warp.takes & self.decoded.changes):
+                m.d.sync += [warp.unresolved.eq(1),
+                             warp.asks_mask.eq(self.decoded.unit == Unit.GATHER)]
+            with m.Elif(self.resume[w]):
+                m.d.sync += warp.unresolved.eq(0)
+            m.d.sync += warp.busy.eq(
+                (warp.busy & ~Mux(arriving.written_by[w], arriving.written_register, 0))
+                | Mux(issuing.by[w], issuing.registers, 0))
+
+    def _look_ahead(self, m, warp, arriving, issues):
+        """Whether a warp is ready, and has room for an instruction."""
+        m.d[self._timing.later] += warp.unit_takes.eq((self.unit_ready & warp.ahead.units).any())
+        if not self._timing.looks_ahead:
+            m.d.comb += [warp.eligible.eq(warp.has & ((warp.busy & warp.first.needs) == 0)),
+                         warp.fits.eq(warp.count < 2)]
+            return
+        # A pick in between makes no difference to ``eligible``: no warp is picked in two cycles in
+        # a row. ``fits`` notices the place that a pick frees a cycle later.
+        pending = warp.signal(32, "pending")
+        comes, goes = warp.signal(1, "comes"), warp.signal(1, "goes")
+        some, several = any_and_several(pending)
+        m.d.comb += [
+            pending.eq(warp.busy & warp.ahead.needs),
+            comes.eq(arriving.written_by[warp.number] & pending.bit_select(self.written_rd, 1)),
+            goes.eq(issues & warp.second.follows),
+        ]
+        with m.If(warp.takes):
+            m.d.sync += warp.last_written.eq(Mux(self.decoded.writes, self.decoded.rd, 0))
+        m.d.sync += [
+            warp.eligible.eq(warp.has & ~(some & ~comes | several) & ~goes & ~self.launch),
+            warp.fits.eq((warp.held == 0) | (warp.held == 1) & ~warp.takes),
+        ]
+
+    def _attribute(self, m, warp, arriving, issuing):
+        """The causes of :data:`hw.stalls.STALLS` for which a warp waits."""
+        w, has, signal, issues = warp.number, warp.has, warp.signal, issuing.by[warp.number]
+        active, registers = self.active[w], issuing.registers
+        # The unit whose result a busy register waits for, for units with a cause.
+        behind = {cause: stall.unit for cause, stall in STALLS.items() if stall.unit is not None}
+        from_unit = {unit: signal(32, f"from_{unit.name.lower()}", reset_less=True)
+                     for unit in behind.values()}
+        for unit, waiting in from_unit.items():
+            with m.If(issues):
+                m.d.sync += waiting.eq(Mux(self.issued_units[unit.value],
+                                           waiting | registers, waiting & ~registers))
+        from_local = signal(32, "from_local", reset_less=True)
+        m.d.sync += from_local.eq(
+            (from_local | Mux(arriving.local_by[w], arriving.local_register, 0))
+            & ~Mux(issues, registers, 0))
+        waits, refused = signal(32, "waits"), signal(1, "refused")
+        holds = {cause: signal(1, f"waits_{cause}") for cause in STALLS}
+        unresolved_mask = signal(1, "unresolved_mask")
+        m.d.comb += [
+            waits.eq(warp.busy & warp.ahead.needs),
+            refused.eq(warp.eligible & ~warp.unit_ok & self._timing.stage(1, ~issues)),
+            unresolved_mask.eq(active & ~has & warp.unresolved & warp.asks_mask),
+            holds["local"].eq(has & (waits & from_unit[Unit.LSU] & from_local).any()),
+            holds["execute"].eq(has & ~Cat(holds["local"], *(
+                holds[cause] for cause in behind)).any()),
+            holds["barrier"].eq(active & self.at_barrier[w]),
+            holds["fetch"].eq(active & ~has & ~holds["barrier"] & ~unresolved_mask),
+        ]
+        for cause, unit in behind.items():
+            elsewhere = from_local if unit is Unit.LSU else Const(0, 32)
+            m.d.comb += holds[cause].eq(
+                (has & ((waits & from_unit[unit] & ~elsewhere).any()
+                        | (refused & warp.first.units[unit.value])))
+                | (unresolved_mask if unit is Unit.GATHER else 0))
+        return Cat(holds.values())
+
+    def _report(self, m, grant, states):
+        """The causes for which warps wait when none is picked."""
+        held = [Signal(len(STALLS), name=f"state_{w}") for w in range(len(states))]
+        nobody = Signal()
+        m.d[self._timing.later] += [nobody.eq(~grant.any()),
+                                    *(signal.eq(state) for signal, state in zip(held, states))]
+        with m.If(nobody):
+            m.d.comb += self.blocked.eq(Cat(
+                Cat(state[kind] for state in held).any() for kind in range(len(STALLS))))
