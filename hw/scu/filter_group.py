@@ -59,6 +59,44 @@ def decided_layout(config: HardwareConfig, slots):
     })
 
 
+class _Parts:
+    """The blocks that several stages use. Each is a submodule of the bank."""
+    def __init__(self, m, config, slots, depth, banks, groups):
+        m.submodules.hashing = self.hashing = Hashing(config, banks=banks)
+        m.submodules.lines = self.lines = TableLines(
+            config, slots=slots, elements=depth + 1, under_way=SLOTS // banks)
+        m.submodules.queue = self.queue = SyncFIFOBuffered(
+            width=waiting_layout(config, slots).size, depth=depth)
+        m.submodules.search = self.search = Search(config)
+        m.submodules.serializer = self.serializer = Serializer(
+            group_limit(config.line_bytes) if groups else 1)
+
+
+class _Given:
+    """The element, or step of a walk through the table, that the first stage takes."""
+    def __init__(self, position):
+        self.comes, self.blanks, self.walks = (Signal(name=name)
+                                               for name in ("comes", "blanks", "walks"))
+        self.walked = Signal.like(position, name="walked")
+        self.free = Signal(name="free")                 # the first stage takes it
+
+
+class _Entering:
+    """Packet that enters the second stage: an element or a step of a walk, and its line."""
+    def __init__(self, waiting_shape, line):
+        self.valid, self.goes = Signal(name="entering_valid"), Signal(name="entering_goes")
+        self.blank = Signal(name="entering_blank")      # a line of a table that is emptied
+        self.element = Signal(waiting_shape, name="entering", reset_less=True)
+        self.line = Signal.like(line, name="entering_line", reset_less=True)
+
+
+class _Decided:
+    """Packet that enters the last stage: an element and its set."""
+    def __init__(self, config, slots):
+        self.valid, self.goes = Signal(name="decided_valid"), Signal(name="decided_goes")
+        self.element = Signal(decided_layout(config, slots), name="decided", reset_less=True)
+
+
 class FilterGroup(wiring.Component):
     """A bank of the Filtering/Grouping Unit, for the lines of the table whose numbers have one
     remainder.
@@ -151,86 +189,83 @@ class FilterGroup(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        words, words_bits, halves = config.line_words, word_bits(config), group_bits(config)
         groups = self._bank == 0
-        m.submodules.hashing = hashing = Hashing(config, banks=self._banks)
-        m.submodules.lines = lines = TableLines(
-            config, slots=self._slots, elements=self._depth + 1,
-            under_way=SLOTS // self._banks)
-        m.submodules.search = search = Search(config)
-        m.submodules.filtering = filtering = Filtering(config)
-        m.submodules.serializer = serializer = Serializer(
-            group_limit(config.line_bytes) if groups else 1)
-        connect(m, lines.request, flipped(self.request))
-        connect(m, flipped(self.response), lines.response)
-        connect(m, serializer.o, flipped(self.o))
+        parts = _Parts(m, config, self._slots, self._depth, self._banks, groups)
+        connect(m, parts.lines.request, flipped(self.request))
+        connect(m, flipped(self.response), parts.lines.response)
+        connect(m, parts.serializer.o, flipped(self.o))
         group = Signal()
-        best = Signal()
-        m.d.comb += [
-            group.eq(self.mode == ScuOutput.GROUP if groups else 0),
-            best.eq(self.mode == ScuOutput.FILTER_BEST),
-        ]
+        m.d.comb += group.eq(self.mode == ScuOutput.GROUP if groups else 0)
+        given = _Given(parts.hashing.position)
+        number = Signal(32)                             # number of the element, for GROUP
+        entering = self._hash(m, parts, group, given)
+        self._look_up(m, parts, entering)
+        decided = self._read_set(m, parts, group, number)
+        self._decide(m, parts, group, decided)
+        idle = Signal()
+        m.d.comb += idle.eq(~entering.valid & ~parts.queue.r_rdy & ~decided.valid
+                            & parts.serializer.empty)
+        with m.If(~ResetSignal()):
+            m.d.sync += Assert(~self.start | idle, "a start while an operation is under way")
+        self._run(m, parts, group, given, number,
+                  ~entering.valid & (parts.queue.level == 0) & ~decided.valid)
+        return m
 
-        # An element and its line, from outside or from a walk through the table.
-        waiting_shape = waiting_layout(config, self._slots)
-        entering = Signal(waiting_shape, reset_less=True)
-        entering_line = Signal.like(hashing.line, reset_less=True)
-        entering_valid = Signal()
-        entering_blank = Signal()                       # a line of a table that is emptied
-        entering_goes = Signal()
-        free = Signal()
-        comes = Signal()
-        blanks = Signal()
-        walks = Signal()
-        walked = Signal.like(hashing.position)
+    def _hash(self, m, parts, group, given):
+        """An element and its line, from outside or from a walk through the table."""
+        hashing, element = parts.hashing, self.i.payload
+        entering = _Entering(waiting_layout(self._config, self._slots), hashing.line)
         kind = Signal(Kind)
-        value = self.i.payload.value
-        with m.If(walks):
+        with m.If(given.walks):
             m.d.comb += kind.eq(Kind.WALK)
-        with m.Elif(~self.i.payload.shown):
+        with m.Elif(~element.shown):
             m.d.comb += kind.eq(Kind.DROP)
-        with m.Elif(~group & (value == EMPTY)):
+        with m.Elif(~group & (element.value == EMPTY)):
             m.d.comb += kind.eq(Kind.KEEP)
         m.d.comb += [
             hashing.mode.eq(self.mode), hashing.address.eq(self.address),
             hashing.sets_bits.eq(self.sets_bits), hashing.ways_bits.eq(self.ways_bits),
             hashing.banked.eq(~group),
-            hashing.value.eq(value), hashing.walks.eq(blanks | walks),
-            hashing.position.eq(walked),
-            free.eq(~entering_valid | entering_goes),
+            hashing.value.eq(element.value), hashing.walks.eq(given.blanks | given.walks),
+            hashing.position.eq(given.walked),
+            given.free.eq(~entering.valid | entering.goes),
         ]
-        with m.If(free):
+        with m.If(given.free):
             m.d.sync += [
-                entering_valid.eq(blanks | walks | comes & ~(group & (kind == Kind.DROP))),
-                entering_blank.eq(blanks), entering_line.eq(hashing.line),
-                entering.kind.eq(kind), entering.key.eq(hashing.key),
-                entering.cost.eq(self.i.payload.cost), entering.offset.eq(hashing.offset),
-                entering.number.eq(self.i.payload.number),
+                entering.valid.eq(given.blanks | given.walks
+                                  | given.comes & ~(group & (kind == Kind.DROP))),
+                entering.blank.eq(given.blanks), entering.line.eq(hashing.line),
+                entering.element.kind.eq(kind), entering.element.key.eq(hashing.key),
+                entering.element.cost.eq(element.cost), entering.element.offset.eq(hashing.offset),
+                entering.element.number.eq(element.number),
             ]
+        return entering
 
-        # Look-up, and the queue.
-        m.submodules.queue = queue = SyncFIFOBuffered(width=waiting_shape.size, depth=self._depth)
+    def _look_up(self, m, parts, entering):
+        """Look the line up. Then the element waits in the queue."""
+        lines, queue, element = parts.lines, parts.queue, entering.element
         needs_line = Signal()
-        queued = Signal(waiting_shape)
+        queued = Signal(element.shape())
         m.d.comb += [
-            needs_line.eq((entering.kind == Kind.LOOK_UP) | (entering.kind == Kind.WALK)),
-            lines.line.eq(entering_line),
-            lines.blank.eq(entering_valid & entering_blank),
-            lines.look_up.eq(entering_valid & ~entering_blank & needs_line & queue.w_rdy),
-            entering_goes.eq(entering_valid & Mux(entering_blank | needs_line, lines.granted,
+            needs_line.eq((element.kind == Kind.LOOK_UP) | (element.kind == Kind.WALK)),
+            lines.line.eq(entering.line),
+            lines.blank.eq(entering.valid & entering.blank),
+            lines.look_up.eq(entering.valid & ~entering.blank & needs_line & queue.w_rdy),
+            entering.goes.eq(entering.valid & Mux(entering.blank | needs_line, lines.granted,
                                                   queue.w_rdy)),
-            queued.eq(entering), queued.slot.eq(lines.slot),
-            queue.w_data.eq(queued), queue.w_en.eq(entering_goes & ~entering_blank),
+            queued.eq(element), queued.slot.eq(lines.slot),
+            queue.w_data.eq(queued), queue.w_en.eq(entering.goes & ~entering.blank),
             self.fetched.eq(lines.fetched),
         ]
 
-        # The line of the element at the head of the queue is read.
-        head = data.View(waiting_shape, queue.r_data)
+    def _read_set(self, m, parts, group, number):
+        """Read the set of the element at the head of the queue, whose line has come."""
+        config, lines, queue = self._config, parts.lines, parts.queue
+        words, words_bits = config.line_words, word_bits(config)
+        decided = _Decided(config, self._slots)
+        element = decided.element
+        head = data.View(waiting_layout(config, self._slots), queue.r_data)
         head_goes = Signal()
-        number = Signal(32)                             # number of the element, for GROUP
-        decided = Signal(decided_layout(config, self._slots), reset_less=True)
-        decided_valid = Signal()
-        decided_goes = Signal()
         way = Signal(words_bits)                        # first word of the way whose turn it is
         set_mask = Signal(words_bits)                   # bits that tell words of a set apart
         with m.Switch(self.mode):
@@ -242,65 +277,71 @@ class FilterGroup(wiring.Component):
                     m.d.comb += [
                         set_mask.eq(~(((-1 << bits) & (words - 1)) << self.ways_bits)),
                         way.eq((Mux(group, number, head.number) << bits) & set_mask),
-                        search.ways.eq(decided.ways & starts),
+                        parts.search.ways.eq(element.ways & starts),
                     ]
         holds_line = (head.kind == Kind.LOOK_UP) | (head.kind == Kind.WALK)
         m.d.comb += [
             lines.read_slot.eq(head.slot),
             head_goes.eq(queue.r_rdy & (lines.readable | ~holds_line)
-                         & (~decided_valid | decided_goes)),
+                         & (~decided.valid | decided.goes)),
             queue.r_en.eq(head_goes),
         ]
         with m.If(head_goes):
             m.d.sync += [
-                decided.kind.eq(head.kind), decided.key.eq(head.key),
-                decided.number.eq(number), decided.cost.eq(head.cost),
-                decided.slot.eq(head.slot), decided.line.eq(lines.read_line),
-                decided.turn.eq(1 << (head.offset | Mux(head.kind == Kind.WALK, 0, way))),
+                element.kind.eq(head.kind), element.key.eq(head.key), element.number.eq(number),
+                element.cost.eq(head.cost), element.slot.eq(head.slot),
+                element.line.eq(lines.read_line),
+                element.turn.eq(1 << (head.offset | Mux(head.kind == Kind.WALK, 0, way))),
                 number.eq(number + (head.kind != Kind.WALK)),
             ]
             for i in range(words):
-                m.d.sync += decided.ways[i].eq((head.offset & ~set_mask) == (i & ~set_mask))
-        with m.If(~decided_valid | decided_goes):
-            m.d.sync += decided_valid.eq(head_goes)
+                m.d.sync += element.ways[i].eq((head.offset & ~set_mask) == (i & ~set_mask))
+        with m.If(~decided.valid | decided.goes):
+            m.d.sync += decided.valid.eq(head_goes)
+        return decided
 
-        # The decision.
-        looks_up = Signal()
-        ends = Signal()
-        gives = Signal()
+    def _decide(self, m, parts, group, decided):
+        """Decide on the element, write its set back, and give the decision out."""
+        lines, search, serializer = parts.lines, parts.search, parts.serializer
+        element = decided.element
+        m.submodules.filtering = filtering = Filtering(self._config)
+        looks_up, gives, best = (Signal(name=name) for name in ("looks_up", "gives", "best"))
         m.d.comb += [
-            looks_up.eq(decided.kind == Kind.LOOK_UP),
-            ends.eq(decided.kind == Kind.WALK),
-            search.line.eq(decided.line), search.turn.eq(decided.turn),
-            search.group.eq(group), search.key.eq(decided.key),
-            filtering.line.eq(decided.line), filtering.found.eq(search.found),
+            best.eq(self.mode == ScuOutput.FILTER_BEST),
+            looks_up.eq(element.kind == Kind.LOOK_UP),
+            search.line.eq(element.line), search.turn.eq(element.turn),
+            search.group.eq(group), search.key.eq(element.key),
+            filtering.line.eq(element.line), filtering.found.eq(search.found),
             filtering.way.eq(search.way), filtering.best.eq(best),
-            filtering.cost.eq(decided.cost),
-            decided_goes.eq(decided_valid & (~gives | serializer.ready)
+            filtering.cost.eq(element.cost),
+            decided.goes.eq(decided.valid & (~gives | serializer.ready)
                             & (lines.writable | ~lines.write_words.any())),
-            self.looked_up.eq(decided_goes & looks_up),
+            self.looked_up.eq(decided.goes & looks_up),
             self.found.eq(self.looked_up & search.found),
-
-            lines.write_slot.eq(decided.slot),
-            lines.release.eq(decided_goes & (looks_up | ends)),
+            lines.write_slot.eq(element.slot),
+            lines.release.eq(decided.goes & (looks_up | (element.kind == Kind.WALK))),
             serializer.swap.eq(group),
-            serializer.load.eq(decided_goes & gives),
+            serializer.load.eq(decided.goes & gives),
             serializer.count.eq(1),
-            serializer.values[0].eq(Mux(looks_up, filtering.kept, decided.kind == Kind.KEEP)),
+            serializer.values[0].eq(Mux(looks_up, filtering.kept, element.kind == Kind.KEEP)),
         ]
         with m.If(looks_up):
             m.d.comb += lines.write_words.eq(filtering.written)
-        for i in range(words):
+        for i in range(self._config.line_words):
             m.d.comb += lines.write_line[i].eq(
-                Mux(best, decided.cost, decided.key) if i & 1 else decided.key)
+                Mux(best, element.cost, element.key) if i & 1 else element.key)
         complete = Const(0)
-        if groups:
-            complete = self._group(m, group, decided, search, lines, serializer)
+        if self._bank == 0:
+            complete = self._group(m, group, element, search, lines, serializer)
         m.d.comb += gives.eq(~group | complete)
-        with m.If(decided_goes & group & complete):
+        with m.If(decided.goes & group & complete):
             m.d.sync += self.groups.eq(self.groups + 1)
 
-        # The state machine.
+    def _run(self, m, parts, group, given, number, drained):
+        """The state machine: it empties the table, takes the elements, walks through the table and
+        writes it to memory."""
+        hashing, lines, serializer = parts.hashing, parts.lines, parts.serializer
+        free, walked, halves = given.free, given.walked, group_bits(self._config)
         with m.FSM():
             with m.State("IDLE"):
                 with m.If(self.start):
@@ -312,7 +353,7 @@ class FilterGroup(wiring.Component):
                     with m.Else():
                         m.next = "RUN"
             with m.State("CLEAR"):
-                m.d.comb += blanks.eq(~hashing.outside)
+                m.d.comb += given.blanks.eq(~hashing.outside)
                 with m.If(free):
                     m.d.sync += walked.eq(walked + (Mux(group, 1, self._banks) << halves))
                     with m.If(hashing.last):
@@ -321,7 +362,7 @@ class FilterGroup(wiring.Component):
             with m.State("RUN"):
                 m.d.comb += [
                     self.i.ready.eq(free),
-                    comes.eq(self.i.valid & ~self.i.payload.end),
+                    given.comes.eq(self.i.valid & ~self.i.payload.end),
                 ]
                 with m.If(self.i.valid & self.i.payload.end & free):
                     with m.If(group):
@@ -329,13 +370,13 @@ class FilterGroup(wiring.Component):
                     with m.Else():
                         m.next = "DRAIN"
             with m.State("WALK"):
-                m.d.comb += walks.eq(1)
+                m.d.comb += given.walks.eq(1)
                 with m.If(free):
                     m.d.sync += walked.eq(walked + 1)
                     with m.If(hashing.last & walked[:halves].all()):
                         m.next = "DRAIN"
             with m.State("DRAIN"):
-                with m.If(~entering_valid & (queue.level == 0) & ~decided_valid):
+                with m.If(drained):
                     m.next = "FLUSH"
             with m.State("FLUSH"):
                 m.d.comb += lines.flush.eq(1)
@@ -346,12 +387,6 @@ class FilterGroup(wiring.Component):
                 m.d.comb += serializer.end.eq(1)
                 with m.If(self.o.ready):
                     m.next = "IDLE"
-
-        idle = Signal()
-        m.d.comb += idle.eq(~entering_valid & ~queue.r_rdy & ~decided_valid & serializer.empty)
-        with m.If(~ResetSignal()):
-            m.d.sync += Assert(~self.start | idle, "a start while an operation is under way")
-        return m
 
     def _group(self, m, group, decided, search, lines, serializer):
         """Write and give out groups instead of decisions. Returns whether a group is complete."""

@@ -16,6 +16,29 @@ from .interface import SLOTS, line_request_layout, line_response_layout
 __all__ = ["TableLines"]
 
 
+class _Slots:
+    """The slots. Each signal has a bit for each slot.
+
+    ``held``: the slot has a line, ``arrived`` or under way. ``changed``: the line differs from the
+    memory. ``referred``: an element refers to the slot. ``victim``, one-hot: the slot to take next;
+    0 before the first.
+    """
+    def __init__(self, slots):
+        self.held, self.arrived, self.changed, self.referred, self.victim = (
+            Signal(slots, name=name)
+            for name in ("held", "arrived", "changed", "referred", "victim"))
+
+
+class _LookUp:
+    """What a look-up does in this cycle."""
+    def __init__(self, slots):
+        self.matches = Signal(slots, name="matches")
+        self.stores = Signal(name="stores")         # the victim's line is written back
+        self.fetches = Signal(name="fetches")       # the victim takes the line
+        self.enters = Signal(name="enters")         # the element refers to the slot from now on
+        self.room = Signal(name="room")             # ``request`` can take a request
+
+
 class TableLines(wiring.Component):
     """A small write-back cache that knows which of its lines are still needed.
 
@@ -109,86 +132,86 @@ class TableLines(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        config, slots = self._config, self._slots
-        request, response = self.request, self.response
+        slots = _Slots(self._slots)
+        found = self._look_up(m, slots)
+        self._refer(m, slots, found)
+        read_data, came = self._store_lines(m, slots, found)
+        self._ask(m, slots, found, read_data)
+        self._check(m, slots, found, came)
+        return m
 
-        held = Signal(slots)                # the slot has a line, arrived or under way
-        arrived = Signal(slots)             # the line has arrived
-        changed = Signal(slots)             # the line differs from the memory
-        referred = Signal(slots)            # an element refers to the slot
-        lines = [Signal(32 - config.line_bits, name=f"line_{i}", reset_less=True)
-                 for i in range(slots)]
-
-        # Look-up, and the requests it makes.
-        matches = Signal(slots)
+    def _look_up(self, m, slots):
+        """Look a line up, and choose the slot to take if it is missing."""
+        request, victim, numbers = self.request, slots.victim, range(self._slots)
+        found = _LookUp(self._slots)
+        lines = [Signal(len(self.line), name=f"line_{i}", reset_less=True) for i in numbers]
         hit = Signal()
         misses = Signal()
-        room = Signal()
-        victim = Signal(slots)              # one-hot: the slot to take next; 0 before the first
         suitable = Signal()
         stale = Signal()
-        stores = Signal()
-        fetches = Signal()
-        enters = Signal()
         crowded = Signal()                  # no more lines may be under way
-        wanted = Mux(self.flush, changed, ~referred)
+        wanted = Mux(self.flush, slots.changed, ~slots.referred)
         m.d.comb += [
-            matches.eq(Cat(held[i] & (lines[i] == self.line) for i in range(slots))),
-            hit.eq(matches.any()),
+            found.matches.eq(Cat(slots.held[i] & (lines[i] == self.line) for i in numbers)),
+            hit.eq(found.matches.any()),
             misses.eq(self.look_up & ~hit),
-            room.eq(~request.valid | request.ready),
+            found.room.eq(~request.valid | request.ready),
             suitable.eq((wanted & victim).any()),
-            stale.eq((changed & victim).any()),
-            stores.eq((misses | self.flush) & suitable & stale & room),
-            fetches.eq(misses & suitable & ~stale & room & ~crowded),
-            enters.eq(self.look_up & (hit | fetches)),
-            self.granted.eq(enters | (self.blank & room)),
-            self.slot.eq(encode(Mux(hit, matches, victim), index_bits(slots))),
-            self.fetched.eq(fetches),
+            stale.eq((slots.changed & victim).any()),
+            found.stores.eq((misses | self.flush) & suitable & stale & found.room),
+            found.fetches.eq(misses & suitable & ~stale & found.room & ~crowded),
+            found.enters.eq(self.look_up & (hit | found.fetches)),
+            self.granted.eq(found.enters | (self.blank & found.room)),
+            self.slot.eq(encode(Mux(hit, found.matches, victim), index_bits(self._slots))),
+            self.fetched.eq(found.fetches),
         ]
-        if slots > self._under_way:
+        if self._slots > self._under_way:
             under_way = Signal(range(self._under_way + 1))
             m.d.comb += crowded.eq(under_way == self._under_way)
-            m.d.sync += under_way.eq(under_way + fetches - response.valid)
-        m.submodules.choice = choice = RoundRobin(slots)
+            m.d.sync += under_way.eq(under_way + found.fetches - self.response.valid)
+        m.submodules.choice = choice = RoundRobin(self._slots)
         m.d.comb += [
             # The slot that is taken now may be among the requests, but its turn is the last.
             choice.requests.eq(wanted),
-            choice.advance.eq(~suitable | fetches | (stores & self.flush)),
+            choice.advance.eq(~suitable | found.fetches | (found.stores & self.flush)),
         ]
         with m.If(choice.advance):
             m.d.sync += victim.eq(choice.grant)
-        for i in range(slots):
-            with m.If(fetches & victim[i]):
+        for i in numbers:
+            with m.If(found.fetches & victim[i]):
                 m.d.sync += lines[i].eq(self.line)
+        return found
 
-        # References of elements to slots.
+    def _refer(self, m, slots, found):
+        """References of elements to slots."""
         count_bits = index_bits(self._elements + 1)
         entered = Signal(count_bits)        # number of the next element to enter
         released = Signal(count_bits)       # number of the next element to release its slot
-        m.submodules.last = last = Memory(shape=count_bits, depth=slots, init=[])
+        m.submodules.last = last = Memory(shape=count_bits, depth=self._slots, init=[])
         last_write, last_read = last.write_port(), last.read_port(domain="comb")
-        slot_entered = Signal(slots)
-        slot_left = Signal(slots)
-        slot_written = Signal(slots)
+        slot_entered = Signal(self._slots)
+        slot_left = Signal(self._slots)
         m.d.comb += [
-            last_write.addr.eq(self.slot), last_write.data.eq(entered), last_write.en.eq(enters),
-            last_read.addr.eq(self.write_slot),
-            slot_entered.eq(Mux(enters, 1 << self.slot, 0)),
+            last_write.addr.eq(self.slot), last_write.data.eq(entered),
+            last_write.en.eq(found.enters), last_read.addr.eq(self.write_slot),
+            slot_entered.eq(Mux(found.enters, 1 << self.slot, 0)),
             slot_left.eq(Mux(self.release & (last_read.data == released),
                              1 << self.write_slot, 0)),
-            slot_written.eq(Mux(self.release & self.write_words.any(), 1 << self.write_slot, 0)),
         ]
         m.d.sync += [
-            entered.eq(entered + enters), released.eq(released + self.release),
-            referred.eq(referred & ~slot_left | slot_entered),
+            entered.eq(entered + found.enters), released.eq(released + self.release),
+            slots.referred.eq(slots.referred & ~slot_left | slot_entered),
         ]
 
-        # The lines themselves. In a cycle one line is read and one is written.
-        m.submodules.storage = storage = Memory(shape=line_layout(config), depth=slots, init=[])
+    def _store_lines(self, m, slots, found):
+        """The lines themselves: in a cycle one is read and one is written. Returns the line that is
+        read, and the slot whose line comes, one-hot."""
+        config, response, victim = self._config, self.response, slots.victim
+        m.submodules.storage = storage = Memory(shape=line_layout(config), depth=self._slots,
+                                                init=[])
         write, read = storage.write_port(granularity=1), storage.read_port(domain="comb")
-        victim_slot = encode(victim, index_bits(slots))
         same = self.release & (self.write_slot == self.read_slot)
+        slot_written = Signal(self._slots)
         m.d.comb += [
             response.ready.eq(1),
             self.writable.eq(~response.valid),
@@ -197,39 +220,51 @@ class TableLines(wiring.Component):
                               self.write_line.as_value())),
             write.en.eq(Mux(response.valid, (1 << config.line_words) - 1,
                             Mux(self.release, self.write_words, 0))),
-            read.addr.eq(Mux(stores, victim_slot, self.read_slot)),
-            self.readable.eq((arrived & (1 << self.read_slot)).any() & ~stores),
+            read.addr.eq(Mux(found.stores, encode(victim, index_bits(self._slots)),
+                             self.read_slot)),
+            self.readable.eq((slots.arrived & (1 << self.read_slot)).any() & ~found.stores),
+            slot_written.eq(Mux(self.release & self.write_words.any(), 1 << self.write_slot, 0)),
         ]
         for i in range(config.line_words):
             m.d.comb += self.read_line[i].eq(
                 Mux(same & self.write_words[i], self.write_line[i], read.data[i]))
         came = Mux(response.valid, 1 << response.payload.slot, 0)
+        taken = Mux(found.fetches, victim, 0)
         m.d.sync += [
-            held.eq(Mux(self.forget, 0, held | Mux(fetches, victim, 0))),
-            arrived.eq(arrived & ~Mux(fetches, victim, 0) | came),
-            changed.eq(changed & ~Mux(stores, victim, 0) | slot_written),
+            slots.held.eq(Mux(self.forget, 0, slots.held | taken)),
+            slots.arrived.eq(slots.arrived & ~taken | came),
+            slots.changed.eq(slots.changed & ~Mux(found.stores, victim, 0) | slot_written),
         ]
+        return read.data, came
 
+    def _ask(self, m, slots, found, read_data):
+        """The requests: lines are fetched, written back, or written full of ones."""
+        request, asked = self.request, self.request.payload
+        victim_slot = encode(slots.victim, index_bits(self._slots))
         # A second copy of the lines' numbers: reading one number from a memory is cheaper.
-        m.submodules.numbers = numbers = Memory(shape=len(self.line), depth=slots, init=[])
+        m.submodules.numbers = numbers = Memory(shape=len(self.line), depth=self._slots, init=[])
         number_write, number_read = numbers.write_port(), numbers.read_port(domain="comb")
         m.d.comb += [
             number_write.addr.eq(victim_slot), number_write.data.eq(self.line),
-            number_write.en.eq(fetches), number_read.addr.eq(victim_slot),
-            self.clean.eq(~changed.any()), self.idle.eq(~request.valid),
-            request.payload.mask.eq((1 << config.line_bytes) - 1),
+            number_write.en.eq(found.fetches), number_read.addr.eq(victim_slot),
+            self.clean.eq(~slots.changed.any()), self.idle.eq(~request.valid),
+            asked.mask.eq((1 << self._config.line_bytes) - 1),
         ]
-        asked = request.payload
-        with m.If(room):
+        with m.If(found.room):
             m.d.sync += [
-                request.valid.eq(stores | fetches | self.blank),
-                asked.write.eq(~fetches),
-                asked.line.eq(Mux(stores, number_read.data, self.line)),
+                request.valid.eq(found.stores | found.fetches | self.blank),
+                asked.write.eq(~found.fetches),
+                asked.line.eq(Mux(found.stores, number_read.data, self.line)),
                 asked.slot.eq(victim_slot),
             ]
-            with m.If(stores | self.blank):
-                m.d.sync += asked.data.eq(Mux(self.blank, -1, read.data.as_value()))
+            with m.If(found.stores | self.blank):
+                m.d.sync += asked.data.eq(Mux(self.blank, -1, read_data.as_value()))
 
+    def _check(self, m, slots, found, came):
+        """The assertions."""
+        matches, victim, response = found.matches, slots.victim, self.response
+        held, arrived, changed, referred = (slots.held, slots.arrived, slots.changed,
+                                            slots.referred)
         with m.If(~ResetSignal()):
             m.d.sync += [
                 Assert((matches & (matches - 1)) == 0, "a line in two slots"),
@@ -247,5 +282,4 @@ class TableLines(wiring.Component):
                 Assert(~self.forget | self.clean, "a changed line is forgotten"),
                 Assert(~self.blank | ~held.any(), "lines are held of a table that is emptied"),
             ]
-        check_stream(m, request, name="request")
-        return m
+        check_stream(m, self.request, name="request")

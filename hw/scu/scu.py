@@ -10,7 +10,9 @@ STREAM is one pass in place of several: beside the elements, their costs are mad
 Stores write the elements and the costs that are left.
 """
 
-from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal
+from typing import NamedTuple
+
+from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -53,6 +55,60 @@ def _direct(m, choice, source, first, second):
     m.d.comb += source.ready.eq(Mux(choice, first.ready, second.ready))
     for is_chosen, sink in ((choice, first), (~choice, second)):
         m.d.comb += [sink.valid.eq(source.valid & is_chosen), sink.payload.eq(source.payload)]
+
+
+class _Operation:
+    """The operation under way, as the registers say."""
+    def __init__(self, registers, start):
+        self.registers, self.start = registers, start
+        self.operation, self.output = registers.command[:3], registers.command[4:6]
+        self.streams = self.operation == ScuOperation.STREAM
+        self.expands = self.streams | (self.operation == ScuOperation.ACCESS_EXPANSION)
+        self.by_rows, self.looks = ((registers.command & flag).any()
+                                    for flag in (ScuCommand.ROWS, ScuCommand.LOOKS))
+
+
+class _Blocks:
+    """The blocks of the pipeline, each a submodule. All but the port, the vectors and the filters
+    are reset by ``clear``."""
+    def __init__(self, m, config, clear):
+        width = config.scu
+        m.submodules.port = self.port = Port(config)
+        self.vectors = {
+            name: kind(config, width) for name, kind in (
+                ("bitmask", BitVector), ("indexes", WordVector), ("counts", WordVector),
+                ("filter", BitVector), ("operand", WordVector), ("order", WordVector))}
+        for name, vector in self.vectors.items():
+            m.submodules[name] = vector
+
+        def add(name, block):
+            m.submodules[name] = ResetInserter(clear)(block)
+            return block
+        self.rows = add("row_lookup", RowLookup(config, width))
+        self.generator = add("address_generator", AddressGenerator(width))
+        self.sieve = add("sieve", Sieve(width))
+        self.packer = add("packer", Packer(30, width))
+        self.bounds = add("bounds", Bounds(config, width))
+        self.fetch = add("data_fetch", DataFetch(config, width))
+        self.result = add("output", OutputStage(config, width))
+        self.store = add("data_store", DataStore(config, width))
+        self.costs = add("costs", StreamCosts(config, width))
+        self.costs_store = add("costs_store", DataStore(config, width))
+        self.requests = add("stores", Gather(store_request_layout(config), 2))
+        # Elements and costs are made of the same inputs.
+        self.bits = add("bits_fork", Fork(width, 2))
+        self.counts = add("counts_fork", Fork(self.vectors["counts"].o.payload.shape(), 2))
+        self.words = add("words_fork", Fork(beat_layout(30, width), 2))
+        m.submodules.filter_group = self.lookup = FilterBanks(config, width)
+
+
+class _Progress(NamedTuple):
+    """What the pipeline has done."""
+    stored: Signal          # elements stored in this cycle
+    ones: Signal            # elements among them that are 1
+    groups: Signal          # number of groups
+    fault: data.View
+    done: Value             # all is written
 
 
 class Scu(wiring.Component):
@@ -117,8 +173,14 @@ class Scu(wiring.Component):
         # The pipeline is cleared, then started.
         clear = Signal()
         start = Signal()
-        stored, ones, groups, pipeline_fault, finished, port = self._pipeline(
-            m, registers, check, clear, start)
+        operation = _Operation(registers, start)
+        blocks = _Blocks(m, config, clear)
+        port = blocks.port
+        self._read_vectors(m, operation, blocks)
+        self._set_up(m, operation, blocks, check)
+        self._connect_inputs(m, operation, blocks)
+        self._connect_blocks(m, blocks)
+        progress = self._finish(m, operation, blocks)
 
         with m.FSM() as fsm:
             # After a fault, blocks may still request lines that will not be used.
@@ -139,12 +201,13 @@ class Scu(wiring.Component):
                 m.d.comb += start.eq(1)
                 m.next = "RUN"
             with m.State("RUN"):
-                m.d.sync += [result.eq(result + stored), selected.eq(selected + ones)]
-                with m.If(finished):
-                    m.d.sync += fault.eq(pipeline_fault)
+                m.d.sync += [result.eq(result + progress.stored),
+                             selected.eq(selected + progress.ones)]
+                with m.If(progress.done):
+                    m.d.sync += fault.eq(progress.fault)
                     m.next = "DRAIN"
                     with m.If(registers.command[4:6] == ScuOutput.GROUP):
-                        m.d.sync += selected.eq(groups)
+                        m.d.sync += selected.eq(progress.groups)
             with m.State("DRAIN"):
                 with m.If(port.idle):
                     m.next = "COUNT"
@@ -179,7 +242,7 @@ class Scu(wiring.Component):
         check_stream(m, self.request, name="request")
         m.d.comb += [
             self.events.busy.eq(self.busy), self.events.started.eq(starts),
-            self.events.elements.eq(stored), self.events.read.eq(port.read),
+            self.events.elements.eq(progress.stored), self.events.read.eq(port.read),
             self.events.written.eq(port.written),
             self.events.stall_l2.eq(self.busy & self.request.valid & ~self.request.ready),
         ]
@@ -207,120 +270,112 @@ class Scu(wiring.Component):
                         with m.If(self.write & ~self.busy):
                             m.d.sync += value.eq(self.write_data)
 
-    def _pipeline(self, m, registers, check, clear, start):
-        """The blocks and their connections.
-
-        Returns six values: the elements stored in this cycle, the elements among them that are 1,
-        the number of groups, the fault, whether all is written, and the port.
-        """
-        config, width, r = self._config, self._config.scu, registers
-        operation, output = r.command[:3], r.command[4:6]
-        streams = operation == ScuOperation.STREAM
-        expands = streams | (operation == ScuOperation.ACCESS_EXPANSION)
-        by_rows, looks = ((r.command & flag).any() for flag in (ScuCommand.ROWS, ScuCommand.LOOKS))
-        m.submodules.port = port = Port(config)
-
-        vectors = {}
-        for name, kind, address, length in (
-                ("bitmask", BitVector, r.bitmask, r.length),
-                ("indexes", WordVector, r.indexes, r.length),
-                ("counts", WordVector, r.counts, r.length),
-                ("filter", BitVector, r.filter, r.filter_length),
-                ("operand", WordVector, r.operand, Mux(streams, r.length, r.operand_length)),
-                ("order", WordVector, r.order, r.operand_length)):
-            vector = kind(config, width)
-            vectors[name] = m.submodules[name] = vector
-            wanted = address != 0
-            if name == "indexes":
-                wanted = expands | (operation == ScuOperation.ACCESS)
-            if name == "counts":
-                wanted = expands & ~by_rows | (operation == ScuOperation.REPLICATION)
-            if name == "operand":
-                wanted = wanted & ~looks
-            m.d.comb += [vector.start.eq(start), vector.address.eq(address),
-                         vector.length.eq(Mux(wanted, length, 0))]
+    def _read_vectors(self, m, operation, blocks):
+        """The vectors that the operation reads, each with its port."""
+        r, streams, expands = operation.registers, operation.streams, operation.expands
+        lengths = {"filter": r.filter_length, "order": r.operand_length,
+                   "operand": Mux(streams, r.length, r.operand_length)}
+        wanted = {
+            "indexes": expands | (operation.operation == ScuOperation.ACCESS),
+            "counts": expands & ~operation.by_rows
+            | (operation.operation == ScuOperation.REPLICATION),
+            "operand": (r.operand != 0) & ~operation.looks,
+        }
+        for name, vector in blocks.vectors.items():
+            m.d.comb += [
+                vector.start.eq(operation.start), vector.address.eq(r[name]),
+                vector.length.eq(Mux(wanted.get(name, r[name] != 0),
+                                     lengths.get(name, r.length), 0)),
+            ]
             if name not in ("counts", "order"):
-                connect(m, vector.read, getattr(port, f"read_{name}"))
-                connect(m, getattr(port, f"response_{name}"), vector.response)
+                connect(m, vector.read, getattr(blocks.port, f"read_{name}"))
+                connect(m, getattr(blocks.port, f"response_{name}"), vector.response)
 
-        def add(name, block):
-            m.submodules[name] = ResetInserter(clear)(block)
-            return block
-        rows = add("row_lookup", RowLookup(config, width))
-        generator = add("address_generator", AddressGenerator(width))
-        sieve = add("sieve", Sieve(width))
-        packer = add("packer", Packer(30, width))
-        bounds = add("bounds", Bounds(config, width))
-        fetch = add("data_fetch", DataFetch(config, width))
-        result = add("output", OutputStage(config, width))
-        store = add("data_store", DataStore(config, width))
-        costs = add("costs", StreamCosts(config, width))
-        costs_store = add("costs_store", DataStore(config, width))
-        requests = add("stores", Gather(store_request_layout(config), 2))
-        # Elements and costs are made of the same inputs.
-        bits = add("bits_fork", Fork(width, 2))
-        counts = add("counts_fork", Fork(vectors["counts"].o.payload.shape(), 2))
-        words = add("words_fork", Fork(beat_layout(30, width), 2))
-        m.submodules.filter_group = lookup = FilterBanks(config, width)
-
+    def _set_up(self, m, operation, blocks, check):
+        """What the registers tell each block."""
+        r, start, streams, output = (operation.registers, operation.start, operation.streams,
+                                     operation.output)
+        rows, generator, sieve, bounds, lookup, costs = (
+            blocks.rows, blocks.generator, blocks.sieve, blocks.bounds, blocks.lookup, blocks.costs)
         m.d.comb += [
-            rows.start.eq(start & by_rows), rows.length.eq(r.length), rows.looks.eq(looks),
+            rows.start.eq(start & operation.by_rows), rows.length.eq(r.length),
+            rows.looks.eq(operation.looks),
             rows.to_row.eq(r.rows), rows.to_cost.eq(r.operand),
             generator.start.eq(start),
-            generator.operation.eq(Mux(streams, ScuOperation.ACCESS_EXPANSION, operation)),
+            generator.operation.eq(Mux(streams, ScuOperation.ACCESS_EXPANSION,
+                                       operation.operation)),
             generator.length.eq(r.length), generator.masked.eq(r.bitmask != 0),
             sieve.start.eq(start), sieve.present.eq(r.filter != 0), sieve.address.eq(r.filter),
             sieve.length.eq(r.filter_length),
             bounds.start.eq(start), bounds.registers.eq(r),
             bounds.bits.eq(~streams & ((output == ScuOutput.FILTER_UNIQUE)
                                        | (output == ScuOutput.FILTER_BEST))
-                           | ((output == ScuOutput.DATA) & (operation == ScuOperation.BITMASK))),
-            result.start.eq(start), result.registers.eq(r),
+                           | ((output == ScuOutput.DATA)
+                              & (operation.operation == ScuOperation.BITMASK))),
+            blocks.result.start.eq(start), blocks.result.registers.eq(r),
             lookup.start.eq(start & (output != ScuOutput.DATA)), lookup.mode.eq(output),
             lookup.clear.eq(r.command[12]), lookup.address.eq(r.hash),
             lookup.sets_bits.eq(check.sets_bits), lookup.ways_bits.eq(check.ways_bits),
-            store.bits.eq(result.bits), port.once.eq(streams),
+            blocks.store.bits.eq(blocks.result.bits), blocks.port.once.eq(streams),
             costs.start.eq(start & streams), costs.length.eq(r.length),
             costs.masked.eq(r.bitmask != 0), costs.weighted.eq(r.weights != 0),
             costs.distance.eq((r.weights - r.source)[2:]),
-            bits.enable.eq(Cat(1, streams)), counts.enable.eq(Cat(1, streams)),
-            words.enable.eq(Cat(1, streams & (r.weights != 0))),
+            blocks.bits.enable.eq(Cat(1, streams)), blocks.counts.enable.eq(Cat(1, streams)),
+            blocks.words.enable.eq(Cat(1, streams & (r.weights != 0))),
         ]
-        connect(m, vectors["filter"].o, sieve.bits)
-        connect(m, vectors["order"].o, result.order)
-        connect(m, vectors["bitmask"].o, bits.i)
-        connect(m, bounds.o, words.i)
-        for fork, sinks in ((bits, (generator.bits, costs.bits)),
-                            (counts, (generator.counts, costs.counts)),
-                            (words, (fetch.i, costs.elements))):
-            for branch, sink in zip(fork.o, sinks):
-                connect(m, branch, sink)
-        # INDEXES has the indexes, or the keys by which rows are looked up. OPERAND has the words of
-        # the inputs of STREAM, or the operands of the elements.
-        indexes, given, operands = (stream.Signature(data.ArrayLayout(32, width)).create(
-            path=(name,)) for name in ("given_indexes", "given_words", "given_operands"))
+
+    def _connect_inputs(self, m, operation, blocks):
+        """From the vectors, or from the look-up of rows, to the blocks.
+
+        INDEXES has the indexes, or the keys by which rows are looked up. OPERAND has the words of
+        the inputs of STREAM, or the operands of the elements. STREAM has no order. Its weights are
+        read in place of the order. Rows are looked up in place of the counts.
+        """
+        vectors, port, rows, costs = blocks.vectors, blocks.port, blocks.rows, blocks.costs
+        by_rows, looks, streams = operation.by_rows, operation.looks, operation.streams
+        connect(m, vectors["filter"].o, blocks.sieve.bits)
+        connect(m, vectors["order"].o, blocks.result.order)
+        connect(m, vectors["bitmask"].o, blocks.bits.i)
+        indexes, given, operands = (
+            stream.Signature(data.ArrayLayout(32, self._config.scu)).create(path=(name,))
+            for name in ("given_indexes", "given_words", "given_operands"))
         _direct(m, by_rows, vectors["indexes"].o, rows.keys, indexes)
-        _choose(m, by_rows, rows.indexes, indexes, generator.indexes)
-        _choose(m, by_rows, rows.counts, vectors["counts"].o, counts.i)
+        _choose(m, by_rows, rows.indexes, indexes, blocks.generator.indexes)
+        _choose(m, by_rows, rows.counts, vectors["counts"].o, blocks.counts.i)
         _direct(m, streams, vectors["operand"].o, given, operands)
         _choose(m, looks, rows.given, given, costs.given)
-        _choose(m, streams, costs.o, operands, result.operands)
-        # STREAM has no order. Its weights are read in place of the order. Rows are looked up in
-        # place of the counts.
+        _choose(m, streams, costs.o, operands, blocks.result.operands)
         for taken, name, block in ((streams, "order", costs), (by_rows, "counts", rows)):
             _choose(m, taken, block.read, vectors[name].read, getattr(port, f"read_{name}"))
             _direct(m, taken, getattr(port, f"response_{name}"), block.response,
                     vectors[name].response)
-        for source, sink in ((generator.o, sieve.i), (sieve.o, packer.i), (packer.o, bounds.i),
-                             (fetch.o, result.i), (result.o_costs, costs_store.i),
-                             (costs_store.request, requests.i[1]),
+
+    def _connect_blocks(self, m, blocks):
+        """From block to block, to the Data Stores."""
+        port, fetch, result, lookup = blocks.port, blocks.fetch, blocks.result, blocks.lookup
+        sieve, packer, bounds = blocks.sieve, blocks.packer, blocks.bounds
+        for fork, sinks in ((blocks.bits, (blocks.generator.bits, blocks.costs.bits)),
+                            (blocks.counts, (blocks.generator.counts, blocks.costs.counts)),
+                            (blocks.words, (fetch.i, blocks.costs.elements))):
+            for branch, sink in zip(fork.o, sinks):
+                connect(m, branch, sink)
+        for source, sink in ((blocks.generator.o, sieve.i), (sieve.o, packer.i),
+                             (packer.o, bounds.i), (bounds.o, blocks.words.i),
+                             (fetch.read, port.read_fetch), (port.response_fetch, fetch.response),
+                             (fetch.o, result.i),
                              (result.lookups, lookup.i), (lookup.o, result.answers),
                              (lookup.places, result.places),
-                             (result.o, store.i), (fetch.read, port.read_fetch),
-                             (port.response_fetch, fetch.response), (lookup.request, port.hash),
-                             (port.response_hash, lookup.response)):
+                             (lookup.request, port.hash), (port.response_hash, lookup.response),
+                             (result.o, blocks.store.i), (result.o_costs, blocks.costs_store.i),
+                             (blocks.costs_store.request, blocks.requests.i[1])):
             connect(m, source, sink)
-        # Requests of the Data Stores. The count is written when they have no request.
+
+    def _finish(self, m, operation, blocks):
+        """Requests of the Data Stores, events, and what is done. The count is written when the Data
+        Stores have no request."""
+        streams, port, store, requests = (operation.streams, blocks.port, blocks.store,
+                                          blocks.requests)
+        result, lookup, costs_store = blocks.result, blocks.lookup, blocks.costs_store
         m.d.comb += [
             requests.i[0].valid.eq(store.request.valid & streams),
             requests.i[0].payload.eq(store.request.payload),
@@ -331,14 +386,14 @@ class Scu(wiring.Component):
             self.events.looked_up.eq(lookup.looked_up), self.events.found.eq(lookup.found),
             self.events.fetched.eq(lookup.fetched),
         ]
-        for name, stage_inputs in (("fetch", [fetch.i]), ("filter", [lookup.i]),
+        for name, stage_inputs in (("fetch", [blocks.fetch.i]), ("filter", [lookup.i]),
                                    ("store", [store.i, costs_store.i])):
             waits = Cat(given.valid & ~given.ready for given in stage_inputs).any()
             m.d.comb += self.events[f"stall_{name}"].eq(self.busy & waits)
         fault = Signal(fault_layout())
-        m.d.comb += fault.eq(rows.fault)
-        for later in (sieve.fault, bounds.fault, result.fault):
+        m.d.comb += fault.eq(blocks.rows.fault)
+        for later in (blocks.sieve.fault, blocks.bounds.fault, result.fault):
             with m.If(later.error != ScuError.NONE):
                 m.d.comb += fault.eq(later)
         done = store.done & (costs_store.done | ~streams) & ~requests.o.valid
-        return result.stored, result.ones, lookup.groups, fault, done, port
+        return _Progress(result.stored, result.ones, lookup.groups, fault, done)
