@@ -30,6 +30,43 @@ _PAYLOAD = BUFFER_WORDS + _HEADER_WORDS
 _RESET_CYCLES = 16
 
 
+class _Parts:
+    """The words of a frame, and the buffer for request and answer. The lower half of the buffer,
+    which no frame reaches, holds the board's description."""
+    def __init__(self, m, words):
+        m.submodules.receiver = self.receiver = FrameReceiver()
+        m.submodules.transmitter = self.transmitter = FrameTransmitter()
+        m.submodules.buffer = buffer = Memory(
+            shape=32, depth=2 * BUFFER_WORDS, init=words,
+            attrs={"ram_style": "block", "no_rw_check": 1})
+        self.put, self.get = buffer.write_port(), buffer.read_port()
+        self.description_words = len(words)
+
+
+class _Header:
+    """The header of a request, and what it says: all registers."""
+    def __init__(self):
+        self.sequence = Signal(16, name="sequence")
+        self.count, self.operation = Signal(8, name="count"), Signal(8, name="operation")
+        self.given = Signal(32, name="given")
+        self.address = Signal(32, name="address")       # byte address of the next word
+        self.own, self.of_memory, self.writes, self.fills, self.reads, self.once, self.counts, \
+            self.carries, self.fits = (Signal(name=name) for name in (
+                "own", "of_memory", "writes", "fills", "reads", "once", "counts", "carries",
+                "fits"))
+
+
+class _Progress:
+    """How far the words of the request or answer are, one after the other."""
+    def __init__(self):
+        self.value = Signal(32, name="value", reset_less=True)
+        self.left = Signal(32, name="left")
+        self.index = Signal(range(BUFFER_WORDS), name="index")
+        self.status = Signal(8, name="status")
+        self.described = Signal(name="described")   # the answer's payload is the description
+        self.answers = Signal(8, name="answers")    # words of the answer's payload
+
+
 class Link(wiring.Component):
     """Host link of a board.
 
@@ -79,188 +116,187 @@ class Link(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # The line, and the words of a frame.
-        m.submodules.uart_receiver = uart_receiver = UartReceiver(self._divisor)
-        m.submodules.queue = queue = SyncFIFOBuffered(width=8, depth=QUEUE_BYTES)
-        # The output of block RAM is late in its cycle, so a register comes first.
-        m.submodules.received = received = StreamRegister(8)
-        m.submodules.receiver = receiver = FrameReceiver()
-        m.submodules.transmitter = transmitter = FrameTransmitter()
-        m.submodules.uart_transmitter = uart_transmitter = UartTransmitter(self._divisor)
-        m.d.comb += [uart_receiver.rx.eq(self.rx), self.tx.eq(uart_transmitter.tx)]
-        connect(m, uart_receiver.o, queue.w_stream)
-        connect(m, queue.r_stream, received.i)
-        connect(m, received.o, receiver.i)
-        connect(m, transmitter.o, uart_transmitter.i)
-
-        # One buffer for request and answer. The lower half, which no frame reaches, holds the
-        # board's description.
-        words = description(self._config, self._clock_hz)
-        m.submodules.buffer = buffer = Memory(
-            shape=32, depth=2 * BUFFER_WORDS, init=words,
-            attrs={"ram_style": "block", "no_rw_check": 1})
-        put, get = buffer.write_port(), buffer.read_port()
-
-        # The request.
-        sequence = Signal(16)
-        count = Signal(8)
-        status = Signal(8)
-        operation = Signal(8)
-        given = Signal(32)
-        address = Signal(32)                    # byte address of the next word
-        with m.If(receiver.write):
-            with m.Switch(receiver.address):
-                with m.Case(0):
-                    m.d.sync += Cat(sequence, operation, count).eq(receiver.word)
-                with m.Case(1):
-                    m.d.sync += given.eq(receiver.word)
-                with m.Case(2):
-                    m.d.sync += address.eq(receiver.word)
-        own, of_memory, writes, fills, reads, once, counts, carries, fits = (
-            Signal(name=name) for name in ("own", "of_memory", "writes", "fills", "reads", "once",
-                                           "counts", "carries", "fits"))
-        length = receiver.o.payload.words
-        m.d.sync += [
-            own.eq(given == self.session),
-            of_memory.eq(_any(operation, {Operation.READ_MEMORY, Operation.WRITE_MEMORY,
-                                          Operation.FILL_MEMORY})),
-            writes.eq(_any(operation, WRITES)), once.eq(_any(operation, ONCE)),
-            fills.eq(operation == Operation.FILL_MEMORY),
-            reads.eq(_any(operation, {Operation.READ_REGISTERS, Operation.READ_MEMORY})),
-            counts.eq((count != 0) & (count <= MAX_WORDS)),
-            carries.eq(length == _HEADER_WORDS + count),
-        ]
-        m.d.comb += fits.eq((operation == Operation.RESET)
-                            | counts & Mux(writes, carries, reads)
-                            & (~fills | (count == FILL_WORDS)))
-        performed = Signal()
-        last_once = Signal(16)      # sequence number of the last ONCE operation
-
-        # The words of the request or answer, one after the other.
-        value = Signal(32, reset_less=True)
-        left = Signal(32)
-        index = Signal(range(BUFFER_WORDS))
-        described = Signal()                    # the answer's payload is the description
-        answers = Signal(8)                     # words of the answer's payload
+        parts = _Parts(m, description(self._config, self._clock_hz))
+        self._connect_line(m, parts)
+        request = self._take_header(m, parts.receiver)
+        now = _Progress()
+        put, get, receiver = parts.put, parts.get, parts.receiver
         m.d.comb += [
-            get.addr.eq(Mux(described, 0, _PAYLOAD) + index), get.en.eq(0),
+            get.addr.eq(Mux(now.described, 0, _PAYLOAD) + now.index), get.en.eq(0),
             put.addr.eq(BUFFER_WORDS | receiver.address), put.data.eq(receiver.word),
             put.en.eq(receiver.write),
-            self.request.payload.write.eq(writes), self.request.payload.word.eq(address[2:]),
-            self.request.payload.data.eq(value),
+            self.request.payload.write.eq(request.writes),
+            self.request.payload.word.eq(request.address[2:]),
+            self.request.payload.data.eq(now.value),
         ]
         m.d.sync += [self.read.eq(0), self.write.eq(0)]
-        word, valid = transmitter.i.payload, transmitter.i.valid
         with m.FSM(name="state"):
-            with m.State("IDLE"):
-                m.d.sync += [status.eq(AnswerStatus.DONE), answers.eq(0), index.eq(0),
-                             left.eq(count), described.eq(0)]
-                with m.If(receiver.o.valid):
-                    m.next = "SETTLE"
-            with m.State("SETTLE"):             # the decoded registers are valid in CHECK
-                m.next = "CHECK"
-            with m.State("CHECK"):
-                m.next = "HEAD"
-                with m.If(~receiver.o.payload.good | (length < _HEADER_WORDS)):
-                    m.d.sync += status.eq(AnswerStatus.GARBLED)
-                with m.Elif(operation == Operation.OPEN):
-                    m.d.sync += [self.session.eq(given), performed.eq(0), described.eq(1),
-                                 answers.eq(len(words))]
-                with m.Elif(~own):
-                    m.d.sync += status.eq(AnswerStatus.STRANGER)
-                with m.Elif(~fits):
-                    m.d.sync += status.eq(AnswerStatus.REFUSED)
-                with m.Elif(~once | ~performed | (sequence != last_once)):
-                    with m.If(once):
-                        m.d.sync += [performed.eq(1), last_once.eq(sequence)]
-                    with m.If(operation == Operation.RESET):
-                        m.d.sync += left.eq(_RESET_CYCLES)
-                        m.next = "RESET"
-                    with m.Elif(writes):
-                        m.next = "FETCH"
-                    with m.Else():
-                        m.d.sync += answers.eq(count)
-                        m.next = "ACCESS"
-            with m.State("FETCH"):
-                m.d.comb += get.en.eq(1)
-                m.next = "LOAD"
-            with m.State("LOAD"):
-                m.d.sync += value.eq(get.data)
-                m.next = "ACCESS"
-                with m.If(fills & (index == 0)):
-                    m.d.sync += [left.eq(get.data), index.eq(1)]
-                    m.next = "FETCH"
-                with m.Elif(left == 0):         # FILL_MEMORY of no words
-                    m.next = "HEAD"
-            with m.State("ACCESS"):
-                m.d.comb += self.request.valid.eq(of_memory)
-                m.d.sync += [self.address.eq(address), self.write_data.eq(value),
-                             self.write.eq(~of_memory & writes), self.read.eq(~of_memory & ~writes)]
-                with m.If(~of_memory | self.request.ready):
-                    m.next = "NEXT"
-                    with m.If(~writes):
-                        m.next = "AWAIT"
-            with m.State("AWAIT"):              # the GPU sees `read` in this cycle
-                m.d.comb += self.response.ready.eq(1)
-                with m.If(~of_memory | self.response.valid):
-                    m.next = "TAKE"
-                m.d.sync += value.eq(self.response.payload)
-            with m.State("TAKE"):
-                with m.If(~of_memory):
-                    m.d.sync += value.eq(self.read_data)
-                m.next = "STORE"
-            with m.State("STORE"):
-                m.d.comb += [put.addr.eq(_PAYLOAD + index), put.data.eq(value), put.en.eq(1)]
-                m.next = "NEXT"
-            with m.State("NEXT"):
-                m.d.sync += [address.eq(address + 4), left.eq(left - 1), index.eq(index + 1)]
-                with m.If(left == 1):
-                    m.next = "HEAD"
-                with m.Elif(writes & ~fills):
-                    m.next = "FETCH"
-                with m.Else():
-                    m.next = "ACCESS"
-            with m.State("RESET"):
-                m.d.sync += self.reset.eq(1)
-                with m.If(left != 0):
-                    m.d.sync += left.eq(left - 1)
-                with m.Elif(self.drained):
-                    m.d.sync += self.reset.eq(0)
-                    m.next = "HEAD"
-
-            with m.State("HEAD"):
-                m.d.comb += [valid.eq(1), word.word.eq(Cat(sequence, status, answers))]
-                with m.If(transmitter.i.ready):
-                    m.next = "SESSION"
-            with m.State("SESSION"):
-                m.d.comb += [valid.eq(1), word.word.eq(self.session), word.last.eq(answers == 0)]
-                m.d.sync += index.eq(0)
-                with m.If(transmitter.i.ready):
-                    m.next = "PAYLOAD"
-                    with m.If(answers == 0):
-                        m.next = "END"
-            with m.State("PAYLOAD"):
-                m.d.comb += get.en.eq(1)
-                m.next = "GIVE"
-            with m.State("GIVE"):
-                m.d.sync += value.eq(get.data)
-                m.next = "SEND"
-            with m.State("SEND"):
-                last = Signal()
-                m.d.comb += [last.eq(index + 1 == answers),
-                             valid.eq(1), word.word.eq(value), word.last.eq(last)]
-                with m.If(transmitter.i.ready):
-                    m.d.sync += index.eq(index + 1)
-                    m.next = "PAYLOAD"
-                    with m.If(last):
-                        m.next = "END"
-            with m.State("END"):
-                m.d.comb += receiver.o.ready.eq(1)
-                m.next = "IDLE"
+            self._check_request(m, parts, request, now)
+            self._perform(m, parts, request, now)
+            self._answer(m, parts, request, now)
         with m.If(get.en & ~ResetSignal()):
             m.d.sync += Assert(~put.en, "link: the buffer is read and written in one cycle")
         check_stream(m, self.request, name="request")
         return m
+
+    def _connect_line(self, m, parts):
+        """The line, its queue, and the frames."""
+        m.submodules.uart_receiver = uart_receiver = UartReceiver(self._divisor)
+        m.submodules.queue = queue = SyncFIFOBuffered(width=8, depth=QUEUE_BYTES)
+        # The output of block RAM is late in its cycle, so a register comes first.
+        m.submodules.received = received = StreamRegister(8)
+        m.submodules.uart_transmitter = uart_transmitter = UartTransmitter(self._divisor)
+        m.d.comb += [uart_receiver.rx.eq(self.rx), self.tx.eq(uart_transmitter.tx)]
+        connect(m, uart_receiver.o, queue.w_stream)
+        connect(m, queue.r_stream, received.i)
+        connect(m, received.o, parts.receiver.i)
+        connect(m, parts.transmitter.o, uart_transmitter.i)
+
+    def _take_header(self, m, receiver):
+        """The header of a request."""
+        request = _Header()
+        operation, count = request.operation, request.count
+        with m.If(receiver.write), m.Switch(receiver.address):
+            for address, word in enumerate((Cat(request.sequence, operation, count),
+                                            request.given, request.address)):
+                with m.Case(address):
+                    m.d.sync += word.eq(receiver.word)
+        m.d.sync += [
+            request.own.eq(request.given == self.session),
+            request.of_memory.eq(_any(operation, {
+                Operation.READ_MEMORY, Operation.WRITE_MEMORY, Operation.FILL_MEMORY})),
+            request.writes.eq(_any(operation, WRITES)), request.once.eq(_any(operation, ONCE)),
+            request.fills.eq(operation == Operation.FILL_MEMORY),
+            request.reads.eq(_any(operation, {Operation.READ_REGISTERS, Operation.READ_MEMORY})),
+            request.counts.eq((count != 0) & (count <= MAX_WORDS)),
+            request.carries.eq(receiver.o.payload.words == _HEADER_WORDS + count),
+        ]
+        m.d.comb += request.fits.eq(
+            (operation == Operation.RESET)
+            | request.counts & Mux(request.writes, request.carries, request.reads)
+            & (~request.fills | (count == FILL_WORDS)))
+        return request
+
+    def _check_request(self, m, parts, request, now):
+        """States that take a request, and refuse a bad one."""
+        receiver = parts.receiver
+        performed = Signal()
+        last_once = Signal(16)      # sequence number of the last ONCE operation
+        with m.State("IDLE"):
+            m.d.sync += [now.status.eq(AnswerStatus.DONE), now.answers.eq(0), now.index.eq(0),
+                         now.left.eq(request.count), now.described.eq(0)]
+            with m.If(receiver.o.valid):
+                m.next = "SETTLE"
+        with m.State("SETTLE"):             # the decoded registers are valid in CHECK
+            m.next = "CHECK"
+        with m.State("CHECK"):
+            m.next = "HEAD"
+            with m.If(~receiver.o.payload.good | (receiver.o.payload.words < _HEADER_WORDS)):
+                m.d.sync += now.status.eq(AnswerStatus.GARBLED)
+            with m.Elif(request.operation == Operation.OPEN):
+                m.d.sync += [self.session.eq(request.given), performed.eq(0), now.described.eq(1),
+                             now.answers.eq(parts.description_words)]
+            with m.Elif(~request.own):
+                m.d.sync += now.status.eq(AnswerStatus.STRANGER)
+            with m.Elif(~request.fits):
+                m.d.sync += now.status.eq(AnswerStatus.REFUSED)
+            with m.Elif(~request.once | ~performed | (request.sequence != last_once)):
+                with m.If(request.once):
+                    m.d.sync += [performed.eq(1), last_once.eq(request.sequence)]
+                with m.If(request.operation == Operation.RESET):
+                    m.d.sync += now.left.eq(_RESET_CYCLES)
+                    m.next = "RESET"
+                with m.Elif(request.writes):
+                    m.next = "FETCH"
+                with m.Else():
+                    m.d.sync += now.answers.eq(request.count)
+                    m.next = "ACCESS"
+
+    def _perform(self, m, parts, request, now):
+        """States that perform a request, word by word."""
+        put, get, value, index = parts.put, parts.get, now.value, now.index
+        of_memory, writes, fills = request.of_memory, request.writes, request.fills
+        with m.State("FETCH"):
+            m.d.comb += get.en.eq(1)
+            m.next = "LOAD"
+        with m.State("LOAD"):
+            m.d.sync += value.eq(get.data)
+            m.next = "ACCESS"
+            with m.If(fills & (index == 0)):
+                m.d.sync += [now.left.eq(get.data), index.eq(1)]
+                m.next = "FETCH"
+            with m.Elif(now.left == 0):         # FILL_MEMORY of no words
+                m.next = "HEAD"
+        with m.State("ACCESS"):
+            m.d.comb += self.request.valid.eq(of_memory)
+            m.d.sync += [self.address.eq(request.address), self.write_data.eq(value),
+                         self.write.eq(~of_memory & writes), self.read.eq(~of_memory & ~writes)]
+            with m.If(~of_memory | self.request.ready):
+                m.next = "NEXT"
+                with m.If(~writes):
+                    m.next = "AWAIT"
+        with m.State("AWAIT"):              # the GPU sees `read` in this cycle
+            m.d.comb += self.response.ready.eq(1)
+            with m.If(~of_memory | self.response.valid):
+                m.next = "TAKE"
+            m.d.sync += value.eq(self.response.payload)
+        with m.State("TAKE"):
+            with m.If(~of_memory):
+                m.d.sync += value.eq(self.read_data)
+            m.next = "STORE"
+        with m.State("STORE"):
+            m.d.comb += [put.addr.eq(_PAYLOAD + index), put.data.eq(value), put.en.eq(1)]
+            m.next = "NEXT"
+        with m.State("NEXT"):
+            m.d.sync += [request.address.eq(request.address + 4), now.left.eq(now.left - 1),
+                         index.eq(index + 1)]
+            with m.If(now.left == 1):
+                m.next = "HEAD"
+            with m.Elif(writes & ~fills):
+                m.next = "FETCH"
+            with m.Else():
+                m.next = "ACCESS"
+        with m.State("RESET"):
+            m.d.sync += self.reset.eq(1)
+            with m.If(now.left != 0):
+                m.d.sync += now.left.eq(now.left - 1)
+            with m.Elif(self.drained):
+                m.d.sync += self.reset.eq(0)
+                m.next = "HEAD"
+
+    def _answer(self, m, parts, request, now):
+        """States that send the answer."""
+        get, valid, sent = parts.get, parts.transmitter.i.valid, parts.transmitter.i.payload
+        ready, answers, index = parts.transmitter.i.ready, now.answers, now.index
+        with m.State("HEAD"):
+            m.d.comb += [valid.eq(1), sent.word.eq(Cat(request.sequence, now.status, answers))]
+            with m.If(ready):
+                m.next = "SESSION"
+        with m.State("SESSION"):
+            m.d.comb += [valid.eq(1), sent.word.eq(self.session), sent.last.eq(answers == 0)]
+            m.d.sync += index.eq(0)
+            with m.If(ready):
+                m.next = "PAYLOAD"
+                with m.If(answers == 0):
+                    m.next = "END"
+        with m.State("PAYLOAD"):
+            m.d.comb += get.en.eq(1)
+            m.next = "GIVE"
+        with m.State("GIVE"):
+            m.d.sync += now.value.eq(get.data)
+            m.next = "SEND"
+        with m.State("SEND"):
+            last = Signal()
+            m.d.comb += [last.eq(index + 1 == answers),
+                         valid.eq(1), sent.word.eq(now.value), sent.last.eq(last)]
+            with m.If(ready):
+                m.d.sync += index.eq(index + 1)
+                m.next = "PAYLOAD"
+                with m.If(last):
+                    m.next = "END"
+        with m.State("END"):
+            m.d.comb += parts.receiver.o.ready.eq(1)
+            m.next = "IDLE"
 
 
 def _any(operation, operations):
