@@ -44,10 +44,9 @@ class Timing:
         so there it is ``next_value``."""
         return next_value if self.config.long else value
 
-    def in_time(self, value, otherwise=0):
-        """A value that the long pipeline knows too late in the cycle. There it is ``otherwise``,
-        the safe assumption."""
-        return otherwise if self.config.long else value
+    def in_time(self, value):
+        """A condition that the long pipeline knows too late in the cycle. There it is 0."""
+        return 0 if self.config.long else value
 
     def only_later(self, value):
         """A condition that arises only from the registers of the long pipeline; else 0."""
@@ -74,8 +73,8 @@ class Timing:
 
     @property
     def looks_ahead(self) -> bool:
-        """Whether a cycle ahead is found which warps, lines and queues are ready. The long pipeline
-        has no time to find and to use this in one cycle."""
+        """Whether ready warps, matching lines and room in queues are found a cycle ahead. The long
+        pipeline has no time to find and to use them in one cycle."""
         return self.config.long
 
     @property

@@ -59,9 +59,10 @@ class _Parts:
     """The memories and queues that several stages use, each a submodule of the bank, and the widths
     of the parts of an address."""
     def __init__(self, m, config, timing):
-        self.ways, self.sets = ((config.l2_ways, config.l2_bytes // config.line_bytes
-                                 // config.l2_ways) if config.l2_bytes
-                                else (BUFFER_WAYS, BUFFER_SETS))
+        self.ways, self.sets = BUFFER_WAYS, BUFFER_SETS
+        if config.l2_bytes:
+            self.ways = config.l2_ways
+            self.sets = config.l2_bytes // config.line_bytes // config.l2_ways
         self.set_bits, self.line_bits = ceil_log2(self.sets), 32 - config.line_bits
         # Steps that have left S0 and have not reached the queues. In the long pipeline S0 sees the
         # queues' levels a cycle late.
