@@ -1,8 +1,8 @@
 """Timing of the two pipelines.
 
-The long pipeline has more registers than the short one, for the clock of an FPGA. What comes from
-such a register, or late in its cycle, is too late for some decisions that the short pipeline makes
-at once. The long pipeline then decides without it, or a stage later. All blocks ask
+The long pipeline has more registers than the short one, for the clock of an FPGA. A value
+that comes from such a register, or late in its cycle, is too late for some decisions that the short
+pipeline makes at once. The long pipeline then decides without it, or a stage later. All blocks ask
 :class:`Timing`, which gives each of these choices a name.
 """
 
@@ -40,8 +40,8 @@ class Timing:
         return "comb" if self.config.long else "sync"
 
     def stage(self, value, next_value):
-        """What a stage works on. The long pipeline has no time for the work before the next stage,
-        so there it is ``next_value``."""
+        """The packet for some work: a stage's, in the long pipeline the next stage's, since there
+        is no time for the work before."""
         return next_value if self.config.long else value
 
     def in_time(self, value):

@@ -252,7 +252,7 @@ class L1(wiring.Component):
 
     def _take_pass(self, m, parts, come, passes, r1, change, sweeping):
         """S0: take the pass on offer. A line that S2 or R1 is about to write is not read before the
-        write. Of the ``passes`` in S1 and S2, the short pipeline need not look at S2."""
+        write. The short pipeline looks only at the first of the ``passes`` in S1 and S2."""
         timing, misses, requests, set_bits = (self._timing, parts.misses, parts.requests,
                                               parts.set_bits)
         s0, access, come_line = _Offer(), self.access.payload, come.payload.line

@@ -37,8 +37,8 @@ def issued_layout(config: HardwareConfig):
 
 
 class _Arriving:
-    """What comes in this cycle, by warp one-hot: a fetched instruction, the result for a register,
-    and the news that a register waits for local memory; and which registers these are."""
+    """The events of this cycle, by warp one-hot: an instruction is fetched, a result comes, a
+    register turns out to wait for local memory; and the registers, one-hot."""
     def __init__(self, warps):
         self.fetched_by, self.written_by, self.local_by = (
             Signal(warps, name=name) for name in ("fetched_by", "written_by", "local_by"))

@@ -150,7 +150,7 @@ class _Acting(_Looking):
 
 
 class _Way:
-    """What a step does in S1: the way that it takes, one-hot, and the way's old tag."""
+    """The action of a step in S1: the way that it takes, one-hot, and the way's old tag."""
     def __init__(self, parts):
         self.way, self.hits, self.dirty = (Signal(parts.ways, name=name)
                                            for name in ("way", "hit_ways", "dirty_ways"))

@@ -30,7 +30,7 @@ class _Slots:
 
 
 class _LookUp:
-    """What a look-up does in this cycle."""
+    """The actions of a look-up in this cycle."""
     def __init__(self, slots):
         self.matches = Signal(slots, name="matches")
         self.stores = Signal(name="stores")         # the victim's line is written back

@@ -103,7 +103,7 @@ class _Blocks:
 
 
 class _Progress(NamedTuple):
-    """What the pipeline has done."""
+    """The pipeline's output in this cycle."""
     stored: Signal          # elements stored in this cycle
     ones: Signal            # elements among them that are 1
     groups: Signal          # number of groups
@@ -292,7 +292,7 @@ class Scu(wiring.Component):
                 connect(m, getattr(blocks.port, f"response_{name}"), vector.response)
 
     def _set_up(self, m, operation, blocks, check):
-        """What the registers tell each block."""
+        """Each block gets its part of the registers."""
         r, start, streams, output = (operation.registers, operation.start, operation.streams,
                                      operation.output)
         rows, generator, sieve, bounds, lookup, costs = (
