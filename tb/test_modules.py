@@ -55,7 +55,7 @@ LAYERS = {
     "sw.lang": ("sw.graph", *BELOW),
     "sw.vm": ("sim", *BELOW, "sw.graph", "sw.lang"),
     "sw.vm.rtl": ("hw", *BELOW, "sw.graph", "sw.lang", "sw.kernels", "sw.vm"),
-    "sw.compaction": ("hw", *BELOW, "sw.kernels", "sw.formats.compressed", "sw.runtime.scu"),
+    "sw.compaction": ("hw", *BELOW, "sw.kernels", "sw.formats.compressed"),
     "sw.golden": ("hw", "sim", *BELOW, "sw.kernels.disassembler"),
     "sw.link": ("hw", "sim", *BELOW),
     "sw.trace": ("hw", "sim", *BELOW, "sw.kernels"),

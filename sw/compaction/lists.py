@@ -45,7 +45,7 @@ def fill(task):
     can be loaded."""
     algorithm = task.algorithm
     _, padding = task.vertex_addresses(algorithm.neighbor_array(task), 0)
-    task.buffers.fill(EDGES, rest=padding >> task.schedule.neighbor_shift)
+    task.buffers.fill(EDGES, rest=padding >> task.schedule.neighbor_shift(task))
 
 
 def end_word(k, into, layout=None):

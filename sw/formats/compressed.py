@@ -22,7 +22,7 @@ class AddressedEdges(Layout):
 
     def get_edge(self, k, place, edges):
         for index, edge in enumerate(edges):
-            k.a.lw(edge.neighbor.reg, place, self.spacing * index)
+            k.a.lw(edge.neighbor.reg, place, self.spacing(k) * index)
         if edges[0].weight:
             self.load_beside(k, "weights", place, [edge.weight for edge in edges])
 
@@ -34,7 +34,7 @@ class AddressedEdges(Layout):
         where = k.a.reg("where")
         k.a.add(where, location, k.distance(self.array("neighbors"), self.array(array)))
         for index, register in enumerate(into):
-            k.a.lw(register, where, self.spacing * index)
+            k.a.lw(register, where, self.spacing(k) * index)
 
 
 class CompressedRows(AddressedEdges):
@@ -102,7 +102,7 @@ class CompressedRows(AddressedEdges):
     def build(self):
         buffers, task = self.task.buffers, self.task
         words, padding = self.neighbor_words()
-        shift = task.schedule.neighbor_shift
+        shift = task.schedule.neighbor_shift(task)
         buffers.fill(self.array("neighbors"), words >> shift, padding >> shift)
         if task.algorithm.weighted:
             buffers.fill(self.array("weights"), self._weights)

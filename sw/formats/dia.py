@@ -162,16 +162,16 @@ class _Diagonals(FixedRows):
         number = a.reg("place")
         a.add(number, place, k.constant(-k.address(self.array("neighbors"))))
         for index, edge in enumerate(edges):
-            a.lbu(edge.neighbor.reg, place, self.spacing * index)
+            a.lbu(edge.neighbor.reg, place, self.spacing(k) * index)
         if edges[0].weight:
             where = a.reg("where")
             a.slli(where, number, 2)
             a.add(where, where, k.constant(k.address(self.array("values"))))
             for index, edge in enumerate(edges):
-                a.lw(edge.weight, where, 4 * self.spacing * index)
+                a.lw(edge.weight, where, 4 * self.spacing(k) * index)
         for index, edge in enumerate(edges):
             if index:
-                a.addi(number, number, self.spacing)
+                a.addi(number, number, self.spacing(k))
             self._neighbor(k, number, edge)
 
     def _neighbor(self, k, place, edge):

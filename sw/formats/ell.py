@@ -142,7 +142,7 @@ class _Regular(FixedRows, AddressedEdges):
         present = data != ABSENT
         neighbors[:len(data)][present] = task.vertex_addresses(
             task.algorithm.neighbor_array(task), data[present])[0]
-        buffers.fill(self.array("neighbors"), neighbors >> task.schedule.neighbor_shift)
+        buffers.fill(self.array("neighbors"), neighbors >> task.schedule.neighbor_shift(task))
         self.build_bases()
         if task.schedule.needs == "rows":
             buffers.fill(self.array("counts"), self._counts)

@@ -85,7 +85,7 @@ class FixedRows(Layout):
         k.shifted(place, place, -log2(self.edge_bytes))
         for index, base in enumerate(bases):
             if index:
-                k.a.addi(place, place, self.edges_apart)
+                k.a.addi(place, place, self.edges_apart(k))
             k.divided(base, place, self.width)
             k.a.slli(base, base, 2)
             k.a.add(base, base, k.constant(k.address(self._first_base)))

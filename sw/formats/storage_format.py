@@ -137,17 +137,15 @@ class Layout:
         """The difference of the locations of consecutive edges."""
         return 1 if self.task.schedule.counts_edges else self.edge_bytes
 
-    @property
-    def spacing(self) -> int:
+    def spacing(self, k) -> int:
         """Bytes between the edges that a lane works on at once."""
-        return self.edge_bytes * self.edges_apart
+        return self.edge_bytes * self.edges_apart(k)
 
-    @property
-    def edges_apart(self) -> int:
+    def edges_apart(self, k) -> int:
         """Distance, in edges, of the edges that a lane works on at once."""
         schedule = self.task.schedule
         whole = schedule.needs == "edges" or schedule.shares_rows
-        return self.task.config.threads if whole else schedule.lanes_apart
+        return self.task.config.threads if whole else k.lanes_apart
 
     @property
     def places(self) -> int:

@@ -110,7 +110,7 @@ class BucketRows(Layout):
 
     def get_edge(self, k, place, edges):
         for index, edge in enumerate(edges):
-            k.a.addi(edge.neighbor.reg, place, self.spacing * index)
+            k.a.addi(edge.neighbor.reg, place, self.spacing(k) * index)
 
 
 class BucketComparisons(BucketRows):
@@ -250,7 +250,7 @@ class BucketComparisons(BucketRows):
         for base in bases:
             a.mv(base, first)
         for index, where in enumerate(wheres[1:], 1):
-            a.addi(where, location, self.spacing * index)
+            a.addi(where, location, self.spacing(k) * index)
         with a.while_uniform(Condition("ltu", a.zero, left), "search"):
             # Half of the n + 1 queries are left out: the first (n + 1) / 2, or the others.
             a.addi(half, left, 4)
@@ -276,7 +276,7 @@ class BucketComparisons(BucketRows):
         for index, edge in enumerate(edges):
             a.add(edge.neighbor.reg, edge.neighbor.reg, place)
             if index:
-                a.addi(edge.neighbor.reg, edge.neighbor.reg, self.spacing * index)
+                a.addi(edge.neighbor.reg, edge.neighbor.reg, self.spacing(k) * index)
 
 
 class BucketFormat(StorageFormat):

@@ -117,6 +117,8 @@ class Kernel:
         The frontier that the superstep adds to, after :meth:`open_frontier`.
     input : sw.kernels.frontiers.frontier.Input or None
         The input that the superstep reads, after :meth:`open_frontier`.
+    lanes_apart : int
+        Lanes that take consecutive edges of a row, unless these are the lanes of a warp.
     tile : int or None
         While the work on edges of a tile is emitted: the lanes of a warp, a power of two and side
         by side, that have edges of the same base. All of them are active, or none.
@@ -130,6 +132,7 @@ class Kernel:
         self.leads, self.gathers = leads, gathers
         self._constants = {}
         self.frontier = self.input = self.tile = None
+        self.lanes_apart = 1
         if first and assembler.argument is not None:
             self.a.section(name)
         elif first:

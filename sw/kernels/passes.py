@@ -28,7 +28,8 @@ class Pass:
         Whether the kernel can add to the frontier of the next superstep.
     enter : callable, optional
         ``enter(k, done)`` emits the beginning of the kernel's part for a layout, before the
-        prologues. Warps without work may go to the label ``done``.
+        prologues. Warps without work may go to the label ``done``. What it returns is given to
+        ``emit`` behind ``k``.
     leads : bool
         Whether the prologue of the frontier prepares the frontier of the next superstep. One kernel
         of a set does so.
@@ -40,10 +41,10 @@ class Pass:
         set launches it.
     """
     name: str
-    emit: Callable[[Any], None] | None = None
+    emit: Callable[..., None] | None = None
     once: bool = False
     gathers: bool = True
-    enter: Callable[[Any, Any], None] | None = None
+    enter: Callable[[Any, Any], Any] | None = None
     leads: bool = True
     operate: Callable[[Any, int, Any, Any], None] | None = None
     in_turn: bool = True

@@ -47,8 +47,6 @@ class Walk:
     ----------
     k : Kernel
         In the prologue, with all lanes.
-    schedule : sw.schedules.schedule.Schedule
-        Its option says how many edges a lane takes in a turn. Its ``lanes_apart`` is ``width``.
     width : int
         Lanes of a warp that share a row, a power of two.
     warps : int
@@ -60,9 +58,9 @@ class Walk:
         not kept in a register, and ``width`` is 1 or the lanes of a warp.
     """
 
-    def __init__(self, k, schedule, width=1, warps=1, edges=None, beside=False):
+    def __init__(self, k, width=1, warps=1, edges=None, beside=False):
         self._k, self._width, self._warps = k, width, warps
-        task, algorithm = k.task, k.task.algorithm
+        task, algorithm, schedule = k.task, k.task.algorithm, k.task.schedule
         shared = width * warps > 1
         if algorithm.first_only(k):
             preferred = _FIRST_SHARED if shared else _FIRST
@@ -72,7 +70,7 @@ class Walk:
             preferred = _ALL
         if edges is None:
             edges = task.row_length
-        self._unroll = schedule.at_once(preferred[edges / width / warps < _LONG])
+        self._unroll = schedule.at_once(task, preferred[edges / width / warps < _LONG])
         self._one = k.constant(1, "one")
         self._lane = self._leads = self._group = None
         if width * warps > 1 and not beside:
@@ -180,6 +178,7 @@ class Walk:
     def row(self, base):
         """Go through the edges of a row that has been taken, and finish it."""
         k, algorithm = self._k, self._k.task.algorithm
+        k.lanes_apart = self._width
         if algorithm.first_only(k):
             self._first(base)
         elif algorithm.selective(k.task):

@@ -6,7 +6,6 @@ such choice for one graph and one configuration. It first settles the layout of 
 program, in which addresses are constants.
 """
 
-import copy
 import dataclasses
 import functools
 import typing
@@ -27,7 +26,7 @@ from sw.kernels.program import Program
 from sw.kernels.split import passed, reserve
 from sw.kernels.virtual import VirtualAssembler
 from sw.runtime.buffers import Buffers
-from sw.schedules.schedule import Schedule
+from sw.schedules.schedule import Choices, Schedule
 
 
 __all__ = ["Task"]
@@ -111,6 +110,7 @@ class Task:
     sides: dict = dataclasses.field(default_factory=dict)
     switches: bool = False
     input: Input | None = None
+    choices: Choices = dataclasses.field(default_factory=Choices)
 
     @classmethod
     def make(cls, config, plan, graph, slow_edges=False):
@@ -171,7 +171,7 @@ class Task:
         plan = dataclasses.replace(plan, direction=plan.way)
         task = cls(config, algorithm, schedules.make(plan.schedule),
                    plan.stored(algorithm.graph), plan, buffers, switches=switches)
-        task.schedule.most = algorithm.edges_at_once(task)
+        task.choices.most = algorithm.edges_at_once(task)
         task.schedule.check(task)
         task.format.check(task)
         task._settle_layouts()
@@ -310,12 +310,15 @@ class Task:
         """Whether the words of the edges' sources are gathered before each superstep."""
         return any(layout.gathers for layout in self.layouts)
 
-    def row_schedule(self):
-        """A schedule that goes through rows, for a kernel beside the task's own kernels: a copy of
-        the task's schedule if that goes through rows in one pass, else vertex mapping."""
+    def beside(self, algorithm):
+        """A task without layouts for a kernel beside the task's own kernels. It goes through rows:
+        by the task's schedule if that goes through rows in one pass, else by vertex mapping."""
+        schedule, choices = schedules.make("vm"), Choices()
         if self.schedule.needs == "rows" and len(self.schedule.passes(self)) == 1:
-            return copy.copy(self.schedule)
-        return schedules.make("vm")
+            schedule = self.schedule
+            choices = dataclasses.replace(self.choices, used=dict(self.choices.used))
+        return dataclasses.replace(self, algorithm=algorithm, schedule=schedule, choices=choices,
+                                   layouts=[])
 
     @property
     def new_ids(self) -> typing.Any:
@@ -389,7 +392,7 @@ class Task:
             try:
                 return self._program(divisor)
             except UserError:
-                if not any(side.schedule.shrinks or side.algorithm.shrinks
+                if not any(side.schedule.shrinks(side) or side.algorithm.shrinks
                            for side in (self, *self.sides.values())):
                     raise           # the next program would be the same
         return self._program(_DIVISORS[-1])
@@ -397,7 +400,7 @@ class Task:
     def _program(self, divisor):
         """The program with a part of what the schedules work on at once. Raises UserError."""
         for side in (self, *self.sides.values()):
-            side.schedule.shrink(divisor)
+            side.choices.divisor = divisor
             side.algorithm.shrink(divisor)
         program = self._assemble()
         if program.size > self.config.imem_bytes:
@@ -411,7 +414,7 @@ class Task:
         Known once there is the :attr:`program`."""
         used = {}
         for side in (self, *self.sides.values()):
-            used |= side.schedule.used
+            used |= side.choices.used
         return used
 
     @functools.cached_property
@@ -497,8 +500,7 @@ class Task:
             k = Kernel(assembler, self, name, variant, layout, item.name,
                        first=first and layout is layouts[0], leads=item.leads, gathers=item.gathers)
             done = assembler.label("layout_done")
-            if item.enter is not None:
-                item.enter(k, done)
+            entered = () if item.enter is None else (item.enter(k, done),)
             layout.enter(k, done)
             self.algorithm.prepare(k)
             for other in others:            # in each layout, as any but one may have no work
@@ -506,7 +508,7 @@ class Task:
                 other.format.passed(k)
                 other.schedule.passed(k, other)
             layout.prepare(k)
-            item.emit(k)
+            item.emit(k, *entered)
             if self.frontier is not None and item.gathers:
                 self.frontier.finish(k)
             if layout is not layouts[-1]:

@@ -26,6 +26,20 @@ _UNROLL = 1
 _TABLE = "registered_rows"
 
 
+def _groups(task):
+    """``(groups, warps)``: lanes that add up the sizes of the warps' rows, a power of two, and
+    warps of each such lane."""
+    groups = 1
+    while groups < min(task.warps, task.config.threads):
+        groups *= 2
+    return groups, -(-task.warps // groups)
+
+
+def _slices(task):
+    groups, warps = _groups(task)
+    return groups * warps
+
+
 class CoreMapping(Schedule):
     """Rounds of one vertex for each lane of the core."""
     name = "cm"
@@ -33,47 +47,44 @@ class CoreMapping(Schedule):
     OPTIONS = {"find": FIND, "unroll": dataclasses.replace(
         UNROLL, default=_UNROLL, doc="edges of a long row that a lane works on at once")}
 
-    def _groups(self, task):
-        """``(groups, warps)``: lanes that add up the sizes of the warps' rows, a power of two, and
-        warps of each such lane."""
-        groups = 1
-        while groups < min(task.warps, task.config.threads):
-            groups *= 2
-        return groups, -(-task.warps // groups)
-
-    def _slices(self, task):
-        groups, warps = self._groups(task)
-        return groups * warps
-
     def reserve(self, task):
         if _TABLE not in task.local:                # there may be two directions
-            task.local.reserve(_TABLE, SliceTable.words(task, self._slices(task), padded=True))
+            task.local.reserve(_TABLE, SliceTable.words(task, _slices(task), padded=True))
 
-    def init_global(self, k):
-        a, task = k.a, k.task
-        self._rows = Rows(k, together=True)
-        self._rows.start()
-        self._scan = Scan(k, keep=False)
-        self._totals = Scan(k, self._groups(task)[0], keep=False)
-        self._table = SliceTable(k, task.local.address(_TABLE), self._slices(task), padded=True)
-        self._shared = Slices(k, self._table,
-                              Share(k, self.options["find"], self.at_once(_UNROLL)))
-        self._own, warp = a.regs("own_rows", "warp")
-        a.csrr(warp, Csr.WARP_ID)
-        self._table.pointer(self._own, warp)
-        for number in range(task.warps, self._slices(task)):        # slices of no warp
-            a.sw(k.full, k.constant(self._last_word(k, number)))
-
-    def _last_word(self, k, number):
-        """The address of the last place of a slice."""
-        return (k.task.local.address(_TABLE) + self._table.slice_bytes * number
-                + 4 * (k.task.config.threads - 1))
+    def emit(self, k):
+        _Rounds(k, self.options["find"], self.at_once(k.task, _UNROLL)).emit()
 
     def go_on(self, k):
         k.barrier()
 
-    def get_next_edge(self, k):
-        a, rows = k.a, self._rows
+
+class _Rounds:
+    """The kernel: rounds in which the warps of a core share the rows of all its lanes."""
+
+    def __init__(self, k, find, unroll):
+        task = k.task
+        self._k, (self._groups, self._warps) = k, _groups(task)
+        self._rows = Rows(k, together=True)
+        self._rows.start()
+        self._scan = Scan(k, keep=False)
+        self._totals = Scan(k, self._groups, keep=False)
+        self._table = SliceTable(k, task.local.address(_TABLE), _slices(task), padded=True)
+        self._shared = Slices(k, self._table, Share(k, find, unroll))
+        self._own, warp = k.a.regs("own_rows", "warp")
+        k.a.csrr(warp, Csr.WARP_ID)
+        self._table.pointer(self._own, warp)
+        for number in range(task.warps, _slices(task)):         # slices of no warp
+            k.a.sw(k.full, k.constant(self._last_word(number)))
+
+    def _last_word(self, number):
+        """The address of the last place of a slice."""
+        task = self._k.task
+        return (task.local.address(_TABLE) + self._table.slice_bytes * number
+                + 4 * (task.config.threads - 1))
+
+    def emit(self):
+        """Emit the loop."""
+        k, a, rows = self._k, self._k.a, self._rows
         top, done, empty = a.label("round"), a.label("gather_done"), a.label("round_end")
         a.place(top)
         k.phase(1)
@@ -84,14 +95,14 @@ class CoreMapping(Schedule):
         rows.offer(answer)
         k.barrier()
         rows.advance()
-        sizes, sums = self._add_up(k)
+        sizes, sums = self._add_up()
         total, warp, low, high = a.regs("total", "warp", "low", "high")
         self._totals.last(total, sums)
         a.csrr(warp, Csr.WARP_ID)
         part(k, total, warp, k.task.warps, low, high)
         a.bge(low, high, empty)
         pointer = a.reg("pointer")
-        self._first_slice(k, sizes, sums, pointer, low, high)
+        self._first_slice(sizes, sums, pointer, low, high)
         k.phase(3)
         self._shared.go(pointer, low, high, base.array)
         a.place(empty)
@@ -100,15 +111,14 @@ class CoreMapping(Schedule):
         a.j(top)
         a.place(done)
 
-    def _add_up(self, k):
+    def _add_up(self):
         """The size of each group of warps, and the prefix sums, a group a lane."""
-        a = k.a
-        groups, warps = self._groups(k.task)
+        k, a, groups, warps = self._k, self._k.a, self._groups, self._warps
         place, size, sizes, sums = a.regs("place", "size", "sizes", "sums")
         a.csrr(place, Csr.THREAD_ID)
         a.andi(place, place, groups - 1)
         k.times(place, place, warps * self._table.slice_bytes)
-        a.add(place, place, k.constant(self._last_word(k, 0), "last_places"))
+        a.add(place, place, k.constant(self._last_word(0), "last_places"))
         a.lw(sizes, place)
         for warp in range(1, warps):
             k.step(place, self._table.slice_bytes)
@@ -118,11 +128,10 @@ class CoreMapping(Schedule):
         self._totals.sums(sums, sizes)
         return sizes, sums
 
-    def _first_slice(self, k, sizes, sums, pointer, low, high):
+    def _first_slice(self, sizes, sums, pointer, low, high):
         """``pointer`` = the first slice of the group that has the place ``low``; ``low`` and
         ``high`` then count from the group's first place."""
-        a = k.a
-        groups, warps = self._groups(k.task)
+        k, a, groups, warps = self._k, self._k.a, self._groups, self._warps
         a.sub(sizes, sums, sizes)                   # places before the group
         a.addi(sums, sums, -1)
         group, before = search(k, groups, sums, low), a.reg("before")

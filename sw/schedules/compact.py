@@ -7,8 +7,6 @@ Warps reserve room in the list by adding to the number of its bytes. So the kern
 list resets the number for the next superstep.
 """
 
-from typing import Any
-
 from sw.compaction import expansion, lists
 from sw.compaction.contraction import Contraction, compact
 from sw.compaction.expansion import Expansion
@@ -17,7 +15,7 @@ from sw.kernels.passes import Pass
 from sw.schedules.schedule import Schedule
 
 
-__all__ = ["PREFERRED_WINDOWS", "WINDOWS", "Compact"]
+__all__ = ["PREFERRED_WINDOWS", "WINDOWS", "Compact", "emit_list"]
 
 
 #: Windows whose loads are under way together, if the user does not say.
@@ -26,6 +24,11 @@ PREFERRED_WINDOWS = 4
 #: How much of a list a warp works on at once.
 WINDOWS = Integer(1, 8, None, "elements of a list that a lane works on at once; left out, 4",
                   power=True)
+
+
+def emit_list(_, contraction):
+    """Emit the contraction that the beginning of a kernel has made."""
+    contraction.emit()
 
 
 class Compact(Schedule):
@@ -37,10 +40,9 @@ class Compact(Schedule):
                "fused": Switch(True, "whether the kernels that work on edges also look up the "
                                      "frontier and make the next; else other kernels do")}
 
-    def __init__(self, **options):
-        super().__init__(**options)
-        self.notes = not self.options.get("fused", False)
-        self._list: Any = None          # the list of the kernel under construction
+    @property
+    def notes(self):
+        return not self.options.get("fused", False)
 
     def directions(self, kind):
         return ("push",)
@@ -83,15 +85,14 @@ class Compact(Schedule):
         lists.fill(task)
 
     def passes(self, task):
-        contract = Pass("contract", lambda k: self._list.emit(), enter=self.enter, leads=False)
+        contract = Pass("contract", emit_list, enter=self.enter, leads=False)
         expand = Pass("expand", lambda k: Expansion(k, self.notes).emit(), gathers=False,
                       leads=not self.notes and not expansion.leads_late(task))
         if not self.notes:
             return [expand, contract]
         passes = [self.prepare(task, expansion.prepare), expand, contract]
         if task.frontier is not None and task.frontier.BITS:
-            passes.append(Pass("compact", lambda k: compact(k, self._list),
-                               enter=self._enter_compact, leads=False))
+            passes.append(Pass("compact", compact, enter=self._enter_compact, leads=False))
         return passes
 
     def passed(self, k, task):
@@ -118,15 +119,15 @@ class Compact(Schedule):
         return end
 
     def enter(self, k, done):
-        """Emit the beginning of the contraction."""
-        self.contract(k, done, self.edges_end(k))
+        """Emit the beginning of the contraction, and give it."""
+        return self.contract(k, done, self.edges_end(k))
 
     def contract(self, k, done, end, start=None):
         """The contraction of the elements from ``start`` to ``end``; see
         :class:`~sw.compaction.lists.Blocks`."""
-        self._list = Contraction(k, end, done, self.at_once(PREFERRED_WINDOWS), self.notes,
-                                 self.neighbor_shift, start)
+        return Contraction(k, end, done, self.at_once(k.task, PREFERRED_WINDOWS), self.notes,
+                           self.neighbor_shift(k.task), start)
 
     def _enter_compact(self, k, done):
-        self._list = lists.Blocks(k, self.edges_end(k, resets=False), done,
-                                  self.at_once(PREFERRED_WINDOWS), k.task.frontier.BITS)
+        return lists.Blocks(k, self.edges_end(k, resets=False), done,
+                            self.at_once(k.task, PREFERRED_WINDOWS), k.task.frontier.BITS)

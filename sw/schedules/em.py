@@ -27,31 +27,40 @@ class EdgeMapping(Schedule):
                                  power=True)}
 
     def edge_block(self, task):
-        return self.at_once(_UNROLL) * task.config.threads
+        return self.at_once(task, _UNROLL) * task.config.threads
 
-    def init_global(self, k):
+    def emit(self, k):
+        _Blocks(k, self.edge_block(k.task)).emit()
+
+
+class _Blocks:
+    """The kernel: blocks of ``block`` edges."""
+
+    def __init__(self, k, block):
         layout = k.layout
+        self._k, self._count = k, block // k.task.config.threads
         self._location = k.a.reg("location")
         index = k.a.reg("index")
-        k.lane_index(index, per_warp=self.edge_block(k.task))
+        k.lane_index(index, per_warp=block)
         k.scaled(self._location, index, layout.first_edge(k), layout.edge_bytes)
         self._end = layout.edges_end(k)
-        self._split = split(k, layout.edge_bytes * self.edge_block(k.task))
+        self._split = split(k, layout.edge_bytes * block)
         self._split.start()
 
-    def get_next_edge(self, k):
+    def emit(self):
+        """Emit the loop."""
+        k = self._k
         k.phase(3)
         condition = Condition("ltu", self._location, self._end)
         with k.a.while_uniform(condition, "edges"):
-            count = self.at_once(_UNROLL)
             if k.task.algorithm.filters(k.task) and not k.layout.active:
-                self._filtered(k, self._location, count)
+                self._filtered()
             else:
-                self._all(k, self._location, count)
+                self._all()
 
-    def _all(self, k, here, count):
-        a, algorithm = k.a, k.task.algorithm
-        bases = self._bases(k, count)
+    def _all(self):
+        k, a, algorithm, here = self._k, self._k.a, self._k.task.algorithm, self._location
+        bases = self._bases()
         edges = [k.edge(base, index) for index, base in enumerate(bases)]
 
         def search():
@@ -70,7 +79,7 @@ class EdgeMapping(Schedule):
         if k.layout.active:
             left = a.reg("left")
             a.sub(left, self._end, here)
-        self._split.take(self._location)
+        self._split.take(here)
         k.edge_phase(4)
         some = None
         if algorithm.selective(k.task) or left is not None:
@@ -79,36 +88,36 @@ class EdgeMapping(Schedule):
             if some is None:
                 algorithm.sum(k, edge, data, None)
                 continue
-            algorithm.counts(k, data, some, left, k.layout.spacing * index)
+            algorithm.counts(k, data, some, left, k.layout.spacing(k) * index)
             with k.only(some, "edge_next"):
                 algorithm.sum(k, edge, data, some)
 
-    @staticmethod
-    def _bases(k, count):
+    def _bases(self):
+        k = self._k
         array = k.task.algorithm.base_array(k.task)
-        return [Vertex(k.a.reg(f"base{index}"), array) for index in range(count)]
+        return [Vertex(k.a.reg(f"base{index}"), array) for index in range(self._count)]
 
-    def _filtered(self, k, location, count):
+    def _filtered(self):
         """The neighbour is loaded only where the base vertex is in the frontier."""
-        a, none = k.a, k.a.label("edges_none")
-        bases = self._bases(k, count)
-        words = a.regs(*(f"word{index}" for index in range(count)))
+        k, a, none = self._k, self._k.a, self._k.a.label("edges_none")
+        bases = self._bases()
+        words = a.regs(*(f"word{index}" for index in range(self._count)))
         k.edge_phase(2)
-        k.layout.search_vid(k, location, [base.reg for base in bases])
+        k.layout.search_vid(k, self._location, [base.reg for base in bases])
         here = a.reg("here")
-        a.mv(here, location)
+        a.mv(here, self._location)
         self._split.take(self._location)
-        self._test(k, here, bases, words)
-        if count > 1:
+        self._test(here, bases, words)
+        if self._count > 1:
             k.narrow(k.any_of(words), none)
         for index, (base, word) in enumerate(zip(bases, words)):
             with k.only(word, "edge_next") as after:
-                self._one(k, base, here, index, word, after)
+                self._one(base, here, index, word, after)
         a.place(none)
 
-    def _test(self, k, here, vertices, words):
+    def _test(self, here, vertices, words):
         """``words`` = 1 where the base vertex is in the frontier, else 0."""
-        algorithm = k.task.algorithm
+        k, algorithm = self._k, self._k.task.algorithm
         if k.layout.gathers and k.task.direction == "push" and k.input is not None \
                 and not k.input.keeps:
             k.layout.topology_gather(k, here, words)
@@ -118,11 +127,11 @@ class EdgeMapping(Schedule):
         for vertex, word in zip(vertices, words):
             algorithm.filter(k, vertex, word, word)
 
-    def _one(self, k, base, here, index, predicate, after):
-        a, algorithm = k.a, k.task.algorithm
+    def _one(self, base, here, index, predicate, after):
+        k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
         where = a.reg("where")
         edge = k.edge(base)
-        a.addi(where, here, k.layout.spacing * index)
+        a.addi(where, here, k.layout.spacing(k) * index)
         k.edge_phase(3)
         k.layout.get_edge(k, where, [edge])
         if k.layout.gathers:

@@ -35,7 +35,7 @@ class EdgeThreadWarpCta(CoreQueues):
         return {LANE: task.config.threads / 2, WARP: task.config.threads,
                 CORE: 2 * task.config.threads * task.warps}
 
-    def _append(self, k, has, row, tails):
+    def append(self, k, queues, has, row, tails):
         a, step = k.a, k.layout.step
         vertex, begin, size = row
         mask, counts, some, one = a.regs("mask", "counts", "some", "one")
@@ -56,7 +56,7 @@ class EdgeThreadWarpCta(CoreQueues):
             a.add(after, start, part)
             parts.append((which, (vertex, start, part)))
             rest, start = less, after
-        if LANE in self._bins:
+        if LANE in queues.bins:
             parts.append((LANE, (vertex, start, rest)))
         a.mv(counts, a.zero)
         for which, (_, _, part) in parts:
@@ -66,11 +66,11 @@ class EdgeThreadWarpCta(CoreQueues):
         a.snez(one, counts)
         a.vote_any(some, one)
         a.beqz(some, skip)
-        sums, old = self._claim.claim(counts, tails)
+        sums, old = queues.claim.claim(counts, tails)
         for which, part in parts:
             has_part = a.reg("has_part")
             a.snez(has_part, part[2])
-            store(k, self._claim.place(sums, old, which, which * FIELD), has_part, part)
+            store(k, queues.claim.place(sums, old, which, which * FIELD), has_part, part)
         a.place(skip)
         a.mv(begin, start)
         a.mv(size, rest)

@@ -23,7 +23,8 @@ from sw.kernels.gathering import (CoreSlices, by_first_warp, close_list, core_pl
 from sw.kernels.kernel import Vertex
 from sw.kernels.options import Choice, Integer
 from sw.kernels.passes import Pass
-from sw.schedules.works import UnitWork, WorkSchedule
+from sw.schedules.schedule import Schedule
+from sw.schedules.works import Turns, UnitWork
 
 
 __all__ = ["GraphpegSchedule"]
@@ -33,7 +34,7 @@ __all__ = ["GraphpegSchedule"]
 _WORKS, _WORKS_SELECTED = 2, 1
 
 
-class GraphpegSchedule(WorkSchedule):
+class GraphpegSchedule(Schedule):
     """Pops of edges, from the unit of the core."""
     name = "graphpeg"
     needs_unit = "graphpeg"
@@ -136,15 +137,15 @@ class GraphpegSchedule(WorkSchedule):
 
     # The kernel that works on edges
 
-    def init_global(self, k):
+    def emit(self, k):
         task, layout = k.task, k.layout
-        self.works = self.at_once(_WORKS_SELECTED if task.algorithm.selective(task) else _WORKS)
+        works = self.at_once(task, _WORKS_SELECTED if task.algorithm.selective(task) else _WORKS)
         base, weighted = task.algorithm.base_array(task), task.algorithm.weighted
         lists = self.options["lists"] or ("own" if task.config.exchanges else "dealt")
-        self._dealt = self._own_lists(task) and task.config.cores > 1 and lists == "dealt"
+        dealt = self._own_lists(task) and task.config.cores > 1 and lists == "dealt"
         with by_first_warp(k):
             first = count = None
-            if self._own_lists(task) and not self._dealt:
+            if self._own_lists(task) and not dealt:
                 count = k.a.reg("count")
             if isinstance(task.frontier, Lists):
                 first = task.frontier.program(k, count)
@@ -154,10 +155,16 @@ class GraphpegSchedule(WorkSchedule):
                             - k.address(layout.array("neighbors"))})
             if count is not None:
                 start(k, first, count)
-            elif not self._dealt:
+            elif not dealt:
                 self._start(k)
         if task.fused:
             k.barrier()         # a pop that finds the end of the superstep before is answered
+        k.phase(3)
+        pops = _Pops(k, works)
+        if dealt:
+            _deal(k, pops)
+        else:
+            pops.distribute()
 
     def _start(self, k):
         """Start the unit on the core's vertices, which are in no list of the unit."""
@@ -189,69 +196,67 @@ class GraphpegSchedule(WorkSchedule):
             a.csrr(core, Csr.CORE_ID)
             _share(k, core, first, count)
 
-    def get_next_edge(self, k):
-        k.phase(3)
-        if self._dealt:
-            self._deal(k)
-        else:
-            self.distribute(k)
 
-    def _deal(self, k):
-        """The core's share of all lists together, as if they lay one behind the other: parts of one
-        list or more, one after the other."""
-        a, cores = k.a, k.task.config.cores
-        place, length, left, low, high = a.regs("list", "length", "lists_left", "low", "high")
-        first, count = a.regs("first", "count")
-        top, none = a.label("lists"), a.label("lists_none")
-        k.input.of_core_0(k, place, length)
-        with a.scope("sum", "word") as (total, word):
-            a.lw(total, length)
-            for core in range(1, cores):
-                a.lw(word, length, core * k.input.LENGTHS_APART)
-                a.add(total, total, word)
-            a.mv(low, k.a.zero)
-            a.csrr(word, Csr.CORE_ID)
-            _share(k, word, low, total)
-            a.srli(low, low, 2)
-            a.add(high, low, total)
-        # From here on the ends of the share are counted from the beginning of the present list.
-        a.li(left, cores)
-        a.place(top)
-        with a.scope("entries", "begin") as (entries, begin):
-            a.lw(entries, length)
-            k.maximum(begin, low, a.zero, signed=True)
-            k.minimum(count, high, entries, signed=True)
-            a.sub(count, count, begin)
-            a.slli(first, begin, 2)
-            a.add(first, first, place)
-            a.sub(low, low, entries)
-            a.sub(high, high, entries)
-        a.bge(a.zero, count, none)
-        with by_first_warp(k):
-            start(k, first, count)
-        k.barrier()
-        self.distribute(k)
-        k.barrier()
-        a.place(none)
-        k.step(place, k.input.apart(k.task))
-        a.addi(length, length, k.input.LENGTHS_APART)
-        a.addi(left, left, -1)
-        a.bnez(left, top)
+class _Pops(Turns):
+    """The loops that pop edges."""
 
-    # Works
-
-    def make_work(self, k, index):
+    def make_work(self, index):
+        k = self._k
         token = k.a.reg(f"token{index}")
         edge = k.edge(Vertex(token, k.task.algorithm.base_array(k.task)), index)
         parts = [edge.neighbor.reg] + [edge.weight] * (edge.weight is not None)
         return UnitWork(token, None, edge, (token, *parts))
 
-    def decode(self, k, work):
+    def decode(self, work):
+        k = self._k
         k.edge_phase(2)
         k.a.weaver_dec(work.token, work.edge.neighbor.reg)
         k.edge_phase(3)
         if work.edge.weight is not None:
             k.a.edge_weight(work.edge.weight)
+
+
+def _deal(k, pops):
+    """The core's share of all lists together, as if they lay one behind the other: parts of one
+    list or more, one after the other."""
+    a, cores = k.a, k.task.config.cores
+    place, length, left, low, high = a.regs("list", "length", "lists_left", "low", "high")
+    first, count = a.regs("first", "count")
+    top, none = a.label("lists"), a.label("lists_none")
+    k.input.of_core_0(k, place, length)
+    with a.scope("sum", "word") as (total, word):
+        a.lw(total, length)
+        for core in range(1, cores):
+            a.lw(word, length, core * k.input.LENGTHS_APART)
+            a.add(total, total, word)
+        a.mv(low, k.a.zero)
+        a.csrr(word, Csr.CORE_ID)
+        _share(k, word, low, total)
+        a.srli(low, low, 2)
+        a.add(high, low, total)
+    # From here on the ends of the share are counted from the beginning of the present list.
+    a.li(left, cores)
+    a.place(top)
+    with a.scope("entries", "begin") as (entries, begin):
+        a.lw(entries, length)
+        k.maximum(begin, low, a.zero, signed=True)
+        k.minimum(count, high, entries, signed=True)
+        a.sub(count, count, begin)
+        a.slli(first, begin, 2)
+        a.add(first, first, place)
+        a.sub(low, low, entries)
+        a.sub(high, high, entries)
+    a.bge(a.zero, count, none)
+    with by_first_warp(k):
+        start(k, first, count)
+    k.barrier()
+    pops.distribute()
+    k.barrier()
+    a.place(none)
+    k.step(place, k.input.apart(k.task))
+    a.addi(length, length, k.input.LENGTHS_APART)
+    a.addi(left, left, -1)
+    a.bnez(left, top)
 
 
 def _share(k, core, first, count):

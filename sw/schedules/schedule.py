@@ -1,19 +1,41 @@
 """The interface of a schedule (GRAssembler, table 2.2)."""
 
+import dataclasses
+
 from sw.errors import UserError
 from sw.kernels.options import parse
 from sw.kernels.passes import Pass
 
 
-__all__ = ["LONG", "Schedule"]
+__all__ = ["LONG", "Choices", "Schedule"]
 
 
 #: Rows are long from this mean length on (Task.row_length).
 LONG = 6
 
 
+@dataclasses.dataclass
+class Choices:
+    """What the kernels of a task take where the user leaves it open. Plainly mutable.
+
+    Parameters
+    ----------
+    most : int or None
+        Most edges that a lane works on at once.
+    divisor : int
+        By how much less a lane works on at once, so that the program fits in instruction memory.
+    used : dict of str to int or str
+        The values of the options that are chosen for each graph, by name, that the last program
+        was made with.
+    """
+    most: int | None = None
+    divisor: int = 1
+    used: dict = dataclasses.field(default_factory=dict)
+
+
 class Schedule:
-    """Base of the schedules.
+    """Base of the schedules: a record of the options. What a kernel needs between two steps is in
+    objects that its :meth:`emit` makes.
 
     Attributes
     ----------
@@ -42,13 +64,6 @@ class Schedule:
         bytes.
     AT_ONCE : str
         The option that says how many edges, or works, a lane works on at once.
-    used : dict of str to int or str
-        The values of this option, and of others that the schedule chooses for each graph, that the
-        last program was made with.
-    most : int or None
-        Most edges that a lane works on at once, if the user does not say. The task sets it.
-    neighbor_shift : int
-        Bits by which stored neighbours are shifted to the right.
     notes : bool
         Whether additions to a list of vertices leave bits, of which a later pass makes the list.
     has_lists : bool
@@ -73,40 +88,31 @@ class Schedule:
     AT_ONCE = "unroll"
     notes = has_lists = counts_entries = needs_scu = reads_lists = False
     needs_unit: str | None = None
-    neighbor_shift = 0
-    most: int | None = None
 
     def __init__(self, **options):
-        self.options, self.used = options, {}
-        self._divisor = 1
+        self.options = options
 
-    @property
-    def lanes_apart(self) -> int:
-        """Lanes that take consecutive edges of a row, unless these are the lanes of a warp."""
-        return 1
+    def neighbor_shift(self, task) -> int:
+        """Bits by which stored neighbours are shifted to the right."""
+        return 0
 
     def lanes_of_words(self, task) -> int:
         """Neighbouring lanes that go through a row together, each for words of its own of the
         vertices: a power of two. Each of them takes all edges of the row."""
         return 1
 
-    def at_once(self, preferred) -> int:
-        """Edges, or works, that a lane works on at once: as many as the user asks for, else
-        ``preferred``, or a part of it if the program would not fit in instruction memory; but not
-        above :attr:`most`."""
-        preferred = min(preferred, self.most or preferred)
-        count = self.options[self.AT_ONCE] or max(1, preferred // self._divisor)
-        self.used = self.used | {self.AT_ONCE: count}
+    def at_once(self, task, preferred) -> int:
+        """Edges, or work items, that a lane works on at once: as many as the user asks for, else
+        ``preferred`` as the task's :class:`Choices` limit it."""
+        choices = task.choices
+        preferred = min(preferred, choices.most or preferred)
+        count = self.options[self.AT_ONCE] or max(1, preferred // choices.divisor)
+        choices.used[self.AT_ONCE] = count
         return count
 
-    @property
-    def shrinks(self) -> bool:
-        """Whether :meth:`shrink` makes a difference to the kernels emitted so far."""
-        return self.AT_ONCE in self.used and not self.options[self.AT_ONCE]
-
-    def shrink(self, divisor):
-        """Divide what :meth:`at_once` gives, where the user asks for nothing."""
-        self._divisor = divisor
+    def shrinks(self, task) -> bool:
+        """Whether a divisor makes a difference to the kernels emitted so far."""
+        return self.AT_ONCE in task.choices.used and not self.options[self.AT_ONCE]
 
     def directions(self, kind) -> tuple:
         """The directions in which the schedule can run an algorithm, given the algorithm's class,
@@ -180,20 +186,12 @@ class Schedule:
         return [Pass("", self.emit)]
 
     def emit(self, k):
-        """Emit the only pass."""
-        self.init_global(k)
-        self.get_next_edge(k)
-
-    def init_global(self, k):
-        """Prologue of a gather kernel: set up the values that all lanes of the device share."""
+        """Emit the only pass: a prologue, and the loops that bring every edge of the frontier to a
+        lane and call the format and the algorithm for each edge."""
+        raise NotImplementedError
 
     def go_on(self, k):
         """Between two layouts of a gather kernel: all lanes of a warp are active."""
-
-    def get_next_edge(self, k):
-        """Emit the loops that bring every edge of the frontier to a lane, and for each edge call
-        the format and the algorithm."""
-        raise NotImplementedError
 
     @classmethod
     def refuse(cls, reason):

@@ -7,11 +7,11 @@ from the elements that the cores keep of this list, the next frontier (:mod:`sw.
 import dataclasses
 
 from sw.compaction import expansion, lists
-from sw.compaction.expansion import COUNTS, GIVEN, INDEXES
+from sw.compaction.steps import ScuSteps
 from sw.compaction.unit import ScuCompaction
 from sw.formats.compressed import AddressedEdges
 from sw.kernels.passes import Pass
-from sw.schedules.compact import WINDOWS, Compact
+from sw.schedules.compact import WINDOWS, Compact, emit_list
 
 
 __all__ = ["StreamCompaction"]
@@ -39,8 +39,14 @@ class StreamCompaction(Compact):
                 f"weights up to {int(task.graph.weights.max())} the sum of a path in "
                 f"{task.graph.name} may")
         super().check(task)
-        self._unit = ScuCompaction(task, self.options, self.enhanced, self.streams)
-        self.neighbor_shift = 2 if self._unit.filters else 0
+        self.unit(task)
+
+    def unit(self, task) -> ScuCompaction:
+        """The unit's part of a task. Raises UserError."""
+        return ScuCompaction(task, self.options, self.enhanced, self.streams)
+
+    def neighbor_shift(self, task):
+        return 2 if self.unit(task).filters else 0
 
     def overread(self, task):
         return 0
@@ -51,45 +57,31 @@ class StreamCompaction(Compact):
         return 1
 
     def reserve(self, task):
-        self._unit = ScuCompaction(      # now with the frontier
-            task, self.options, self.enhanced, self.streams)
+        unit = self.unit(task)
         lists.reserve(task, self.pieces)
-        if not self._unit.looks_up:
-            expansion.reserve_prepared(task, self._prepared)
+        if not unit.looks_up:
+            expansion.reserve_prepared(task, unit.prepared)
         self.reserve_bits(task)
-        self._unit.reserve()
-
-    @property
-    def _prepared(self):
-        if self._unit.gives and not self._unit.prepares_once:
-            return INDEXES, COUNTS, GIVEN
-        return INDEXES, COUNTS
-
-    def build(self, task):
-        super().build(task)
-        self._unit.fresh()
+        unit.reserve()
 
     def passes(self, task):
-        passes = self._edge_passes(task)
-        if not self._unit.looks_up:
-            prepare = self.prepare(task, lambda k: expansion.prepare(k, self._prepared))
-            if self._unit.prepares_once:
+        unit = self.unit(task)
+        steps = ScuSteps(unit)
+        passes = self.edge_passes(steps)
+        if not unit.looks_up:
+            prepare = self.prepare(task, lambda k: expansion.prepare(k, unit.prepared))
+            if unit.prepares_once:
                 prepare = dataclasses.replace(prepare, once=True)
             passes = [prepare, *passes]
         if task.frontier is not None and task.frontier.BITS:
-            passes.append(Pass("compact", operate=self._compact))
+            passes.append(Pass("compact", operate=steps.compact))
         return passes
 
-    def _edge_passes(self, task):
-        """The passes over the edge frontier."""
-        return [Pass("expand", operate=self._expand),
-                Pass("contract", lambda k: self._list.emit(), enter=self.enter, leads=False)]
-
-    def _expand(self, session, argument, layout, kernels):
-        self._unit.expand(session, argument, layout)
-
-    def _compact(self, session, argument, layout, kernels):
-        self._unit.compact(session, argument, layout)
+    def edge_passes(self, steps) -> list:
+        """The passes over the edge frontier, by the host's :class:`~sw.compaction.steps.ScuSteps`.
+        """
+        return [Pass("expand", operate=steps.expand),
+                Pass("contract", emit_list, enter=self.enter, leads=False)]
 
     def edges_end(self, k, resets=True):
         """In the prologue: a new register with the number of bytes of the list."""

@@ -29,8 +29,8 @@ class EnhancedStreamCompaction(StreamCompaction):
     }
 
     def idle(self, task):
-        groups = self.options.get("grouping") == "edges"
-        if not self._unit.filters:
+        groups, unit = self.options.get("grouping") == "edges", self.unit(task)
+        if not unit.filters:
             reason = ("the unit filters no edges, because every edge of "
                       f"{task.algorithm.name!r} matters")
             if task.algorithm.least_wins:
@@ -38,7 +38,7 @@ class EnhancedStreamCompaction(StreamCompaction):
                           "have other numbers")
             idle = dict.fromkeys(("sets", "ways"), reason)
             return idle | ({"grouping": reason} if groups else {})
-        if groups and not self._unit.groups:
+        if groups and not unit.groups:
             return {"grouping": "edges are grouped if they have weights, and "
                                 f"{task.algorithm.name!r} uses none"}
         return {}

@@ -17,7 +17,7 @@ from sw.compaction.unit import MOST_PIECES
 from sw.kernels.assembler import Condition
 from sw.kernels.options import Choice, Integer
 from sw.kernels.passes import Pass
-from sw.schedules.compact import PREFERRED_WINDOWS
+from sw.schedules.compact import PREFERRED_WINDOWS, emit_list
 from sw.schedules.scu_enhanced import EnhancedStreamCompaction
 
 
@@ -49,23 +49,24 @@ class StreamingCompaction(EnhancedStreamCompaction):
     def pieces(self):
         return self.options.get("pieces") or MOST_PIECES
 
-    def _edge_passes(self, task):
+    def edge_passes(self, steps):
         kernels = _FIRST | (_LATER if self.pieces > 1 else {})
-        return [Pass("expand", operate=functools.partial(self._stream, tuple(kernels))),
-                *(Pass(name, lambda k: self._list.emit(), leads=False, in_turn=False,
+
+        def stream(session, argument, layout, entries):
+            task = layout.task
+            bits = task.frontier.BITS if task.frontier is not None else ()
+            block = lists.block_size(task, self.at_once(task, PREFERRED_WINDOWS), bits)
+            steps.stream(session, argument, layout, [entries[name] for name in kernels], block)
+
+        return [Pass("expand", operate=stream),
+                *(Pass(name, emit_list, leads=False, in_turn=False,
                        enter=functools.partial(self._enter_piece, words))
                   for name, words in kernels.items())]
-
-    def _stream(self, names, session, argument, layout, kernels):
-        task = session.task
-        bits = task.frontier.BITS if task.frontier is not None else ()
-        block = lists.block_size(task, self.at_once(PREFERRED_WINDOWS), bits)
-        self._unit.stream(session, argument, layout, [kernels[name] for name in names], block)
 
     def _enter_piece(self, words, k, done):
         a, start = k.a, None
         before, this = words
-        if before is None and self._unit.looks_up:
+        if before is None and self.unit(k.task).looks_up:
             self._lead(k)
         end, place = a.regs("edges_end", "place")
         a.li(place, k.address(lists.ends(k.layout)))
@@ -74,7 +75,7 @@ class StreamingCompaction(EnhancedStreamCompaction):
             start = a.reg("edges_start")
             a.lw(start, place, 4 * before)
         a.slli(end, end, 2)
-        self.contract(k, done, end, start)
+        return self.contract(k, done, end, start)
 
     @staticmethod
     def _lead(k):

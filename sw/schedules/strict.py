@@ -42,8 +42,10 @@ class StrictMapping(Schedule):
     OPTIONS = {"find": FIND, "unroll": UNROLL}
 
     def passes(self, task):
-        return [Pass("register", self._register, gathers=False),
-                Pass("scan", self._sum_up, gathers=False), Pass("", self._gather)]
+        forms = []              # of the bases in the table, once "register" is emitted
+        return [Pass("register", lambda k: self._register(k, forms), gathers=False),
+                Pass("scan", self._sum_up, gathers=False),
+                Pass("", lambda k: self._gather(k, forms[-1]))]
 
     # Memory
 
@@ -71,7 +73,7 @@ class StrictMapping(Schedule):
 
     # Kernels
 
-    def _register(self, k):
+    def _register(self, k, forms):
         a, rows, table = k.a, Rows(k), self._table(k)
         rows.start()
         scan = Scan(k)
@@ -81,7 +83,7 @@ class StrictMapping(Schedule):
         a.place(top)
         k.phase(1)
         begin, size, base = register(k, rows)
-        self._form = base.array
+        forms.append(base.array)
         lasts, starts, total = sums_of_rows(k, scan, begin, size)
         rows.advance()
         a.beqz(total, empty)
@@ -114,10 +116,10 @@ class StrictMapping(Schedule):
         a.sw(a.zero, control, _APPENDED)
         a.place(done)
 
-    def _gather(self, k):
+    def _gather(self, k, form):
         a, config = k.a, k.task.config
         nothing = a.label("part_empty")
-        share = Share(k, self.options["find"], self.at_once(at_once(k.task)))
+        share = Share(k, self.options["find"], self.at_once(k.task, at_once(k.task)))
         table = self._table(k)
         total, taker, low, high = a.regs("places", "taker", "low", "high")
         control, end = a.regs("control", "sizes_end")
@@ -136,7 +138,7 @@ class StrictMapping(Schedule):
         a.sub(high, high, before)
         table.pointer(pointer, number)
         k.phase(3)
-        Slices(k, table, share).go(pointer, low, high, self._form)
+        Slices(k, table, share).go(pointer, low, high, form)
         a.place(nothing)
 
     def _find(self, k, low, slices, number, before):

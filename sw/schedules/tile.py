@@ -81,7 +81,7 @@ class TiledPartitioning(Schedule):
         widths = self._widths(task)
 
         def tiles(k):
-            self.used = {"min_tile": widths[-1]}
+            task.choices.used["min_tile"] = widths[-1]
             return ResidentTiles(k.layout, widths)
 
         def take(width):
@@ -93,24 +93,17 @@ class TiledPartitioning(Schedule):
 
     # Tiles of a round
 
-    def init_global(self, k):
+    def emit(self, k):
         widths, core_widths = self._widths(k.task), TileLists.widths(k.task)
-        self.used = {"min_tile": widths[-1]}
-        self._rows = Rows(k, together=bool(core_widths))
-        self._rows.start()
-        self._scan = Scan(k)
-        self._share = Share(k, self.options["find"], 1)
-        self._lists = TileLists(k, self._share.work) if core_widths else None
-        self._tiles = WarpTiles(k, self._share.work, widths,
-                                several=not core_widths or core_widths[-1] > 2)
+        k.task.choices.used["min_tile"] = widths[-1]
+        a, rows = k.a, Rows(k, together=bool(core_widths))
+        rows.start()
+        scan = Scan(k)
+        share = Share(k, self.options["find"], 1)
+        lists = TileLists(k, share.work) if core_widths else None
+        tiles = WarpTiles(k, share.work, widths,
+                          several=not core_widths or core_widths[-1] > 2)
         self.go_on(k)
-
-    def go_on(self, k):
-        if self._lists:
-            k.barrier()
-
-    def get_next_edge(self, k):
-        a, rows = k.a, self._rows
         top, done = a.label("round"), a.label("gather_done")
         a.place(top)
         k.phase(1)
@@ -118,26 +111,26 @@ class TiledPartitioning(Schedule):
         first, size, base = register(k, rows)
         begin = a.reg("row_begin")
         a.mv(begin, first)
-        if self._lists:
-            self._lists.append(begin, size, base.reg)
+        if lists:
+            lists.append(begin, size, base.reg)
         rows.offer(answer)
         self.go_on(k)
         rows.advance()
         k.phase(3)
-        if self._lists:
-            self._lists.go(base.array)
-        self._tiles.go(begin, size, base)
-        self._fragments(k, begin, size, base)
+        if lists:
+            lists.go(base.array)
+        tiles.go(begin, size, base)
+        none = a.label("no_fragments")
+        lasts, starts, total = sums_of_rows(k, scan, begin, size)
+        a.beqz(total, none)
+        share.slice(lasts, starts, base, a.zero, total)     # what is left of the lanes' rows
+        a.place(none)
         a.branch(~rows.more(), done)
         if rows.waits:
             self.go_on(k)               # all warps have read the answer
         a.j(top)
         a.place(done)
 
-    def _fragments(self, k, begin, size, base):
-        """The lanes of the warp share what is left of their rows."""
-        a, none = k.a, k.a.label("no_fragments")
-        lasts, starts, total = sums_of_rows(k, self._scan, begin, size)
-        a.beqz(total, none)
-        self._share.slice(lasts, starts, base, a.zero, total)
-        a.place(none)
+    def go_on(self, k):
+        if TileLists.widths(k.task):
+            k.barrier()

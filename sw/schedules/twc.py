@@ -35,12 +35,6 @@ class RowsBySize(Schedule):
     """The common part of the schedules with a queue of rows for a lane, a warp and a core each."""
     owns_base = shares_base = True
 
-    _width = 1
-
-    @property
-    def lanes_apart(self):
-        return self._width
-
     def check_config(self, config):
         if config.threads < 4:
             raise self.refuse("needs warps of at least 4 lanes, one for each queue that it "
@@ -64,9 +58,8 @@ class RowsBySize(Schedule):
 
     def _walk_of(self, k, which, beside=False):
         """A walk along the rows of a bin."""
-        self._width = 1 if which == LANE else k.task.config.threads
-        return Walk(k, self, self._width, k.task.warps if which == CORE else 1,
-                    self._edges(k.task)[which], beside)
+        return Walk(k, 1 if which == LANE else k.task.config.threads,
+                    k.task.warps if which == CORE else 1, self._edges(k.task)[which], beside)
 
 
 class ThreadWarpCta(RowsBySize):

@@ -35,25 +35,47 @@ class CoreQueues(RowsBySize):
         if "bin_tails" not in task.local:
             CoreBins.reserve(task, (LANE, WARP, CORE))
 
-    def _append(self, k, has, row, tails):
+    def append(self, k, queues, has, row, tails):
         """Append the lane's row to the queues. ``row`` is vertex, location of the first edge, and
         number of places. Afterwards ``row`` is what the lane keeps, an empty row if nothing;
-        ``has`` says whether it keeps a row. ``tails`` is for :meth:`Claim.claim`."""
+        ``has`` says whether it keeps a row. ``tails`` is for :meth:`Claim.claim`.
+
+        Parameters
+        ----------
+        queues : _Rounds
+        """
         raise NotImplementedError
 
-    def init_global(self, k):
-        self._walks = {which: self._walk_of(k, which, beside=True) for which in BINS}
-        self._rows = Rows(k, together=True)
-        self._rows.start()
-        self._claim = Claim(k, CoreBins.ENTRY_BYTES)
-        self._queues = CoreBins(k, self._bins)
-        self.go_on(k)
+    def emit(self, k):
+        walks = {which: self._walk_of(k, which, beside=True) for which in BINS}
+        _Rounds(k, self, walks, self._bins).emit()
 
     def go_on(self, k):
         k.barrier()
 
-    def get_next_edge(self, k):
-        a, rows = k.a, self._rows
+
+class _Rounds:
+    """The kernel: rounds of one row for each lane of the core.
+
+    Attributes
+    ----------
+    claim : Claim
+        For entries of the queues.
+    bins : tuple of int
+        Those that have a queue.
+    """
+
+    def __init__(self, k, schedule, walks, bins):
+        self._k, self._schedule, self._walks, self.bins = k, schedule, walks, bins
+        self._rows = Rows(k, together=True)
+        self._rows.start()
+        self.claim = Claim(k, CoreBins.ENTRY_BYTES)
+        self._queues = CoreBins(k, bins)
+        k.barrier()
+
+    def emit(self):
+        """Emit the loop."""
+        k, a, rows = self._k, self._k.a, self._rows
         top, done = a.label("round"), a.label("gather_done")
         has, vertex, begin, size = a.regs("has", "row_vertex", "row_begin", "size")
         a.place(top)
@@ -69,36 +91,36 @@ class CoreQueues(RowsBySize):
         tails = self._queues.begin()
         if not rows.waits:
             rows.advance()
-        self._append(k, has, (vertex, begin, size), tails)
+        self._schedule.append(k, self, has, (vertex, begin, size), tails)
         rows.offer(answer)
-        self.go_on(k)
+        k.barrier()
         if rows.waits:
             rows.advance()
         k.phase(3)
-        if LANE in self._bins:
-            self._small(k)
+        if LANE in self.bins:
+            self._small()
         else:
-            self._own(k, has, vertex, begin, size)
-        self._shared(k, CORE)
-        self._shared(k, WARP)
+            self._own(has, vertex, begin, size)
+        self._shared(CORE)
+        self._shared(WARP)
         a.branch(~rows.more(), done)
         if rows.waits:
-            self.go_on(k)               # all warps have read the answer
+            k.barrier()                 # all warps have read the answer
         a.j(top)
         a.place(done)
 
-    def _own(self, k, has, vertex, begin, size):
+    def _own(self, has, vertex, begin, size):
         """Each lane goes through the row that it keeps."""
-        a = k.a
+        a = self._k.a
         none, some = a.label("small_done"), a.reg("some")
         a.vote_any(some, has)
         a.beqz(some, none)
-        self._walk(k, LANE, has, vertex, begin, size)
+        self._walk(LANE, has, vertex, begin, size)
         a.place(none)
 
-    def _walk(self, k, which, has, vertex, begin, size):
+    def _walk(self, which, has, vertex, begin, size):
         """Walk along rows; a lane that has none is given the padding vertex."""
-        a, algorithm = k.a, k.task.algorithm
+        k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
         end = a.reg("row_end")
         a.add(end, begin, size)
         if has is not None:
@@ -108,12 +130,11 @@ class CoreQueues(RowsBySize):
             a.neg(mask, has)
             k.select(vertex, mask, vertex, padding)
         walk = self._walks[which]
-        self._width = 1 if which == LANE else k.task.config.threads
         walk.row(walk.take(Vertex(vertex, algorithm.base_array(k.task)), begin, end))
 
-    def _small(self, k):
+    def _small(self):
         """Each lane takes a small row from the queue, if there are enough."""
-        a, config = k.a, k.task.config
+        k, a, config = self._k, self._k.a, self._k.task.config
         none = a.label("small_done")
         entry, has = a.regs("entry", "has_small")
         first, end = self._queues.ends(LANE)
@@ -133,12 +154,12 @@ class CoreQueues(RowsBySize):
         k.masked(size, has, mask)
         a.addi(mask, has, -1)
         a.or_(begin, begin, mask)       # a walk subtracts from locations, so that is large
-        self._walk(k, LANE, has, vertex, begin, size)
+        self._walk(LANE, has, vertex, begin, size)
         a.place(none)
 
-    def _shared(self, k, which):
+    def _shared(self, which):
         """Go through the rows of a queue: all warps through all rows, or each warp in turn."""
-        a, warps = k.a, k.task.warps
+        k, a, warps = self._k, self._k.a, self._k.task.warps
         entry, end = self._queues.ends(which)
         vertex, begin, size = a.regs("shared_vertex", "shared_begin", "shared_size")
         step = CoreBins.ENTRY_BYTES
@@ -152,7 +173,7 @@ class CoreQueues(RowsBySize):
             for word, register in enumerate((vertex, begin, size)):
                 a.lw(register, entry, 4 * word)
             k.step(entry, step)
-            self._walk(k, which, None, vertex, begin, size)
+            self._walk(which, None, vertex, begin, size)
 
 
 def store(k, entry, has, row):
@@ -170,12 +191,12 @@ class ThreadWarpCtaOfCore(CoreQueues):
         "core": Integer(1, 1 << 16, 512, "edges from which on all warps of a core share a row"),
     } | CoreQueues.OPTIONS
 
-    def _append(self, k, has, row, tails):
+    def append(self, k, queues, has, row, tails):
         a, (_, _, size) = k.a, row
         queued, some, skip = a.reg("queued"), a.reg("some"), a.label("none_queued")
         counts, mask = a.regs("counts", "mask")
         limits, kept = self._limits(k), queued      # rows for lanes are queued or kept
-        if LANE in self._bins:
+        if LANE in queues.bins:
             a.mv(queued, has)
         else:
             a.sltu(queued, k.constant(limits[0] - 1, "below_warp"), size)
@@ -189,6 +210,6 @@ class ThreadWarpCtaOfCore(CoreQueues):
         a.beqz(some, skip)
         which, shift = classes(k, size, limits)
         a.sll(counts, queued, shift)
-        store(k, self._claim.place(*self._claim.claim(counts, tails), which, shift), queued, row)
+        store(k, queues.claim.place(*queues.claim.claim(counts, tails), which, shift), queued, row)
         a.place(skip)
         k.masked(size, has, mask)

@@ -42,10 +42,13 @@ class VertexMapping(Schedule):
             return 1
         return min(1 << (task.algorithm.words - 1).bit_length(), task.config.threads)
 
-    def init_global(self, k):
-        self._walk = Walk(k, self, self.lanes_apart)
-        self._rows = Rows(k, sharing=self.lanes_apart * self.lanes_of_words(k.task))
-        self._rows.start()
+    def emit(self, k):
+        width = self._width(k.task)
+        walk = Walk(k, width)
+        rows = Rows(k, sharing=width * self.lanes_of_words(k.task))
+        rows.start()
+        walk.rounds(rows)
 
-    def get_next_edge(self, k):
-        self._walk.rounds(self._rows)
+    def _width(self, task):
+        """Lanes that take consecutive edges of a vertex."""
+        return 1

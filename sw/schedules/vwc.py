@@ -25,27 +25,21 @@ class VirtualWarps(VertexMapping):
                          "pulls, a quarter for sums, else a half", power=True)}
     shares_base = True
 
-    def __init__(self, **options):
-        super().__init__(**options)
-        self._width = self.options["width"] or 2
-
-    @property
-    def lanes_apart(self):
-        return self._width
-
     def check_config(self, config):
         if config.threads == 1:
             raise self.refuse("needs warps of at least 2 lanes, configuration "
                               f"{config.name!r} has threads = 1")
-        if self._width > config.threads:
-            raise self.refuse(f"has virtual warps of {self._width} lanes, which must not be more "
-                              f"than the {config.threads} lanes of a warp")
+        width = self.options["width"] or 2
+        if width > config.threads:
+            raise self.refuse(f"has virtual warps of {width} lanes, which must not be more than "
+                              f"the {config.threads} lanes of a warp")
 
     def check(self, task):
         super().check(task)
-        if not self.options["width"]:
-            self._width = self._choose(task)
-        self.used = {"width": self._width}
+        task.choices.used["width"] = self.options["width"] or self._choose(task)
+
+    def _width(self, task):
+        return task.choices.used["width"]
 
     @staticmethod
     def _choose(task) -> int:

@@ -50,8 +50,8 @@ from sw.kernels.kernel import Vertex, log2
 from sw.kernels.local_sums import LocalSums
 from sw.kernels.options import Choice, Integer
 from sw.kernels.rows import Rows
-from sw.schedules.schedule import LONG
-from sw.schedules.works import UnitWork, WorkSchedule
+from sw.schedules.schedule import LONG, Schedule
+from sw.schedules.works import Turns, UnitWork
 
 
 __all__ = ["WeaverSchedule"]
@@ -86,7 +86,7 @@ _ROWS_ALL, _REGISTRARS_ALL = 4, 2
 _SHARE_LOW, _SHARE_HIGH = 2, 4
 
 
-class WeaverSchedule(WorkSchedule):
+class WeaverSchedule(Schedule):
     """Registration of rows, and distribution of their edges, in rounds or without."""
     name = "weaver"
     counts_edges = True
@@ -128,43 +128,36 @@ class WeaverSchedule(WorkSchedule):
         return {}
 
     def overread(self, task):
-        return _PREFETCH_TURNS * task.warps * task.config.threads
+        return _overread(task)
 
-    def init_global(self, k):
-        task, config = k.task, k.task.config
-        self._streams = config.gather == "stream"
-        self.works = self.at_once(self._preferred(k))
-        self._sums, self._many, self._registrars = None, 1, self._table_rows(task)
-        if self._streams:
-            # All warps register, if only the program of one loop fits.
-            if self._divisor == 1 or self.options["registrars"] or task.owns_vertex:
-                self._registrars = self._registering(task, self._rows_asked(task))
-            if self._divisor == 1:
-                room = self._table_rows(task) // self._registrars
-                self._many = min(self._rows_asked(task), 1 << room.bit_length() - 1)
-            self.used = self.used | {"registrars": self._registrars, "rows": self._many}
-            if task.direction == "pull" and task.algorithm.identity is not None:
-                self.used = self.used | {"sums": "local" if task.owns_vertex else "global"}
-            if task.owns_vertex:
-                self._sums = LocalSums(task, self._registrars)
-        self._records = EdgeRecords(k) if config.gather_reads else None
-        self._rows = Rows(k, self._registrars, together=not self._streams, many=self._many,
-                          ranged=self._records is None)
-        if not self._streams:
-            self._rows.start()
-        self._behind = None
-        if not (task.queued or self._records) and k.layout.prefetches and self.works == 1:
-            self._behind = k.a.reg("behind")
-            distance = k.a.reg("distance")
-            k.a.csrr(self._behind, Csr.THREAD_ID)
-            k.shifted(self._behind, self._behind, log2(k.layout.edge_bytes))
-            k.a.li(distance, k.layout.edge_bytes * self.overread(task))
-            k.a.sub(self._behind, self._behind, distance)
+    def emit(self, k):
+        task = k.task
+        works = self.at_once(task, self._preferred(k))
+        if task.config.gather == "stream":
+            _Stream(k, works, *self._shares(task)).emit()
+        else:
+            rounds = _RecordRounds if task.config.gather_reads else _Rounds
+            rounds(k, works, self._table_rows(task)).emit()
+
+    def _shares(self, task):
+        """``(registrars, rows)``, without rounds: warps that register rows, and rows that each of
+        them registers in a turn."""
+        registrars, many, used = self._table_rows(task), 1, task.choices.used
+        # All warps register, if only the program of one loop fits.
+        if task.choices.divisor == 1 or self.options["registrars"] or task.owns_vertex:
+            registrars = self._registering(task, self._rows_asked(task))
+        if task.choices.divisor == 1:
+            room = self._table_rows(task) // registrars
+            many = min(self._rows_asked(task), 1 << room.bit_length() - 1)
+        used |= {"registrars": registrars, "rows": many}
+        if task.direction == "pull" and task.algorithm.identity is not None:
+            used["sums"] = "local" if task.owns_vertex else "global"
+        return registrars, many
 
     def _preferred(self, k):
         """Works a turn, if the user does not say."""
         task = k.task
-        if not self._streams:
+        if task.config.gather != "stream":
             many = self._degrees_high(task) and task.row_length > task.config.threads
             return _WORKS_ROUNDS if task.queued and many else _WORKS
         if task.queued:
@@ -225,25 +218,221 @@ class WeaverSchedule(WorkSchedule):
     def go_on(self, k):
         k.barrier()
 
-    def get_next_edge(self, k):
-        if self._streams:
-            self._stream(k)
-        else:
-            self._go_round(k)
 
-    def _stream(self, k):
-        """The first warps register a row whenever the unit asks for one. All warps work on edges
-        until the end."""
-        a, rows = k.a, self._rows
+def _overread(task):
+    """Words behind the last edge that may be prefetched."""
+    return _PREFETCH_TURNS * task.warps * task.config.threads
+
+
+class _WeaverTurns(Turns):
+    """The common part of the kernels: rows that lanes register, and works that the unit hands out.
+
+    Parameters
+    ----------
+    k : Kernel
+    works : int
+        Works of a turn.
+    rows : Rows
+        What the lanes register.
+    apart : int
+        Table rows from a row that a warp registers in a turn to its next.
+    """
+    _sums: LocalSums | None = None
+
+    def __init__(self, k, works, rows, apart=0):
+        super().__init__(k, works)
+        self._rows, self._apart = rows, apart
+        self._form = None               # the array of the vertices that are handed out
+        self._behind = None
+
+    def _place_prefetches(self):
+        """In the prologue: how far a place is behind the line that it prefetches."""
+        k = self._k
+        if k.task.queued or not k.layout.prefetches or self._works != 1:
+            return
+        self._behind = k.a.reg("behind")
+        distance = k.a.reg("distance")
+        k.a.csrr(self._behind, Csr.THREAD_ID)
+        k.shifted(self._behind, self._behind, log2(k.layout.edge_bytes))
+        k.a.li(distance, k.layout.edge_bytes * _overread(k.task))
+        k.a.sub(self._behind, self._behind, distance)
+
+    # Registration
+
+    def _advance(self):
+        self._rows.advance()
+        for vertex in self._rows.vertices:
+            self._k.task.algorithm.expect(self._k, vertex)
+
+    def _register(self):
+        k, rows = self._k, self._rows
+        k.phase(1)
+        for number, vertex in enumerate(rows.vertices):
+            degree = k.a.reg("degree")
+            token = self._token(vertex)
+            rows.size(degree, number)
+            k.a.weaver_reg(token, rows.ranges[number][0], degree, number * self._apart)
+
+    def _token(self, vertex):
+        """The register that is registered for a row's vertex."""
+        k = self._k
+        if self._hands_words():
+            token = k.a.reg("word")
+            k.a.lw(token, vertex.reg)
+            return token
+        vertex = k.task.algorithm.token(k, vertex)
+        self._form = vertex.array
+        return vertex.reg
+
+    def _hands_words(self):
+        """Whether the unit hands out the words that the vertices send, in place of the vertices."""
+        task = self._k.task
+        return (task.algorithm.sends_early and task.direction == "push"
+                and not self._k.layout.based)
+
+    # Distribution
+
+    def make_work(self, index):
+        k = self._k
+        token, place = k.a.regs(f"token{index}", f"place{index}")
+        if self._hands_words():
+            edge = dataclasses.replace(k.edge(None, index), value=token)
+        else:
+            edge = k.edge(Vertex(token, self._form), index)
+        return UnitWork(token, place, edge, (token, place))
+
+    def decode(self, work):
+        """Ask for the warp's next work: its tokens and the places of its edges."""
+        k = self._k
+        k.edge_phase(2)
+        if k.layout.edge_bytes == 4:            # the unit gives the addresses of words
+            k.a.weaver_dec(work.token, work.place)
+        else:
+            k.a.weaver_dec_id(work.token)
+            k.a.weaver_dec_loc(work.place)
+            k.layout.to_place(k, work.place)
+
+    def fetch(self, works):
+        k = self._k
+        for work in works:
+            k.layout.get_edge(k, work.place, [work.edge])
+        if self._behind is not None:
+            for work in works:
+                k.a.sub(work.place, work.place, self._behind)
+                k.layout.prefetch(k, work.place)
+
+    def combine(self, work, word, predicate):
+        k, algorithm = self._k, self._k.task.algorithm
+        if algorithm.first_only(k):
+            k.a.weaver_skip(work.token)
+        if self._sums:
+            algorithm.collect_at(k, word, work.token)
+        else:
+            algorithm.sum(k, work.edge, word, predicate)
+
+
+class _Rounds(_WeaverTurns):
+    """The kernel with rounds."""
+    _ranged = True
+
+    def __init__(self, k, works, table_rows):
+        self._open(k)
+        super().__init__(k, works, Rows(k, table_rows, together=True, ranged=self._ranged))
+        self._rows.start()
+        if self._ranged:
+            self._place_prefetches()
+
+    def _open(self, k):
+        """The first part of the prologue."""
+
+    def emit(self):
+        """Emit the loop."""
+        k, a, rows = self._k, self._k.a, self._rows
+        top, done = a.label("round"), a.label("gather_done")
+        a.place(top)
+        answer = rows.ask()
+        self._register()
+        rows.offer(answer)
+        if not rows.waits:
+            self._advance()
+        k.barrier()
+        if rows.waits:
+            self._advance()
+        k.phase(3)
+        self.distribute()
+        a.branch(~rows.more(), done)
+        k.barrier()
+        a.j(top)
+        a.place(done)
+
+
+class _RecordRounds(_Rounds):
+    """The kernel with rounds, where the unit reads the edges."""
+    _ranged = False
+
+    def _open(self, k):
+        self._records = EdgeRecords(k)
+
+    def _register(self):
+        self._k.phase(1)
+        self._records.register(self._rows)
+
+    def make_work(self, index):
+        k = self._k
+        token = k.a.reg(f"token{index}")
+        edge = k.edge(Vertex(token, self._rows.vertex.array), index)
+        return UnitWork(token, None, edge, (token, *self._records.parts(edge)))
+
+    def decode(self, work):
+        k = self._k
+        k.edge_phase(2)
+        k.a.weaver_dec_id(work.token)
+        k.edge_phase(3)
+        self._records.load(work.edge)
+
+    def fetch(self, works):
+        pass
+
+
+class _Stream(_WeaverTurns):
+    """The kernel without rounds.
+
+    Parameters
+    ----------
+    k : Kernel
+    works : int
+    registrars, many : int
+        Warps that register rows, and rows that each of them registers in a turn.
+    """
+
+    def __init__(self, k, works, registrars, many):
+        self._divided = registrars < k.task.warps
+        self._sums = LocalSums(k.task, registrars) if k.task.owns_vertex else None
+        super().__init__(k, works, Rows(k, registrars, together=False, many=many), registrars)
+        self._registrars = registrars
+        self._place_prefetches()
+
+    def no_work(self):
+        return self._k.constant(REGISTER, "no_work")
+
+    def has_work(self, work):
+        return Condition("ltu", work.token, self.no_work())
+
+    def _token(self, vertex):
+        return self._slot if self._sums else super()._token(vertex)
+
+    def emit(self):
+        """Emit the loops. The first warps register a row whenever the unit asks for one. All warps
+        work on edges until the end."""
+        k, a, rows = self._k, self._k.a, self._rows
         again, ask, takers, end = (a.label(name) for name in (
             "register_row", "ask", "takers", "gather_done"))
-        divided = self._registrars < k.task.warps
         if self._sums:
             self._sums.start(k)
             slot = self._slot = a.reg("slot_of_row")
             parts = a.reg("parts")
             a.li(parts, self._sums.parts)
-        if divided:
+        if self._divided:
             warp = a.reg("warp")
             a.csrr(warp, Csr.WARP_ID)
             a.bgeu(warp, k.constant(self._registrars), takers)
@@ -258,8 +447,8 @@ class WeaverSchedule(WorkSchedule):
             a.branch(~rows.more(), close)
         a.j(ask)
         a.place(again)
-        self._register(k, rows)
-        self._advance(k, rows)
+        self._register()
+        self._advance()
         if self._sums:
             self._sums.next(k, slot)
             self._sums.full(k, slot, close)
@@ -268,133 +457,28 @@ class WeaverSchedule(WorkSchedule):
         a.weaver_skip(k.full)                     # closes the warp
         a.place(ask)
         k.phase(3)
-        answer = self.one_by_one(k) if divided else self.distribute(k)
+        answer = self.one_by_one() if self._divided else self.distribute()
         a.bne(answer, k.full, again)
         if self._sums:
-            self._finish_part(k, parts, part)
-        if divided:
+            self._finish_part(parts, part)
+        if self._divided:
             a.j(end)
             a.place(takers)
             part = a.label("part_of_takers")
             a.place(part)
             k.barrier()
             k.phase(3)
-            self.distribute(k)
+            self.distribute()
             if self._sums:
-                self._finish_part(k, parts, part)
+                self._finish_part(parts, part)
             a.place(end)
 
-    def _finish_part(self, k, parts, again):
+    def _finish_part(self, parts, again):
         """All words of a part have been collected when all warps are here; go on with the next
         part at ``again``."""
+        k = self._k
         assert self._sums is not None
         k.barrier()
         self._sums.finish(k)
         k.a.addi(parts, parts, -1)
         k.a.bnez(parts, again)
-
-    def _go_round(self, k):
-        a, rows = k.a, self._rows
-        top, done = a.label("round"), a.label("gather_done")
-        a.place(top)
-        answer = rows.ask()
-        self._register(k, rows)
-        rows.offer(answer)
-        if not rows.waits:
-            self._advance(k, rows)
-        k.barrier()
-        if rows.waits:
-            self._advance(k, rows)
-        k.phase(3)
-        self.distribute(k)
-        a.branch(~rows.more(), done)
-        k.barrier()
-        a.j(top)
-        a.place(done)
-
-    def _advance(self, k, rows):
-        rows.advance()
-        for vertex in rows.vertices:
-            k.task.algorithm.expect(k, vertex)
-
-    def _register(self, k, rows):
-        a = k.a
-        k.phase(1)
-        if self._records:
-            self._form = rows.vertex.array
-            self._records.register(rows)
-            return
-        for number, vertex in enumerate(rows.vertices):
-            degree = a.reg("degree")
-            if self._sums:
-                token, self._form = self._slot, None
-            elif self._hands_words(k):
-                token = a.reg("word")
-                a.lw(token, vertex.reg)
-            else:
-                vertex = k.task.algorithm.token(k, vertex)
-                token, self._form = vertex.reg, vertex.array
-            rows.size(degree, number)
-            a.weaver_reg(token, rows.ranges[number][0], degree, number * self._registrars)
-
-    def _hands_words(self, k):
-        """Whether the unit hands out the words that the vertices send, in place of the vertices."""
-        algorithm = k.task.algorithm
-        return (algorithm.sends_early and k.task.direction == "push" and not k.layout.based
-                and not self._records)
-
-    def no_work(self, k):
-        """A register with the least VID that is no work's."""
-        return k.constant(REGISTER, "no_work") if self._streams else k.full
-
-    def has_work(self, k, work):
-        """Condition: an answer has work. All other answers are the same in all lanes."""
-        return Condition("ltu" if self._streams else "ne", work.token, self.no_work(k))
-
-    def make_work(self, k, index):
-        """Registers for a work and its edges."""
-        token = k.a.reg(f"token{index}")
-        place = None if self._records else k.a.reg(f"place{index}")
-        if self._hands_words(k):
-            edge = dataclasses.replace(k.edge(None, index), value=token)
-        else:
-            edge = k.edge(Vertex(token, self._form), index)
-        given = self._records.parts(edge) if self._records else [place]
-        return UnitWork(token, place, edge, (token, *given))
-
-    @staticmethod
-    def _tells_places(k):
-        """Whether WEAVER_DEC gives the addresses of the edges' places: those of words."""
-        return k.layout.edge_bytes == 4
-
-    def decode(self, k, work):
-        """Ask for the warp's next work: its tokens and the places of its edges."""
-        k.edge_phase(2)
-        if self._records:
-            k.a.weaver_dec_id(work.token)
-            k.edge_phase(3)
-            self._records.load(work.edge)
-        elif self._tells_places(k):
-            k.a.weaver_dec(work.token, work.place)
-        else:
-            k.a.weaver_dec_id(work.token)
-            k.a.weaver_dec_loc(work.place)
-            k.layout.to_place(k, work.place)
-
-    def fetch(self, k, works):
-        if not self._records:
-            for work in works:
-                k.layout.get_edge(k, work.place, [work.edge])
-        if self._behind is not None:
-            for work in works:
-                k.a.sub(work.place, work.place, self._behind)
-                k.layout.prefetch(k, work.place)
-
-    def combine(self, k, work, word, predicate):
-        algorithm = k.task.algorithm
-        if algorithm.first_only(k):
-            k.a.weaver_skip(work.token)
-        if self._sums:
-            algorithm.collect_at(k, word, work.token)
-        else:
-            algorithm.sum(k, work.edge, word, predicate)

@@ -21,22 +21,19 @@ class WarpMapping(Schedule):
     shares_rows = True
     OPTIONS = {"find": FIND, "unroll": UNROLL}
 
-    def init_global(self, k):
-        self._rows = Rows(k)
-        self._rows.start()
-        self._scan = Scan(k)
-        self._share = Share(k, self.options["find"], self.at_once(at_once(k.task)))
-
-    def get_next_edge(self, k):
-        a, rows = k.a, self._rows
+    def emit(self, k):
+        a, rows = k.a, Rows(k)
+        rows.start()
+        scan = Scan(k)
+        share = Share(k, self.options["find"], self.at_once(k.task, at_once(k.task)))
         top, empty = a.label("round"), a.label("round_end")
         a.place(top)
         k.phase(1)
         begin, size, base = register(k, rows)
-        lasts, starts, total = sums_of_rows(k, self._scan, begin, size)
+        lasts, starts, total = sums_of_rows(k, scan, begin, size)
         rows.advance()
         k.phase(3)
         a.beqz(total, empty)
-        self._share.slice(lasts, starts, base, a.zero, total)
+        share.slice(lasts, starts, base, a.zero, total)
         a.place(empty)
         a.branch(rows.more(), top)

@@ -1,4 +1,4 @@
-"""Turns of works: what schedules have in common that take edges from a unit.
+"""Turns of works: what kernels have in common that take edges from a unit.
 
 A work is as many edges as there are lanes, which the unit hands to a warp by one answer. The answer
 sets the thread mask: lanes without an edge are the highest lanes. Only the last work before the
@@ -11,10 +11,9 @@ import dataclasses
 
 from sw.kernels.assembler import Condition, GeneralRegister
 from sw.kernels.kernel import Edge
-from sw.schedules.schedule import Schedule
 
 
-__all__ = ["UnitWork", "WorkSchedule"]
+__all__ = ["Turns", "UnitWork"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,85 +36,88 @@ class UnitWork:
     answers: tuple
 
 
-class WorkSchedule(Schedule):
-    """Base of the schedules that take works from a unit.
+class Turns:
+    """The loops of a kernel over what a unit hands out.
 
-    Attributes
+    Parameters
     ----------
+    k : Kernel
     works : int
-        Works of a turn, once there is a kernel.
+        Works of a turn.
     """
-    works: int
 
-    # Said by the schedule
+    def __init__(self, k, works):
+        self._k, self._works = k, works
 
-    def make_work(self, k, index) -> UnitWork:
+    # Said by the kernel
+
+    def make_work(self, index) -> UnitWork:
         """Registers for a work and its edges."""
         raise NotImplementedError
 
-    def decode(self, k, work):
+    def decode(self, work):
         """Ask for the warp's next work."""
         raise NotImplementedError
 
-    def no_work(self, k) -> GeneralRegister:
+    def no_work(self) -> GeneralRegister:
         """A register with the least token that is no work's."""
-        return k.full
+        return self._k.full
 
-    def has_work(self, k, work) -> Condition:
+    def has_work(self, work) -> Condition:
         """Condition: an answer has work. All other answers are the same in all lanes."""
-        return Condition("ne", work.token, self.no_work(k))
+        return Condition("ne", work.token, self.no_work())
 
-    def fetch(self, k, works):
+    def fetch(self, works):
         """Load the edges of works, in lanes that have one."""
 
-    def combine(self, k, work, word, predicate):
+    def combine(self, work, word, predicate):
         """Combine the data of edges that count, as
         :meth:`~sw.kernels.algorithm.Algorithm.sum` does."""
-        k.task.algorithm.sum(k, work.edge, word, predicate)
+        self._k.task.algorithm.sum(self._k, work.edge, word, predicate)
 
     # Turns
 
-    def distribute(self, k):
+    def distribute(self):
         """Work on edges until the answer has none. Gives the register of that answer."""
-        return self.one_by_one(k) if self.works == 1 else self._several(k)
+        return self.one_by_one() if self._works == 1 else self._several()
 
-    def one_by_one(self, k):
+    def one_by_one(self):
         """A work a turn, in its own lanes. Gives the register of the answer without work."""
-        a = k.a
+        a = self._k.a
         top, after, out = (a.label(name) for name in ("edges", "edges_next", "edges_end"))
-        work, predicate = self.make_work(k, 0), a.reg("predicate")
-        self.decode(k, work)
-        a.branch(~self.has_work(k, work), out)
+        work, predicate = self.make_work(0), a.reg("predicate")
+        self.decode(work)
+        a.branch(~self.has_work(work), out)
         a.place(top)
-        self._turn(k, [work], predicate, after)
+        self._turn([work], predicate, after)
         a.place(after)
-        self.decode(k, work)
-        a.branch(self.has_work(k, work), top)
+        self.decode(work)
+        a.branch(self.has_work(work), top)
         a.place(out)
         return work.token
 
-    def _several(self, k):
+    def _several(self):
         """Several works a turn. Gives the register of the answer without work.
 
         A turn asks for the first work of the next turn. If the answer has work, all works before it
         are full, so one branch and one mask serve the turn. The first works of consecutive turns
         are in two sets of registers, which change roles.
         """
-        a = k.a
+        k, a = self._k, self._k.a
         top, swap, drain, out = (a.label(name) for name in (
             "edges", "edges_swap", "edges_last", "edges_end"))
-        one, two, *others = [self.make_work(k, index) for index in range(self.works + 1)]
+        one, two, *others = [self.make_work(index) for index in range(self._works + 1)]
         predicate = a.reg("predicate")
-        self.decode(k, one)
-        a.branch(~self.has_work(k, one), out)
+        self.decode(one)
+        a.branch(~self.has_work(one), out)
         a.place(top)
         for first, ahead, end in ((one, two, swap), (two, one, drain)):
             for work in (*others, ahead):
-                self.decode(k, work)
-            a.branch(~self.has_work(k, ahead), end)
+                self.decode(work)
+            a.branch(~self.has_work(ahead), end)
             k.widen()
             after = a.label("edges_next")
-            self._turn(k, [first, *others], predicate, after)
+            self._turn([first, *others], predicate, after)
             a.place(after)
         a.j(top)
         a.place(swap)
@@ -124,24 +126,24 @@ class WorkSchedule(Schedule):
             a.mv(into, source)
         a.mv(one.token, predicate)
         a.place(drain)
-        self._drain(k, [two, *others], predicate, out)
+        self._drain([two, *others], predicate, out)
         a.place(out)
         return one.token
 
-    def _drain(self, k, works, predicate, out):
+    def _drain(self, works, predicate, out):
         """The works of a turn behind which there is no work. Some of them may be missing, and the
         last one may not be full. All lanes are active, here and at ``out``."""
-        a = k.a
+        k, a = self._k, self._k.a
         last = a.label("edges_last")
         ends = [a.label(f"edges_last_{count}") for count in range(2, len(works) + 1)]
         for work, end in reversed(list(zip(works[1:], ends))):
-            a.branch(self.has_work(k, work), end)
-        a.branch(~self.has_work(k, works[0]), out)
+            a.branch(self.has_work(work), end)
+        a.branch(~self.has_work(works[0]), out)
         a.j(last)
         for count, end in enumerate(ends, 1):
             a.place(end)
             after = a.label("edges_next")
-            self._turn(k, works[:count], predicate, after)
+            self._turn(works[:count], predicate, after)
             a.place(after)
             k.widen()
             for into, source in zip(works[0].answers, works[count].answers):
@@ -149,31 +151,31 @@ class WorkSchedule(Schedule):
             if end is not ends[-1]:
                 a.j(last)
         a.place(last)
-        a.sltu(predicate, works[0].token, self.no_work(k))
+        a.sltu(predicate, works[0].token, self.no_work())
         with k.only(predicate, "edges_none") as after:
-            self._turn(k, works[:1], predicate, after)
+            self._turn(works[:1], predicate, after)
 
-    def _turn(self, k, works, predicate, after):
+    def _turn(self, works, predicate, after):
         """Gather and sum over the edges of works, all in the present lanes. The code continues, or
         goes to ``after``, with any mask."""
-        algorithm = k.task.algorithm
+        k, algorithm = self._k, self._k.task.algorithm
         k.edge_phase(3)
-        self.fetch(k, works)
+        self.fetch(works)
         k.edge_phase(4)
         *leading, last = zip(works, algorithm.gather(k, [work.edge for work in works]))
         for work, word in leading:
             here = k.a.label("edge_next")
-            self._sum(k, work, word, predicate, here)
+            self._sum(work, word, predicate, here)
             if algorithm.selective(k.task):
                 k.widen()
             k.a.place(here)
-        self._sum(k, *last, predicate, after)
+        self._sum(*last, predicate, after)
 
-    def _sum(self, k, work, word, predicate, otherwise):
+    def _sum(self, work, word, predicate, otherwise):
         """Sum an edge's data in the active lanes in which the edge counts. If it counts in no lane,
         go to ``otherwise`` with all lanes."""
-        algorithm = k.task.algorithm
+        k, algorithm = self._k, self._k.task.algorithm
         if algorithm.selective(k.task):
             algorithm.accepts(k, word, predicate)
             k.narrow(predicate, otherwise)
-        self.combine(k, work, word, predicate)
+        self.combine(work, word, predicate)

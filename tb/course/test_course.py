@@ -79,7 +79,7 @@ FAULTS = {
                               "_MOVE((32 - lengths).astype(np.uint32), result, where=warp.where)",
                               "_MOVE((32 - lengths).astype(np.uint32), result)", "test_lockstep"),
     "lanes-do-not-merge": ("schedule", "sw/schedules/warp.py",
-                           "Walk(k, self, self.lanes_apart)", "Walk(k, self, 1)", "test_results"),
+                           "Walk(k, width)", "Walk(k, 1)", "test_results"),
     "most-recently-used": ("cache", "hw/memory/replacement.py", "~order_read.data[bit] if way",
                            "order_read.data[bit] if way", "test_least_recently_used"),
 }

@@ -9,7 +9,6 @@ Two tables of the lists' ends change roles: super-step s reads table s mod 2 and
 table ready for the next super-step.
 """
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -132,7 +131,7 @@ class ActiveRecords(RecordLayout):
             if regular and index:
                 k.a.lw(register, entry, apart * index)
                 continue
-            k.a.addi(entry, location, self.spacing * index)
+            k.a.addi(entry, location, self.spacing(k) * index)
             k.shifted(entry, entry, -self._shift)
             k.a.slli(entry, entry, 2)
             k.a.add(entry, entry, k.constant(self._first_entry))
@@ -173,7 +172,7 @@ class ActiveRecords(RecordLayout):
 
     def _within(self, k, location, index, into):
         """The address of an edge, less that of its record from the first one."""
-        k.a.addi(into, location, self.spacing * index)
+        k.a.addi(into, location, self.spacing(k) * index)
         k.a.andi(into, into, (1 << self._shift) - 1)
         k.a.add(into, into, k.constant(k.address(self.array("neighbors"))))
 
@@ -274,8 +273,7 @@ class RecordExpansion:
         task.buffers.reserve(_BASES, self._entries)
         task.buffers.reserve(_ENDS, 2 * self._table_bytes // 4)
         expander = _Expander(task.algorithm, self._image.geometry.warp_bits, self._table_bytes)
-        self._sub = dataclasses.replace(task, algorithm=expander, schedule=task.row_schedule(),
-                                        layouts=[])
+        self._sub = task.beside(expander)
         expand_list = _ExpandList(self._sub, self._image)
         expand_list.index = task.layouts[-1].index + 1
         self._sub.layouts.append(expand_list)

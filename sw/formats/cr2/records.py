@@ -241,7 +241,7 @@ class RecordLayout(Layout):
         """The number of the record of edge ``index`` among the edges at ``location``."""
         k.a.add(into, location, k.constant(-k.address(self.array("neighbors"))))
         if index:
-            k.a.addi(into, into, self.spacing * index)
+            k.a.addi(into, into, self.spacing(k) * index)
         k.shifted(into, into, -self._shift)
 
     def _load_base(self, k, into, record):
@@ -261,7 +261,7 @@ class RecordLayout(Layout):
 
     def get_edge(self, k, place, edges):
         for index, edge in enumerate(edges):
-            k.load(edge.neighbor.reg, place, self.edge_bytes, self.spacing * index)
+            k.load(edge.neighbor.reg, place, self.edge_bytes, self.spacing(k) * index)
         if edges[0].weight:
             self._load_weights(k, place, edges)
         if self.local:
@@ -271,7 +271,7 @@ class RecordLayout(Layout):
         where = k.a.reg("where")
         self._weight_at(k, place, where)
         for index, edge in enumerate(edges):
-            k.a.lw(edge.weight, where, self.spacing * 4 // self.edge_bytes * index)
+            k.a.lw(edge.weight, where, self.spacing(k) * 4 // self.edge_bytes * index)
 
     def _weight_at(self, k, place, into):
         """The address of the weight of the edge at an address."""

@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from hw.scu.registers import ScuOutput, ScuRegister, entry_bytes
 from sw.compaction.expansion import INDEXES
 from sw.compaction.lists import EDGES, VALUES, ends
-from sw.compaction.unit import ScuCompaction
+from sw.compaction.steps import ScuSteps
 from sw.errors import RunError, UserError
 from sw.graph import Graph
 from sw.graph.load import load
@@ -531,8 +531,8 @@ def test_a_limit_and_an_error_of_the_unit(monkeypatch):
     with Device.functional(hardware("scu", 2, 4)) as device:
         with pytest.raises(RunError, match="not finished after"):
             device.run("bfs", graph, schedule="scu", max_cycles=300)
-        monkeypatch.setattr(ScuCompaction, "_address", lambda self, name: 2 if name == INDEXES
-                            else self._task.buffers.address(name))
+        monkeypatch.setattr(ScuSteps, "_address", lambda self, name: 2 if name == INDEXES
+                            else self._unit.task.buffers.address(name))
         with pytest.raises(RunError, match="the SCU stopped: a vector does not begin at a multiple "
                                            "of 4"):
             device.run("bfs", graph, schedule="scu")

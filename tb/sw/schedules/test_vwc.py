@@ -31,7 +31,7 @@ def test_the_width_follows_the_mean_degree(degree, algorithm, direction, width):
     config = HardwareConfig(warps=2, threads=16, memory_bytes=1 << 20)
     task = Device.functional(config).plan(algorithm, random_graph(64, 64 * degree, 1).weighted(9),
                                           schedule="vwc", direction=direction)
-    assert task.schedule.used["width"] == width
+    assert task.used["width"] == width
 
 
 def test_a_width_that_is_asked_for_stays():

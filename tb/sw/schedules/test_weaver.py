@@ -24,7 +24,7 @@ from sw.errors import RunError, UserError
 from sw.graph.load import load
 from sw.kernels.local_sums import LocalSums
 from sw.runtime import Device
-from sw.schedules.weaver import WeaverSchedule
+from sw.schedules import weaver
 from tb.seeds import draw
 from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, check, config
 from tb.sw.schedules import drawn
@@ -191,11 +191,12 @@ def test_refused(schedule, hardware, message):
 
 def test_a_part_that_ends_too_early_is_seen(monkeypatch):
     """A planted fault: warps finish vertices before all words have been collected."""
-    def finish(self, k, parts, again):
-        self._sums.finish(k)
-        k.a.addi(parts, parts, -1)
-        k.a.bnez(parts, again)
-    monkeypatch.setattr(WeaverSchedule, "_finish_part", finish)
+    def finish(self, parts, again):
+        a = self._k.a
+        self._sums.finish(self._k)
+        a.addi(parts, parts, -1)
+        a.bnez(parts, again)
+    monkeypatch.setattr(weaver._Stream, "_finish_part", finish)
     with pytest.raises(RunError):
         for seed in range(8):
             check(streaming(4, 4), "pagerank", GRAPHS["dense"], "weaver:sums=local", "pull",

@@ -12,7 +12,7 @@ from hw.isa import MemoryMap
 from hw.scu.registers import ScuCompare, ScuRegister
 from sw.errors import RunError
 from sw.golden.machine import FunctionalMachine
-from sw.runtime.scu import Best, Filter, Group, Keys, PreparedRows, ScuOperations, Unique
+from sw.compaction.operations import Best, Filter, Group, Keys, PreparedRows, ScuOperations, Unique
 
 
 CONFIG = HardwareConfig(warps=2, threads=16, memory_bytes=1 << 16, scu=4)
