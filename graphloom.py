@@ -24,14 +24,16 @@ if TYPE_CHECKING:
     from sim.dram import DramConfig
     from sw.errors import RunError, UserError
     from sw.graph import Graph, generate, load
+    from sw.hashing import HashTable
     from sw.lang.names import (Label, PriorityQueue, decimal, edgeset, fixed, fraction, infinity,
                                loopless, none, program, simple, symmetric, uint, vector, vertex,
                                vertexset, vertices)
+    from sw.reordering import Reordering
     from sw.runtime import Device, Result
 
 
-__all__ = ["Device", "DramConfig", "Graph", "HardwareConfig", "Result", "RunError", "UserError",
-           "__version__", "generate", "load", "main", "preset",
+__all__ = ["Device", "DramConfig", "Graph", "HardwareConfig", "HashTable", "Reordering", "Result",
+           "RunError", "UserError", "__version__", "generate", "load", "main", "preset",
            # the words of the algorithm language (docs/language.md)
            "Label", "PriorityQueue", "decimal", "edgeset", "fixed", "fraction", "infinity",
            "loopless", "none", "program", "simple", "symmetric", "uint", "vector", "vertex",
@@ -46,9 +48,11 @@ def __getattr__(name):
     from sim.dram import DramConfig  # noqa: F401
     from sw.errors import RunError, UserError  # noqa: F401
     from sw.graph import Graph, generate, load  # noqa: F401
+    from sw.hashing import HashTable  # noqa: F401
     from sw.lang.names import (  # noqa: F401
         Label, PriorityQueue, decimal, edgeset, fixed, fraction, infinity, loopless, none, program,
         simple, symmetric, uint, vector, vertex, vertexset, vertices)
+    from sw.reordering import Reordering  # noqa: F401
     from sw.runtime import Device, Result  # noqa: F401
     found = locals()
     globals().update((public, found[public]) for public in __all__ if public in found)

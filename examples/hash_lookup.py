@@ -15,7 +15,7 @@ import sys
 
 import numpy as np
 
-from graphloom import Device, HardwareConfig, UserError
+from graphloom import Device, HardwareConfig, HashTable, UserError
 
 
 TABLES = ("even", "skewed", "one")
@@ -67,7 +67,7 @@ def draw(rng, device, table, given):
     """Keys and queries: random words, of which each bucket gets as many as it shall have."""
     buckets = 1 if table == "one" else given.buckets
     wanted = lengths(table, buckets, -(-given.pairs // given.copies))
-    bucket_of = device.hash_table([], [], buckets).bucket_of
+    bucket_of = HashTable(device, [], [], buckets).bucket_of
     chosen = [[] for _ in wanted]
     words = np.array([], np.uint32)
     while any(len(keys) < count for keys, count in zip(chosen, wanted)):
@@ -93,7 +93,7 @@ def measure(given, device, schedule):
         rng = np.random.default_rng(given.seed)
         keys, queries, buckets = draw(rng, device, table, given)
         values = rng.integers(1 << 32, size=len(keys), dtype=np.uint32)
-        result = device.hash_table(keys, values, buckets).lookup(queries, schedule=schedule,
+        result = HashTable(device, keys, values, buckets).lookup(queries, schedule=schedule,
                                                                  count=given.count)
         check(keys, values, queries, result)
         cycles.append(result.cycles)

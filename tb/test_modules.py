@@ -49,7 +49,9 @@ LAYERS = {
     "sw.schedules": ("hw", *BELOW, "sw.kernels", "sw.compaction", "sw.formats.compressed"),
     "sw.formats": ("hw", *BELOW, "sw.graph", "sw.kernels"),
     "sw.algorithms": ("hw", *BELOW, "sw.kernels", "sw.golden", "sw.lang", "sw.vm.rtl"),
-    "sw.hashing": ("hw", *BELOW, "sw.kernels", "sw.formats.storage_format", "sw.golden.hashing"),
+    "sw.hashing": ("hw", *BELOW, "sw.kernels", "sw.formats.storage_format", "sw.golden.hashing",
+                   "sw.schedules", "sw.runtime"),
+    "sw.reordering": (*BELOW, "sw.graph", "sw.kernels", "sw.runtime"),
     # It has a second graph, which it makes from the features of the vertices.
     "sw.algorithms.gcn": ("hw", *BELOW, "sw.graph", "sw.kernels", "sw.algorithms", "sw.golden"),
     "sw.lang": ("sw.graph", *BELOW),
@@ -60,7 +62,7 @@ LAYERS = {
     "sw.link": ("hw", "sim", *BELOW),
     "sw.trace": ("hw", "sim", *BELOW, "sw.kernels"),
     "sw.runtime": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats", "sw.schedules",
-                   "sw.algorithms", "sw.hashing", "sw.lang", "sw.link"),
+                   "sw.algorithms", "sw.lang", "sw.link"),
     "sw.benchmarks": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats",
                       "sw.schedules", "sw.algorithms", "sw.runtime"),
     # They measure programs on machines other than the device, beside libraries.

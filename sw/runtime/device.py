@@ -12,9 +12,7 @@ from hw.registers import cycles_of
 from sim.errors import SimulationError
 from sw.errors import LimitError, RunError, UserError
 from sw.link import TIME_LIMIT, SerialMachine
-from sw.runtime.lookup import HashTable
 from sw.runtime.plan import as_plan
-from sw.runtime.reordering import Reordering
 from sw.runtime.result import Result
 from sw.runtime.task import Task
 
@@ -396,40 +394,6 @@ class Device:
             starts=task.algorithm.starts(), reached=reached,
             notes=task.algorithm.notes(reached),
             memory_bytes=task.buffers.size)
-
-    def hash_table(self, keys: Any, values: Any, buckets: int | None = None) -> HashTable:
-        """A hash table, in which kernels of this device look keys up (SparseWeaver, 4.7.2).
-
-        Parameters
-        ----------
-        keys, values : array or sequence of int
-            Unsigned words: the value of each key. A key may occur several times.
-        buckets : int, optional
-            Number of buckets; left out, one for every 8 keys.
-
-        Raises
-        ------
-        UserError
-            Keys, values or buckets that are not legal, or that do not fit in the device's memory.
-        """
-        return HashTable(self, keys, values, buckets)
-
-    def reordering(self, graph: Graph, sample: int = 100) -> Reordering:
-        """Rounds of sampling-based reordering, which kernels of this device count (SAGE, section
-        6).
-
-        Parameters
-        ----------
-        graph : Graph
-        sample : int
-            Percentage of the vertices whose tiles a sweep samples, 1 to 100.
-
-        Raises
-        ------
-        UserError
-            ``sample`` is out of its range.
-        """
-        return Reordering(self, graph, sample)
 
     def plan(self, plan: str | Plan | Hybrid | ProgramText, graph: Graph,
              **choices: Any) -> Task:

@@ -120,11 +120,7 @@ class TiledPartitioning(Schedule):
         if lists:
             lists.go(base.array)
         tiles.go(begin, size, base)
-        none = a.label("no_fragments")
-        lasts, starts, total = sums_of_rows(k, scan, begin, size)
-        a.beqz(total, none)
-        share.slice(lasts, starts, base, a.zero, total)     # what is left of the lanes' rows
-        a.place(none)
+        _fragments(k, scan, share, (begin, size, base))
         a.branch(~rows.more(), done)
         if rows.waits:
             self.go_on(k)               # all warps have read the answer
@@ -134,3 +130,14 @@ class TiledPartitioning(Schedule):
     def go_on(self, k):
         if TileLists.widths(k.task):
             k.barrier()
+
+
+def _fragments(k, scan, share, row):
+    """The lanes of the warp share what is left of their rows: the location of the first edge, the
+    number of places and the base."""
+    begin, size, base = row
+    none = k.a.label("no_fragments")
+    lasts, starts, total = sums_of_rows(k, scan, begin, size)
+    k.a.beqz(total, none)
+    share.slice(lasts, starts, base, k.a.zero, total)
+    k.a.place(none)

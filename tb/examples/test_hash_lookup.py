@@ -11,6 +11,7 @@ import pytest
 
 from hw.config import preset
 from sw.cli.tests import ROOT
+from sw.hashing import HashTable
 from sw.runtime import Device
 
 
@@ -62,7 +63,7 @@ def test_the_tables():
     with Device.functional(preset("tiny")) as device:
         for name, buckets in (("even", 16), ("skewed", 16), ("one", 1)):
             keys, queries, found = example.draw(np.random.default_rng(1), device, name, given)
-            table = device.hash_table(keys, keys, found)
+            table = HashTable(device, keys, keys, found)
             sizes = np.bincount(table.bucket_of(keys), minlength=buckets)
             assert found == buckets and len(set(keys.tolist())) == 320
             assert np.isin(queries, keys).sum() == 150

@@ -16,6 +16,7 @@ import pytest
 from hw.config import HardwareConfig
 from sim.dram import DramConfig
 from sw.cli.main import main
+from sw.hashing import HashTable
 from sw.runtime import Device
 from tb.sw.graphs import random_graph
 
@@ -54,7 +55,7 @@ def test_tables_are_fast():
     for dram in (DramConfig(), REGION):
         with Device.simulate(TINY, dram=dram) as device:
             device.run("bfs", GRAPH, source=0, schedule="vm")
-            result = device.hash_table(keys, keys).lookup(keys[::100], schedule="vm")
+            result = HashTable(device, keys, keys).lookup(keys[::100], schedule="vm")
             cycles.append(result.cycles)
     assert result.counters["slow_bytes_read"] == 0
     assert cycles[0] == cycles[1]

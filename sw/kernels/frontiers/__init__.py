@@ -19,6 +19,8 @@ the same output.
 
 import dataclasses
 import itertools
+from collections.abc import Callable
+from typing import NamedTuple
 
 from sw.errors import UserError
 from sw.kernels.frontiers.frontier import Frontier, Input
@@ -42,7 +44,39 @@ _STORED = tuple(name for name in _KINDS if name not in (VALUES, Lists.name))
 FRONTIERS = (*(name for name in _KINDS if name != Lists.name), REVERSE, Lists.name)
 
 
-_UNREAD = "nothing would read the {}, as {}"
+class _Rule(NamedTuple):
+    """A rule refuses the cases that it is about, unless a condition holds. Both are functions of a
+    case; so is the reason, where it is no text."""
+    about: Callable[..., bool]
+    unless: Callable[..., bool]
+    reason: str | Callable[..., str | None]
+
+
+def _refusal(rules, *case):
+    """The reason of the first rule that refuses a case, or None."""
+    for rule in rules:
+        if rule.about(*case) and not rule.unless(*case):
+            return rule.reason if isinstance(rule.reason, str) else rule.reason(*case)
+    return None
+
+
+def _never(*case):
+    return False
+
+
+#: Kinds that cannot be a pair, by their names.
+_NO_PAIRS = (
+    _Rule(lambda one, other: one == Lists.name or (other == Lists.name and one in _STORED),
+          lambda one, other: one == other,
+          f"the {Lists.name} are for the unit that keeps them, and no other kind can be made of "
+          "them or become one"),
+    _Rule(lambda one, other: other == REVERSE, _never,
+          f"nothing is added to an {REVERSE}, which is made of the vertices that are not in any "
+          "frontier yet"),
+    _Rule(lambda one, other: other == VALUES, lambda one, other: one not in _STORED,
+          lambda one, other: f"a {VALUES} does not tell which vertices it has counted, so no {one} "
+                             "can be made of it"),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,15 +107,9 @@ class Pair:
             return None
         if not rest:
             return Pair(one, None if one in (VALUES, REVERSE) else one)
-        if one != other and (one == Lists.name or (other == Lists.name and one in _STORED)):
-            raise UserError(f"frontier is {text!r}: the {Lists.name} are for the unit that keeps "
-                            "them, and no other kind can be made of them or become one")
-        if other == REVERSE:
-            raise UserError(f"frontier is {text!r}: nothing is added to an {REVERSE}, which is "
-                            "made of the vertices that are not in any frontier yet")
-        if other == VALUES and one in _STORED:
-            raise UserError(f"frontier is {text!r}: a {VALUES} does not tell which vertices it has "
-                            f"counted, so no {one} can be made of it")
+        reason = _refusal(_NO_PAIRS, one, other)
+        if reason is not None:
+            raise UserError(f"frontier is {text!r}: {reason}")
         return Pair(one, None if one == other == VALUES else other)
 
 
@@ -171,7 +199,7 @@ def _pair(task):
     if task.algorithm.first_threshold(task) is not None:
         own += [Pair(kind, offered[0]) for kind in _STORED if kind != offered[0]]
     for pair in own:
-        if _reason(task, pair) is None:
+        if _refusal(_RULES, task, pair) is None:
             return pair
     _check(task, own[0], own[0].text)
     raise AssertionError("the first pair has a reason against it")
@@ -218,7 +246,7 @@ def _pairs_of_sides(sides):
 
 
 def _check(task, pair, asked):
-    reason = _reason(task, pair)
+    reason = _refusal(_RULES, task, pair)
     if reason is None:
         return
     algorithm = task.algorithm
@@ -229,60 +257,72 @@ def _check(task, pair, asked):
                     f"{reason}")
 
 
-def _reason(task, pair):
-    """Why a task cannot have a pair, or None."""
-    algorithm, hybrid = task.algorithm, task.switches
-    offered = _offered(task)
-    if Lists.name in (pair.input, pair.output) and Lists.name not in offered:
-        return _no_lists(task)
-    if pair.input == REVERSE:
-        if task.direction != "pull":
-            return "pushing visits the vertices of the frontier, which the reverse queue has not"
-        if not algorithm.reverses(task):
-            return algorithm.frontier_reason(task)
-    elif pair.output not in offered:
-        return algorithm.frontier_reason(task)
-    if pair.input in (REVERSE, VALUES) and pair.output != VALUES:
-        if not hybrid:
-            return _UNREAD.format(pair.output, "the plan never changes to one that reads it")
-        if pair.output not in offered:
-            return algorithm.frontier_reason(task)
-    if pair.input == REVERSE:
-        return Queue.lacks_list(task)
-    if hybrid and pair.input == VALUES:
-        return None
-    return _KINDS[pair.input].lacks(task)
+def _asks_lists(task, pair):
+    return Lists.name in (pair.input, pair.output) and Lists.name not in _offered(task)
 
 
-def _no_lists(task):
-    """Why a task's kernels cannot add to a unit's lists."""
-    algorithm = task.algorithm
-    if not task.schedule.reads_lists:
-        return Lists.lacks(task)
-    if algorithm.first_threshold(task) is not None:
-        return "near and far vertices are in a queue and a pile (delta)"
-    return algorithm.frontier_reason(task)
+def _reverse(task, pair):
+    return pair.input == REVERSE
+
+
+def _stored(task, pair):
+    return pair.input != REVERSE
+
+
+def _adds(task, pair):
+    return pair.output in _offered(task)
+
+
+def _own_reason(task, pair):
+    return task.algorithm.frontier_reason(task)
+
+
+#: Pairs that a task cannot have. The rules are asked in this order.
+_RULES = (
+    _Rule(_asks_lists, lambda task, pair: task.schedule.reads_lists,
+          lambda task, pair: Lists.lacks(task)),
+    _Rule(_asks_lists, lambda task, pair: task.algorithm.first_threshold(task) is None,
+          "near and far vertices are in a queue and a pile (delta)"),
+    _Rule(_asks_lists, _never, _own_reason),
+    _Rule(_reverse, lambda task, pair: task.direction == "pull",
+          "pushing visits the vertices of the frontier, which the reverse queue has not"),
+    _Rule(_reverse, lambda task, pair: task.algorithm.reverses(task), _own_reason),
+    _Rule(_stored, _adds, _own_reason),
+    _Rule(lambda task, pair: pair.input in (REVERSE, VALUES) and pair.output != VALUES,
+          lambda task, pair: task.switches,
+          lambda task, pair: f"nothing would read the {pair.output}, as the plan never changes to "
+                             "one that reads it"),
+    _Rule(lambda task, pair: pair.output != VALUES, _adds, _own_reason),
+    _Rule(_reverse, _never, lambda task, pair: Queue.lacks_list(task)),
+    _Rule(_stored, lambda task, pair: task.switches and pair.input == VALUES,
+          lambda task, pair: _KINDS[pair.input].lacks(task)),
+)
+
+#: Frontiers that have each vertex once in any case, of a task, a kind and whether kernels may note
+#: additions.
+_ONCE = (
+    _Rule(lambda task, kind, notes: task.algorithm.first_threshold(task) is not None, _never,
+          "the far pile has room for each vertex once"),
+    _Rule(lambda task, kind, notes: kind is Lists, _never,
+          "a list has room for each vertex once"),
+    _Rule(lambda task, kind, notes: kind.listed and notes, _never,
+          "the list is made of bits, and no vertex knows its entry"),
+    _Rule(lambda task, kind, notes: task.algorithm.adds_once(task, False), _never,
+          "a lane has each vertex for itself, so none is added twice"),
+)
 
 
 def _make(task, name, notes):
     """The frontier of that name for a task, deduplicated as its plan says; ``notes`` tells whether
     a kernel may note additions."""
     algorithm, kind, deduplicate = task.algorithm, _KINDS[name], task.plan.deduplicate
-    threshold = algorithm.first_threshold(task)
-    reason = None
-    if threshold is not None:
-        reason = "the far pile has room for each vertex once"
-    elif name == Lists.name:
-        reason = "a list has room for each vertex once"
-    elif kind.listed and notes:
-        reason = "the list is made of bits, and no vertex knows its entry"
-    elif algorithm.adds_once(task, False):
-        reason = "a lane has each vertex for itself, so none is added twice"
+    reason = _refusal(_ONCE, task, kind, notes)
     if reason is not None:
         if deduplicate is False:
             raise UserError(f"{algorithm.name} {task.direction} with schedule "
                             f"{task.schedule.name!r} is deduplicated in any case: {reason}")
         deduplicate = True
+    threshold = algorithm.first_threshold(task)
     if threshold is not None:
         return NearFar(threshold)
     if deduplicate is None:

@@ -36,7 +36,7 @@ import enum
 from hw.isa import Csr
 from sw.kernels.assembler import Condition
 from sw.kernels.frontiers.frontier import Ring
-from sw.kernels.frontiers.queue import Queue
+from sw.kernels.frontiers.queue import ListRing, Queue
 from sw.kernels.kernel import Vertex, log2
 
 
@@ -75,7 +75,7 @@ class NearFar(Queue):
     def __init__(self, threshold):
         super().__init__(deduplicate=True, once=False, tested=True)
         self._first, self._moves = threshold, 0
-        self._epochs = Ring(_EPOCHS, "epochs")
+        self._epochs = ListRing("epochs", _Epoch.END, _Epoch.START, _Epoch.COUNT)
 
     # Memory
 
@@ -221,9 +221,8 @@ class NearFar(Queue):
 
     def far(self, session) -> int:
         """How many entries the pile has."""
-        block = self._epochs.read(session, self._moves)
-        return int(block[_Epoch.END] - block[_Epoch.START]) // 4 + int(block[_Epoch.COUNT])
+        return self._epochs.entries(session, self._moves)
 
     def targets(self, session, argument):
         return [*super().targets(session, argument),
-                self._target(session, self._epochs, self._moves, _Epoch.COUNT)]
+                self._epochs.target(session, self._moves)]

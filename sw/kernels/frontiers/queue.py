@@ -1,16 +1,49 @@
 """A frontier as a list of its vertices."""
 
+from typing import Any
+
 import numpy as np
 
 from sw.kernels.frontiers.frontier import PULLING, Frontier, Ring
 from sw.kernels.kernel import log2
 
 
-__all__ = ["Queue"]
+__all__ = ["ListRing", "Queue"]
 
 
-class Queue(Frontier):
-    """The vertices of the frontier, in no order, as addresses in the algorithm's base array.
+class ListRing(Ring):
+    """Argument blocks that tell of a list: its first entry, the end of the entries that kernels
+    have added, and the number of those that the Stream Compaction Unit has added behind.
+
+    Parameters
+    ----------
+    array : str
+    end, start, count : int
+        The words.
+    """
+
+    def __init__(self, array, end, start, count):
+        super().__init__(4, array)
+        self._end, self._start, self._count = end, start, count
+
+    def entries(self, session, number) -> int:
+        """How many entries the list of a superstep, or epoch, has."""
+        block = self.read(session, number)
+        end, start, count = (int(block[word]) for word in (self._end, self._start, self._count))
+        return (end - start) % (1 << 32) // 4 + count
+
+    def target(self, session, number) -> tuple:
+        """The address behind the list's last entry, the address of the word for the unit's count,
+        and this count."""
+        block = self.read(session, number)
+        count = int(block[self._count])
+        return (int(block[self._end]) + 4 * count,
+                self.address(session.task, number) + 4 * self._count, count)
+
+
+class QueueMemory(Frontier):
+    """What a queue keeps in memory, and what the host reads of it: the vertices of the frontier, in
+    no order, as addresses in the algorithm's base array.
 
     There are two queues: superstep s reads queue s mod 2 and adds to the other queue. Its argument
     block is number s mod 4 of a ring of four, of these words:
@@ -26,9 +59,6 @@ class Queue(Frontier):
             write it, where the schedule has such steps
     ======  =====================================================================================
 
-    A kernel may note additions (:meth:`note`): it leaves a bit for each element of a list that it
-    goes through, and another step of the superstep makes entries of the elements whose bit is 1.
-
     Without deduplication a queue may hold a vertex several times. If every entry were worked on,
     entries would multiply from one superstep to the next. So the lane that adds an entry also notes
     the entry's address at the vertex. An entry is worked on only if it is the last that was noted
@@ -42,31 +72,12 @@ class Queue(Frontier):
     noted : bool
         As of :class:`~sw.kernels.frontiers.frontier.Input`: if the queue is not deduplicated.
     """
-    name = "queue"
-    default_deduplicate = True
-    listed = True
-    BITS = ("frontier_bits",)
-
     _WORDS = _END, _NUMBER, _START, _NEXT, _AFTER, _COUNT = range(6)
     _QUEUES = "queue", "other_queue"
 
     def __init__(self, deduplicate, once, tested):
         super().__init__(deduplicate, once, tested)
-        self._ring, self._bits = Ring(4, "control"), None
-
-    @classmethod
-    def lacks(cls, task):
-        return PULLING if task.direction == "pull" else cls.lacks_list(task)
-
-    @staticmethod
-    def lacks_list(task) -> str | None:
-        """Why kernels of this task cannot go through a list of vertices, or None."""
-        if task.format.finds_rows(task):
-            return None
-        if task.schedule.needs != "rows":
-            return (f"schedule {task.schedule.name!r} distributes edges, and does not use a list "
-                    "of vertices")
-        return f"format {task.plan.format!r} has no list that leads from a vertex to its rows"
+        self._ring = ListRing("control", self._END, self._START, self._COUNT)
 
     @property
     def noted(self):
@@ -101,6 +112,8 @@ class Queue(Frontier):
             self._NEXT: self._ring.address(task, place + 1),
             self._AFTER: self._ring.address(task, place + 2)})
 
+    # Host
+
     def argument(self, task, number):
         return self._ring.address(task, number)
 
@@ -114,7 +127,49 @@ class Queue(Frontier):
     def _start_of(self, task, number):
         return task.buffers.address(self._QUEUES[number % 2])
 
-    # Kernels
+    def added(self, session, number):
+        return self._ring.entries(session, number + 1)
+
+    def number_of(self, session, argument):
+        return self._ring.place(session.task, argument)
+
+    def entry_count(self, session, argument) -> int:
+        """The number of entries that a superstep goes through."""
+        return self._ring.entries(session, self.number_of(session, argument))
+
+    def targets(self, session, argument) -> list:
+        """For each buffer of :attr:`BITS`: the address behind the last entry of its list, the
+        address of the list's COUNT, and this count."""
+        return [self._ring.target(session, self.number_of(session, argument) + 1)]
+
+
+class Queue(QueueMemory):
+    """A frontier as a list of its vertices.
+
+    A kernel may note additions (:meth:`note`): it leaves a bit for each element of a list that it
+    goes through, and another step of the superstep makes entries of the elements whose bit is 1.
+    """
+    name = "queue"
+    default_deduplicate = True
+    listed = True
+    BITS = ("frontier_bits",)
+
+    #: A :class:`~sw.compaction.lists.Bits` while additions only leave bits.
+    _bits: Any = None
+
+    @classmethod
+    def lacks(cls, task):
+        return PULLING if task.direction == "pull" else cls.lacks_list(task)
+
+    @staticmethod
+    def lacks_list(task) -> str | None:
+        """Why kernels of this task cannot go through a list of vertices, or None."""
+        if task.format.finds_rows(task):
+            return None
+        if task.schedule.needs != "rows":
+            return (f"schedule {task.schedule.name!r} distributes edges, and does not use a list "
+                    "of vertices")
+        return f"format {task.plan.format!r} has no list that leads from a vertex to its rows"
 
     def number_at(self, k, argument, into):
         k.a.lw(into, argument, 4 * self._NUMBER)
@@ -236,32 +291,3 @@ class Queue(Frontier):
         if self.noted:
             pointer = a.reg("pointer")
             a.sw(entry, k.pointer(vertex, "note", pointer))
-
-    # Host
-
-    def added(self, session, number):
-        return self._entries(session, number + 1)
-
-    def _entries(self, session, number):
-        block = self._ring.read(session, number)
-        end, start, count = (int(block[word]) for word in (self._END, self._START, self._COUNT))
-        return (end - start) % (1 << 32) // 4 + count
-
-    def number_of(self, session, argument):
-        return self._ring.place(session.task, argument)
-
-    def entry_count(self, session, argument) -> int:
-        """The number of entries that a superstep goes through."""
-        return self._entries(session, self.number_of(session, argument))
-
-    def targets(self, session, argument) -> list:
-        """For each buffer of :attr:`BITS`: the address behind the last entry of its list, the
-        address of the list's COUNT, and this count."""
-        number = self.number_of(session, argument) + 1
-        return [self._target(session, self._ring, number, self._COUNT)]
-
-    def _target(self, session, ring, number, word):
-        block = ring.read(session, number)
-        count = int(block[word])
-        return (int(block[self._END]) + 4 * count,
-                ring.address(session.task, number) + 4 * word, count)

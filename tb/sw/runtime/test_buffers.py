@@ -11,6 +11,7 @@ from sim.memory import ArrayMemory
 from sw.golden import lane_memory
 from sw.golden.machine import FunctionalMachine
 from sw.errors import UserError
+from sw.hashing import HashTable
 from sw.runtime import Device, as_plan
 from sw.runtime.buffers import Buffers
 from sw.runtime.task import Task
@@ -79,7 +80,7 @@ def test_lookups_touch_their_arrays_only(touched, schedule, buckets):
     config = HardwareConfig(warps=2, threads=4, memory_bytes=1 << 20, l1_bytes=1 << 12)
     with watched(config) as device:
         for keys, count in ((range(70), False), ([*range(35), *range(35)], True)):
-            table = device.hash_table(keys, keys, buckets)
+            table = HashTable(device, keys, keys, buckets)
             touched.clear()
             assert table.lookup(range(50), schedule=schedule, count=count).verified
             inside = reserved(table.plan(range(50), schedule=schedule, count=count).buffers)

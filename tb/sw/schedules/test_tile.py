@@ -247,13 +247,13 @@ def test_a_lost_turn_is_seen(monkeypatch):
     whole = tiles.WarpTiles.go
     monkeypatch.setattr(tiles.WarpTiles, "go", lambda self, begin, size, base: (
         setattr(self, "_widths", self._widths[:-1]), whole(self, begin, size, base))[-1])
-    whole_fragments = tile.TiledPartitioning._fragments
+    whole_fragments = tile._fragments
 
-    def fragments(self, k, begin, size, base):
-        k.a.andi(size, size, 4 * k.layout.step // 2 - 1)
-        whole_fragments(self, k, begin, size, base)
+    def fragments(k, scan, share, row):
+        k.a.andi(row[1], row[1], 4 * k.layout.step // 2 - 1)
+        whole_fragments(k, scan, share, row)
 
-    monkeypatch.setattr(tile.TiledPartitioning, "_fragments", fragments)
+    monkeypatch.setattr(tile, "_fragments", fragments)
     fails("tile:min_tile=2")
 
 

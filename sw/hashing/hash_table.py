@@ -1,7 +1,7 @@
 """The host's side of a hash lookup: the table that a device has, the plan, and the result::
 
     with Device.simulate(preset("default")) as device:
-        table = device.hash_table([5, 9, 5], [50, 90, 51])
+        table = HashTable(device, [5, 9, 5], [50, 90, 51])
         result = table.lookup([9, 5, 7], schedule="vm")
     print(result.found, result.values, result.cycles)
 
@@ -113,7 +113,7 @@ class LookupResult(Result):
 
 
 class HashTable:
-    """A hash table of a device; :meth:`sw.runtime.device.Device.hash_table` makes it.
+    """A hash table, in which kernels of a device look keys up (SparseWeaver, 4.7.2).
 
     The host groups the pairs by bucket, once. Each lookup brings the table to the device's memory.
     As with graphs, neither is in the cycles of a result.
@@ -122,7 +122,7 @@ class HashTable:
     ----------
     device : Device
     keys, values : array or sequence of int
-        Unsigned words.
+        Unsigned words: the value of each key. A key may occur several times.
     buckets : int, optional
         Number of buckets; left out, one for every 8 keys.
 
@@ -130,6 +130,11 @@ class HashTable:
     ----------
     table : sw.hashing.table.PairTable
         The pairs by bucket.
+
+    Raises
+    ------
+    UserError
+        Keys, values or buckets that are not legal, or that do not fit in the device's memory.
     """
 
     def __init__(self, device: Any, keys: Any, values: Any, buckets: int | None = None) -> None:

@@ -25,10 +25,11 @@ from sw import schedules
 from sw.errors import LimitError, RunError, UserError
 from sw.golden.hashing import bucket
 from sw.golden.hashing import lookup as golden
+from sw.hashing import HashTable
 from sw.hashing import lookup as work
+from sw.hashing.hash_table import LookupPlan
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
-from sw.runtime.lookup import LookupPlan
 from tb.seeds import draw
 from tb.sw.kernels.test_programs import config
 
@@ -62,7 +63,7 @@ def numbers(rng, below, count):
 
 def look(device, keys, values, queries, buckets=None, **options):
     """Look up, and compare the answers with the model once more."""
-    result = device.hash_table(keys, values, buckets).lookup(queries, **options)
+    result = HashTable(device, keys, values, buckets).lookup(queries, **options)
     index, value, count = golden(keys, values, queries)
     assert result.verified and result.index.tolist() == index.tolist()
     assert result.values.tolist() == value.tolist()
@@ -144,7 +145,7 @@ def test_the_first_pair_answers(schedule):
     """Worked by hand: key 5 has three values, and other keys are in between."""
     for unit in UNITS:
         with functional((2, 4), gather=unit) as device:
-            table = device.hash_table([9, 5, 8, 5, 5], [90, 53, 80, 51, 52], buckets=1)
+            table = HashTable(device, [9, 5, 8, 5, 5], [90, 53, 80, 51, 52], buckets=1)
             result = table.lookup([5, 8, 6, 5], schedule=schedule, count=True)
             assert result.values.tolist() == [53, 80, 0, 53]
             assert result.index.tolist() == [1, 2, -1, 1]
@@ -173,7 +174,7 @@ def test_a_match_ends_a_bucket(schedule):
     """The first of 400 pairs settles each query, unless matches are counted."""
     keys = [7, *range(100, 499)]
     with functional((2, 4)) as device:
-        table = device.hash_table([*keys, 100], [0] * 401, buckets=1)
+        table = HashTable(device, [*keys, 100], [0] * 401, buckets=1)
         first, all_ = (table.lookup([7] * 8, schedule=schedule, count=count)
                        for count in (False, True))
         assert all_.counters["instructions"] > 5 * first.counters["instructions"]
@@ -185,7 +186,7 @@ def test_a_match_ends_a_bucket(schedule):
 def test_the_weaver_skips(name):
     """By SKIP the unit hands out a small part of the pairs."""
     with Device.simulate(CONFIGS[name]) as device:
-        table = device.hash_table([7, *range(100, 499)], range(400), buckets=1)
+        table = HashTable(device, [7, *range(100, 499)], range(400), buckets=1)
         first, missing = (table.lookup([query] * 8) for query in (7, 8))
         threads = CONFIGS[name].threads
         assert missing.counters["weaver_decodes"] >= 8 * 400 / threads
@@ -204,7 +205,7 @@ def test_kernels():
                 ([1, 1], "wm", False, {"probe", "fetch"}),
                 ([1, 1], "weaver", True, {"probe", "fetch"}),
                 ([1, 2], "em", False, {"lengths", "scan", "places", "probe"})):
-            table = device.hash_table(keys, keys)
+            table = HashTable(device, keys, keys)
             result = table.lookup([1], schedule=schedule, count=count)
             assert set(result.steps) == expected
             assert result.launches == len(expected) and result.supersteps == 1
@@ -218,7 +219,7 @@ def test_comparisons_in_order(buckets, cores):
     rng = draw(buckets, cores)
     keys, queries = numbers(rng, 1 << 32, 90), numbers(rng, 1 << 32, 70)
     with functional((2, 4), seed=5, cores=cores) as device:
-        table = device.hash_table(keys, keys, buckets)
+        table = HashTable(device, keys, keys, buckets)
         task = table.plan(queries, schedule="em:unroll=2")
         device.run_task(task)
         buffers = task.buffers
@@ -241,7 +242,7 @@ def test_bucket_of():
     """By hand: the hash of 1 is 0x514E28B7."""
     found = table().bucket_of([1, 0])
     assert table().buckets == 1 and found.tolist() == [0, 0]
-    found = Device(hardware((2, 4)), never).hash_table([], [], buckets=1000).bucket_of([1, 0])
+    found = HashTable(Device(hardware((2, 4)), never), [], [], buckets=1000).bucket_of([1, 0])
     assert found.tolist() == [317, 0]
 
 
@@ -249,7 +250,7 @@ def test_bucket_of():
 
 def test_result():
     with functional((2, 4)) as device:
-        table = device.hash_table([1, 2, 2, 3], [10, 20, 21, 30], buckets=2)
+        table = HashTable(device, [1, 2, 2, 3], [10, 20, 21, 30], buckets=2)
         assert (len(table), table.buckets) == (4, 2)
         result = table.lookup([2, 4], schedule="vm:unroll=2", count=True, warps=1, split="counter")
     assert (result.algorithm, result.schedule, result.format) == ("lookup", "vm:unroll=2",
@@ -276,7 +277,7 @@ def test_wrong_answers_are_seen(monkeypatch):
 
     monkeypatch.setattr(work, "lookup", wrong)
     with functional((2, 4)) as device:
-        table = device.hash_table(range(8), range(10, 18))
+        table = HashTable(device, range(8), range(10, 18))
         with pytest.raises(RunError, match="differs from the golden model at 1 of 5 queries: value "
                                            "of query 3 is 14, must be 99"):
             table.lookup([1, 2, 3, 4, 5], schedule="vm")
@@ -285,7 +286,7 @@ def test_wrong_answers_are_seen(monkeypatch):
 
 def test_limit():
     with functional((2, 4)) as device:
-        table = device.hash_table(range(100), range(100))
+        table = HashTable(device, range(100), range(100))
         with pytest.raises(LimitError, match="not finished after 50 instructions"):
             table.lookup(range(100), max_cycles=50)
         assert table.lookup(range(100)).found.all()
@@ -298,7 +299,7 @@ def never():
 
 
 def table(**changes):
-    return Device(hardware((2, 4), **changes), never).hash_table([1, 2], [3, 4])
+    return HashTable(Device(hardware((2, 4), **changes), never), [1, 2], [3, 4])
 
 
 @pytest.mark.parametrize("options, message", [
@@ -373,11 +374,11 @@ def test_too_large():
     with pytest.raises(UserError, match="a hash table of 9000 pairs in 1125 buckets does not fit "
                                         "in device memory: 76504 bytes needed, memory_bytes is "
                                         "65536"):
-        device.hash_table(range(9000), range(9000))
+        HashTable(device, range(9000), range(9000))
     with pytest.raises(UserError, match="a lookup of 6000 queries in a hash table of 100 pairs in "
                                         "13 buckets does not fit in device memory: [0-9]+ bytes "
                                         "needed, memory_bytes is 65536"):
-        device.hash_table(range(100), range(100)).lookup(range(6000))
+        HashTable(device, range(100), range(100)).lookup(range(6000))
 
 
 def test_too_many_comparisons(monkeypatch):
@@ -385,5 +386,5 @@ def test_too_many_comparisons(monkeypatch):
     device = Device(hardware((2, 4)), never)
     with pytest.raises(UserError, match="8 queries have 800 pairs in their buckets together, must "
                                         "be at most 799; look up fewer at a time, or use more"):
-        device.hash_table(range(100), range(100), 1).lookup(range(8))
-    device.hash_table(range(100), range(100), 1).plan(range(7))
+        HashTable(device, range(100), range(100), 1).lookup(range(8))
+    HashTable(device, range(100), range(100), 1).plan(range(7))

@@ -20,8 +20,9 @@ from sim.dram import DramConfig
 from sw.errors import RunError, UserError
 from sw.graph import generate, sage
 from sw.kernels.kernel import Kernel
+from sw.reordering import Reordering
+from sw.reordering.sampling import TileSampling
 from sw.runtime import Device
-from sw.runtime.reordering import TileSampling
 from tb.sw.kernels.test_programs import GRAPHS, config
 
 
@@ -36,7 +37,7 @@ def test_counts(warps, threads, sample):
     for seed, (name, graph) in enumerate(GRAPHS.items()):
         hardware = config(warps, threads, cores=1 + seed % 2, imem_bytes=1 << 15)
         with Device.functional(hardware, seed=seed) as device:
-            result = device.reordering(graph, sample).round()
+            result = Reordering(device, graph, sample).round()
         assert result.verified, name
 
 
@@ -44,7 +45,7 @@ def test_counts(warps, threads, sample):
 def test_rounds_are_those_of_the_ordering(threads):
     graph = generate(COMMUNITY)
     with Device.functional(config(2, threads, imem_bytes=1 << 15)) as device:
-        reordering = device.reordering(graph)
+        reordering = Reordering(device, graph)
         for _ in range(3):
             reordering.round()
     expected = sage.sage(graph.src, graph.dst, graph.num_vertices, rounds=3, lanes=threads,
@@ -59,7 +60,7 @@ def test_on_the_rtl():
     """The sweeps of a round take cycles, of which each launch tells its own."""
     graph = generate("rmat:scale=5,degree=4,seed=1")
     with Device.simulate(preset("tiny")) as device:
-        result = device.reordering(graph, 60).round()
+        result = Reordering(device, graph, 60).round()
     assert result.verified and result.cycles > 1000
     assert result.launches == result.outputs["counts"].shape[1] > 3
 
@@ -69,7 +70,7 @@ def test_edges_in_slow_memory():
     graph, orders, cycles = generate("rmat:scale=5,degree=4,seed=1"), [], []
     for dram in (DramConfig(), DramConfig(slow_bytes_per_cycle=1)):
         with Device.simulate(preset("tiny"), dram=dram) as device:
-            reordering = device.reordering(graph)
+            reordering = Reordering(device, graph)
             result = reordering.round()
         orders.append(reordering.order.tolist())
         cycles.append(result.cycles)
@@ -80,7 +81,7 @@ def test_edges_in_slow_memory():
 def test_results_come_back_in_order():
     graph = generate(COMMUNITY)
     with Device.functional(config(2, 8, imem_bytes=1 << 15)) as device:
-        reordering = device.reordering(graph)
+        reordering = Reordering(device, graph)
         reordering.round()
         plain = device.run("pagerank", graph, schedule="tile", iterations=2)
         other = device.run("pagerank", reordering.graph, schedule="tile", iterations=2)
@@ -91,18 +92,18 @@ def test_results_come_back_in_order():
 @pytest.mark.parametrize("sample", [0, 101, "many"])
 def test_refused(sample):
     with pytest.raises(UserError, match="sample is .*, must be an integer from 1 to 100"):
-        Device.functional(config(2, 4)).reordering(GRAPHS["random"], sample)
+        Reordering(Device.functional(config(2, 4)), GRAPHS["random"], sample)
 
 
 def test_warps_of_one_lane_have_no_tiles():
     with pytest.raises(UserError, match="lanes is 1, must be a power of two from 2 to 32"):
-        Device.functional(config(4, 1)).reordering(GRAPHS["random"])
+        Reordering(Device.functional(config(4, 1)), GRAPHS["random"])
 
 
 def fails(sample=100):
     with pytest.raises(RunError, match="differs from the golden model"):
         with Device.functional(config(2, 8, imem_bytes=1 << 15)) as device:
-            device.reordering(GRAPHS["dense"], sample).round()
+            Reordering(device, GRAPHS["dense"], sample).round()
 
 
 def test_a_lane_that_is_left_out_is_seen(monkeypatch):

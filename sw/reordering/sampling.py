@@ -1,7 +1,7 @@
 """Sampling-based reordering on a device (SAGE, section 6)::
 
     with Device.simulate(preset("default")) as device:
-        reordering = device.reordering(graph)
+        reordering = Reordering(device, graph)
         for _ in range(5):
             print(reordering.round().cycles)
         result = device.run("pagerank", reordering.graph, schedule="tile")
@@ -188,14 +188,14 @@ class SamplingPlan(Plan):
 
 
 class Reordering:
-    """A graph whose order changes by rounds; :meth:`sw.runtime.device.Device.reordering` makes it.
+    """A graph whose order changes by rounds, which kernels of a device count.
 
     Parameters
     ----------
     device : Device
     graph : Graph
     sample : int
-        As of the device's method.
+        Percentage of the vertices whose tiles a sweep samples, 1 to 100.
 
     Attributes
     ----------
