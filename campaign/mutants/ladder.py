@@ -135,7 +135,8 @@ NEAR = (
      "tb/sw/reproduce/test_sparseweaver.py"),
     ("sw/reproduce/ugf/* sw/reproduce/space.py", "tb/sw/reproduce/test_ugf.py"),
     ("sw/reordering/*", "tb/sw/reordering/test_sampling.py"),
-    ("sw/runtime/task.py sw/runtime/local.py", "tb/sw/runtime/test_plan.py"),
+    ("sw/runtime/task.py sw/runtime/planning.py sw/runtime/programs.py sw/runtime/memory.py "
+     "sw/runtime/local.py", "tb/sw/runtime/test_plan.py"),
     ("sw/runtime/result.py sw/runtime/device.py",
      "tb/sw/runtime/test_device.py tb/cli/test_functional.py"),
     ("sw/schedules/scu* sw/schedules/compact.py", "tb/sw/compaction/test_algorithms.py"),

@@ -44,7 +44,7 @@ def fill(task):
     """Fill the lists: neighbours are the padding vertex, so that blocks behind the end of a list
     can be loaded."""
     algorithm = task.algorithm
-    _, padding = task.vertex_addresses(algorithm.neighbor_array(task), 0)
+    _, padding = task.vertices.addresses(algorithm.neighbor_array(task), 0)
     task.buffers.fill(EDGES, rest=padding >> task.schedule.neighbor_shift(task))
 
 

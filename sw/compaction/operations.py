@@ -208,7 +208,8 @@ class ScuOperations:
 
     def _run(self, operation, source, length, destination, options, fields=None, **registers):
         registers |= {"SOURCE": source, "LENGTH": length, "DESTINATION": destination}
-        name, more, table = _registers(operation, **options)
+        name = options.pop("name", None) or operation.name.lower()
+        more, table = _registers(**options)
         command = dict(fields or {})
         if table is not None:
             command |= {"output": table.output, "clear": table.clear}
@@ -219,9 +220,8 @@ class ScuOperations:
         return self._perform(name, given)
 
 
-def _registers(operation, *, name=None, bitmask=0, filter=None, order=0, operand=0, operands=0,
-               output=None, count=None):
-    """Name of the operation, registers of its options, and its table if it has one."""
+def _registers(*, bitmask=0, filter=None, order=0, operand=0, operands=0, output=None, count=None):
+    """Registers of the options of an operation, and its table if it has one."""
     registers = {"BITMASK": bitmask, "ORDER": order, "OPERAND": operand,
                  "OPERAND_LENGTH": operands}
     if filter is not None:
@@ -230,4 +230,4 @@ def _registers(operation, *, name=None, bitmask=0, filter=None, order=0, operand
         registers |= {"HASH": output.address, "HASH_SETS": output.sets, "HASH_WAYS": output.ways}
     if count is not None:
         registers["COUNT_ADDRESS"], registers["COUNT_OFFSET"] = count
-    return name or operation.name.lower(), registers, output
+    return registers, output

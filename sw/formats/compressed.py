@@ -108,7 +108,7 @@ class CompressedRows(AddressedEdges):
             buffers.fill(self.array("weights"), self._weights)
         base_array = task.algorithm.base_array(task)
         if task.schedule.needs == "edges":
-            buffers.fill(self.array("bases"), *task.vertex_addresses(base_array, self._bases))
+            buffers.fill(self.array("bases"), *task.vertices.addresses(base_array, self._bases))
             return
         first = buffers.address(self.array("neighbors"))
         assert self._offsets is not None
@@ -119,11 +119,11 @@ class CompressedRows(AddressedEdges):
         buffers.fill(self.array("offsets"), locations, int(locations[-1]))
         if self.virtual:
             buffers.fill(self.array("row_bases"),
-                         *task.vertex_addresses(base_array, self._row_bases))
+                         *task.vertices.addresses(base_array, self._row_bases))
 
     def neighbor_words(self):
         """The words that represent the neighbours, and the word for the padding vertex."""
-        return self.task.vertex_addresses(self.task.algorithm.neighbor_array(self.task),
+        return self.task.vertices.addresses(self.task.algorithm.neighbor_array(self.task),
                                           self._neighbors)
 
     def get_neighbor(self, k, row, begin, end):

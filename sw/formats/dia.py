@@ -7,7 +7,7 @@ from sw.graph.compress import compress, expand
 from .storage_format import StorageFormat
 from .compressed import CompressedRows
 from .fixed import FixedRows
-from .image import Image
+from .image import Image, refuse_larger
 from sw.kernels.options import Choice, Integer
 
 
@@ -61,7 +61,7 @@ class DiaImage(Image):
         bases = expand(offsets)
         diagonals = self._distances(bases, neighbors)
         count = len(diagonals)
-        self.refuse_larger((1 if weights is None else 5) * count * self.num_vertices)
+        refuse_larger(self, (1 if weights is None else 5) * count * self.num_vertices)
         repeated = np.zeros(self.num_edges, dtype=bool)
         repeated[1:] = (bases[1:] == bases[:-1]) & (neighbors[1:] == neighbors[:-1])
         present = np.zeros((self.num_vertices, count), dtype=np.uint8)

@@ -9,7 +9,7 @@ from sw.kernels.options import Choice, Integer
 from .storage_format import StorageFormat
 from .compressed import AddressedEdges, CompressedRows
 from .fixed import FixedRows
-from .image import ABSENT, Image
+from .image import ABSENT, Image, refuse_larger
 
 
 __all__ = ["Ell", "EllImage", "usual_width"]
@@ -66,7 +66,7 @@ class EllImage(Image):
         if width is None:
             width = min(usual_width(degrees), 1 << 16)
             self.options["width"] = width
-        self.refuse_larger(4 * width * len(owners))
+        refuse_larger(self, 4 * width * len(owners))
         counts = np.minimum(degrees, np.uint32(width))
         filled = np.arange(width, dtype=np.uint32) < counts[:, None]
         rows = expand(offsets)
@@ -136,11 +136,11 @@ class _Regular(FixedRows, AddressedEdges):
         data = self.image.arrays["data"]
         words = buffers.words(self.array("neighbors"))
         own = self.owners(np.arange(words, dtype=np.uint32) // np.uint32(self.width))
-        neighbors, padding = task.vertex_addresses(task.algorithm.neighbor_array(task), own)
+        neighbors, padding = task.vertices.addresses(task.algorithm.neighbor_array(task), own)
         if task.algorithm.void_edge == "padding":
             neighbors[:] = padding
         present = data != ABSENT
-        neighbors[:len(data)][present] = task.vertex_addresses(
+        neighbors[:len(data)][present] = task.vertices.addresses(
             task.algorithm.neighbor_array(task), data[present])[0]
         buffers.fill(self.array("neighbors"), neighbors >> task.schedule.neighbor_shift(task))
         self.build_bases()

@@ -57,7 +57,7 @@ class FixedRows(Layout):
     def build_bases(self):
         """Fill the bases of virtual rows."""
         if self.virtual:
-            self.task.buffers.fill(self.array("row_bases"), *self.task.vertex_addresses(
+            self.task.buffers.fill(self.array("row_bases"), *self.task.vertices.addresses(
                 self.base_array, self._row_bases))
 
     @property

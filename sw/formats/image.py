@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sw.graph.graph import Graph
 
 
-__all__ = ["ABSENT", "DIRECTIONS", "METHODS", "NOTHING", "Image"]
+__all__ = ["ABSENT", "DIRECTIONS", "METHODS", "NOTHING", "Image", "refuse_larger"]
 
 
 DIRECTIONS = ("push", "pull")
@@ -56,6 +56,14 @@ _SCATTERED = ("no list leads from a vertex to its parts in the blocks, so every 
 
 #: The reason for which a format whose rows are the vertices has nothing to prepare.
 NOTHING = "its rows are the vertices, so there is no virtual topology to make"
+
+
+def refuse_larger(image, nbytes):
+    """Raise UserError if a padded array of an image would not fit in the device's memory. This is
+    checked before the array is made, since a few bytes of options may ask for any size."""
+    if nbytes > MEMORY:
+        raise UserError(f"{image.title}: format {image.format} would take {nbytes:,} bytes, the "
+                        f"device's memory has {MEMORY:,} at most")
 
 
 class Image:
@@ -266,13 +274,6 @@ class Image:
         names = self.words(name, entries=self.num_rows + 1)
         return names if self.block is None else names | self.words("row_bases")
 
-    def refuse_larger(self, nbytes):
-        """Raise UserError if a padded array would not fit in the device's memory. This is checked
-        before the array is made, since a few bytes of options may ask for any size."""
-        if nbytes > MEMORY:
-            raise UserError(f"{self.title}: format {self.format} would take {nbytes:,} bytes, the "
-                            f"device's memory has {MEMORY:,} at most")
-
     @property
     def nbytes(self):
         """Bytes in the device's memory; vertex values are the algorithm's and do not count."""
@@ -336,7 +337,3 @@ class Image:
     def words(self, *names, entries=None) -> dict[str, tuple]:
         """Part of :meth:`layout`: arrays of uint32."""
         return {name: ((np.dtype(np.uint32),), entries) for name in names}
-
-    def __repr__(self):
-        given = "".join(f":{name}={value}" for name, value in self.options.items())
-        return (f"<{self.format}{given} of {self.title}, {self.direction}: {self.nbytes} bytes>")

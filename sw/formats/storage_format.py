@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sw.kernels.kernel import log2
+from sw.kernels.kernel import log2, round_up
 
 if TYPE_CHECKING:
     from sw.formats.image import Image
@@ -153,7 +153,7 @@ class Layout:
         schedule, edges = self.task.schedule, max(1, self.edges)
         if schedule.needs == "rows":
             return edges + schedule.overread(self.task)
-        return self.task.round_up(edges, schedule.edge_block(self.task))
+        return round_up(edges, schedule.edge_block(self.task))
 
     def reserve_edges(self):
         """Reserve the neighbours, and the weights if there are any."""

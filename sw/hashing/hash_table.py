@@ -20,14 +20,15 @@ from sw.hashing.buckets import BucketFormat
 from sw.hashing.lookup import HashLookup, Queries
 from sw.hashing.table import PairTable, buckets_of, words
 from sw.kernels.options import Switch, settle, word
+from sw.runtime import planning
 from sw.runtime.plan import CLOSED, Plan
 from sw.runtime.result import Result
-from sw.runtime.task import Task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hw.config import HardwareConfig
+    from sw.runtime.task import Task
 
 
 __all__ = ["HashTable", "LookupPlan", "LookupResult"]
@@ -205,4 +206,5 @@ class HashTable:
         """
         plan = LookupPlan(schedule=schedule, parameters=(("count", count),), split=split,
                           warps=warps, phases=phases)
-        return Task.make(self._device.config, plan, Queries(self.table, words(queries, "queries")))
+        work = Queries(self.table, words(queries, "queries"))
+        return planning.make(self._device.config, plan, work)

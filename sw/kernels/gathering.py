@@ -102,7 +102,7 @@ class CoreSlices:
         task = self._task
         graph, lanes, cores = task.graph, task.config.threads, task.config.cores
         degrees = graph.in_degrees if task.direction == "pull" else graph.out_degrees
-        work = np.cumsum(task.to_device(np.asarray(degrees, np.int64)) + 1)
+        work = np.cumsum(task.vertices.to_device(np.asarray(degrees, np.int64)) + 1)
         total = int(work[-1]) if len(work) else 0
         inner = np.searchsorted(work, [total * core // cores for core in range(1, cores)])
         inner = np.minimum(-(-inner // lanes) * lanes, graph.num_vertices)

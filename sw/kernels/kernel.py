@@ -23,10 +23,11 @@ from typing import Any
 
 from hw.isa import Csr
 from sw.kernels.assembler import AssemblyError, GeneralRegister
+from sw.kernels.passes import Pass
 from sw.kernels.virtual import VirtualAssembler
 
 
-__all__ = ["ANY_LANE", "OLD_IDS", "Vertex", "Edge", "Kernel", "log2"]
+__all__ = ["ANY_LANE", "OLD_IDS", "Vertex", "Edge", "Kernel", "log2", "round_up"]
 
 
 #: The vertex array with the graph's number of each vertex, if they are reordered.
@@ -36,9 +37,18 @@ OLD_IDS = "old_ids"
 ANY_LANE = 63 << 6
 
 
+#: The pass of a kernel that no schedule has.
+_ONLY = Pass("")
+
+
 def log2(size) -> int:
     """The logarithm of a power of two."""
     return size.bit_length() - 1
+
+
+def round_up(value, unit) -> int:
+    """``value`` or the next multiple of ``unit``."""
+    return -(-value // unit) * unit
 
 
 def _reciprocal(divisor):
@@ -100,17 +110,19 @@ class Kernel:
         The value by which the algorithm tells the kernels of one program apart.
     layout : sw.formats.storage_format.Layout or None
         The layout that a gather kernel, or this part of it, goes through.
-    pass_name : str
-        Name of the pass (:class:`~sw.kernels.passes.Pass`).
+    item : Pass
+        The pass that is emitted.
     first : bool
         Whether the kernel begins here. Otherwise this part continues it, with all lanes. In a fused
         loop the kernel begins as a section of the loop, and no warps end.
-    leads, gathers : bool
-        As of :class:`~sw.kernels.passes.Pass`.
 
     Attributes
     ----------
     a : Assembler
+    pass_name : str
+        Name of the pass.
+    leads, gathers : bool
+        As of :class:`~sw.kernels.passes.Pass`.
     full : GeneralRegister
         All ones: the mask of all lanes, and the VID that says that there is no work.
     frontier : sw.kernels.frontiers.frontier.Frontier or None
@@ -125,11 +137,10 @@ class Kernel:
     """
 
     def __init__(self, assembler: VirtualAssembler, task, name, variant, layout=None,
-                 pass_name="", first=True, leads=True, gathers=True):
+                 item=_ONLY, first=True):
         self.a, self.task, self.name, self.variant = assembler, task, name, variant
-        self.pass_name = pass_name
         self.layout, self.first = layout, first
-        self.leads, self.gathers = leads, gathers
+        self.pass_name, self.leads, self.gathers = item.name, item.leads, item.gathers
         self._constants = {}
         self.frontier = self.input = self.tile = None
         self.lanes_apart = 1

@@ -7,7 +7,7 @@ slots, finish the vertices, and leave the slots as they were.
 """
 
 from hw.isa import Csr
-from sw.kernels.kernel import Vertex
+from sw.kernels.kernel import Vertex, round_up
 
 
 __all__ = ["LocalSums"]
@@ -43,13 +43,13 @@ class LocalSums:
         config = task.config
         self._task, self._row = task, 4 * config.threads
         self._round = self._row * registrars                    # bytes of a core's slots
-        rounds = task.round_up(task.graph.num_vertices, config.threads * registrars * config.cores)
+        rounds = round_up(task.graph.num_vertices, config.threads * registrars * config.cores)
         rounds //= config.threads * registrars * config.cores
         # All warps take part at the end, each in as many rows.
         together = task.warps // registrars
         most = config.local_bytes // 2 // self._round // together * together
         rounds = max(1, rounds)
-        self._rounds = min(most, task.round_up(rounds, together))
+        self._rounds = min(most, round_up(rounds, together))
         self.fits = most > 0
         self.parts = -(-rounds // self._rounds) if self.fits else 0
         self._registrars = registrars

@@ -25,8 +25,8 @@ from sw.graph.graph import Graph
 from sw.kernels.algorithm import Algorithm
 
 from sw.kernels.options import Integer, settle
+from sw.runtime import planning
 from sw.runtime.plan import Plan
-from sw.runtime.task import Task
 
 if TYPE_CHECKING:
     from sw.runtime.result import Result
@@ -242,7 +242,7 @@ class Reordering:
         """
         device = self._device
         result = device.run_task(
-            Task.make(device.config, self._plan, self.graph, device.slow_edges),
+            planning.make(device.config, self._plan, self.graph, device.slow_edges),
             verify=verify, max_cycles=max_cycles)
         self.order = self.order[result.outputs["order"]]
         given = self._given

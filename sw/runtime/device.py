@@ -12,9 +12,9 @@ from hw.registers import cycles_of
 from sim.errors import SimulationError
 from sw.errors import LimitError, RunError, UserError
 from sw.link import TIME_LIMIT, SerialMachine
+from sw.runtime import planning
 from sw.runtime.plan import as_plan
 from sw.runtime.result import Result
-from sw.runtime.task import Task
 
 if TYPE_CHECKING:
     import os
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sw.graph.graph import Graph
     from sw.lang.names import ProgramText
     from sw.runtime.plan import Hybrid, Plan
+    from sw.runtime.task import Task
 
     #: Told the cycles of the run so far, and lines of text.
     Progress = Callable[[int], object]
@@ -155,7 +156,7 @@ class _Session:
         several words for it."""
         count, width = self.task.graph.num_vertices, self.task.buffers.width(name)
         words = self.read(name, count * width // 4, dtype)
-        return self.task.to_graph(words if width == 4 else words.reshape(count, -1))
+        return self.task.vertices.to_graph(words if width == 4 else words.reshape(count, -1))
 
     def _limit_error(self, counters):
         unit = "cycle" if "cycles" in counters else "instruction"
@@ -401,7 +402,7 @@ class Device:
 
         Parameters and errors are those of :meth:`run`.
         """
-        return Task.make(self.config, as_plan(plan, **choices), graph, self.slow_edges)
+        return planning.make(self.config, as_plan(plan, **choices), graph, self.slow_edges)
 
 
 def _verify(outputs, algorithm, counters):

@@ -17,6 +17,7 @@ from hw.isa import Csr
 from sw.kernels.assembler import Condition
 from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, SliceTable, at_once, part,
                                      register, sums_of_rows)
+from sw.kernels.kernel import round_up
 from sw.kernels.passes import Pass
 from sw.kernels.prefix import padded, prefix_sums
 from sw.kernels.rows import Rows
@@ -66,7 +67,7 @@ class StrictMapping(Schedule):
         rows = layout.rows
         if task.queued and not layout.active:
             rows = task.input.most_entries(task)
-        return task.round_up(max(1, rows), task.lanes) // task.config.threads
+        return round_up(max(1, rows), task.lanes) // task.config.threads
 
     def _table(self, k):
         return SliceTable(k, k.address(k.layout.array(_TABLE)), self._most(k.task, k.layout))

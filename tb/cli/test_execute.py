@@ -13,16 +13,15 @@ from sw.cli.records import Outputs
 from sw.errors import UserError
 from sw.graph.load import GraphSource
 from sw.kernels.assembler import Assembler
-from sw.runtime import Device, as_plan
+from sw.runtime import Device, as_plan, planning
 from sw.runtime.target import Target
-from sw.runtime.task import Task
 
 
 @pytest.fixture
 def counts(monkeypatch):
     """Numbers of tasks planned and of programs finished, on a device that is not RTL."""
     found = {"plans": 0, "programs": 0}
-    plan, finish = Task.make.__func__, Assembler.finish
+    plan, finish = planning.make, Assembler.finish
 
     def planned(*arguments, **named):
         found["plans"] += 1
@@ -32,7 +31,7 @@ def counts(monkeypatch):
         found["programs"] += 1
         return finish(assembler)
 
-    monkeypatch.setattr(Task, "make", classmethod(planned))
+    monkeypatch.setattr(planning, "make", planned)
     monkeypatch.setattr(Assembler, "finish", finished)
     monkeypatch.setattr(Device, "simulate",
                         lambda config, **settings: Device.functional(config))

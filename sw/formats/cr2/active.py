@@ -15,8 +15,9 @@ import numpy as np
 
 from sw.kernels.algorithm import Algorithm
 from sw.formats.compressed import CompressedRows
-from sw.kernels.kernel import log2
-from sw.kernels.split import passed
+from sw.kernels.gather_pass import gather
+from sw.kernels.kernel import Kernel, log2
+from sw.kernels.split import passed, reserve
 
 from .expand import fields
 from .records import RecordLayout
@@ -273,11 +274,10 @@ class RecordExpansion:
         task.buffers.reserve(_BASES, self._entries)
         task.buffers.reserve(_ENDS, 2 * self._table_bytes // 4)
         expander = _Expander(task.algorithm, self._image.geometry.warp_bits, self._table_bytes)
-        self._sub = task.beside(expander)
-        expand_list = _ExpandList(self._sub, self._image)
-        expand_list.index = task.layouts[-1].index + 1
-        self._sub.layouts.append(expand_list)
-        self._sub.reserve_layouts()
+        self._sub = task.beside(expander, lambda sub: [_ExpandList(sub, self._image)])
+        for layout in self._sub.layouts:
+            layout.reserve()
+        reserve(self._sub)
 
     def build(self):
         """Fill the buffers. Unused entries are of the padding vertex, which has no edges."""
@@ -308,4 +308,5 @@ class RecordExpansion:
     def emit(self, k):
         """The kernel: the task's schedule goes through the expand list."""
         item, = self._sub.schedule.passes(self._sub)
-        self._sub.gather(k.a, k.name, None, self._sub.layouts, item, first=False)
+        layout, = self._sub.layouts
+        gather(Kernel(k.a, self._sub, k.name, None, layout, item, first=False), item)

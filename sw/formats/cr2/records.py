@@ -24,8 +24,8 @@ __all__ = ["RecordLayout"]
 _FOREVER = 0xFFFF_FFFF
 
 
-class RecordLayout(Layout):
-    """One subgraph.
+class RecordArrays(Layout):
+    """The arrays of one subgraph.
 
     ``bases``
         As in the image, but global IDs are addresses in the algorithm's base array. Behind the last
@@ -103,22 +103,12 @@ class RecordLayout(Layout):
     def _fill_vertices(self, name, vertex_array, local):
         buffers, values = self.task.buffers, self.image.of(self.part, self.k, name)
         if not local:
-            buffers.fill(self.array(name), *self.task.vertex_addresses(vertex_array, values))
+            buffers.fill(self.array(name), *self.task.vertices.addresses(vertex_array, values))
             return
         items = 4 * buffers.words(self.array(name)) // values.itemsize
         padding = self.geometry.local(np.full(items - len(values), self.image.num_vertices,
                                               np.uint32))
         buffers.fill(self.array(name), np.concatenate([values, padding]))
-
-    # The prologue
-
-    def prepare(self, k):
-        if self.local_bases and self.many:
-            self._cluster, self._cluster_ends, self._cluster_end = k.a.regs(
-                "cluster", "cluster_ends", "cluster_end")
-            k.a.li(self._cluster_ends, k.address(self.array("cluster_ends")))
-            k.a.lw(self._cluster_end, self._cluster_ends)
-            k.a.li(self._cluster, k.address(self.task.algorithm.base_array(self.task)))
 
     @property
     def _first(self):
@@ -130,6 +120,20 @@ class RecordLayout(Layout):
     def _cluster_bytes(self):
         """Bytes that a cluster's vertices take in the algorithm's base array."""
         return 4 << self.geometry.cluster_bits
+
+
+class RecordLayout(RecordArrays):
+    """One subgraph, as kernels read it."""
+
+    # The prologue
+
+    def prepare(self, k):
+        if self.local_bases and self.many:
+            self._cluster, self._cluster_ends, self._cluster_end = k.a.regs(
+                "cluster", "cluster_ends", "cluster_end")
+            k.a.li(self._cluster_ends, k.address(self.array("cluster_ends")))
+            k.a.lw(self._cluster_end, self._cluster_ends)
+            k.a.li(self._cluster, k.address(self.task.algorithm.base_array(self.task)))
 
     # By rows
 

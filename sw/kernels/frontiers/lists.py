@@ -8,6 +8,7 @@ from hw.isa import Csr
 from hw.operations import GatherSetting
 from sw.kernels import gathering
 from sw.kernels.frontiers.frontier import PULLING, Frontier
+from sw.kernels.kernel import round_up
 
 
 __all__ = ["Lists"]
@@ -37,7 +38,7 @@ class Lists(Frontier):
     @staticmethod
     def _room(task) -> int:
         """Words of a list."""
-        return task.round_up(task.graph.num_vertices, task.config.threads)
+        return round_up(task.graph.num_vertices, task.config.threads)
 
     def reserve(self, task):
         super().reserve(task)

@@ -18,6 +18,7 @@ import numpy as np
 
 from sw.kernels.assembler import Condition
 from sw.kernels.frontiers.frontier import PULLING, CountedFrontier, Ring
+from sw.kernels.kernel import round_up
 
 
 __all__ = ["FORMS", "Bitmap", "Bytemap", "Form", "clear"]
@@ -94,7 +95,7 @@ class Form:
         """Number of words of a map, so that all lanes clear equally many."""
         base = task.buffers.address(task.algorithm.base_array(task))
         last = self.place(base + 4 * task.vertex_words)
-        return task.round_up((last - self.first(task)) // 4 + 2, task.lanes)
+        return round_up((last - self.first(task)) // 4 + 2, task.lanes)
 
     def image(self, start, members, words):
         """The words of a map of the vertices with these addresses, whose first is ``start``."""

@@ -161,7 +161,7 @@ class ProgramAlgorithm(ProgramRun):
             members = np.zeros(count, np.uint32)
             members[vertices] = 1
             task.buffers.fill(f"set{number}", np.append(np.uint32(len(vertices)),
-                                                        task.to_device(members)))
+                                                        task.vertices.to_device(members)))
 
     # Kernels
 

@@ -107,7 +107,7 @@ class RtlMachine(Machine):
 
     def _set_vertex(self, vertex):
         """Give the slot of a vertex the device's number of one."""
-        self._set(VERTEX, self._device().task.vertex(vertex))
+        self._set(VERTEX, self._device().task.vertices.number(vertex))
 
     def _distance(self, vset):
         return self._parent.distance(vset.number)

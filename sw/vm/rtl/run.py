@@ -157,10 +157,11 @@ class ProgramRun(Algorithm):
         rest : dict of str to int, optional
             The words behind the last vertex, by vector; else 0.
         """
+        fill, to_device = task.buffers.fill, task.vertices.to_device
         for name, words in vectors.items():
-            task.buffers.fill(self.array(name), task.to_device(words), (rest or {}).get(name, 0))
+            fill(self.array(name), to_device(words), (rest or {}).get(name, 0))
         for name in self.used_degrees:
-            task.buffers.fill(name, task.to_device(getattr(self.graph, name).astype(np.uint32)))
+            fill(name, to_device(getattr(self.graph, name).astype(np.uint32)))
 
     # Results
 

@@ -345,7 +345,7 @@ def test_refused(options, words):
 
 def test_a_program_that_is_too_long(monkeypatch):
     """A branch that does not reach is told as a program that does not fit."""
-    monkeypatch.setattr("sw.runtime.task._DIVISORS", (1,))
+    monkeypatch.setattr("sw.runtime.programs._DIVISORS", (1,))
     with pytest.raises(UserError, match="works=4 .* is too long for its branches"):
         run(hardware=config(2, 16, gather="fsm", imem_bytes=1 << 16), schedule="weaver:works=4",
             dimension=16)

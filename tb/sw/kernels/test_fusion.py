@@ -151,7 +151,7 @@ def test_numbers_of_iterations(direction, schedule, registers, monkeypatch):
     """The last superstep has kernels of its own, and two sets of kernels may take turns. The same
     kernel may be a section several times, and with few registers each has values in local memory.
     """
-    monkeypatch.setattr("sw.runtime.task.VirtualAssembler",
+    monkeypatch.setattr("sw.runtime.programs.VirtualAssembler",
                         functools.partial(VirtualAssembler, registers=registers))
     device = Device.functional(config_of(2, local_bytes=1 << 14))
     for iterations in (1, 2, 3, 4, 7):

@@ -14,7 +14,7 @@ from sw.errors import UserError
 from sw.hashing import HashTable
 from sw.runtime import Device, as_plan
 from sw.runtime.buffers import Buffers
-from sw.runtime.task import Task
+from sw.runtime.planning import make
 from tb.sw.graphs import random_graph
 
 
@@ -147,7 +147,7 @@ SLOW = [
 def test_arrays_of_edges(schedule, format, slow):
     graph = random_graph(70, 400, 1).weighted(40, 7)
     plan = as_plan("sssp", source=0, schedule=schedule, format=format, direction="push")
-    task = Task.make(CONFIG, plan, graph, slow_edges=True)
+    task = make(CONFIG, plan, graph, slow_edges=True)
     buffers = task.buffers
     assert {name for name in buffers._buffers
             if buffers.address(name) >= buffers.slow_address} == slow
@@ -162,7 +162,7 @@ def test_arrays_of_records(schedule):
     for direction in ("pull", "push"):
         plan = as_plan("sssp", source=0, schedule=schedule, format="cr2:cluster_bits=4",
                        direction=direction)
-        task = Task.make(CONFIG, plan, graph, slow_edges=True)
+        task = make(CONFIG, plan, graph, slow_edges=True)
         slow = {name.rpartition("_")[0] or name for name in task.buffers._buffers
                 if task.buffers.address(name) >= task.buffers.slow_address}
         assert slow == {"neighbors", "weights"}

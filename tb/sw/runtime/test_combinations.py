@@ -257,7 +257,7 @@ def few_registers(monkeypatch):
             spilled.append([name for name, _ in self.slots])
             return program
 
-    monkeypatch.setattr("sw.runtime.task.VirtualAssembler", Few)
+    monkeypatch.setattr("sw.runtime.programs.VirtualAssembler", Few)
     return spilled
 
 

@@ -33,7 +33,7 @@ from sw.kernels.options import Choice, Integer, Switch
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
 from sw.runtime.plan import Plan
-from sw.runtime.task import Task
+from sw.runtime.planning import make
 from tb.seeds import draw
 
 
@@ -90,9 +90,9 @@ class Count(Algorithm):
 
     def init_vertex_value(self, task):
         numbers = np.arange(self.graph.num_vertices, dtype=np.uint32)
-        task.buffers.fill("mark", task.to_device(numbers << np.uint32(self._bits)))
+        task.buffers.fill("mark", task.vertices.to_device(numbers << np.uint32(self._bits)))
         if task.frontier is not None:
-            task.frontier.init(task, task.vertex(0))
+            task.frontier.init(task, task.vertices.number(0))
 
     def neighbor_array(self, task):
         return "mark"
@@ -259,7 +259,7 @@ def count(rng, schedule, shape, frontier=None, direction=None, cores=1,
             plan = type("Plan", (Plan,), {"kind": kind})(
                 "sssp", schedule=text, format=format, direction=direction, frontier=frontier,
                 split=rng.choice(SPLITS), warps=rng.choice((None, None, rng.randint(1, warps))))
-            task = Task.make(config, plan, arcs)
+            task = make(config, plan, arcs)
             _ = task.program
         except UserError as error:
             refused.append(str(error))

@@ -143,7 +143,7 @@ class LevelSearch(LoopRun):
         # A padding vertex must never be in a frontier, and must never count as not yet found.
         self.fill(task, {self.form.level: -1 if task.direction == "push" else 0,
                          self.form.parent: -1})
-        task.frontier.init(task, task.vertex(self._start))
+        task.frontier.init(task, task.vertices.number(self._start))
 
     # Kernels
 

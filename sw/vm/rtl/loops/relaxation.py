@@ -211,7 +211,7 @@ class Relaxation(LoopRun):
     def init_vertex_value(self, task):
         self.check_words()
         self.fill(task, {self.form.reduce.vector: self.identity})
-        task.frontier.init(task, task.vertex(self._start))
+        task.frontier.init(task, task.vertices.number(self._start))
 
     # Kernels
 
