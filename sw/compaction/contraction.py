@@ -56,7 +56,7 @@ class Contraction:
 
     def _group(self, group, end):
         k, a, blocks = self._k, self._k.a, self._blocks
-        algorithm, task = k.task.algorithm, k.task
+        algorithm, task = k.algorithm, k.task
         neighbors, words = (blocks.registers(group, name) for name in ("neighbor", "word"))
         blocks.load(group, EDGES, neighbors)
         for neighbor in neighbors:
@@ -117,7 +117,7 @@ def compact(k, blocks):
     :class:`~sw.compaction.lists.Blocks` of the list, with the bits."""
     a, frontier = k.a, k.frontier
     bits = Bits(k, blocks)
-    array = k.task.algorithm.neighbor_array(k.task)
+    array = k.algorithm.neighbor_array(k.task)
 
     def block(_):
         for group in blocks.groups:

@@ -56,7 +56,7 @@ def _own_edges(layout):
 
 def _word(k, rows, into):
     """``into`` = the word beside the edges of a row."""
-    if k.task.algorithm.sends:
+    if k.algorithm.sends:
         k.a.lw(into, rows.vertex.reg)
     else:
         k.a.mv(into, rows.vertex.reg)
@@ -149,8 +149,8 @@ class Expansion:
 
     def __init__(self, k, prepared):
         self._k, self._layout, self._prepared = k, k.layout, prepared
-        self._algorithm = k.task.algorithm
-        self._lanes = k.task.config.threads
+        self._algorithm = k.algorithm
+        self._lanes = k.config.threads
         self._own = _own_edges(k.layout)
         # Bits by which distances in the list are shifted to the left of distances of locations.
         self._shift = 2 - log2(k.layout.step)

@@ -103,7 +103,7 @@ class Blocks:
     """
 
     def __init__(self, k, end, done, windows, bits=(), start=None):
-        a, config = k.a, k.task.config
+        a, config = k.a, k.config
         lanes = config.threads
         self._k, self._end, self._size = k, end, block_size(k.task, windows, bits)
         self.groups = [[4 * lanes * (group * windows + window) for window in range(windows)]
@@ -179,7 +179,7 @@ class Bits:
 
     def __init__(self, k, blocks):
         self._k, self._blocks = k, blocks
-        self._lanes = k.task.config.threads
+        self._lanes = k.config.threads
         self._bits = self._lanes * sum(map(len, blocks.groups))
 
     def begin(self):

@@ -159,7 +159,7 @@ class BucketComparisons(BucketRows):
         """``place``, the address of a query's word in ``array``, becomes the address of the word of
         the query's chunk."""
         k.a.sub(place, place, k.constant(k.address(array), array))
-        k.shifted(place, place, -log2(k.task.config.threads) - 2)
+        k.shifted(place, place, -log2(k.config.threads) - 2)
         _to_word(k, place, place, _CHUNKS)
 
     def _lengths(self, k):

@@ -255,7 +255,7 @@ class Algorithm:
         of the edge. A word that was not gathered before is loaded into ``into()``."""
         if edge.value is not None:
             return edge.value
-        source = edge.neighbor if k.task.direction == "pull" else edge.base
+        source = edge.neighbor if k.direction == "pull" else edge.base
         into = into()
         k.a.lw(into, k.pointer(source, array, into))
         return into

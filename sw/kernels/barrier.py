@@ -54,7 +54,7 @@ def meet(k):
     k : Kernel
     """
     k.barrier()
-    if k.task.config.cores > 1:
+    if k.config.cores > 1:
         others = k.a.label("met")
         warp = k.a.reg("warp")
         k.a.csrr(warp, Csr.WARP_ID)
@@ -66,7 +66,7 @@ def meet(k):
 
 def _meet_cores(k):
     """The first warp of a core waits for those of all other cores."""
-    a, cores = k.a, k.task.config.cores
+    a, cores = k.a, k.config.cores
     amount, mask, counter = a.regs("amount", "mask", "counter")
     before, now = a.regs("before", "now")
     a.fence()

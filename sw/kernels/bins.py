@@ -137,7 +137,7 @@ class CoreBins:
 
     @property
     def _block_bytes(self):
-        return 4 * self._k.task.config.threads
+        return 4 * self._k.config.threads
 
     @classmethod
     def _capacity(cls, task):
@@ -325,10 +325,10 @@ class BinRows:
 
     def __init__(self, k, bins, which, ends, lanes):
         self._k, self._bins, self._which, self._ends, self._lanes = k, bins, which, ends, lanes
-        entries = k.task.config.threads // lanes if lanes else 1
+        entries = k.config.threads // lanes if lanes else 1
         self.conditional = entries > 1
         self._split = split(k, 4 * entries, together=lanes is None)
-        self.vertex = Vertex(k.a.reg("vertex"), k.task.algorithm.base_array(k.task))
+        self.vertex = Vertex(k.a.reg("vertex"), k.algorithm.base_array(k.task))
         self.begin, self.end = k.a.regs("begin", "end")
 
     def start(self, done):

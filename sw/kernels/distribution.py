@@ -67,7 +67,7 @@ def register(k, rows):
     a = k.a
     size, base = a.regs("size", "token")
     rows.size(size)
-    token = k.task.algorithm.token(k, rows.vertex)
+    token = k.algorithm.token(k, rows.vertex)
     a.mv(base, token.reg)
     return rows.begin, size, Vertex(base, token.array)
 
@@ -86,7 +86,7 @@ class Scan:
     """
 
     def __init__(self, k, lanes=None, keep=True):
-        self._k, self._lanes = k, lanes or k.task.config.threads
+        self._k, self._lanes = k, lanes or k.config.threads
         self._masks = self._make() if keep else None
 
     def _make(self):
@@ -156,7 +156,7 @@ class EdgeWork:
 
     def __init__(self, k, at_once=1):
         self._k, self._counts = k, []
-        self._selective = k.task.algorithm.selective(k.task)
+        self._selective = k.algorithm.selective(k.task)
         if self._selective:
             self._counts = k.a.regs(*(f"counts{index}" for index in range(at_once)))
             for predicate in self._counts:
@@ -178,7 +178,7 @@ class EdgeWork:
 
         Lane 0 is active. If the algorithm is selective, all lanes are active behind the turn.
         """
-        k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
+        k, a, algorithm = self._k, self._k.a, self._k.algorithm
         edges = [k.edge(base, index) for index in range(count)]
         k.edge_phase(3)
         k.layout.get_edge(k, location, edges)
@@ -223,7 +223,7 @@ class Share:
 
     def __init__(self, k, find, unroll):
         self._k, self._find, self._unroll = k, find, unroll
-        self._threads, self._step = k.task.config.threads, k.layout.step
+        self._threads, self._step = k.config.threads, k.layout.step
         self.work = EdgeWork(k, unroll)
         self._lane = k.a.reg("lane_place")
         k.a.csrr(self._lane, Csr.THREAD_ID)
@@ -302,7 +302,7 @@ class Share:
             a.add(where, where, self._lane)
             a.place(other)
 
-        self.work.turn(location, base, count, found if k.task.algorithm.first_only(k) else None)
+        self.work.turn(location, base, count, found if k.algorithm.first_only(k) else None)
 
 
 class SliceTable:
@@ -323,7 +323,7 @@ class SliceTable:
 
     def __init__(self, k, address, slices, padded=False):
         self._k, self._address = k, address
-        self._slice = 4 * (k.task.config.threads + padded)      # bytes
+        self._slice = 4 * (k.config.threads + padded)      # bytes
         self._column = self._slice * slices                     # bytes of one word of all lanes
 
     @staticmethod
@@ -380,7 +380,7 @@ def part(k, total, taker, takers, low, high):
     takers : int
     low, high : GeneralRegister
     """
-    a, window = k.a, k.task.config.threads * k.layout.step
+    a, window = k.a, k.config.threads * k.layout.step
     k.step(low, window * takers - 1, total)
     k.divided(high, low, window * takers)
     k.times(high, high, window)
@@ -417,7 +417,7 @@ class Slices:
             The array of the vertices of the table.
         """
         k, a = self._k, self._k.a
-        threads = k.task.config.threads
+        threads = k.config.threads
         lasts, starts, end, size = a.regs("lasts", "starts", "end", "slice_size")
         base, first = Vertex(a.reg("slice_base"), form), a.reg("first_place")
         after, whole, done = (a.label(f"slice_{name}") for name in ("next", "whole", "done"))

@@ -28,7 +28,7 @@ class EdgeRecords:
 
     def __init__(self, k):
         self._k = k
-        a, task, threads = k.a, k.task, k.task.config.threads
+        a, task, threads = k.a, k.task, k.config.threads
         ids, records = (task.local.address(place) for place in (_IDS, _RECORDS))
         base, weighted = task.algorithm.base_array(task), task.algorithm.weighted
         for setting, value in (
@@ -77,4 +77,4 @@ class EdgeRecords:
     def load(self, edge):
         """Load the lane's record."""
         for number, register in enumerate(self.parts(edge)):
-            self._k.a.lw(register, self._record, 4 * self._k.task.config.threads * number)
+            self._k.a.lw(register, self._record, 4 * self._k.config.threads * number)

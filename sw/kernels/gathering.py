@@ -73,7 +73,7 @@ def core_place(k, into, address, size):
     """``into`` = ``address`` + the core's number x ``size`` bytes."""
     a = k.a
     a.li(into, address)
-    if k.task.config.cores > 1:
+    if k.config.cores > 1:
         with a.scope("core", "size") as (core, amount):
             a.csrr(core, Csr.CORE_ID)
             if size & size - 1:

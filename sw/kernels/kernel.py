@@ -119,6 +119,8 @@ class Kernel:
     Attributes
     ----------
     a : Assembler
+    algorithm, config, direction
+        The task's.
     pass_name : str
         Name of the pass.
     leads, gathers : bool
@@ -139,6 +141,7 @@ class Kernel:
     def __init__(self, assembler: VirtualAssembler, task, name, variant, layout=None,
                  item=_ONLY, first=True):
         self.a, self.task, self.name, self.variant = assembler, task, name, variant
+        self.algorithm, self.config, self.direction = task.algorithm, task.config, task.direction
         self.layout, self.first = layout, first
         self.pass_name, self.leads, self.gathers = item.name, item.leads, item.gathers
         self._constants = {}
@@ -154,7 +157,7 @@ class Kernel:
 
     def _end_other_warps(self):
         """At the entry: end the warps of each core that take no part."""
-        if self.task.warps < self.task.config.warps:
+        if self.task.warps < self.config.warps:
             mask = self.a.reg("taking_part")
             self.a.csrr(mask, Csr.WARP_ID)
             self.a.sltiu(mask, mask, self.task.warps)
@@ -224,7 +227,7 @@ class Kernel:
 
     def edge(self, base, index=0) -> Edge:
         """An edge from ``base``, in new registers."""
-        a, algorithm = self.a, self.task.algorithm
+        a, algorithm = self.a, self.algorithm
         assert self.layout is not None
         return Edge(base, Vertex(a.reg(f"neighbor{index}"), algorithm.neighbor_array(self.task)),
                     a.reg(f"weight{index}") if algorithm.weighted else None,
@@ -402,7 +405,7 @@ class Kernel:
         warps : int
             Warps of a core that take part; the task's if not given.
         """
-        a, config = self.a, self.task.config
+        a, config = self.a, self.config
         per_warp = per_warp or config.threads
         warps = warps or self.task.warps
         place = a.reg("place")

@@ -60,7 +60,7 @@ class LocalSums:
 
     def start(self, k):
         """In the prologue of all warps: make the slots ready. A barrier has to follow."""
-        a, task, cores = k.a, k.task, k.task.config.cores
+        a, task, cores = k.a, k.task, k.config.cores
         self._first, self._vertex = a.reg("first_slot"), a.reg("collector")
         self._end = k.constant(self._slots + self._rounds * self._round, "slots_end")
         warp, lane, index, core = a.regs("warp", "lane", "index", "core")
@@ -108,7 +108,7 @@ class LocalSums:
 
     def finish(self, k):
         """Finish the vertices of a part. All warps are here, and all words have been collected."""
-        a, algorithm, task = k.a, k.task.algorithm, k.task
+        a, algorithm, task = k.a, k.algorithm, k.task
         slot, word = a.regs("slot", "collected")
         top, out = a.label("collect"), a.label("collect_end")
         end = k.constant(k.address(self._array) + 4 * task.graph.num_vertices, "vertices_end")

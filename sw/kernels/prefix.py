@@ -63,5 +63,5 @@ def prefix_sums(k, array, end):
             a.add(word, word, upto)
             a.sw(word, place, 4 * index)
         a.add(before, before, total)
-        k.step(place, 4 * _AT_ONCE * k.task.config.threads)
+        k.step(place, 4 * _AT_ONCE * k.config.threads)
     return before

@@ -136,7 +136,7 @@ class ResidentTiles:
         k.maximum(part, part, a.zero, signed=True)
         k.minimum(part, part, k.constant(widest * step, "widest_tile"))
         self._append(k, claim, tails, 0, [(row, start, part)])
-        k.step(start, k.task.config.threads * widest * step)
+        k.step(start, k.config.threads * widest * step)
         a.bltu(start, end, top)
 
     def _other_tiles(self, k, claim, tails, vertex, begin, size):
@@ -199,7 +199,7 @@ class ResidentTiles:
         rows.start(done)
         top = a.place("tiles")
         k.phase(3)
-        vertex, begin = k.task.algorithm.token(k, rows.vertex), a.reg("row_begin")
+        vertex, begin = k.algorithm.token(k, rows.vertex), a.reg("row_begin")
         base = Vertex(a.reg("base"), vertex.array)
         a.mv(base.reg, vertex.reg)
         a.mv(begin, rows.begin)
@@ -210,7 +210,7 @@ class ResidentTiles:
     def _tiles(self, k, rows, width):
         """In the prologue. Gives ``turn(base, begin)``, in which each group of as many lanes as a
         tile has works on its tile, and ``rows`` advance."""
-        a, whole, step = k.a, width == k.task.config.threads, self._layout.step
+        a, whole, step = k.a, width == k.config.threads, self._layout.step
         work, lane = EdgeWork(k), a.reg("tile_lane")
         a.csrr(lane, Csr.THREAD_ID)
         a.andi(lane, lane, width - 1)

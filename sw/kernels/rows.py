@@ -84,7 +84,7 @@ class Rows:
         label ``done``, if there is one."""
         k, a = self._k, self._k.a
         index = a.reg("index")
-        k.lane_index(index, k.task.config.threads * self._many, self._warps)
+        k.lane_index(index, k.config.threads * self._many, self._warps)
         k.shifted(index, index, -log2(self._sharing))
         if self._queue is None:
             self._start_all(index, done)
@@ -101,7 +101,7 @@ class Rows:
         if self._queue is not None:
             self._queue.present(self._k, self._pointer, self._note, into)
         else:
-            self._k.task.algorithm.filter(self._k, self.vertices[index], self._data[index], into)
+            self._k.algorithm.filter(self._k, self.vertices[index], self._data[index], into)
 
     def size(self, into, index=0):
         """``into`` = the distance from the first edge of the lane's row to behind its last edge; 0
@@ -147,7 +147,7 @@ class Rows:
     @property
     def _apart(self):
         """Bytes between two of a lane's vertices."""
-        return 4 * self._k.task.config.threads
+        return 4 * self._k.config.threads
 
     def _start_all(self, index, done):
         k, layout = self._k, self._k.layout
@@ -174,7 +174,7 @@ class Rows:
                 layout.get_neighbor_behind(self._k, self._row, number * self._apart, begin, end)
         if self.filtered:
             for vertex, data in zip(self.vertices, self._data):
-                self._k.task.algorithm.filter_data(self._k, vertex, data)
+                self._k.algorithm.filter_data(self._k, vertex, data)
 
     def _advance_all(self):
         self._split.go_on()

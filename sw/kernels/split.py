@@ -89,7 +89,7 @@ class Split:
     def __init__(self, k, part, warps, together):
         self._k, self._warps, self._together = k, warps, together
         self._part = part
-        self._takers = k.task.config.cores * (1 if together else warps)
+        self._takers = k.config.cores * (1 if together else warps)
         self._stride = self._part * self._takers
         self._end = self._place = None
 
@@ -128,7 +128,7 @@ class Split:
             return
         taker, factor = a.regs("taker", "factor")
         a.csrr(taker, Csr.CORE_ID if self._together else Csr.WARP_ID)
-        if not self._together and k.task.config.cores > 1:
+        if not self._together and k.config.cores > 1:
             core = a.reg("core")
             a.csrr(core, Csr.CORE_ID)
             a.li(factor, self._warps)

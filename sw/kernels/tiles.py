@@ -138,7 +138,7 @@ class TileLists:
         """Append the whole turns of the lanes' rows. ``begin`` and ``size`` then tell what is left.
         A barrier must follow."""
         k, a = self._k, self._k.a
-        threads, step = k.task.config.threads, k.layout.step
+        threads, step = k.config.threads, k.layout.step
         part, some, ends, old = a.regs("part", "some", "list_ends", "old_end")
         none = a.label("none_appended")
         a.add(ends, self._block, k.constant(k.task.local.address(self._ENDS), "ends"))
@@ -173,14 +173,14 @@ class TileLists:
         a.addi(block, self._block, (self._BLOCKS - 1) * size)
         a.andi(block, block, self._BLOCKS * size - 1)
         a.add(block, block, k.constant(k.task.local.address(self._ENDS), "ends"))
-        k.tile = k.task.config.threads
+        k.tile = k.config.threads
         for number, warps in enumerate(self._widths):
             self._list(number, warps, block, form)
         k.tile = None
 
     def _list(self, number, warps, block, form):
         k, a = self._k, self._k.a
-        turn = warps * k.task.config.threads * k.layout.step
+        turn = warps * k.config.threads * k.layout.step
         entry, end, lane = a.regs("leader", "leaders_end", "tile_lane")
         location, start = a.regs("location", "start")
         base, none = Vertex(a.reg("base"), form), a.label("no_leaders")
@@ -213,7 +213,7 @@ class TileLists:
         warp = a.reg("warp")
         a.csrr(warp, Csr.WARP_ID)
         a.andi(warp, warp, warps - 1)
-        k.shifted(warp, warp, log2(k.task.config.threads * k.layout.step))
+        k.shifted(warp, warp, log2(k.config.threads * k.layout.step))
         a.csrr(into, Csr.THREAD_ID)
         k.shifted(into, into, log2(k.layout.step))
         a.add(into, into, warp)
@@ -227,7 +227,7 @@ def turns(k, work, location, base, next_turn, end, turn):
     top = a.place("turns")
     a.mv(location, next_turn)
     k.step(next_turn, turn)
-    found = (lambda: a.j(settled)) if k.task.algorithm.first_only(k) else None
+    found = (lambda: a.j(settled)) if k.algorithm.first_only(k) else None
     work.turn(location, base, found=found)
     a.bltu(next_turn, end, top)
     a.place(settled)
@@ -308,7 +308,7 @@ class WarpTiles:
 
     def _level(self, width, begin, size, base):
         k, a = self._k, self._k.a
-        threads, turn = k.task.config.threads, width * k.layout.step
+        threads, turn = k.config.threads, width * k.layout.step
         several = width == threads and self._several
         stands, left, part, lane = a.regs("stands", "candidates", "part", "lane")
         none = a.label("no_leaders")
@@ -344,7 +344,7 @@ class WarpTiles:
             a.and_(left, left, less)
         self._election.elect(leader, elected, left)
         if tiles > 1:
-            k.broadcast(left, left, k.task.config.threads - 1)
+            k.broadcast(left, left, k.config.threads - 1)
         a.shfl_idx(location, begin, leader)
         a.shfl_idx(own.reg, base.reg, leader)
         a.add(location, location, lane)

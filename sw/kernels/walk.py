@@ -60,7 +60,7 @@ class Walk:
 
     def __init__(self, k, width=1, warps=1, edges=None, beside=False):
         self._k, self._width, self._warps = k, width, warps
-        task, algorithm, schedule = k.task, k.task.algorithm, k.task.schedule
+        task, algorithm, schedule = k.task, k.algorithm, k.task.schedule
         shared = width * warps > 1
         if algorithm.first_only(k):
             preferred = _FIRST_SHARED if shared else _FIRST
@@ -123,7 +123,7 @@ class Walk:
         rows : sw.kernels.rows.Rows or sw.kernels.bins.BinRows
             The rows, after their ``start``. There is at least one round.
         """
-        k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
+        k, a, algorithm = self._k, self._k.a, self._k.algorithm
         k.phase(3)
         top = a.label("round")
         a.place(top)
@@ -154,7 +154,7 @@ class Walk:
             a.add(self._end, self._end, rows.begin)
         else:
             a.mv(self._end, rows.end)
-        token = k.task.algorithm.token(k, rows.vertex)
+        token = k.algorithm.token(k, rows.vertex)
         a.mv(self._base, token.reg)
         if self._width * self._warps > 1:
             a.add(self._next, self._next, self._lane)
@@ -164,7 +164,7 @@ class Walk:
         """Take a row, given its vertex and the locations of its first edge and behind its last.
         Returns the base for :meth:`row`."""
         k, a = self._k, self._k.a
-        token = k.task.algorithm.token(k, vertex)
+        token = k.algorithm.token(k, vertex)
         a.mv(self._base, token.reg)
         a.mv(self._end, end)
         if self._width * self._warps > 1:
@@ -172,12 +172,12 @@ class Walk:
         else:
             a.mv(self._next, begin)
         base = Vertex(self._base, token.array)
-        k.task.algorithm.begin(k, base)
+        k.algorithm.begin(k, base)
         return base
 
     def row(self, base):
         """Go through the edges of a row that has been taken, and finish it."""
-        k, algorithm = self._k, self._k.task.algorithm
+        k, algorithm = self._k, self._k.algorithm
         k.lanes_apart = self._width
         if algorithm.first_only(k):
             self._first(base)
@@ -188,7 +188,7 @@ class Walk:
         self._finish(base)
 
     def _finish(self, base):
-        k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
+        k, a, algorithm = self._k, self._k.a, self._k.algorithm
         if self._width * self._warps == 1:
             algorithm.finish(k, base)
             return
@@ -212,7 +212,7 @@ class Walk:
 
     def _merge(self, lanes):
         """Merge what neighbouring lanes have collected; all of them get the result."""
-        k, algorithm = self._k, self._k.task.algorithm
+        k, algorithm = self._k, self._k.algorithm
         while lanes > 1:
             lanes //= 2
             for number, own in enumerate(algorithm.collected(k)):
@@ -223,7 +223,7 @@ class Walk:
     def _merge_warps(self, others):
         """Merge what the warps of a core have collected, in warp 0; the other warps go to
         ``others``. Two sets of slots change roles, so one barrier a row is enough."""
-        k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
+        k, a, algorithm = self._k, self._k.a, self._k.algorithm
         words = algorithm.collected(k)
         slots, warp, own = a.regs("slots", "warp", "own_slot")
         a.add(slots, self._set, k.constant(k.task.local.address(_SLOTS), "slots"))
@@ -278,7 +278,7 @@ class Walk:
 
     def _all(self, base):
         """Every edge counts."""
-        k, algorithm = self._k, self._k.task.algorithm
+        k, algorithm = self._k, self._k.algorithm
         for count in dict.fromkeys([self._unroll, 1]):
             edges = [k.edge(base, index) for index in range(count)]
 
@@ -295,7 +295,7 @@ class Walk:
         A turn in which some edge counted ends with all lanes active, because PRED at the bottom
         computes the mask anew from the rows' ends.
         """
-        k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
+        k, a, algorithm = self._k, self._k.a, self._k.algorithm
 
         def loop(count, predicates):
             edges = [k.edge(base, index) for index in range(count)]
@@ -333,7 +333,7 @@ class Walk:
 
         In a turn of several edges, the work on the edges behind that edge is wasted.
         """
-        k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
+        k, a, algorithm = self._k, self._k.a, self._k.algorithm
         found = self._going
         first, nothing = a.regs("first", "nothing")
         a.mv(nothing, self._one)
@@ -371,7 +371,7 @@ class Walk:
     def _first_of_several(self, edges, first, nothing):
         """Turns of several edges. In lanes where an edge counts, ``first`` becomes the neighbour of
         the first such edge, and ``nothing`` changes from 1 to 0."""
-        k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
+        k, a, algorithm = self._k, self._k.a, self._k.algorithm
         neighbors = [edge.neighbor.reg for edge in edges]
         misses = a.regs(*(f"miss{i}" for i in range(len(edges))))
         for miss in misses:

@@ -38,7 +38,7 @@ class _Blocks:
 
     def __init__(self, k, block):
         layout = k.layout
-        self._k, self._count = k, block // k.task.config.threads
+        self._k, self._count = k, block // k.config.threads
         self._location = k.a.reg("location")
         index = k.a.reg("index")
         k.lane_index(index, per_warp=block)
@@ -53,13 +53,13 @@ class _Blocks:
         k.phase(3)
         condition = Condition("ltu", self._location, self._end)
         with k.a.while_uniform(condition, "edges"):
-            if k.task.algorithm.filters(k.task) and not k.layout.active:
+            if k.algorithm.filters(k.task) and not k.layout.active:
                 self._filtered()
             else:
                 self._all()
 
     def _all(self):
-        k, a, algorithm, here = self._k, self._k.a, self._k.task.algorithm, self._location
+        k, a, algorithm, here = self._k, self._k.a, self._k.algorithm, self._location
         bases = self._bases()
         edges = [k.edge(base, index) for index, base in enumerate(bases)]
 
@@ -94,7 +94,7 @@ class _Blocks:
 
     def _bases(self):
         k = self._k
-        array = k.task.algorithm.base_array(k.task)
+        array = k.algorithm.base_array(k.task)
         return [Vertex(k.a.reg(f"base{index}"), array) for index in range(self._count)]
 
     def _filtered(self):
@@ -117,8 +117,8 @@ class _Blocks:
 
     def _test(self, here, vertices, words):
         """``words`` = 1 where the base vertex is in the frontier, else 0."""
-        k, algorithm = self._k, self._k.task.algorithm
-        if k.layout.gathers and k.task.direction == "push" and k.input is not None \
+        k, algorithm = self._k, self._k.algorithm
+        if k.layout.gathers and k.direction == "push" and k.input is not None \
                 and not k.input.keeps:
             k.layout.topology_gather(k, here, words)
         else:
@@ -128,7 +128,7 @@ class _Blocks:
             algorithm.filter(k, vertex, word, word)
 
     def _one(self, base, here, index, predicate, after):
-        k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
+        k, a, algorithm = self._k, self._k.a, self._k.algorithm
         where = a.reg("where")
         edge = k.edge(base)
         a.addi(where, here, k.layout.spacing(k) * index)

@@ -101,7 +101,7 @@ class GraphpegSchedule(Schedule):
     # The pass that filters vertices
 
     def _filter(self, k):
-        a, algorithm = k.a, k.task.algorithm
+        a, algorithm = k.a, k.algorithm
         array = algorithm.base_array(k.task)
         with by_first_warp(k), a.scope("distance", "count", "place", "length") as (
                 distance, count, place, length):
@@ -187,7 +187,7 @@ class GraphpegSchedule(Schedule):
     def _slice_of_list(k, first, count):
         """The core's slice of the list of the superstep: as many entries as there are cores, and
         less for the last ones."""
-        a, cores = k.a, k.task.config.cores
+        a, cores = k.a, k.config.cores
         a.mv(first, k.input.start)
         a.sub(count, k.input.end, first)
         a.srli(count, count, 2)
@@ -203,7 +203,7 @@ class _Pops(Turns):
     def make_work(self, index):
         k = self._k
         token = k.a.reg(f"token{index}")
-        edge = k.edge(Vertex(token, k.task.algorithm.base_array(k.task)), index)
+        edge = k.edge(Vertex(token, k.algorithm.base_array(k.task)), index)
         parts = [edge.neighbor.reg] + [edge.weight] * (edge.weight is not None)
         return UnitWork(token, None, edge, (token, *parts))
 
@@ -219,7 +219,7 @@ class _Pops(Turns):
 def _deal(k, pops):
     """The core's share of all lists together, as if they lay one behind the other: parts of one
     list or more, one after the other."""
-    a, cores = k.a, k.task.config.cores
+    a, cores = k.a, k.config.cores
     place, length, left, low, high = a.regs("list", "length", "lists_left", "low", "high")
     first, count = a.regs("first", "count")
     top, none = a.label("lists"), a.label("lists_none")
@@ -263,7 +263,7 @@ def _share(k, core, first, count):
     """``first`` and ``count`` of a list, a register each, become those of the share of a core,
     whose number is a register: the entries divided by the cores, and one more for the first cores.
     """
-    a, cores = k.a, k.task.config.cores
+    a, cores = k.a, k.config.cores
     with a.scope("share", "more", "product") as (share, more, product):
         k.divided(share, count, cores)
         k.times(product, share, cores)

@@ -118,7 +118,7 @@ class StrictMapping(Schedule):
         a.place(done)
 
     def _gather(self, k, form):
-        a, config = k.a, k.task.config
+        a, config = k.a, k.config
         nothing = a.label("part_empty")
         share = Share(k, self.options["find"], self.at_once(k.task, at_once(k.task)))
         table = self._table(k)

@@ -58,7 +58,7 @@ class RowsBySize(Schedule):
 
     def _walk_of(self, k, which, beside=False):
         """A walk along the rows of a bin."""
-        return Walk(k, 1 if which == LANE else k.task.config.threads,
+        return Walk(k, 1 if which == LANE else k.config.threads,
                     k.task.warps if which == CORE else 1, self._edges(k.task)[which], beside)
 
 
@@ -117,7 +117,7 @@ class ThreadWarpCta(RowsBySize):
         a.mv(begin, rows.begin)
         a.mv(end, rows.end)
         a.sub(size, end, begin)
-        if k.task.algorithm.collects(k.task):
+        if k.algorithm.collects(k.task):
             a.li(has, 1)                # a vertex without edges has to be finished, too
         else:
             a.snez(has, size)
@@ -144,7 +144,7 @@ class ThreadWarpCta(RowsBySize):
         ends = bins.read(k, self._keeps(k.task), turns=CORE in which)
         for each in which:
             walk = self._walk_of(k, each)
-            lanes = {LANE: 1, WARP: k.task.config.threads, CORE: None}[each]
+            lanes = {LANE: 1, WARP: k.config.threads, CORE: None}[each]
             rows = BinRows(k, bins, each, ends, lanes)
             done = k.a.label("bin_done")
             rows.start(done)

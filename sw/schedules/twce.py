@@ -120,7 +120,7 @@ class _Rounds:
 
     def _walk(self, which, has, vertex, begin, size):
         """Walk along rows; a lane that has none is given the padding vertex."""
-        k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
+        k, a, algorithm = self._k, self._k.a, self._k.algorithm
         end = a.reg("row_end")
         a.add(end, begin, size)
         if has is not None:
@@ -134,7 +134,7 @@ class _Rounds:
 
     def _small(self):
         """Each lane takes a small row from the queue, if there are enough."""
-        k, a, config = self._k, self._k.a, self._k.task.config
+        k, a, config = self._k, self._k.a, self._k.config
         none = a.label("small_done")
         entry, has = a.regs("entry", "has_small")
         first, end = self._queues.ends(LANE)
@@ -203,7 +203,7 @@ class ThreadWarpCtaOfCore(CoreQueues):
             a.and_(queued, queued, has)
             a.sub(has, has, queued)
             kept = has
-        if not k.task.algorithm.collects(k.task):
+        if not k.algorithm.collects(k.task):
             a.snez(mask, size)
             a.and_(kept, kept, mask)
         a.vote_any(some, queued)

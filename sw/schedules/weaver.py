@@ -262,7 +262,7 @@ class _WeaverTurns(Turns):
     def _advance(self):
         self._rows.advance()
         for vertex in self._rows.vertices:
-            self._k.task.algorithm.expect(self._k, vertex)
+            self._k.algorithm.expect(self._k, vertex)
 
     def _register(self):
         k, rows = self._k, self._rows
@@ -280,7 +280,7 @@ class _WeaverTurns(Turns):
             token = k.a.reg("word")
             k.a.lw(token, vertex.reg)
             return token
-        vertex = k.task.algorithm.token(k, vertex)
+        vertex = k.algorithm.token(k, vertex)
         self._form = vertex.array
         return vertex.reg
 
@@ -322,7 +322,7 @@ class _WeaverTurns(Turns):
                 k.layout.prefetch(k, work.place)
 
     def combine(self, work, word, predicate):
-        k, algorithm = self._k, self._k.task.algorithm
+        k, algorithm = self._k, self._k.algorithm
         if algorithm.first_only(k):
             k.a.weaver_skip(work.token)
         if self._sums:

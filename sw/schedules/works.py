@@ -73,7 +73,7 @@ class Turns:
     def combine(self, work, word, predicate):
         """Combine the data of edges that count, as
         :meth:`~sw.kernels.algorithm.Algorithm.sum` does."""
-        self._k.task.algorithm.sum(self._k, work.edge, word, predicate)
+        self._k.algorithm.sum(self._k, work.edge, word, predicate)
 
     # Turns
 
@@ -158,7 +158,7 @@ class Turns:
     def _turn(self, works, predicate, after):
         """Gather and sum over the edges of works, all in the present lanes. The code continues, or
         goes to ``after``, with any mask."""
-        k, algorithm = self._k, self._k.task.algorithm
+        k, algorithm = self._k, self._k.algorithm
         k.edge_phase(3)
         self.fetch(works)
         k.edge_phase(4)
@@ -174,7 +174,7 @@ class Turns:
     def _sum(self, work, word, predicate, otherwise):
         """Sum an edge's data in the active lanes in which the edge counts. If it counts in no lane,
         go to ``otherwise`` with all lanes."""
-        k, algorithm = self._k, self._k.task.algorithm
+        k, algorithm = self._k, self._k.algorithm
         if algorithm.selective(k.task):
             algorithm.accepts(k, word, predicate)
             k.narrow(predicate, otherwise)

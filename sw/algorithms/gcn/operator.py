@@ -175,7 +175,7 @@ class Operator(Algorithm):
 
     def begin(self, k, base):
         a = k.a
-        if k.task.direction == "pull":
+        if k.direction == "pull":
             for word in self._words:
                 a.mv(word, a.zero)
         else:

@@ -100,7 +100,7 @@ class GraphSum(Operator):
     @staticmethod
     def _end_of(k, edge, gathered, vertex):
         """The word of an end, which has been gathered in one of the directions."""
-        if edge.value is not None and k.task.direction == gathered:
+        if edge.value is not None and k.direction == gathered:
             return edge.value
         word = k.a.reg("end")
         k.a.lw(word, vertex.reg)

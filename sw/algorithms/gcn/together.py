@@ -25,7 +25,7 @@ class Together:
         self._operator, self._k, self._factor = operator_, k, factor
         lanes, self._words, _ = operator_.share(k.task)
         self._step = 4 * lanes
-        self._groups = k.task.config.threads // lanes
+        self._groups = k.config.threads // lanes
         self._source = self._row(source, operator_.SOURCE)
         self._target = self._row(target, operator_.TARGET)
 
@@ -39,7 +39,7 @@ class Together:
 
     def emit(self):
         """Emit the work. Lane 0 is active; afterwards all lanes are."""
-        k, a, threads = self._k, self._k.a, self._k.task.config.threads
+        k, a, threads = self._k, self._k.a, self._k.config.threads
         there, whole = a.reg("there"), a.label("whole")
         a.vote_ballot(there, k.constant(1, "one"))
         k.widen()
@@ -65,7 +65,7 @@ class Together:
         k, a = self._k, self._k.a
         top, lane = a.label("edges_of_warp"), a.reg("whose")
         turn = max(1, min(self._operator.turn, _LOADED // self._words))
-        count = min(turn, k.task.config.threads // self._groups)
+        count = min(turn, k.config.threads // self._groups)
         if self._groups > 1:
             a.csrr(lane, Csr.THREAD_ID)
             a.srli(lane, lane, log2(self._step // 4))
@@ -73,7 +73,7 @@ class Together:
         else:
             a.mv(lane, k.constant(ANY_LANE, "any_lane"))
         sums = last = None
-        if k.task.direction == "pull":
+        if k.direction == "pull":
             sums, last = a.regs(*(f"sum{number}" for number in range(self._words))), a.reg("last")
             a.shfl_idx(last, self._target, lane)
             for each in sums:
@@ -81,7 +81,7 @@ class Together:
         a.place(top)
         self._turn(count, lane, sums, last)
         taken = count * self._groups
-        if taken < k.task.config.threads:
+        if taken < k.config.threads:
             a.srli(there, there, taken)
             a.bnez(there, top)
         if sums is not None:

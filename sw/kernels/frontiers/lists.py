@@ -95,7 +95,7 @@ class Lists(Frontier):
         a = k.a
         first, length, other, room = a.regs("list", "length", "other_list", "room")
         self.of_core_0(k, first, length)
-        if k.task.config.cores > 1:
+        if k.config.cores > 1:
             with a.scope("core", "distance") as (core, distance):
                 a.csrr(core, Csr.CORE_ID)
                 k.times(distance, core, self.LENGTHS_APART)
@@ -119,7 +119,7 @@ class Lists(Frontier):
     def add(self, k, vertex, predicate, otherwise, key=None):
         self._stamp(k, vertex, predicate, otherwise)
         with k.a.scope("pushed") as (pushed,):
-            k.a.push_vert(k.pointer(vertex, k.task.algorithm.base_array(k.task), pushed))
+            k.a.push_vert(k.pointer(vertex, k.algorithm.base_array(k.task), pushed))
 
     def finish(self, k):
         gathering.close_list(k)

@@ -218,7 +218,7 @@ class ReverseQueue(_List):
         return [Pass("unfound", self._make, gathers=False)]
 
     def _make(self, k):
-        a, task, algorithm = k.a, k.task, k.task.algorithm
+        a, task, algorithm = k.a, k.task, k.algorithm
         tail, scan = self._begin(k), Scan(k)
         array = algorithm.base_array(task)
         vertex, member = (Vertex(a.reg(name), array) for name in ("vertex", "member"))

@@ -34,7 +34,7 @@ _ALIGNED = 128
 
 def _word(k, vertex, into):
     """The address of the vertex's word in the base array."""
-    return k.pointer(vertex, k.task.algorithm.base_array(k.task), into)
+    return k.pointer(vertex, k.algorithm.base_array(k.task), into)
 
 
 def clear(k, pointer, words):

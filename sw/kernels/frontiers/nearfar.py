@@ -197,7 +197,7 @@ class NearFar(Queue):
         """An entry of each lane: to the queue, to the next pile, or dropped."""
         a = k.a
         reg, key, near, far, other = a.regs("vertex", "key", "near", "far", "other")
-        vertex = Vertex(reg, k.task.algorithm.base_array(k.task))
+        vertex = Vertex(reg, k.algorithm.base_array(k.task))
         a.lw(reg, entry)
         a.lw(key, reg)
         a.sltu(other, key, old)                 # stale
