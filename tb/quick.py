@@ -58,7 +58,6 @@ SLOW: dict[str, tuple[str, ...]] = {
     "tb/cli/test_synth.py": ("test_unit", "test_budgets", "test_no_place", "test_overhead"),
     "tb/cli/test_tune.py": ("test_bad_graphs", "test_all_strategies_find_the_best"),
     "tb/course/test_course.py": ("test_unsolved", "test_solved", "test_faults"),
-    "tb/docs/test_sentences.py": ("test_none",),
     "tb/examples/test_hash_lookup.py": ("test_it_prints_a_table",),
     "tb/examples/test_notebook.py": ("test_cycles", "test_pictures", "test_the_waveform"),
     "tb/examples/test_widest_path.py": ("test_it_runs",),
