@@ -23,16 +23,9 @@ class Legal:
     """Legal values of a field, over all configurations.
 
     The other fields of a configuration may exclude some of these values.
-
-    Parameters
-    ----------
-    values : tuple
-        All legal values, the smallest first.
-    text : str
-        The legal values in words.
     """
-    values: tuple
-    text: str
+    values: tuple  #: All legal values, the smallest first.
+    text: str  #: The legal values in words.
 
 
 def _numbers(low, high):
@@ -103,135 +96,84 @@ _RENAMED = {"weaver": "gather"}
 class HardwareConfig:
     """Configuration of the hardware. :data:`LEGAL` has the legal values of each field.
 
-    Parameters
-    ----------
-    name : str
-        Name in tables. A changed copy of a preset has the preset's name and ``*``.
-    cores : int
-        SIMT cores.
-    warps : int
-        Warps per core.
-    threads : int
-        Lanes per warp.
-    imem_bytes : int
-        Instruction memory of a core, in bytes.
-    local_bytes : int
-        Local memory of a core, in bytes; at least two words a lane.
-    l1_bytes, l1_ways : int
-        Capacity in bytes and associativity of the L1 data cache; at least two sets a bank.
-    l1_banks : int
-        Banks of the L1. Lines are interleaved among the banks, and the banks work in parallel. Each
-        bank has an equal part of ``l1_bytes`` and ``l1_mshrs``.
-    l1_mshrs : int
-        Line misses that an L1 can have outstanding; at least two a bank.
-    load_queue : int
-        Load instructions that a core can have outstanding.
-    atomic_words : str
-        ``"line"``: one access performs an instruction's atomics of global memory on all words of a
-        line, if their old values are not wanted, and a bank of the L2 has an ALU for each word;
-        ``"one"``: one access performs the atomics on one word.
-    l2_bytes, l2_ways : int
-        Capacity in bytes and associativity of the L2; at least two sets a bank. With 0 bytes there
-        is no L2 cache: each bank is a buffer of eight lines, which still performs the atomics.
-    l2_banks : int
-        Banks of the L2. Lines are interleaved among the banks, and the banks work in
-        parallel. Each bank has an equal part of ``l2_bytes``.
-    l2_mshrs : int
-        Line requests that a bank of the L2 can have outstanding at the memory port.
-    barriers : int
-        Barriers of a core.
-    memory_bytes : int
-        Mapped global memory, in bytes.
-    gather : str
-        The unit that hands out edges. ``"fsm"``: the Weaver, the state machine of the SparseWeaver
-        paper; ``"scan"``: the same with a row a step; ``"stream"``: a Weaver without rounds;
-        ``"eghw"``: a unit that reads offsets and edges itself; ``"graphpeg"``: a unit that also
-        keeps the lists of vertices; ``"none"``: no such unit.
-    weaver_entries : int
-        Entries of the Weaver's sparse table; 0 means one entry per warp and lane. Warps from
-        ``weaver_entries // threads`` on cannot register.
-    eghw_requests : int
-        Loads, each of a word a lane, that the unit ``"eghw"`` can have under way.
-    alwt_entries : int
-        Vertices whose edges the unit ``"graphpeg"`` gathers at the same time: entries of its
-        adjacency list working table (ALWT).
-    gather_requests : int
-        Loads of edges, each of a word a lane, that the unit ``"graphpeg"`` can have under way.
-    edge_buffer_rows : int
-        Rows of gathered edges that the unit ``"graphpeg"`` holds, beside a row for each warp. A row
-        has an edge for each lane.
-    exchange_interval : int
-        Cycles between two looks at the edges that the units ``"graphpeg"`` of the cores have left,
-        upon which a core may get edges of another core. 0: no edges are exchanged, as with one
-        core.
-    exchange_threshold : int
-        Edges by which two cores must differ for an exchange.
-    table_latency : int
-        Cycles by which the tables of a Weaver answer later: the sparse table with a row, the dense
-        table with the EIDs of a DEC_LOC or DEC. Reads are pipelined. (SparseWeaver, 4.6.4.)
-    scu : int
-        Elements that the Stream Compaction Unit (SCU) takes in a cycle; 0 means that there is no
-        SCU.
-    scu_vector_bytes : int
-        Buffers of the SCU for the vectors that an operation reads, in bytes. An element takes 8
-        bytes. The default sizes of the SCU's buffers are those of Segura et al., table 1.
-    scu_request_bytes : int
-        Buffer of the SCU for elements that wait for their data, in bytes. An element takes 8
-        bytes.
-    scu_hash_bytes : int
-        Buffer of the SCU for look-ups in the hash table, in bytes. One half holds elements of 8
-        bytes each, the other half holds lines of the table.
-    divider : str
-        ``"serial"``: one bit of the quotient a cycle; ``"none"``: division instructions are
-        illegal.
-    pipeline : str
-        ``"short"``: the fewest cycles; ``"long"``: more pipeline registers, for the clock of an
-        FPGA.
-    counters : bool
-        Whether performance counters are built.
-    trace : bool
-        Whether the cores have a trace port, for simulation.
-
     Raises
     ------
     ConfigError
         A field's value is not legal. The message names the field, its value and the legal values.
     """
+    #: Name in tables. A changed copy of a preset has the preset's name and ``*``.
     name: str = "custom"
-    cores: int = 1
-    warps: int = 8
-    threads: int = 16
-    imem_bytes: int = 1 << 14
-    local_bytes: int = 1 << 14
+    cores: int = 1  #: SIMT cores.
+    warps: int = 8  #: Warps per core.
+    threads: int = 16  #: Lanes per warp.
+    imem_bytes: int = 1 << 14  #: Instruction memory of a core, in bytes.
+    local_bytes: int = 1 << 14  #: Local memory of a core, in bytes; at least two words a lane.
+    #: Capacity of the L1 data cache, in bytes; at least two sets a bank.
     l1_bytes: int = 1 << 14
-    l1_ways: int = 4
+    l1_ways: int = 4  #: Associativity of the L1 data cache.
+    #: Banks of the L1. Lines are interleaved among the banks, and the banks work in parallel. Each
+    #: bank has an equal part of ``l1_bytes`` and ``l1_mshrs``.
     l1_banks: int = 1
-    l1_mshrs: int = 64
-    load_queue: int = 32
+    l1_mshrs: int = 64  #: Line misses that an L1 can have outstanding; at least two a bank.
+    load_queue: int = 32  #: Load instructions that a core can have outstanding.
+    #: ``"line"``: one access performs an instruction's atomics of global memory on all words of a
+    #: line, if their old values are not wanted, and a bank of the L2 has an ALU for each word;
+    #: ``"one"``: one access performs the atomics on one word.
     atomic_words: str = "one"
+    #: Capacity of the L2, in bytes; at least two sets a bank. With 0 bytes there is no L2 cache:
+    #: each bank is a buffer of eight lines, which still performs the atomics.
     l2_bytes: int = 1 << 17
-    l2_ways: int = 8
+    l2_ways: int = 8  #: Associativity of the L2.
+    #: Banks of the L2. Lines are interleaved among the banks, and the banks work in parallel. Each
+    #: bank has an equal part of ``l2_bytes``.
     l2_banks: int = 1
+    #: Line requests that a bank of the L2 can have outstanding at the memory port.
     l2_mshrs: int = 64
-    barriers: int = 4
-    memory_bytes: int = 1 << 28
+    barriers: int = 4  #: Barriers of a core.
+    memory_bytes: int = 1 << 28  #: Mapped global memory, in bytes.
+    #: The unit that hands out edges. ``"fsm"``: the Weaver, the state machine of the SparseWeaver
+    #: paper; ``"scan"``: the same with a row a step; ``"stream"``: a Weaver without rounds;
+    #: ``"eghw"``: a unit that reads offsets and edges itself; ``"graphpeg"``: a unit that also
+    #: keeps the lists of vertices; ``"none"``: no such unit.
     gather: str = "fsm"
+    #: Entries of the Weaver's sparse table; 0 means one entry per warp and lane. Warps from
+    #: ``weaver_entries // threads`` on cannot register.
     weaver_entries: int = 0
+    #: Loads, each of a word a lane, that the unit ``"eghw"`` can have under way.
     eghw_requests: int = 16
+    #: Vertices whose edges the unit ``"graphpeg"`` gathers at the same time: entries of its
+    #: adjacency list working table (ALWT).
     alwt_entries: int = 64
+    #: Loads of edges, each of a word a lane, that the unit ``"graphpeg"`` can have under way.
     gather_requests: int = 32
+    #: Rows of gathered edges that the unit ``"graphpeg"`` holds, beside a row for each warp. A row
+    #: has an edge for each lane.
     edge_buffer_rows: int = 32
+    #: Cycles between two looks at the edges that the units ``"graphpeg"`` of the cores have left,
+    #: upon which a core may get edges of another core. 0: no edges are exchanged, as with one core.
     exchange_interval: int = 0
-    exchange_threshold: int = 512
+    exchange_threshold: int = 512  #: Edges by which two cores must differ for an exchange.
+    #: Cycles by which the tables of a Weaver answer later: the sparse table with a row, the dense
+    #: table with the EIDs of a DEC_LOC or DEC. Reads are pipelined. (SparseWeaver, 4.6.4.)
     table_latency: int = 0
+    #: Elements that the Stream Compaction Unit (SCU) takes in a cycle; 0 means that there is no
+    #: SCU.
     scu: int = 0
+    #: Buffers of the SCU for the vectors that an operation reads, in bytes. An element takes 8
+    #: bytes. The default sizes of the SCU's buffers are those of Segura et al., table 1.
     scu_vector_bytes: int = 5 << 10
+    #: Buffer of the SCU for elements that wait for their data, in bytes. An element takes 8 bytes.
     scu_request_bytes: int = 38 << 10
+    #: Buffer of the SCU for look-ups in the hash table, in bytes. One half holds elements of 8
+    #: bytes each, the other half holds lines of the table.
     scu_hash_bytes: int = 18 << 10
+    #: ``"serial"``: one bit of the quotient a cycle; ``"none"``: division instructions are illegal.
     divider: str = "serial"
+    #: ``"short"``: the fewest cycles; ``"long"``: more pipeline registers, for the clock of an
+    #: FPGA.
     pipeline: str = "short"
-    counters: bool = True
-    trace: bool = False
+    counters: bool = True  #: Whether performance counters are built.
+    trace: bool = False  #: Whether the cores have a trace port, for simulation.
 
     def __post_init__(self):
         for field in dataclasses.fields(self):

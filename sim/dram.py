@@ -64,37 +64,23 @@ _OF_REGION = ("slow_latency", "slow_queue")
 class DramConfig:
     """How fast the simulated DRAM is.
 
-    Parameters
-    ----------
-    latency : int
-        DRAM cycles from the start of a read to its data: core cycles at a ratio of 1.
-    bytes_per_cycle : int
-        Bytes that the data bus carries in a DRAM cycle.
-    ratio : int
-        Core cycles in a DRAM cycle, 1 to 16: how many times faster the core's clock is.
-    queue : int
-        Number of requests that the memory holds.
-    slow_bytes_per_cycle : int
-        Bytes that the bus of the slow region carries in a DRAM cycle; 0 for no slow region. With a
-        slow region, the edges of a graph lie there.
-    slow_latency : int
-        As `latency`, of the slow region.
-    slow_queue : int
-        As `queue`, of the slow region.
-
     Raises
     ------
     ConfigError
         If a value is not legal; the error names the field, its value and the legal range. Also if
         `slow_latency` or `slow_queue` is changed without a slow region.
     """
+    #: DRAM cycles from the start of a read to its data: core cycles at a ratio of 1.
     latency: int = 100
-    bytes_per_cycle: int = 32
+    bytes_per_cycle: int = 32  #: Bytes that the data bus carries in a DRAM cycle.
+    #: Core cycles in a DRAM cycle, 1 to 16: how many times faster the core's clock is.
     ratio: int = 1
-    queue: int = 64
+    queue: int = 64  #: Number of requests that the memory holds.
+    #: Bytes that the bus of the slow region carries in a DRAM cycle; 0 for no slow region. With a
+    #: slow region, the edges of a graph lie there.
     slow_bytes_per_cycle: int = 0
-    slow_latency: int = 600
-    slow_queue: int = 64
+    slow_latency: int = 600  #: As `latency`, of the slow region.
+    slow_queue: int = 64  #: As `queue`, of the slow region.
 
     def __post_init__(self) -> None:
         for name, (low, high) in _RANGES.items():

@@ -18,36 +18,21 @@ __all__ = ["INSIDE", "ShownSignal", "Inside", "found_in", "header", "shown"]
 
 @dataclasses.dataclass(frozen=True)
 class Inside:
-    """A register or a memory that is shown.
-
-    Parameters
-    ----------
-    title : str
-        Its name on the page.
-    module : str
-        The module of the Verilog that declares it, without the name of the top.
-    name : str
-        Its name in that module.
-    kind : str
-        ``"state"``: the state of an FSM; ``"number"``; ``"mask"``: one bit for each lane, warp or
-        row; ``"entries"``: items of several words each.
-    fields : tuple of str
-        Names of the words of an item, the lowest first. An item is a lane's part of a row.
-    states : tuple of str
-        Names of the states of an FSM, in the order of their numbers. Amaranth numbers states in
-        the order in which the circuit first names them.
-    valid : str or None
-        Title of the mask that says which items of the same row hold anything.
-    counts : bool
-        Whether the page counts the cycles in which this state is not the first.
-    """
-    title: str
-    module: str
-    name: str
+    """A register or a memory that is shown."""
+    title: str  #: Its name on the page.
+    module: str  #: The module of the Verilog that declares it, without the name of the top.
+    name: str  #: Its name in that module.
+    #: ``"state"``: the state of an FSM; ``"number"``; ``"mask"``: one bit for each lane, warp or
+    #: row; ``"entries"``: items of several words each.
     kind: str
+    #: Names of the words of an item, the lowest first. An item is a lane's part of a row.
     fields: tuple[str, ...] = ()
+    #: Names of the states of an FSM, in the order of their numbers. Amaranth numbers states in the
+    #: order in which the circuit first names them.
     states: tuple[str, ...] = ()
+    #: Title of the mask that says which items of the same row hold anything.
     valid: str | None = None
+    #: Whether the page counts the cycles in which this state is not the first.
     counts: bool = False
 
 
@@ -145,22 +130,11 @@ INSIDE = {
 
 @dataclasses.dataclass(frozen=True)
 class ShownSignal:
-    """A row of the table, as the netlist has it.
-
-    Parameters
-    ----------
-    row : Inside
-    width : int
-        Bits of the register, or of a row of the memory.
-    depth : int
-        Rows of the memory; 0 for a register.
-    member : str
-        The place of its value in C++: a member of the model's ports or of its state.
-    """
+    """A row of the table, as the netlist has it."""
     row: Inside
-    width: int
-    depth: int
-    member: str
+    width: int  #: Bits of the register, or of a row of the memory.
+    depth: int  #: Rows of the memory; 0 for a register.
+    member: str  #: The place of its value in C++: a member of the model's ports or of its state.
 
     def to_json(self) -> dict:
         """The description that the page reads. ``row_bytes`` is the distance of two rows."""

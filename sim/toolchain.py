@@ -53,23 +53,11 @@ OLDEST_VERILATOR = (5, 36)
 
 @dataclasses.dataclass(frozen=True)
 class Verilator:
-    """A Verilator that works.
-
-    Parameters
-    ----------
-    root : pathlib.Path
-        Its ``VERILATOR_ROOT``: the folder that holds ``include``.
-    path : pathlib.Path
-        The ``verilator_bin`` program.
-    version : str
-        The program's own version text, for cache keys and ``doctor``.
-    origin : str
-        ``"wheel"`` or ``"PATH"``.
-    """
-    root: pathlib.Path
-    path: pathlib.Path
-    version: str
-    origin: str
+    """A Verilator that works."""
+    root: pathlib.Path  #: Its ``VERILATOR_ROOT``: the folder that holds ``include``.
+    path: pathlib.Path  #: The ``verilator_bin`` program.
+    version: str  #: The program's own version text, for cache keys and ``doctor``.
+    origin: str  #: ``"wheel"`` or ``"PATH"``.
 
     @property
     def include(self) -> pathlib.Path:
@@ -161,26 +149,13 @@ def verilator() -> Verilator:
 
 @dataclasses.dataclass(frozen=True)
 class Compiler:
-    """A C++ compiler that works.
-
-    Parameters
-    ----------
-    command : tuple of str
-        The start of a command line that compiles, with the options for the target.
-    link : tuple of str
-        The start of a command line that links.
-    version : str
-        The compiler's own version text, for ``doctor``.
-    family : str
-        ``"gcc"``, ``"clang"``, ``"zig"`` for ``zig c++``, or ``"other"``.
-    identity : str
-        All properties on which the compiled code depends, for cache keys.
-    """
+    """A C++ compiler that works."""
+    #: The start of a command line that compiles, with the options for the target.
     command: tuple[str, ...]
-    link: tuple[str, ...]
-    version: str
-    family: str
-    identity: str
+    link: tuple[str, ...]  #: The start of a command line that links.
+    version: str  #: The compiler's own version text, for ``doctor``.
+    family: str  #: ``"gcc"``, ``"clang"``, ``"zig"`` for ``zig c++``, or ``"other"``.
+    identity: str  #: All properties on which the compiled code depends, for cache keys.
 
     @property
     def environment(self) -> dict[str, str]:

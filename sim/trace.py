@@ -71,23 +71,15 @@ def record_words(config) -> int:
 
 @dataclasses.dataclass
 class Tracer:
-    """The streams to trace of a machine, and the function that takes them.
-
-    Parameters
-    ----------
-    consume : callable
-        Called with {stream: array of records} whenever some megabytes have been collected, and at
-        the end of a launch or of a part of it. The function may keep the arrays.
-    streams : tuple of str
-        The traced streams, of :data:`STREAMS`; the arrays of other streams are empty.
-    window : (int, int) or None
-        First cycle, and the cycle after the last; None for all.
-    chunk_bytes : int
-        Number of bytes after which a stream is taken, at least a few records.
-    """
+    """The streams to trace of a machine, and the function that takes them."""
+    #: Called with {stream: array of records} whenever some megabytes have been collected, and at
+    #: the end of a launch or of a part of it. The function may keep the arrays.
     consume: Callable[[dict[str, np.ndarray]], None]
-    streams: tuple = STREAMS
-    window: tuple | None = None
+    #: The traced streams, of :data:`STREAMS`; the arrays of other streams are empty.
+    streams: tuple[str, ...] = STREAMS
+    #: First cycle, and the cycle after the last; None for all.
+    window: tuple[int, int] | None = None
+    #: Number of bytes after which a stream is taken, at least a few records.
     chunk_bytes: int = _CHUNK_BYTES
 
     def start(self, library, handle, config):

@@ -42,17 +42,10 @@ _STACK = 1 << 20
 
 @dataclasses.dataclass(frozen=True)
 class Module:
-    """A simulator as WebAssembly.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The module, compressed by gzip.
-    inside : list of dict
-        The visible signals (:meth:`sim.inside.ShownSignal.to_json`), in the order of ``pg_inside``.
-    """
-    path: pathlib.Path
-    inside: list
+    """A simulator as WebAssembly."""
+    path: pathlib.Path  #: The module, compressed by gzip.
+    #: The visible signals (:meth:`sim.inside.ShownSignal.to_json`), in the order of ``pg_inside``.
+    inside: list[dict]
 
 
 def page_config(config: HardwareConfig) -> HardwareConfig:

@@ -37,23 +37,12 @@ RESOURCES = {"lut4": "LUT4", "ff": "FF", "block_ram": "block RAM", "dsp": "DSP"}
 
 @dataclasses.dataclass(frozen=True)
 class UnitBudget:
-    """The budget of a unit.
-
-    Parameters
-    ----------
-    name : str
-        ``unit/preset``.
-    quick : bool
-        Whether CI checks this budget.
-    area : dict of str to int
-        The budget of each of :data:`RESOURCES`; empty for a new unit.
-    memories : dict of str to str
-        Resource that each memory is to be mapped to, by the memory's hierarchical name.
-    """
-    name: str
-    quick: bool
-    area: dict
-    memories: dict
+    """The budget of a unit."""
+    name: str  #: ``unit/preset``.
+    quick: bool  #: Whether CI checks this budget.
+    area: dict[str, int]  #: The budget of each of :data:`RESOURCES`; empty for a new unit.
+    #: Resource that each memory is to be mapped to, by the memory's hierarchical name.
+    memories: dict[str, str]
 
     def measure(self, heard=lambda text: None) -> Logic:
         """Synthesize the unit."""

@@ -11,30 +11,14 @@ __all__ = ["DEVICES", "Area", "TargetDevice", "find_device"]
 
 @dataclasses.dataclass(frozen=True)
 class Area:
-    """The resources that a netlist takes, in cells of the device.
-
-    Parameters
-    ----------
-    logic : int
-        LUTs that compute.
-    carry : int
-        Cells of carry chains.
-    lut_ram : int
-        Memory cells that are made of LUTs.
-    ff : int
-        Flip-flops.
-    block_ram, dsp : int
-        Block RAMs and multipliers.
-    lut4 : int
-        All LUTs together, including the LUTs of carry chains and memories.
-    """
-    logic: int
-    carry: int
-    lut_ram: int
-    ff: int
-    block_ram: int
-    dsp: int
-    lut4: int
+    """The resources that a netlist takes, in cells of the device."""
+    logic: int  #: LUTs that compute.
+    carry: int  #: Cells of carry chains.
+    lut_ram: int  #: Memory cells that are made of LUTs.
+    ff: int  #: Flip-flops.
+    block_ram: int  #: Block RAMs.
+    dsp: int  #: Multipliers.
+    lut4: int  #: All LUTs together, including the LUTs of carry chains and memories.
 
     def __add__(self, other: "Area") -> "Area":
         return self._each(other, 1)
@@ -49,27 +33,17 @@ class Area:
 
 @dataclasses.dataclass(frozen=True)
 class TargetDevice:
-    """A device, or a whole family.
-
-    Parameters
-    ----------
-    name : str
-        Its name on the command line.
-    family : str
-        ``"ecp5"``, ``"ice40"`` or ``"generic"``: how Yosys synthesizes.
-    options : tuple of str
-        Options of nextpnr that choose this device of the family; empty if placement is not
-        supported.
-    lut4, ff, block_ram, dsp : int
-        Resources of the device; 0 if the device has none, or has no limit.
-    """
-    name: str
-    family: str
+    """A device, or a whole family."""
+    name: str  #: Its name on the command line.
+    family: str  #: ``"ecp5"``, ``"ice40"`` or ``"generic"``: how Yosys synthesizes.
+    #: Options of nextpnr that choose this device of the family; empty if placement is not
+    #: supported.
     options: tuple[str, ...] = ()
-    lut4: int = 0
-    ff: int = 0
-    block_ram: int = 0
-    dsp: int = 0
+    # 0 of a resource: the device has none, or has no limit.
+    lut4: int = 0  #: LUTs with four inputs.
+    ff: int = 0  #: Flip-flops.
+    block_ram: int = 0  #: Block RAMs.
+    dsp: int = 0  #: Multipliers.
 
     def area(self, cells: Mapping[str, int]) -> Area:
         """The resources that a netlist takes.

@@ -34,21 +34,12 @@ _DIRECT = {("PFUMX", "ALUT"), ("PFUMX", "BLUT"), ("L6MUX21", "D0"), ("L6MUX21", 
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """The longest path from register to register.
-
-    Parameters
-    ----------
-    delay : float
-        Nanoseconds.
-    levels : int
-        Pieces of logic on the path, with a wire before each: LUTs, carry chains, and multiplexers
-        that are not beside the LUTs that feed them.
-    steps : tuple of PathStep
-        The steps from the path's first register to its end.
-    """
-    delay: float
+    """The longest path from register to register."""
+    delay: float  #: Nanoseconds.
+    #: Pieces of logic on the path, with a wire before each: LUTs, carry chains, and multiplexers
+    #: that are not beside the LUTs that feed them.
     levels: int
-    steps: tuple
+    steps: tuple[PathStep, ...]  #: The steps from the path's first register to its end.
 
     @property
     def frequency(self) -> float:

@@ -18,29 +18,16 @@ __all__ = ["Figures", "measure"]
 
 @dataclasses.dataclass(frozen=True)
 class Figures:
-    """The measurements of a unit.
-
-    Parameters
-    ----------
-    unit : str
-        The unit's name, or ``"board"``.
-    config : HardwareConfig
-        The configuration that the unit was built for.
-    device : TargetDevice
-    logic : Logic
-        Synthesis of the unit alone.
-    estimate : Estimate or None
-        Estimated timing of the unit alone; None where the device is not an ECP5.
-    placements : tuple of place.Placement
-        Placements of the unit with registers at its ports, one for each seed; empty if the unit was
-        not placed.
-    """
-    unit: str
-    config: HardwareConfig
+    """The measurements of a unit."""
+    unit: str  #: The unit's name, or ``"board"``.
+    config: HardwareConfig  #: The configuration that the unit was built for.
     device: TargetDevice
-    logic: Logic
+    logic: Logic  #: Synthesis of the unit alone.
+    #: Estimated timing of the unit alone; None where the device is not an ECP5.
     estimate: Estimate | None
-    placements: tuple
+    #: Placements of the unit with registers at its ports, one for each seed; empty if the unit was
+    #: not placed.
+    placements: tuple[place.Placement, ...]
 
     @property
     def area(self) -> Area:

@@ -47,28 +47,14 @@ _PASS = re.compile(r"\d+(?:\.\d+)*\. Executing (\S+)")
 
 @dataclasses.dataclass(frozen=True)
 class Logic:
-    """The result of a synthesis.
-
-    Parameters
-    ----------
-    top : str
-        The top module of the netlist.
-    device : TargetDevice
-    cells : dict of str to int
-        How many cells there are of each type.
-    memories : dict of str to str
-        Resource that each memory is mapped to, by the memory's hierarchical name.
-    seconds : float
-        Time that Yosys took for the synthesis.
-    folder : pathlib.Path
-        Where :attr:`netlist`, :attr:`verilog` and :attr:`log` are.
-    """
-    top: str
+    """The result of a synthesis."""
+    top: str  #: The top module of the netlist.
     device: TargetDevice
-    cells: dict
-    memories: dict
-    seconds: float
-    folder: pathlib.Path
+    cells: dict[str, int]  #: How many cells there are of each type.
+    #: Resource that each memory is mapped to, by the memory's hierarchical name.
+    memories: dict[str, str]
+    seconds: float  #: Time that Yosys took for the synthesis.
+    folder: pathlib.Path  #: Where :attr:`netlist`, :attr:`verilog` and :attr:`log` are.
 
     @property
     def netlist(self) -> pathlib.Path:

@@ -30,37 +30,22 @@ def strip(name) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """A cell.
-
-    Parameters
-    ----------
-    name, type : str
-    inputs, outputs : dict
-        The nets at each of its ports, bit by bit: numbers, or texts for constants.
-    """
+    """A cell."""
     name: str
     type: str
-    inputs: dict
-    outputs: dict
+    inputs: dict  #: The nets at each of its inputs, bit by bit: numbers, or texts for constants.
+    outputs: dict  #: The nets at each of its outputs, likewise.
 
 
 @dataclasses.dataclass(frozen=True)
 class PathStep:
-    """A place on a path from register to register.
-
-    Parameters
-    ----------
-    time : float
-        Nanoseconds since the clock's edge.
-    kind : str
-        The step that ends here: a type of cell in an estimate; ``clk-to-q``, ``routing``, ``logic``
-        or ``setup`` in a placement.
-    signal : str or None
-        Name of the signal in our source. A signal without such a name has ``~`` and the name of a
-        signal that it belongs to.
-    """
-    time: float
+    """A place on a path from register to register."""
+    time: float  #: Nanoseconds since the clock's edge.
+    #: The step that ends here: a type of cell in an estimate; ``clk-to-q``, ``routing``, ``logic``
+    #: or ``setup`` in a placement.
     kind: str
+    #: Name of the signal in our source. A signal without such a name has ``~`` and the name of a
+    #: signal that it belongs to.
     signal: str | None
 
 

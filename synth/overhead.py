@@ -34,23 +34,12 @@ UNIT_NAMES = ({variant: _NAMES.get(variant, f"Weaver {variant}") for variant in 
 
 @dataclasses.dataclass(frozen=True)
 class OverheadRow:
-    """A unit at a number of lanes.
-
-    Parameters
-    ----------
-    lanes : int
-    unit : str
-        The unit that is added.
-    host : str
-        The component to which the unit is added.
-    without, added : Area
-        Area of the host without the unit, and the additional area with it.
-    """
+    """A unit at a number of lanes."""
     lanes: int
-    unit: str
-    host: str
-    without: Area
-    added: Area
+    unit: str  #: The unit that is added.
+    host: str  #: The component to which the unit is added.
+    without: Area  #: Area of the host without the unit.
+    added: Area  #: The additional area with the unit.
 
     def share(self, resource):
         """Added resources as a part of the resources without the unit; None if there are none."""

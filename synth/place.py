@@ -37,31 +37,14 @@ class DoesNotFit(ToolError):
 
 @dataclasses.dataclass(frozen=True)
 class Placement:
-    """The result of nextpnr for a netlist and one seed.
-
-    Parameters
-    ----------
-    seed : int
-    frequency : float
-        MHz that the slowest clock reaches.
-    levels : int
-        Pieces of logic on the longest path of that clock.
-    path : tuple of PathStep
-        The steps of that longest path.
-    used : dict of str to int
-        Cells of each type that are used.
-    seconds : float
-        Time that nextpnr took.
-    folder : pathlib.Path
-        Where :attr:`log` and :attr:`configuration` are.
-    """
+    """The result of nextpnr for a netlist and one seed."""
     seed: int
-    frequency: float
-    levels: int
-    path: tuple
-    used: dict
-    seconds: float
-    folder: pathlib.Path
+    frequency: float  #: MHz that the slowest clock reaches.
+    levels: int  #: Pieces of logic on the longest path of that clock.
+    path: tuple[PathStep, ...]  #: The steps of that longest path.
+    used: dict[str, int]  #: Cells of each type that are used.
+    seconds: float  #: Time that nextpnr took.
+    folder: pathlib.Path  #: Where :attr:`log` and :attr:`configuration` are.
 
     @property
     def log(self) -> pathlib.Path:

@@ -27,20 +27,13 @@ _MIDDLE = 600.0
 
 @dataclasses.dataclass(frozen=True)
 class Dividers:
-    """The settings of a PLL.
-
-    Parameters
-    ----------
-    reference : float
-        Frequency of the PLL's input, in MHz.
-    input, feedback, output : int
-        The PLL makes ``frequency / feedback`` equal to ``reference / input``. The oscillator runs
-        ``output`` times as fast as the output.
-    """
-    reference: float
+    """The settings of a PLL."""
+    reference: float  #: Frequency of the PLL's input, in MHz.
+    #: The PLL makes ``frequency / feedback`` equal to ``reference / input``. The oscillator runs
+    #: ``output`` times as fast as the output.
     input: int
-    feedback: int
-    output: int
+    feedback: int  #: See `input`.
+    output: int  #: See `input`.
 
     @property
     def frequency(self) -> float:

@@ -32,20 +32,10 @@ _OUT, _IN, _SKEW, _HOLD = (1.5, 5.0), (0.0, 2.0), 1.0, 0.5
 
 @dataclasses.dataclass(frozen=True)
 class SdramClock:
-    """The settings of the clock.
-
-    Parameters
-    ----------
-    delay : int
-        Delay of the chip's clock, in units of the PLL's :attr:`Dividers.step`.
-    late : int
-        Cycles after the CAS latency in which data are registered: 0 or 1.
-    margin : float
-        Slack of the tightest of the four conditions, in ns.
-    """
-    delay: int
-    late: int
-    margin: float
+    """The settings of the clock."""
+    delay: int  #: Delay of the chip's clock, in units of the PLL's :attr:`Dividers.step`.
+    late: int  #: Cycles after the CAS latency in which data are registered: 0 or 1.
+    margin: float  #: Slack of the tightest of the four conditions, in ns.
 
 
 def _margin(period: float, delay: float, late: int, timing: SdramTiming) -> float:

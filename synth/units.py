@@ -17,24 +17,14 @@ __all__ = ["UNITS", "SynthesisUnit", "find_unit"]
 
 @dataclasses.dataclass(frozen=True)
 class SynthesisUnit:
-    """A part of the hardware.
-
-    Parameters
-    ----------
-    name : str
-        Its name on the command line.
-    component : callable
-        Makes the component from a configuration; the component's attribute ``black_boxes``, if any,
-        holds its black boxes.
-    changes : dict
-        The fields that the configuration must have for this unit.
-    doc : str
-        A description in a few words.
-    """
-    name: str
+    """A part of the hardware."""
+    name: str  #: Its name on the command line.
+    #: Makes the component from a configuration; the component's attribute ``black_boxes``, if any,
+    #: holds its black boxes.
     component: Callable[[HardwareConfig], wiring.Component]
+    #: The fields that the configuration must have for this unit.
     changes: dict[str, Any] = dataclasses.field(default_factory=dict[str, Any])
-    doc: str = ""
+    doc: str = ""  #: A description in a few words.
 
     def configure(self, config: HardwareConfig) -> HardwareConfig:
         """A configuration with the fields that the unit needs, under the same name."""

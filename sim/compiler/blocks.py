@@ -51,17 +51,10 @@ class ConditionBlock:
 
 @dataclasses.dataclass
 class Statement:
-    """A statement of a part.
-
-    Parameters
-    ----------
-    block : ConditionBlock
-    node : int
-    arm : int or None
-        The argument that is assigned; None for the statement that defines the node.
-    """
+    """A statement of a part."""
     block: ConditionBlock
     node: int
+    #: The argument that is assigned; None for the statement that defines the node.
     arm: int | None = None
 
 

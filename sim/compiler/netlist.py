@@ -37,35 +37,21 @@ class Slice(NamedTuple):
 
 @dataclasses.dataclass(slots=True)
 class HardwareNode:
-    """A value of a design.
-
-    Parameters
-    ----------
-    kind : str
-        ``input``; ``register``; ``read`` (a register that takes a row of a memory); ``row`` (a row
-        of a memory, combinational); ``write``, ``check`` (without a value); an operator of
-        Amaranth's netlists; ``part``, ``matches``, ``lowest`` (the lowest bit that is set),
-        ``choose`` (a default with conditional assignments); ``array``, ``equals``, ``element``,
-        ``selected`` (:mod:`sim.compiler.arrays`).
-    width : int
-        Bits of the value.
-    args : tuple
-        Values that the node reads, each a tuple of slices.
-    extra : object
-        Further facts, by kind: the initial value of a register; the memory of a port; the pieces
-        ``(start, width)`` of the assignments of a ``choose``, whose arguments are the default and
-        then a condition and a value each; the bits of an element of an array.
-    place : str
-        File and line in the source, for messages.
-    module : int
-        The module of the design that the node belongs to.
-    """
+    """A value of a design."""
+    #: ``input``; ``register``; ``read`` (a register that takes a row of a memory); ``row`` (a row
+    #: of a memory, combinational); ``write``, ``check`` (without a value); an operator of
+    #: Amaranth's netlists; ``part``, ``matches``, ``lowest`` (the lowest bit that is set),
+    #: ``choose`` (a default with conditional assignments); ``array``, ``equals``, ``element``,
+    #: ``selected`` (:mod:`sim.compiler.arrays`).
     kind: str
-    width: int
-    args: tuple
+    width: int  #: Bits of the value.
+    args: tuple  #: Values that the node reads, each a tuple of slices.
+    #: Further facts, by kind: the initial value of a register; the memory of a port; the pieces
+    #: ``(start, width)`` of the assignments of a ``choose``, whose arguments are the default and
+    #: then a condition and a value each; the bits of an element of an array.
     extra: object = None
-    place: str = ""
-    module: int = 0
+    place: str = ""  #: File and line in the source, for messages.
+    module: int = 0  #: The module of the design that the node belongs to.
 
 
 @dataclasses.dataclass

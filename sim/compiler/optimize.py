@@ -28,16 +28,10 @@ _BITWISE = (*BITWISE, "alias")
 
 @dataclasses.dataclass
 class Design:
-    """A netlist without superfluous nodes.
-
-    Parameters
-    ----------
-    netlist : HardwareNetlist
-    order : list of int
-        The combinational nodes, writes and checks, each after the nodes that it reads.
-    """
+    """A netlist without superfluous nodes."""
     netlist: HardwareNetlist
-    order: list
+    #: The combinational nodes, writes and checks, each after the nodes that it reads.
+    order: list[int]
 
 
 def optimized(netlist: HardwareNetlist, *, checks=True) -> Design:

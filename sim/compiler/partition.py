@@ -22,17 +22,9 @@ LARGEST = 2
 
 @dataclasses.dataclass
 class Part:
-    """Nodes that are evaluated together.
-
-    Parameters
-    ----------
-    nodes : list of int
-        Combinational nodes, writes and checks, in the order of evaluation.
-    sinks : list of int
-        Registers and reads whose next value this part computes.
-    """
-    nodes: list
-    sinks: list
+    """Nodes that are evaluated together."""
+    nodes: list[int]  #: Combinational nodes, writes and checks, in the order of evaluation.
+    sinks: list[int]  #: Registers and reads whose next value this part computes.
 
 
 def parts(design: Design, size: int) -> list:

@@ -20,6 +20,7 @@ from hw.operations import Format
 from hw.scu import registers as scu
 from sim.dram import DramConfig
 from sw.installation import ROOT
+from sw.site.docstrings import comment, markdown
 from synth import budgets
 
 
@@ -112,10 +113,9 @@ def _field(mask):
     return str(low) if high == low else f"{high}:{low}"
 
 
-def _told(text):
-    """A docstring, or a part of one, as Markdown."""
-    text = re.sub(r":\w+:`([^`]+)`", r"`\1`", text).replace("``", "`")
-    return re.sub(r"::\n\n( +.*\n)+", lambda match: ":\n\n" + match[0][4:], text).rstrip()
+def _reference(text):
+    """A docstring, or a part of one, as Markdown without links."""
+    return markdown(text, lambda target: None).replace("``", "`").rstrip()
 
 
 def _scu():
@@ -132,7 +132,7 @@ def _scu():
                                      ("COMPARE", scu.ScuCompare))],
         "status": [f"{_field(bit)} `{bit.name}`" for bit in scu.ScuStatus],
         # The docstring of the registers describes the operations.
-        "rules": _told((scu.__doc__ or "")[(scu.__doc__ or "").index("**Operations**"):]),
+        "rules": _reference((scu.__doc__ or "")[(scu.__doc__ or "").index("**Operations**"):]),
         "errors": [(int(error), f"`{error.name}`", doc)
                    for error, doc in scu.SCU_ERROR_DOCS.items()],
         "hash_header": ("line", *(f"`{output.name}`" for output in outputs), "group"),
@@ -143,14 +143,10 @@ def _scu():
 
 
 def _documented(cls):
-    """{field: text} from the Parameters section of a class's docstring."""
-    section = cls.__doc__.partition("Parameters\n")[2].partition("Raises\n")[0]
-    found = {}
-    for match in re.finditer(r"(?m)^    (\w[\w, ]*) : .*\n((?:(?: {8}.*)?\n)+)", section):
-        text = " ".join(match[2].split()).replace("``", "`")
-        for name in match[1].split(", "):
-            found[name] = text
-    return found
+    """{field: text} of the comments on the fields of a data class."""
+    lines = inspect.getsource(cls).splitlines()
+    return {match[1]: " ".join(comment(lines, number).split()).replace("``", "`")
+            for number, line in enumerate(lines, 1) if (match := re.match(r"    (\w+): ", line))}
 
 
 def _value(value):
@@ -195,7 +191,7 @@ def _configuration():
 def _link():
     return {
         # The docstring of the frames describes them, after its first line.
-        "rules": _told(inspect.cleandoc(frames.__doc__ or "").partition("\n")[2].strip()),
+        "rules": _reference(inspect.cleandoc(frames.__doc__ or "").partition("\n")[2].strip()),
         "operations": [(int(operation), f"`{operation.name}`",
                         "`count` words" if operation in frames.WRITES else "",
                         "yes" if operation in frames.ONCE else "", doc)

@@ -19,17 +19,9 @@ __all__ = ["EXERCISES", "Exercise", "find"]
 
 @dataclasses.dataclass(frozen=True)
 class Exercise:
-    """An exercise of the course.
-
-    Parameters
-    ----------
-    name : str
-        Its name on the command line.
-    task : str
-        The task in a line.
-    """
-    name: str
-    task: str
+    """An exercise of the course."""
+    name: str  #: Its name on the command line.
+    task: str  #: The task in a line.
 
     @property
     def page(self) -> pathlib.PurePosixPath:

@@ -27,29 +27,16 @@ _SVG, _LINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A signal that is shown.
-
-    Parameters
-    ----------
-    name : str
-    signal
-        An Amaranth value.
-    text : callable, optional
-        Gives the word that stands for a value. Left out, the signal is one bit.
-    stream : optional
-        The stream that the value is part of: it counts while ``valid`` is high. Left out, it
-        always counts.
-    valid : optional
-        A bit that says whether the value counts, where there is no stream.
-    plain : bool
-        Whether the values are no items that can be followed by their colour.
-    """
+    """A signal that is shown."""
     name: str
-    signal: Any
+    signal: Any  #: An Amaranth value.
+    #: Gives the word that stands for a value. Left out, the signal is one bit.
     text: Callable | None = None
+    #: The stream that the value is part of: it counts while ``valid`` is high. Left out, it always
+    #: counts.
     stream: Any = None
-    valid: Any = None
-    plain: bool = False
+    valid: Any = None  #: A bit that says whether the value counts, where there is no stream.
+    plain: bool = False  #: Whether the values are no items that can be followed by their colour.
 
     @property
     def sampled(self):

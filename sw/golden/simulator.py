@@ -59,38 +59,24 @@ class InstructionLimit(LimitError):
 
 @dataclasses.dataclass(frozen=True)
 class Commit:
-    """The effect of one executed instruction.
-
-    Parameters
-    ----------
-    warp, pc, word : int
-        The warp, the PC and the instruction word.
-    mask : int
-        Lanes that executed the instruction: the lanes active before it (all for an instruction
-        whose answer sets the mask).
-    rd : int or None
-        The register written; ``None`` if the instruction writes none, or x0.
-    values : tuple of int
-        The register's contents afterwards, of every lane. Only lanes in ``mask`` were written.
-    rd2, values2 : int or None, tuple of int
-        The same of the second register that the instruction writes.
-    effects : tuple of (lane, address, size, value)
-        Values that a store or atomic left in memory, ascending by lane. If lanes have the same
-        address, the last value stands.
-    next_pc, next_mask : int
-        The PC and the lanes with which the warp goes on; mask 0 if the warp has ended.
-    """
+    """The effect of one executed instruction."""
     warp: int
     pc: int
-    word: int
+    word: int  #: The instruction word.
+    #: Lanes that executed the instruction: the lanes active before it (all for an instruction whose
+    #: answer sets the mask).
     mask: int
-    rd: int | None
-    values: tuple
+    rd: int | None  #: The register written; ``None`` if the instruction writes none, or x0.
+    #: The register's contents afterwards, of every lane. Only lanes in ``mask`` were written.
+    values: tuple[int, ...]
+    #: The same of the second register that the instruction writes.
     rd2: int | None
-    values2: tuple
+    values2: tuple[int, ...]  #: See `rd2`.
+    #: (lane, address, size, value) of what a store or atomic left in memory, ascending by lane. If
+    #: lanes have the same address, the last value stands.
     effects: tuple
-    next_pc: int
-    next_mask: int
+    next_pc: int  #: The PC and the lanes with which the warp goes on; mask 0 if the warp has ended.
+    next_mask: int  #: See `next_pc`.
 
     def __str__(self):
         parts = [f"w{self.warp} {self.mask:#x} {self.pc:#06x} {disassemble(self.word, self.pc)}"]

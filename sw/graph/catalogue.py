@@ -17,32 +17,16 @@ _FOLDER = pathlib.Path(__file__).resolve().parents[2] / "datasets"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A graph of the catalogue.
+    """A graph of the catalogue."""
 
-    Parameters
-    ----------
-    summary : str
-        A description of the graph.
-    vertices, arcs : int
-        Its size, once loaded as ``undirected`` says.
-    undirected : bool
-        Whether the file has each edge once, and loading adds the reverse arcs.
-    source, licence : str
-        Where the graph comes from, and on what terms it may be passed on.
-    path : str or None
-        The graph's file; None if `generator` is given.
-    generator : str or None
-        The text of its generator (:mod:`sw.graph.generators`).
-    """
-
-    summary: str
-    vertices: int
-    arcs: int
-    undirected: bool
-    source: str
-    licence: str
-    path: str | None = None
-    generator: str | None = None
+    summary: str  #: A description of the graph.
+    vertices: int  #: Its vertices, once loaded as ``undirected`` says.
+    arcs: int  #: Its arcs, once loaded as ``undirected`` says.
+    undirected: bool  #: Whether the file has each edge once, and loading adds the reverse arcs.
+    source: str  #: Where the graph comes from.
+    licence: str  #: The terms on which the graph may be passed on.
+    path: str | None = None  #: The graph's file; None if `generator` is given.
+    generator: str | None = None  #: The text of its generator (:mod:`sw.graph.generators`).
 
 
 @functools.cache

@@ -37,28 +37,17 @@ _MOST_DRAWN = 1 << 26
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Features:
-    """A sparse matrix.
-
-    Parameters
-    ----------
-    offsets : int64[num_vertices + 1]
-        Where the entries of each row begin, and the end.
-    columns : int64[entries]
-        The feature of each entry. An entry that is there twice counts as the sum.
-    values : array[entries] of integers or reals
-    num_columns : int
-        Number of features.
-    weight : array[num_columns, dimension] of integers or reals, optional
-        The weight matrix that came with the features.
-    name : str
-        Its name in errors.
-    """
+    """A sparse matrix."""
+    #: Where the entries of each row begin, and the end. Shape (num_vertices + 1,).
     offsets: NDArray[np.int64]
+    #: Shape (entries,). The feature of each entry. An entry that is there twice counts as the sum.
     columns: NDArray[np.int64]
-    values: NDArray[Any]
-    num_columns: int
+    values: NDArray[Any]  #: Shape (entries,), integers or reals.
+    num_columns: int  #: Number of features.
+    #: The weight matrix that came with the features, shape (num_columns, dimension), integers or
+    #: reals.
     weight: NDArray[Any] | None = None
-    name: str = "features"
+    name: str = "features"  #: Its name in errors.
 
     @property
     def num_vertices(self) -> int:

@@ -27,22 +27,13 @@ _VERTEX_BYTES, _ARC_BYTES = 16, 16
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
-    """A parameter of a generator.
+    """A parameter of a generator."""
 
-    Parameters
-    ----------
-    low, high : int or float
-        Smallest and largest legal value; their type is the parameter's.
-    default : int, float or None
-        Its value if it is not given. ``None`` for a parameter that must be given.
-    doc : str
-        A description of the parameter.
-    """
-
-    low: int | float
-    high: int | float
+    low: int | float  #: Smallest legal value; its type is the parameter's.
+    high: int | float  #: Largest legal value.
+    #: Its value if it is not given. ``None`` for a parameter that must be given.
     default: int | float | None
-    doc: str
+    doc: str  #: A description of the parameter.
 
     @property
     def legal(self):
@@ -58,25 +49,15 @@ class Parameter:
 
 @dataclasses.dataclass(frozen=True)
 class Generator:
-    """A generator.
+    """A generator."""
 
-    Parameters
-    ----------
-    make : callable
-        Takes a ``numpy.random.Generator`` and the parameters by name, ``seed`` and ``weights``
-        excepted. Gives ``(num_vertices, src, dst)`` or ``(num_vertices, src, dst, weights)``.
-    size : callable
-        Takes the same parameters; gives the number of vertices and the largest number of arcs.
-    parameters : dict of str to Parameter
-        All of its parameters.
-    doc : str
-        A description of the graphs that it makes.
-    """
-
+    #: Takes a ``numpy.random.Generator`` and the parameters by name, ``seed`` and ``weights``
+    #: excepted. Gives ``(num_vertices, src, dst)`` or ``(num_vertices, src, dst, weights)``.
     make: Callable
+    #: Takes the same parameters; gives the number of vertices and the largest number of arcs.
     size: Callable
-    parameters: dict
-    doc: str
+    parameters: dict[str, Parameter]  #: All of its parameters.
+    doc: str  #: A description of the graphs that it makes.
 
 
 def _check_size(num_vertices, arcs):

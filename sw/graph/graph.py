@@ -104,22 +104,6 @@ class Graph:
     A graph cannot be changed. The arrays are read-only, and methods that change something return a
     new graph.
 
-    Parameters
-    ----------
-    num_vertices : int
-        Vertices, at least 1; they are numbered from 0.
-    src, dst : array of integers
-        Arc ``i`` goes from ``src[i]`` to ``dst[i]``. Kept as uint32.
-    weights : array of integers, optional
-        Weight of each arc, 0 to 2**32 - 1. Kept as uint32. ``None``: the graph has no weights.
-    name : str
-        Its name in tables and errors.
-    ordered_as : Graph, optional
-        A graph of the same vertices, whose orderings (:mod:`sw.graph.order`) these vertices get,
-        too. ``None``: its own.
-    names : array, optional
-        The id of each vertex in its file: integers or text. ``None``: its number.
-
     Raises
     ------
     UserError
@@ -127,12 +111,16 @@ class Graph:
         the arrays differ in length, or there are 2**31 or more vertices or arcs.
     """
 
-    num_vertices: int
-    src: Words
-    dst: Words
+    num_vertices: int  #: Vertices, at least 1; they are numbered from 0.
+    src: Words  #: Arc ``i`` goes from ``src[i]`` to ``dst[i]``: integers, kept as uint32.
+    dst: Words  #: See `src`.
+    #: Weight of each arc, 0 to 2**32 - 1, kept as uint32. ``None``: the graph has no weights.
     weights: Words | None = None
-    name: str = "graph"
+    name: str = "graph"  #: Its name in tables and errors.
+    #: A graph of the same vertices, whose orderings (:mod:`sw.graph.order`) these vertices get,
+    #: too. ``None``: its own.
     ordered_as: Graph | None = None
+    #: The id of each vertex in its file: integers or text. ``None``: its number.
     names: NDArray[Any] | None = None
 
     if TYPE_CHECKING:

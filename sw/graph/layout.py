@@ -41,33 +41,15 @@ _WEIGHTS = {"weight", "w", "weights", "length", "cost", "distance", "capacity", 
 
 @dataclasses.dataclass(frozen=True)
 class LineLayout:
-    """Where the values of a line are.
+    """Where the values of a line are."""
 
-    Parameters
-    ----------
-    delimiter : bytes or None
-        The separator of values; None for white space.
-    width : int
-        Values of a line.
-    picks : tuple of int
-        The places of source, destination and perhaps weight.
-    title : int or None
-        The number of the line that names the columns, if there is one.
-    hint : str
-        Advice for a line of another number of values, for the end of an error.
-    left_out : str
-        Names of the columns that are not read, and what they say of the graph.
-    sample : tuple of tuple of bytes
-        The values of the first lines.
-    """
-
-    delimiter: bytes | None
-    width: int
-    picks: tuple[int, ...]
-    title: int | None = None
-    hint: str = ""
-    left_out: str = ""
-    sample: tuple[tuple[bytes, ...], ...] = ()
+    delimiter: bytes | None  #: The separator of values; None for white space.
+    width: int  #: Values of a line.
+    picks: tuple[int, ...]  #: The places of source, destination and perhaps weight.
+    title: int | None = None  #: The number of the line that names the columns, if there is one.
+    hint: str = ""  #: Advice for a line of another number of values, for the end of an error.
+    left_out: str = ""  #: Names of the columns that are not read, and what they say of the graph.
+    sample: tuple[tuple[bytes, ...], ...] = ()  #: The values of the first lines.
 
     @property
     def whole(self):

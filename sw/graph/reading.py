@@ -24,31 +24,21 @@ def _silent(text: str) -> None:
 class Reading:
     """How to read a graph file.
 
-    Parameters
-    ----------
-    input_format : str, optional
-        The format that the user named; left out, the suffix or the contents tell it. An edge list
-        whose format is named is not searched for signs that it is something else.
-    weighing : Weighing
-        Use and scale of weights.
-    columns : str, optional
-        The columns of an edge list that have source, destination and perhaps weight:
-        ``SRC,DST[,WEIGHT]``, each a name of the first line or a number from 1.
-    number_ids : bool
-        Whether vertices are the ids that occur, which may be any words.
-    note : callable
-        Called with a line of text on anything that looks odd but may be right.
-
     Raises
     ------
     UserError
         If ``columns`` are not two or three that differ.
     """
 
+    #: The format that the user named; left out, the suffix or the contents tell it. An edge list
+    #: whose format is named is not searched for signs that it is something else.
     input_format: str | None = None
-    weighing: Weighing = _UNCHANGED
+    weighing: Weighing = _UNCHANGED  #: Use and scale of weights.
+    #: The columns of an edge list that have source, destination and perhaps weight:
+    #: ``SRC,DST[,WEIGHT]``, each a name of the first line or a number from 1.
     columns: str | None = None
-    number_ids: bool = False
+    number_ids: bool = False  #: Whether vertices are the ids that occur, which may be any words.
+    #: Called with a line of text on anything that looks odd but may be right.
     note: Callable[[str], object] = _silent
 
     def __post_init__(self) -> None:

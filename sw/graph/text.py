@@ -25,35 +25,18 @@ _LONGEST = 18  # digits that surely fit in int64
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """One column of a table.
+    """One column of a table."""
 
-    Parameters
-    ----------
-    name : str
-        Its name in errors.
-    low, high : int
-        Smallest and largest legal value; within 32 bits.
-    real : bool
-        Whether an integer may be spelled as a real number, ``3.0`` or ``1e3``.
-    scale : float, optional
-        Values are real, and are multiplied by this and rounded to the nearest integer, halves to
-        the even one.
-    used : bool
-        Whether the column is wanted. The text of an unused column is ignored.
-    hint : str
-        Added to the error of a value that is not legal.
-    numbering : sw.graph.numbering.Numbering, optional
-        Any word is legal, and this numbers it.
-    """
-
-    name: str
-    low: int
-    high: int
-    real: bool = False
+    name: str  #: Its name in errors.
+    low: int  #: Smallest legal value; within 32 bits.
+    high: int  #: Largest legal value; within 32 bits.
+    real: bool = False  #: Whether an integer may be spelled as a real number, ``3.0`` or ``1e3``.
+    #: Values are real, and are multiplied by this and rounded to the nearest integer, halves to the
+    #: even one.
     scale: float | None = None
-    used: bool = True
-    hint: str = ""
-    numbering: Any = None
+    used: bool = True  #: Whether the column is wanted. The text of an unused column is ignored.
+    hint: str = ""  #: Added to the error of a value that is not legal.
+    numbering: Any = None  #: Any word is legal, and this :class:`Numbering` numbers it.
 
     @property
     def whole(self):

@@ -25,22 +25,16 @@ __all__ = ["Weighing"]
 class Weighing:
     """How to read weights.
 
-    Parameters
-    ----------
-    scale : float, optional
-        Factor for the weights. The products are rounded to the nearest integer, halves to the even
-        one. If it is left out, weights must be integers.
-    used : bool
-        Whether weights are read at all.
-
     Raises
     ------
     UserError
         If the scale is not a number above 0.
     """
 
+    #: Factor for the weights. The products are rounded to the nearest integer, halves to the even
+    #: one. If it is left out, weights must be integers.
     scale: float | None = None
-    used: bool = True
+    used: bool = True  #: Whether weights are read at all.
 
     HINT = "; --weight-scale X multiplies by X and rounds, --no-weights drops weights"
 

@@ -32,21 +32,15 @@ _NAMES = {"+": "a sum", "-": "a difference", "*": "a product", "//": "a quotient
 
 @dataclasses.dataclass(frozen=True)
 class ProgramFault:
-    """A place of a program where a run may fail.
-
-    Parameters
-    ----------
-    kind : str
-        ``index``: a vertex that does not exist; ``fits``: a value of fixed point that does not fit;
-        ``large``: a uint above the largest; ``below``: a difference below 0; ``infinite``: an
-        operation that has no meaning for infinity; ``zero``: infinity times 0; ``division``: by 0;
-        ``above``: a fraction above 1; ``shift``: by more than a word has bits; ``summed``: infinity
-        in a sum over a set; ``sum``: a reduction by ``+=`` that does not fit; ``lost``: a reduction
-        by ``.min`` whose smallest candidate does not fit.
-    node : Node
-    """
+    """A place of a program where a run may fail."""
+    #: ``index``: a vertex that does not exist; ``fits``: a value of fixed point that does not fit;
+    #: ``large``: a uint above the largest; ``below``: a difference below 0; ``infinite``: an
+    #: operation that has no meaning for infinity; ``zero``: infinity times 0; ``division``: by 0;
+    #: ``above``: a fraction above 1; ``shift``: by more than a word has bits; ``summed``: infinity
+    #: in a sum over a set; ``sum``: a reduction by ``+=`` that does not fit; ``lost``: a reduction
+    #: by ``.min`` whose smallest candidate does not fit.
     kind: str
-    node: Any
+    node: Any  #: The node of the GraphIR.
 
     def error(self, program, num_vertices, bits, detail) -> UserError:
         """The error.

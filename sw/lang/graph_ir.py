@@ -50,14 +50,8 @@ ALL = "vertices"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Node:
-    """Base of all nodes.
-
-    Parameters
-    ----------
-    position : Position
-        The place in the text.
-    """
-    position: Position = dataclasses.field(compare=False, repr=False)
+    """Base of all nodes."""
+    position: Position = dataclasses.field(compare=False, repr=False)  #: The place in the text.
 
     def parts(self) -> tuple["Node", ...]:
         """The nodes right below this one, in the order of the fields."""
@@ -199,17 +193,9 @@ class Give(Node):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Function(Node):
-    """A function of an edge (``src``, ``dst``, and maybe ``weight``) or of a vertex.
-
-    Parameters
-    ----------
-    name : str
-    parameters : tuple of str
-        Two or three for an edge, one for a vertex.
-    body : tuple of Node
-    """
+    """A function of an edge (``src``, ``dst``, and maybe ``weight``) or of a vertex."""
     name: str
-    parameters: tuple[str, ...]
+    parameters: tuple[str, ...]  #: Two or three for an edge, one for a vertex.
     body: tuple[Node, ...]
 
     @property
@@ -319,37 +305,20 @@ class Dequeue(Node):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EdgeSetIterator(Node):
-    """Calls a function for edges.
-
-    Parameters
-    ----------
-    input_vset : str
-        Sources of the edges; :data:`ALL` for all.
-    apply_f : str
-        The function.
-    to_filter : str, optional
-        A filter of the edges' destinations, by the words at the start.
-    output_vset : str, optional
-        A new set, or a queue: the vertices whose element of ``tracking`` the operator changed.
-    tracking : str, optional
-        A vector.
-    transposed : bool
-        Whether an arc's ends change places.
-    label : str, optional
-    metadata : dict
-        ``is_all_edges``, ``requires_output``, ``apply_deduplication``, ``output_representation``,
-        ``can_reuse_frontier``, ``is_edge_parallel``, ``direction``, ``pull_input_frontier``,
-        ``edge_blocking``, ``blocking_size``;
-        ``start_copies``, the vectors whose reads see a copy that is made before the operator
-        begins; ``any_order``, whether reads may see changes of the same operator.
-    """
-    input_vset: str
-    apply_f: str
-    to_filter: str | None
+    """Calls a function for edges."""
+    input_vset: str  #: Sources of the edges; :data:`ALL` for all.
+    apply_f: str  #: The function.
+    to_filter: str | None  #: A filter of the edges' destinations, by the words at the start.
+    #: A new set, or a queue: the vertices whose element of ``tracking`` the operator changed.
     output_vset: str | None
-    tracking: str | None
-    transposed: bool
+    tracking: str | None  #: A vector.
+    transposed: bool  #: Whether an arc's ends change places.
     label: str | None
+    #: ``is_all_edges``, ``requires_output``, ``apply_deduplication``, ``output_representation``,
+    #: ``can_reuse_frontier``, ``is_edge_parallel``, ``direction``, ``pull_input_frontier``,
+    #: ``edge_blocking``, ``blocking_size``; ``start_copies``, the vectors whose reads see a copy
+    #: that is made before the operator begins; ``any_order``, whether reads may see changes of the
+    #: same operator.
     metadata: dict = dataclasses.field(default_factory=dict)
 
 
@@ -412,74 +381,36 @@ class HostBranch(Node):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Vector(Node):
-    """A word for each vertex.
-
-    Parameters
-    ----------
-    name : str
-    type : Type
-    variable : str
-        The name of the vertex in ``initial``.
-    initial : Node
-        The element of a vertex at the start.
-    """
+    """A word for each vertex."""
     name: str
     type: Type
-    variable: str
-    initial: Value
+    variable: str  #: The name of the vertex in ``initial``.
+    initial: Value  #: The element of a vertex at the start.
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Argument(Node):
-    """A parameter of a program.
-
-    Parameters
-    ----------
-    name : str
-    type : Type
-        UINT, VERTEX, WHOLE, DECIMAL or BOOL.
-    default : number or None
-        None if it must be given.
-    """
+    """A parameter of a program."""
     name: str
-    type: Type
-    default: int | Fraction | None
+    type: Type  #: UINT, VERTEX, WHOLE, DECIMAL or BOOL.
+    default: int | Fraction | None  #: None if it must be given.
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GraphProgram(Node):
-    """A program.
-
-    Parameters
-    ----------
-    name : str
-    summary : str
-        The first paragraph of its docstring, as one line.
-    weighted : bool
-        Whether a function takes the weights of edges.
-    arguments : tuple of Argument
-    vectors : tuple of Vector
-    functions : tuple of Function
-    body : tuple of Node
-        Instructions of the host.
-    outputs : tuple of str
-        The vectors that it returns.
-    shares : set of str
-        The returned vectors of fixed point whose values are divided by the number of vertices,
-        when they are given as decimals.
-    needs : tuple of str
-        Facts that its graph must have (:mod:`sw.lang.needs`).
-    """
+    """A program."""
     name: str
-    summary: str
-    weighted: bool
+    summary: str  #: The first paragraph of its docstring, as one line.
+    weighted: bool  #: Whether a function takes the weights of edges.
     arguments: tuple[Argument, ...]
     vectors: tuple[Vector, ...]
     functions: tuple[Function, ...]
-    body: tuple[Node, ...]
-    outputs: tuple[str, ...]
+    body: tuple[Node, ...]  #: Instructions of the host.
+    outputs: tuple[str, ...]  #: The vectors that it returns.
+    #: The returned vectors of fixed point whose values are divided by the number of vertices, when
+    #: they are given as decimals.
     shares: frozenset[str] = frozenset()
-    needs: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()  #: Facts that its graph must have (:mod:`sw.lang.needs`).
 
     def function(self, name: str) -> Function:
         """The function of that name."""

@@ -15,24 +15,13 @@ __all__ = ["NEEDS", "Need", "check_graph"]
 
 
 class Need(NamedTuple):
-    """A fact about a graph.
-
-    Parameters
-    ----------
-    text : str
-        The fact in words, after "a graph".
-    holds : callable
-        Whether a graph is so.
-    example : callable
-        An arc, or arcs, by which a graph is not so, in words.
-    option, method : str
-        The option that makes a graph so, and the method of :class:`~sw.graph.graph.Graph`.
-    """
-    text: str
-    holds: Callable[[Graph], bool]
-    example: Callable[[Graph], str]
+    """A fact about a graph."""
+    text: str  #: The fact in words, after "a graph".
+    holds: Callable[[Graph], bool]  #: Whether a graph is so.
+    example: Callable[[Graph], str]  #: An arc, or arcs, by which a graph is not so, in words.
+    #: The option that makes a graph so, and the method of :class:`~sw.graph.graph.Graph`.
     option: str
-    method: str
+    method: str  #: See `option`.
 
 
 def _loop(graph):

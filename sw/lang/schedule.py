@@ -57,33 +57,17 @@ def _member(kind: type[_E], value: str, what: str) -> _E:
 class SimpleSchedule:
     """A schedule. Its methods give copies with a choice more; they raise UserError if a value is
     not right.
-
-    Parameters
-    ----------
-    load_balance : LoadBalance, optional
-    blocked : bool, optional
-        Whether the graph is cut into subgraphs by its destinations (EdgeBlocking).
-    blocking_size : int, optional
-        Vertices of a subgraph.
-    direction : Traversal, optional
-    pull_form : SetForm, optional
-        BITMAP or BOOLMAP, for PULL.
-    frontier_creation : FrontierCreation, optional
-    deduplication : bool, optional
-    deduplication_form : DeduplicationForm, optional
-    delta : int, optional
-        Width of the steps of a queue.
-    kernel_fusion : bool, optional
     """
     load_balance: LoadBalance | None = None
+    #: Whether the graph is cut into subgraphs by its destinations (EdgeBlocking).
     blocked: bool | None = None
-    blocking_size: int | None = None
+    blocking_size: int | None = None  #: Vertices of a subgraph.
     direction: Traversal | None = None
-    pull_form: SetForm | None = None
+    pull_form: SetForm | None = None  #: BITMAP or BOOLMAP, for PULL.
     frontier_creation: FrontierCreation | None = None
     deduplication: bool | None = None
     deduplication_form: DeduplicationForm | None = None
-    delta: int | None = None
+    delta: int | None = None  #: Width of the steps of a queue.
     kernel_fusion: bool | None = None
 
     def config_load_balance(self, kind: str, blocking: bool = False,
@@ -176,14 +160,6 @@ _REAL = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 class HybridSchedule:
     """One of two schedules, by a condition of the run (UGF, table 3.2).
 
-    Parameters
-    ----------
-    criterion : Criterion
-    threshold : float or str
-        A share of the vertices of the graph, from 0 to 1, or ``argv[N]``.
-    first, second : SimpleSchedule
-        ``second`` runs while the input set has at least ``threshold`` of the vertices.
-
     Raises
     ------
     UserError
@@ -191,9 +167,10 @@ class HybridSchedule:
         fusion, which cannot change from call to call.
     """
     criterion: Criterion
-    threshold: float | str
+    threshold: float | str  #: A share of the vertices of the graph, from 0 to 1, or ``argv[N]``.
+    #: ``second`` runs while the input set has at least ``threshold`` of the vertices.
     first: SimpleSchedule
-    second: SimpleSchedule
+    second: SimpleSchedule  #: See `first`.
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "criterion", _member(Criterion, self.criterion, "criterion"))

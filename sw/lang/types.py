@@ -84,17 +84,10 @@ class Type(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Position:
-    """A place in a text.
-
-    Parameters
-    ----------
-    file : str
-    line, column : int
-        Both count from 1.
-    """
+    """A place in a text."""
     file: str
-    line: int
-    column: int
+    line: int  #: Counts from 1.
+    column: int  #: Counts from 1.
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"

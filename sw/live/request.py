@@ -55,32 +55,18 @@ def choices() -> dict:
 
 @dataclasses.dataclass(frozen=True)
 class RunRequest:
-    """A run that a user asks for.
-
-    Parameters
-    ----------
-    algorithm, graph : str
-        As of ``graphloom run``.
-    schedule, direction, format, source : str or None
-        None for the command's own choice.
-    iterations : int or None
-    preset : str
-        The hardware to start from.
-    gather : str or None
-        The unit that hands out edges; None for the preset's, or the one that the schedule needs.
-    path : str or None
-        The file with the graph, if ``graph`` is the text of an upload.
-    """
-    algorithm: str
-    graph: str
-    schedule: str | None = None
-    direction: str | None = None
-    format: str | None = None
-    preset: str = "tiny"
+    """A run that a user asks for."""
+    algorithm: str  #: As ``graphloom run`` takes it.
+    graph: str  #: As ``graphloom run`` takes it.
+    schedule: str | None = None  #: None for the command's own choice.
+    direction: str | None = None  #: None for the command's own choice.
+    format: str | None = None  #: None for the command's own choice.
+    preset: str = "tiny"  #: The hardware to start from.
+    #: The unit that hands out edges; None for the preset's, or the one that the schedule needs.
     gather: str | None = None
-    source: str | None = None
+    source: str | None = None  #: None for the command's own choice.
     iterations: int | None = None
-    path: str | None = None
+    path: str | None = None  #: The file with the graph, if ``graph`` is the text of an upload.
 
     @classmethod
     def parse(cls, text: bytes) -> "RunRequest":

@@ -54,23 +54,13 @@ _STUDY = "study "
 
 @dataclasses.dataclass(frozen=True)
 class InputFile:
-    """A file of results.
-
-    Parameters
-    ----------
-    path : str
-    kind : str
-        A key of :data:`KINDS`.
-    value : dict or list
-        The contents; the pairs of key and record for records; None for trials, which have a reader
-        of their own.
-    folder : str or None
-        The folder that was named in place of the file.
-    """
+    """A file of results."""
     path: str
-    kind: str
+    kind: str  #: A key of :data:`KINDS`.
+    #: The contents; the pairs of key and record for records; None for trials, which
+    #: have a reader of their own.
     value: Any
-    folder: str | None = None
+    folder: str | None = None  #: The folder that was named in place of the file.
 
     @property
     def sources(self) -> str | None:

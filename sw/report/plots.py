@@ -83,23 +83,11 @@ def escaped(text) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class PlotPoint:
-    """A mark of a plot.
-
-    Parameters
-    ----------
-    label : str
-        The run, kernel or trial.
-    values : tuple of (str, str)
-        Names and values with their units.
-    command : str
-        The command line that makes the point.
-    configuration : str
-        The hardware in a few words.
-    """
-    label: str
-    values: tuple
-    command: str = ""
-    configuration: str = ""
+    """A mark of a plot."""
+    label: str  #: The run, kernel or trial.
+    values: tuple[tuple[str, str], ...]  #: Names and values with their units.
+    command: str = ""  #: The command line that makes the point.
+    configuration: str = ""  #: The hardware in a few words.
 
     def hover(self) -> str:
         """The text that plotly shows beside the point."""
@@ -121,32 +109,18 @@ class PlotPoint:
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """A heading, a finding, a plot and its numbers.
-
-    Parameters
-    ----------
-    title : str
-    finding : str
-        A sentence that the plot shows.
-    variants : dict of str to dict
-        Plots as plotly takes them (:func:`figure`), by the name under which the reader chooses
-        them. One plot alone needs no name. None: the block is a table.
-    columns : tuple of str
-        Heads of the table.
-    rows : tuple of (tuple of str, PlotPoint or None)
-        Rows of the table, with the point whose command the row copies.
-    note : str
-        How to read the plot.
-    opened : bool
-        Whether the table is shown at first.
-    """
+    """A heading, a finding, a plot and its numbers."""
     title: str
-    finding: str
-    variants: dict
-    columns: tuple = ()
+    finding: str  #: A sentence that the plot shows.
+    #: Plots as plotly takes them (:func:`figure`), by the name under which the reader chooses them.
+    #: One plot alone needs no name. None: the block is a table.
+    variants: dict[str, dict]
+    columns: tuple[str, ...] = ()  #: Heads of the table.
+    #: Rows of the table, each a tuple of cells and the :class:`PlotPoint` whose command the row
+    #: copies, or None.
     rows: tuple = ()
-    note: str = ""
-    opened: bool = False
+    note: str = ""  #: How to read the plot.
+    opened: bool = False  #: Whether the table is shown at first.
 
     @property
     def key(self) -> str:
@@ -156,29 +130,15 @@ class Block:
 
 @dataclasses.dataclass(frozen=True)
 class Page:
-    """A page of a report.
-
-    Parameters
-    ----------
-    title, lead : str
-        Heading, and a sentence below it.
-    facts : tuple of (str, str)
-        Numbers above all plots: their names, and themselves.
-    blocks : tuple of Block
-    notes : tuple of str
-        Remarks, such as failures.
-    command : str
-        The command line whose results the page shows.
-    kind : str
-        The command, in a word or two.
-    """
+    """A page of a report."""
     title: str
-    lead: str
-    facts: tuple = ()
-    blocks: tuple = ()
-    notes: tuple = ()
-    command: str = ""
-    kind: str = ""
+    lead: str  #: A sentence below the title.
+    #: Numbers above all plots: their names, and themselves.
+    facts: tuple[tuple[str, str], ...] = ()
+    blocks: tuple[Block, ...] = ()
+    notes: tuple[str, ...] = ()  #: Remarks, such as failures.
+    command: str = ""  #: The command line whose results the page shows.
+    kind: str = ""  #: The command, in a word or two.
 
     @property
     def finding(self) -> str:

@@ -24,20 +24,11 @@ LEVELS = {"L1": ("l1_accesses",), "L2": ("l2_accesses",), "DRAM": ("dram_reads",
 
 @dataclasses.dataclass(frozen=True)
 class Resource:
-    """A resource and what a run took of it.
-
-    Parameters
-    ----------
-    name : str
-    used, room : float
-        The used part, and the room that there was in the same cycles, both in ``unit``.
-    unit : str
-        The counted things.
-    """
+    """A resource and what a run took of it."""
     name: str
-    used: float
-    room: float
-    unit: str
+    used: float  #: The used part, in ``unit``.
+    room: float  #: The room that there was in the same cycles, in ``unit``.
+    unit: str  #: The counted things.
 
     @property
     def share(self) -> float:

@@ -16,26 +16,12 @@ __all__ = ["ReportedRun", "runs_of", "steps_of"]
 
 @dataclasses.dataclass(frozen=True)
 class ReportedRun:
-    """A result of a file, with its hardware.
-
-    Parameters
-    ----------
-    name : str
-        A name that no other run of the file has.
-    record : dict
-        The result, as ``Result.to_json`` makes it.
-    config : HardwareConfig
-    dram : DramConfig or None
-        None for a board.
-    graph : dict
-        The graph and its options.
-    command : str
-    """
-    name: str
-    record: dict
-    config: object
-    dram: object
-    graph: dict
+    """A result of a file, with its hardware."""
+    name: str  #: A name that no other run of the file has.
+    record: dict  #: The result, as ``Result.to_json`` makes it.
+    config: object  #: A :class:`~hw.config.HardwareConfig`.
+    dram: object  #: A :class:`~sim.dram.DramConfig`; None for a board.
+    graph: dict  #: The graph and its options.
     command: str
 
     @property

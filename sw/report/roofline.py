@@ -22,27 +22,13 @@ _MARKS = {"L1": "circle", "L2": "square", "DRAM": "diamond"}
 
 @dataclasses.dataclass(frozen=True)
 class _Place:
-    """Where a run lies under the roofs of a level of the memory.
-
-    Parameters
-    ----------
-    run : ReportedRun
-    level : str
-    intensity : float
-        Instructions for each access to the level.
-    speed : float
-        Instructions a cycle, of all cycles.
-    roof : float
-        The most instructions a cycle at this intensity.
-    bound : str
-        The kind of roof: the level, or the issue slots.
-    """
+    """Where a run lies under the roofs of a level of the memory."""
     run: ReportedRun
     level: str
-    intensity: float
-    speed: float
-    roof: float
-    bound: str
+    intensity: float  #: Instructions for each access to the level.
+    speed: float  #: Instructions a cycle, of all cycles.
+    roof: float  #: The most instructions a cycle at this intensity.
+    bound: str  #: The kind of roof: the level, or the issue slots.
 
     @property
     def values(self):

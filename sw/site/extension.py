@@ -4,7 +4,7 @@ import ast
 
 import griffe
 
-from .docstrings import comment_above, markdown
+from .docstrings import comment, markdown
 from .places import ROOMS, published
 
 
@@ -36,7 +36,7 @@ class Docstrings(griffe.Extension):
                 continue
             left.extend(item.members.values())
             if item.is_attribute and item.docstring is None and item.lineno:
-                text = comment_above(item.lines_collection[item.filepath], item.lineno)
+                text = comment(item.lines_collection[item.filepath], item.lineno)
                 if text:
                     item.docstring = griffe.Docstring(text, parent=item)
             if item.docstring is not None:

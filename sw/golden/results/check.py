@@ -17,18 +17,11 @@ LAST = WORD - 1
 
 @dataclasses.dataclass(frozen=True)
 class ResultCheck:
-    """How the results of an algorithm are judged without the text that computed them.
-
-    Parameters
-    ----------
-    way : str
-        The standard by which results are judged, in words that follow "wrong".
-    fault : callable
-        ``fault(graph, values, words, bits)`` gives the first thing that is wrong, as a text, or
-        None. ``values`` are the parameters of the run by name, ``words`` the results as uint32
-        arrays by name, ``bits`` the fraction bits of fixed point.
-    """
-    way: str
+    """How the results of an algorithm are judged without the text that computed them."""
+    way: str  #: The standard by which results are judged, in words that follow "wrong".
+    #: ``fault(graph, values, words, bits)`` gives the first thing that is wrong, as a text, or
+    #: None. ``values`` are the parameters of the run by name, ``words`` the results as uint32
+    #: arrays by name, ``bits`` the fraction bits of fixed point.
     fault: Callable[[Any, dict, dict, int], str | None]
 
 

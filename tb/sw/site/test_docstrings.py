@@ -2,7 +2,7 @@
 
 import pytest
 
-from sw.site.docstrings import MEMBERS, comment_above, markdown
+from sw.site.docstrings import MEMBERS, comment, markdown
 from sw.site.places import ROOT, api_pages, published, start_page, without_files
 
 
@@ -18,7 +18,7 @@ def path(name):
      f"{MEMBERS}\n{'-' * len(MEMBERS)}\ni : In(1)\n    In."),
     ("Members are here.", "Members are here."),
     ("As here::\n\n    a b\n      c\n\nText.",
-     "As here:\n\n```text\na b\n  c\n```\n\nText."),
+     "As here:\n\n    a b\n      c\n\nText."),
     ("Text.\n\n====  ====\none   two\n====  ====\na     b|c\n      more\nd     e\n====  ====\n",
      "Text.\n\n\n| one | two |\n| --- | --- |\n| a | b\\|c more |\n| d | e |\n\n"),
     ("====  ====\na     b\n====  ====", "\n|  |  |\n| --- | --- |\n| a | b |\n"),
@@ -27,10 +27,11 @@ def test_markdown(text, right):
     assert markdown(text, path) == right
 
 
-def test_comments_above_a_name():
-    lines = ["x = 1", "#: One", "#: two.", "NAME = 2", "", "OTHER = 3"]
-    assert comment_above(lines, 4) == "One\ntwo."
-    assert comment_above(lines, 6) == "" and comment_above(lines, 1) == ""
+def test_comments_of_a_name():
+    lines = ["x = 1", "#: One", "#: two.", "NAME = 2", "", "OTHER = 3", "w: int  #: Behind."]
+    assert comment(lines, 4) == "One\ntwo."
+    assert comment(lines, 6) == "" and comment(lines, 1) == ""
+    assert comment(lines, 7) == "Behind."
 
 
 def test_every_package_has_a_page():
