@@ -3,11 +3,9 @@
 A reader of an output sees the old file or the new one, never half of one:
 
 - A regular file, or a name that is free, is written beside its place under a name that nobody can
-  guess, and moved there when it is complete. The new file has the mode and the owner of the old
-  one. A new name gets the mode that the umask leaves.
-- A symbolic link stays, and its target is written.
-- A file with several hard links, or one whose owner this user cannot keep, stays the same file:
-  its contents are replaced when the new contents are complete.
+  guess, and moved there when it is complete. The new file has the mode of the old one, and its owner
+  if this user may give files away. A new name gets the mode that the umask leaves.
+- A symbolic link stays, and its target is replaced.
 - A character device, a FIFO or an open descriptor (``/dev/null``, ``/dev/stdout``, ``/dev/fd/3``,
   the shell's ``>(...)``) is written as it is.
 - Folders, block devices and sockets are refused.
@@ -18,9 +16,8 @@ import errno
 import fcntl
 import io
 import os
+import re
 import secrets
-import shutil
-import signal
 import stat
 import sys
 from collections.abc import Generator
@@ -38,8 +35,10 @@ Path = str | os.PathLike[str]
 #: Symbolic links that are followed from one name, as in Linux.
 _LINKS = 40
 
-#: Signals that end the program, which wait while the contents of a file are replaced.
-_ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/(?:thread-)?self)/fd/([0-9]+)")
+
+_REFUSED = ((stat.S_ISDIR, "a folder"), (stat.S_ISBLK, "a block device"),
+            (stat.S_ISSOCK, "a socket"))
 
 
 def _refusal(path: Path, error: OSError) -> UserError:
@@ -50,31 +49,19 @@ def descriptor(path: Path) -> int | None:
     """The number of the descriptor of this process that a path names, as ``/dev/stdout`` does, or
     None."""
     path = os.fspath(path)
-    folders = {os.path.realpath(name) for name in ("/proc/self/fd", "/proc/thread-self/fd",
-                                                   "/dev/fd")}
     for _ in range(_LINKS):
-        folder, name = os.path.split(path)
-        if name.isascii() and name.isdecimal() and os.path.realpath(folder) in folders:
-            return int(name)
+        if match := _DESCRIPTOR.fullmatch(path):
+            return int(match[1])
         try:
-            path = os.path.join(folder, os.readlink(path))
+            path = os.path.join(os.path.dirname(path), os.readlink(path))
         except OSError:
-            return None
+            break
     return None
 
 
 class _Place:
-    """The place that an output's name leads to.
-
-    Attributes
-    ----------
-    descriptor : int or None
-        The descriptor of this process that the name names, if any.
-    path : str
-        The path without symbolic links.
-    status : os.stat_result or None
-        Status of the existing file; None if there is none yet.
-    """
+    """The place that the name of an output leads to. Raises UserError and OSError if it cannot be
+    written."""
 
     def __init__(self, name: Path) -> None:
         name = os.fspath(name)
@@ -82,7 +69,9 @@ class _Place:
             raise UserError("the name of a file to write is empty")
         if "\0" in name:
             raise UserError(f"{name!r}: the name of a file cannot have a NUL character")
+        #: The path without symbolic links.
         self.path = os.path.realpath(name)
+        #: Status of the existing file; None if there is none yet.
         self.status: os.stat_result | None = None
         self.descriptor = descriptor(name)
         if self.descriptor is not None:
@@ -95,11 +84,12 @@ class _Place:
             raise UserError(f"{name}: cannot be written: there is no folder {folder}")
         with contextlib.suppress(FileNotFoundError):
             self.status = os.stat(name)
-        for wrong, what in ((stat.S_ISDIR, "a folder"), (stat.S_ISBLK, "a block device"),
-                            (stat.S_ISSOCK, "a socket")):
-            if self.status is not None and wrong(self.status.st_mode):
+        if self.status is None:
+            return
+        for wrong, what in _REFUSED:
+            if wrong(self.status.st_mode):
                 raise UserError(f"{name}: cannot be written: it is {what}")
-        if self.status is not None and not os.access(self.path, os.W_OK):
+        if not os.access(self.path, os.W_OK):
             raise OSError(errno.EACCES, "it is read-only")
 
     @property
@@ -112,12 +102,11 @@ class _Place:
         """Create a file beside the place. Returns its path and its descriptor."""
         path = os.path.join(os.path.dirname(self.path),
                             f".graphloom-{secrets.token_hex(8)}.part")
-        mode = 0o666 if self.status is None else 0o600
-        return path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-                             | os.O_CLOEXEC, mode)
+        return path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC,
+                             0o666 if self.status is None else 0o600)
 
     def through(self) -> int:
-        """A descriptor of a device, a FIFO or what is open already."""
+        """A descriptor of a device, a FIFO or an open file."""
         if self.descriptor is None:
             return os.open(self.path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
         for stream in (sys.stdout, sys.stderr):       # what was printed before comes before
@@ -127,14 +116,11 @@ class _Place:
 
 
 class _Through(io.FileIO):
-    """A device, a FIFO or a file that is open already: written from where it stands, in order.
-    Some devices answer where they stand, and answer always the same."""
+    """A device, a FIFO or an open file: written in order. ``/dev/null`` would say that it is always
+    at 0."""
 
     def seekable(self) -> bool:
         return False
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        raise io.UnsupportedOperation("seek")
 
     def tell(self) -> int:
         raise io.UnsupportedOperation("tell")
@@ -185,12 +171,12 @@ class Output:
             self.stream.flush()
             if self._beside is not None:
                 os.fsync(self.fileno())
-                if self._keep_owner():
-                    self.stream.close()
-                    os.replace(self._beside, self._place.path)
-                    self._beside = None
-                else:
-                    self._rewrite()
+                if (old := self._place.status) is not None:
+                    with contextlib.suppress(PermissionError):
+                        os.fchown(self.fileno(), old.st_uid, old.st_gid)
+                    os.fchmod(self.fileno(), stat.S_IMODE(old.st_mode))
+                os.replace(self._beside, self._place.path)
+                self._beside = None
             self.stream.close()
         except OSError as error:
             raise _refusal(self.name, error) from None
@@ -199,56 +185,12 @@ class Output:
 
     def discard(self) -> None:
         """Give up what was written, unless :meth:`commit` has put it in its place."""
-        if self._beside is not None:
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):
+            if self._beside is not None:
                 os.unlink(self._beside)
-            self._beside = None
+        self._beside = None
         with contextlib.suppress(OSError):
             self.stream.close()
-
-    def _keep_owner(self) -> bool:
-        """Give the new file the owner and mode of the old one; False if it must not replace it."""
-        old = self._place.status
-        if old is None:
-            return True
-        if old.st_nlink > 1:
-            return False
-        new = os.fstat(self.fileno())
-        if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
-            try:
-                os.fchown(self.fileno(), old.st_uid, old.st_gid)
-            except PermissionError:
-                return False
-        os.fchmod(self.fileno(), stat.S_IMODE(old.st_mode))
-        return True
-
-    def _rewrite(self) -> None:
-        """Replace the contents of the old file. Its room is made first, so that a full disk or a
-        limit leaves the old contents."""
-        size = os.fstat(self.fileno()).st_size
-        with open(self._place.path, "r+b") as file, _undisturbed():
-            old = os.fstat(file.fileno()).st_size
-            if size > old:
-                try:
-                    os.posix_fallocate(file.fileno(), old, size - old)
-                except OSError:
-                    os.ftruncate(file.fileno(), old)
-                    raise
-            self.stream.seek(0)
-            shutil.copyfileobj(self.stream, file)
-            file.truncate(size)
-            file.flush()
-            os.fsync(file.fileno())
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Generator[None]:
-    """Hold back the signals that end the program."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager

@@ -1,10 +1,10 @@
 """Outputs: written whole or not at all, in the place with the given name.
 
 ====================  ============================================================================
-regular files         test_new_file, test_mode_is_kept, test_owner_is_kept, test_hard_link
+regular files         test_new_file, test_mode_is_kept, test_owner_is_kept
 links                 test_link_is_followed, test_link_to_nothing
 devices               test_device, test_fifo, test_descriptor, test_npz_to_a_device
-nothing half-written  test_exception, test_no_room, test_no_room_for_a_hard_link
+nothing half-written  test_exception, test_no_room
 names beside          test_names_beside_are_exclusive
 refusals              test_refused, test_check_leaves_nothing
 one file              test_identity
@@ -65,16 +65,6 @@ def test_owner_is_kept(tmp_path):
     write(path, b"new")
     status = path.stat()
     assert (status.st_uid, status.st_gid, mode(path)) == (12345, 23456, 0o4750)
-
-
-@pytest.mark.parametrize("new", [b"short", b"longer than the old text"])
-def test_hard_link(tmp_path, new):
-    path, other = tmp_path / "file", tmp_path / "other"
-    path.write_bytes(b"the old text")
-    os.link(path, other)
-    write(path, new)
-    assert path.samefile(other) and other.read_bytes() == new
-    assert sorted(os.listdir(tmp_path)) == ["file", "other"]
 
 
 def test_link_is_followed(tmp_path):
@@ -159,21 +149,6 @@ def test_no_room(tmp_path, small_files):
         with small_files(), pytest.raises(UserError, match=f"{path}: cannot be .*File too large"):
             write(path, b"x" * 20_000)
     assert (tmp_path / "old").read_bytes() == b"old" and os.listdir(tmp_path) == ["old"]
-
-
-def test_no_room_for_a_hard_link(tmp_path, monkeypatch):
-    """The new contents are complete, but the old file has no room for them."""
-    path = tmp_path / "file"
-    path.write_bytes(b"old")
-    os.link(path, tmp_path / "other")
-
-    def full(descriptor, offset, length):
-        os.write(descriptor, b"")
-        raise OSError(28, "No space left on device")
-    monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(UserError, match="No space left"):
-        write(path, b"x" * 9_000)
-    assert path.read_bytes() == b"old" and sorted(os.listdir(tmp_path)) == ["file", "other"]
 
 
 def test_names_beside_are_exclusive(tmp_path, monkeypatch):
