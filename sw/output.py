@@ -3,8 +3,8 @@
 A reader of an output sees the old file or the new one, never half of one:
 
 - A regular file, or a name that is free, is written beside its place under a name that nobody can
-  guess, and moved there when it is complete. The new file has the mode of the old one, and its owner
-  if this user may give files away. A new name gets the mode that the umask leaves.
+  guess, and moved there when it is complete. The new file has the mode of the old one, and its
+  owner if this user may give files away. A new name gets the mode that the umask leaves.
 - A symbolic link stays, and its target is replaced.
 - A character device, a FIFO or an open descriptor (``/dev/null``, ``/dev/stdout``, ``/dev/fd/3``,
   the shell's ``>(...)``) is written as it is.

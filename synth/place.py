@@ -12,6 +12,7 @@ import time
 
 from sim import cache
 from sim.toolchain import ToolError
+from sw.output import replacing
 
 from . import tools
 from .devices import TargetDevice
@@ -260,7 +261,7 @@ def place_all(netlist, top, device, *, seeds, folder, frequency=50.0, constraint
         pins = None
         if constraints is not None:
             pins = folder / "pins.lpf"
-            cache.write_atomically(pins, constraints)
+            _write(pins, constraints)
 
         def one(seed):
             placement = _kept(folder, seed)
@@ -277,8 +278,14 @@ def place_all(netlist, top, device, *, seeds, folder, frequency=50.0, constraint
 def _keep(placement, folder):
     """Write a placement, with the digest of its configuration, so that it can be reused."""
     path = placement.configuration
-    cache.write_atomically(folder / f"{placement.seed}.json", json.dumps(
+    _write(folder / f"{placement.seed}.json", json.dumps(
         placement.record() | {"sha256": cache.digest(path) if path.exists() else None}))
+
+
+def _write(path, text):
+    """Write a file that another placement may read at the same time."""
+    with replacing(path) as stream:
+        stream.write(text.encode())
 
 
 def _kept(folder, seed):

@@ -4,7 +4,7 @@
 entries               test_built_once, test_failed_build, test_readable_by_others
 damage                test_damage, test_damaged_simulator, test_damaged_verilog
 processes             test_waits, test_left_by_a_killed_build, test_forgotten
-trust                 test_written_by_others, test_of_another_user, test_parents
+trust                 test_written_by_others, test_of_another_user
 sharing               test_shared, test_shared_damaged, test_shared_refused
 where                 test_place, test_bad_place
 writing               test_unwritable, test_no_permission, test_no_room, test_program_without_room
@@ -14,7 +14,6 @@ writing               test_unwritable, test_no_permission, test_no_room, test_pr
 import errno
 import os
 import pathlib
-import re
 import resource
 import shutil
 import stat
@@ -274,26 +273,15 @@ def test_forgotten(entry, place):
 
 # Trust
 
-@pytest.mark.parametrize("mode, words", [(0o777, "every user"), (0o1777, "every user"),
-                                         (0o775, "its group")])
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o775])
 @pytest.mark.parametrize("which", [".", "things"])
-def test_written_by_others(entry, made, place, monkeypatch, mode, words, which):
-    monkeypatch.setattr(cache, "_private", lambda group: False)
+def test_written_by_others(entry, made, place, mode, which):
     entry()
     (place / which).chmod(mode)
-    with pytest.raises(ToolError, match=rf"can be written by {words}.*chmod go-w.*"
-                       "GRAPHLOOM_CACHE to a folder of your own"):
+    with pytest.raises(ToolError, match="can be written by others.*chmod go-w.*GRAPHLOOM_CACHE"):
         entry()
     (place / which).chmod(0o755)
     assert entry() and len(made) == 1
-
-
-def test_written_by_own_group(entry, place, monkeypatch):
-    """A group that holds only the user may write: with the umask 002 this is usual."""
-    entry()
-    place.chmod(0o775)
-    monkeypatch.setattr(cache, "_private", lambda group: True)
-    entry()
 
 
 @as_root
@@ -313,17 +301,6 @@ def test_entry_of_another_user(entry, made, place, which):
     os.chown(place / "things" / which, NOBODY, NOBODY)
     path = entry()
     assert len(made) == 2 and (path / "gpu.so").stat().st_uid == 0
-
-
-@pytest.mark.parametrize("mode, refused", [(0o777, True), (0o1777, False)])
-def test_parents(entry, tmp_path, mode, refused):
-    """A user who can write a parent folder can replace the cache, unless the parent is sticky."""
-    tmp_path.chmod(mode)
-    if refused:
-        with pytest.raises(ToolError, match="can be replaced by others, since .* can be written"):
-            entry()
-    else:
-        entry()
 
 
 # Sharing
@@ -356,8 +333,8 @@ def test_shared_damaged(entry, made, place, shared, capsys):
 
 
 @pytest.mark.parametrize("spoil, words", [
-    (lambda path: path.chmod(0o777), "can be written by every user"),
-    (shutil.rmtree, "cannot be read: No such file"),
+    (lambda path: path.chmod(0o777), "can be written by others"),
+    (shutil.rmtree, "is no folder"),
     (replaced, "is no folder"),
 ])
 def test_shared_refused(entry, shared, spoil, words):
@@ -390,8 +367,7 @@ def test_place(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("environment, words", [
     ({"GRAPHLOOM_CACHE": "~nobodyofthisname/x"}, ["'~nobodyofthisname/x'", "home folder"]),
-    ({"HOME": "relative"}, ["HOME='relative'", "absolute", "GRAPHLOOM_CACHE"]),
-    ({"HOME": ""}, ["HOME", "absolute", "GRAPHLOOM_CACHE"]),
+    ({"HOME": "relative"}, ["HOME", "GRAPHLOOM_CACHE"]),
     ({}, ["home folder", "GRAPHLOOM_CACHE"]),
 ])
 def test_bad_place(monkeypatch, environment, words):
@@ -411,19 +387,17 @@ def test_bad_place(monkeypatch, environment, words):
 
 # Writing
 
-@pytest.mark.parametrize("spoil, words", [
-    (lambda path: path.write_text("a file"), "is no folder"),
-    (lambda path: path.symlink_to("gone"), "is a link to gone, which does not exist"),
-    (lambda path: path.symlink_to(path.name), "symbolic links"),
+@pytest.mark.parametrize("spoil", [
+    lambda path: path.write_text("a file"), lambda path: path.symlink_to("gone"),
+    lambda path: path.symlink_to(path.name),
 ])
 @pytest.mark.parametrize("below", ["", "deeper"])
-def test_unwritable(entry, place, monkeypatch, spoil, words, below):
+def test_unwritable(entry, place, monkeypatch, spoil, below):
     spoil(place)
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(place / below))
     with pytest.raises(ToolError, match="cannot create the cache folder") as caught:
         entry()
     assert str(place) in str(caught.value) and "set GRAPHLOOM_CACHE" in str(caught.value)
-    assert words in str(caught.value) or "link" in words
 
 
 @as_root
@@ -474,23 +448,10 @@ def test_no_room(place):
 
 
 @pytest.mark.parametrize("text", [
-    "LLVM ERROR: IO failure on output stream: No space left on device",
-    "g++: fatal error: File size limit exceeded signal terminated program cc1plus"])
+    "LLVM ERROR: IO failure on output stream: No space left on device", "x: File too large"])
 def test_program_without_room(text):
     def make(work):
         raise BuildError(f"compiling a.cpp failed with exit code 1:\n{text}\n")
     with pytest.raises(ToolError, match="cannot write the cache folder .*make room") as caught:
         cache.entry("things", "key", make, what="thing")
     assert "\n" not in str(caught.value)
-
-
-def test_write_atomically(tmp_path):
-    """The file is new and readable by others. If the write fails, it leaves nothing behind."""
-    path = tmp_path / "table.toml"
-    cache.write_atomically(path, "old\n")
-    cache.write_atomically(path, "new\n")
-    assert path.read_text() == "new\n" and list(tmp_path.iterdir()) == [path]
-    assert re.fullmatch("0o6[04][04]", oct(stat.S_IMODE(path.stat().st_mode)))
-    with pytest.raises(UnicodeEncodeError):
-        cache.write_atomically(path, "\ud800")
-    assert path.read_text() == "new\n" and list(tmp_path.iterdir()) == [path]
