@@ -45,15 +45,17 @@ class Diagram:
         self._title, self._parts = title, parts
         self._boxes = {}                    # name: (x, y, width, height)
         self._of = {}                       # name: ((part, node), ...)
+        self._outside = set()               # boxes that are no part of the RTL
         self._checks = []
 
-    def box(self, name, x, y, width, height, lines, *, kind="plain", of=(), size=13):
+    def box(self, name, place, lines, *, kind="plain", of=(), size=13):
         """A box.
 
         Parameters
         ----------
         name : str
-        x, y, width, height : int
+        place : (int, int, int, int)
+            Left edge, upper edge, width, height.
         lines : list of str
             The first is the name that readers see.
         kind : str
@@ -62,8 +64,10 @@ class Diagram:
             ``PART/NODE`` of what the box stands for: submodules, ports or signals. A submodule
             that ends with ``*`` stands for all with that beginning.
         """
-        self._boxes[name] = x, y, width, height
+        x, y, width, height = self._boxes[name] = place
         self._of[name] = self._nodes(name, of)
+        if kind == "outside" and not self._of[name]:
+            self._outside.add(name)
         self._canvas.rect(x, y, width, height, **_KINDS[kind])
         top = y + 18 if kind == "frame" else y + height / 2 - 8 * len(lines) + 13
         for number, line in enumerate(lines):
@@ -91,42 +95,37 @@ class Diagram:
         return tuple(found)
 
     def inside(self, *of):
-        """Submodules that the picture leaves out, as they are small or are told in the text."""
+        """Submodules that the picture leaves out: they are small, or the text describes them."""
         self._of.setdefault("", ())
         self._of[""] += self._nodes("the picture", of)
 
-    def arrow(self, source, sink, *, out="right", into="left", shift=0, enter=0, via=(), label=None,
-              at=(0, 0), both=False, anchor="middle", check=True):
-        """An arrow between two boxes.
+    def arrow(self, source, sink, *, out="right", into="left", via=(), label=None, both=False):
+        """An arrow between two boxes. The RTL is asked, unless a box stands for nothing in it.
 
         Parameters
         ----------
         source, sink : str
             Boxes.
         out, into : str
-            The sides where it begins and ends: ``"left"``, ``"right"``, ``"top"``, ``"bottom"``.
-        shift, enter : int
-            How far from the middle of the side it begins, and ends.
+            The sides where it begins and ends, and how far from the middle: ``"left"``,
+            ``"right-8"``, ``"top+20"``, ``"bottom"``.
         via : iterable of (int or None, int or None)
             Corners. None: the coordinate of the corner before it.
-        label, at : str, (int, int)
-            Text, and its place.
+        label : (str, (int, int)) or (str, (int, int), str), optional
+            Text, its place, and its anchor if that is not ``"middle"``.
         both : bool
             Whether values go both ways.
-        check : bool
-            Whether the RTL is asked. Not where one of the boxes is outside of the RTL.
         """
-        points = [_side(self._boxes[source], out, shift)]
+        points = [_end(self._boxes[source], out)]
         for x, y in via:
             points.append((points[-1][0] if x is None else x, points[-1][1] if y is None else y))
-        points.append(_side(self._boxes[sink], into, enter))
+        points.append(_end(self._boxes[sink], into))
         self._canvas.line(points, tips="both" if both else "end")
         if label:
-            self._canvas.text(at[0], at[1], label, size=11, anchor=anchor)
-        if check:
-            self._checks.append((source, sink))
-            if both:
-                self._checks.append((sink, source))
+            text, (x, y), *anchor = label
+            self._canvas.text(x, y, text, size=11, anchor=anchor[0] if anchor else "middle")
+        if source not in self._outside and sink not in self._outside:
+            self._checks += [(source, sink), (sink, source)][:1 + both]
 
     def note(self, x, y, text, *, size=11, anchor="start", **style):
         """A line of text."""
@@ -153,7 +152,10 @@ class Diagram:
         return self._parts[part].leads(source, sink, barred)
 
 
-def _side(box, side, shift):
+def _end(box, side):
+    """The place on a box where an arrow ends."""
     x, y, width, height = box
+    name = side.rstrip("+-0123456789")
+    shift = int(side[len(name):] or 0)
     return {"left": (x, y + height / 2 + shift), "right": (x + width, y + height / 2 + shift),
-            "top": (x + width / 2 + shift, y), "bottom": (x + width / 2 + shift, y + height)}[side]
+            "top": (x + width / 2 + shift, y), "bottom": (x + width / 2 + shift, y + height)}[name]

@@ -53,7 +53,7 @@ def test_ways_between_submodules():
 def _picture(boxes="abc", arrows=("ab",)):
     d = Diagram("the whole", 100, 100, {"whole": ModuleGraph(Whole())})
     for name in boxes:
-        d.box(name, 0, 0, 10, 10, [name], of=(f"whole/{name}",))
+        d.box(name, (0, 0, 10, 10), [name], of=(f"whole/{name}",))
     for one, other in arrows:
         d.arrow(one, other)
     return d.svg()
