@@ -150,7 +150,7 @@ def record(config, plan, graph, *, report=None, progress=None) -> dict:
     plan : Plan or Hybrid
     graph : Graph
     report, progress : callable, optional
-        As of :meth:`sw.runtime.Device.simulate`.
+        As in :meth:`sw.runtime.Device.simulate`.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def record(config, plan, graph, *, report=None, progress=None) -> dict:
     UserError
         The graph or the run is too large for the page, or the plan cannot work.
     RunError
-        As of :meth:`sw.runtime.Device.run`.
+        As in :meth:`sw.runtime.Device.run`.
     """
     check_graph(graph)
     machines = []

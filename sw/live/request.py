@@ -147,7 +147,7 @@ class RunRequest:
         Raises
         ------
         UserError, ConfigError, RunError, BuildError, ToolError
-            As of the parts of the run.
+            What the parts of the run raise.
         """
         plan, config = self.plan, self.config
         wasm.page_config(config)

@@ -62,7 +62,7 @@ class PageWork:
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
-    def do(self, function, arguments, told=lambda text: None) -> dict:
+    def do(self, function, arguments, report=lambda text: None) -> dict:
         """Have a piece done, and wait for its record.
 
         Parameters
@@ -70,7 +70,7 @@ class PageWork:
         function : callable
             Importable. Returns a dict; ``"refused"`` in it is the reason for which it is refused.
         arguments : tuple
-        told : callable
+        report : callable
             Called with lines of progress. If it raises, the piece is given up.
 
         Raises
@@ -84,19 +84,19 @@ class PageWork:
         except queue.Full:
             raise UserError("too many runs are waiting; try again later") from None
         try:
-            return self._heard(piece, told)
+            return self._heard(piece, report)
         finally:
             piece.given_up = True
 
-    def _heard(self, piece, told):
+    def _heard(self, piece, report):
         while True:
             try:
                 news = piece.news.get(timeout=_LINE)
             except queue.Empty:
-                told("working" if piece.begun else "waiting for other runs")
+                report("working" if piece.begun else "waiting for other runs")
                 continue
             if isinstance(news, str):
-                told(news)
+                report(news)
                 continue
             if "refused" in news:
                 raise UserError(news["refused"])

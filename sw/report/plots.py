@@ -16,7 +16,7 @@ __all__ = ["CAUSES", "COLOURS", "Block", "Page", "PlotPoint", "bars", "count", "
            "figure", "lines", "percent", "slug", "times"]
 
 
-#: Colours of series, in turn, which are told apart on light and on dark pages.
+#: Colours of series, in turn, which can be distinguished on light and on dark pages.
 COLOURS = ("#3b7fc4", "#e0861a", "#2a9d74", "#c8485a", "#9a69b5", "#b59a20", "#4fb3d9", "#7d848f")
 
 #: Patterns of bars, in turn: for print, and for eyes that do not tell the colours apart.
@@ -194,7 +194,7 @@ def bars(series, groups, points, *, x, y, across=False, stacked=True, colours=No
     points : dict of str to list
         A :class:`PlotPoint` for each group, by the name of the series.
     x, y
-        As of :func:`figure`; ``y`` is the axis of the groups if ``across``.
+        As in :func:`figure`; ``y`` is the axis of the groups if ``across``.
     across : bool
         Whether bars are horizontal.
     stacked : bool

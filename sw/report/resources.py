@@ -84,7 +84,7 @@ def binding(found, counters, config) -> str:
     ----------
     found : list of Resource
     counters, config
-        As of :func:`resources`.
+        As in :func:`resources`.
     """
     first = max(found, key=lambda resource: resource.share)
     if first.share >= BUSY:

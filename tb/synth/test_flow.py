@@ -48,9 +48,9 @@ def test_needs():
     assert find_unit("scu-4").configure(TINY).scu == 4
     with pytest.raises(ConfigError, match="gather = 'none'"):
         find_unit("weaver").build(TINY.replace(gather="none"))
-    with pytest.raises(UserError, match="no unit 'toaster'; there are weaver, scu-1"):
+    with pytest.raises(UserError, match="'toaster'.* weaver, scu-1"):
         find_unit("toaster")
-    with pytest.raises(UserError, match="no device 'asic'; there are ecp5-85k"):
+    with pytest.raises(UserError, match="'asic'.* ecp5-85k"):
         find_device("asic")
 
 
@@ -192,8 +192,7 @@ def test_deleted_in_part(tmp_path, monkeypatch):
 def test_failure(tmp_path, monkeypatch):
     """One line names the log. Nothing that looks like a result is left."""
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
-    with pytest.raises(ToolError, match=r"Yosys could not synthesize top: .*; its whole output "
-                       r"is in .*\.log$") as caught:
+    with pytest.raises(ToolError, match=r"top: .*\.log$") as caught:
         synthesize("module \\other\nend\n", DEVICES["ecp5-85k"], top="top")
     assert "\n" not in str(caught.value)
     kept, = (tmp_path / "synth").glob("*.log")

@@ -137,8 +137,7 @@ def test_place(tmp_path):
 def test_does_not_fit(tmp_path):
     device = DEVICES["ecp5-25k"]
     logic = synthesize(Wrapper(Large()), device, top="large_placed")
-    with pytest.raises(DoesNotFit, match=r"large_placed does not fit ecp5-25k: it needs \d+ block "
-                       r"RAM of 56 .*nextpnr-1\.log"):
+    with pytest.raises(DoesNotFit, match=r"large_placed .*ecp5-25k.* of 56 .*nextpnr-1\.log"):
         place(logic.netlist, "large_placed", device, seed=1, folder=tmp_path)
     # The design was refused before the attempt to place it.
     assert "placed" not in (tmp_path / "nextpnr-1.log").read_text()
@@ -149,5 +148,5 @@ def test_bad_constraints(tmp_path):
     logic = synthesize(Wrapper(Adder()), device, top="adder_placed")
     lpf = pathlib.Path(tmp_path) / "pins.lpf"
     lpf.write_text('LOCATE COMP "i" SITE "Z99";\n')
-    with pytest.raises(ToolError, match="nextpnr could not place adder_placed"):
+    with pytest.raises(ToolError, match="adder_placed"):
         place(logic.netlist, "adder_placed", device, seed=1, folder=tmp_path, constraints=lpf)

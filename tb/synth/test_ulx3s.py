@@ -98,13 +98,13 @@ def test_no_dividers(frequency, near):
 
 @pytest.mark.parametrize("frequency", [float("nan"), float("inf")])
 def test_no_frequency(frequency):
-    with pytest.raises(UserError, match=f"a clock of {frequency} MHz cannot be made: it must"):
+    with pytest.raises(UserError, match=f"{frequency} MHz"):
         dividers(frequency)
 
 
 @pytest.mark.parametrize("delay", [-1, 96])
 def test_wrong_delay(delay):
-    with pytest.raises(ValueError, match=f"delay is {delay}, must be 0 to 95"):
+    with pytest.raises(ValueError, match=f"{delay}.* 0 to 95"):
         Pll(dividers(50), delay)
 
 
@@ -126,7 +126,7 @@ def test_sdram_clock(frequency, timing):
 
 
 def test_no_sdram_clock():
-    with pytest.raises(UserError, match="cannot be registered safely at 100 MHz: .* are missing"):
+    with pytest.raises(UserError, match="at 100 MHz"):
         sdram_clock(dividers(100), SLOWEST.replace(access=8))
 
 
@@ -150,7 +150,7 @@ def test_wrong_board(options, error, message):
 
 
 def test_wrong_block_memory():
-    with pytest.raises(ConfigError, match="memory_bytes = 4194304: block RAM holds at most 262144"):
+    with pytest.raises(ConfigError, match="memory_bytes = 4194304: .* 262144"):
         Ulx3s(preset("tiny"), memory="bram")
 
 
@@ -255,8 +255,7 @@ def test_seeds(places, every, tried, taken):
 def test_too_slow(places):
     """Seeds are tried one after the other, and no bitstream is made."""
     board = small_board(frequency=55)
-    with pytest.raises(ToolError, match="the board does not reach 55 MHz: 47 MHz with seed 7, 48 "
-                                        "MHz with seed 8; try other seeds"):
+    with pytest.raises(ToolError, match="55 MHz: 47 MHz with seed 7, 48 MHz with seed 8"):
         build(board, seeds=[7, 8])
 
 

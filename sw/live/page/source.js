@@ -8,9 +8,9 @@ async function got(address, options) {
   const response = await fetch(address, options);
   if (!response.ok) {
     const text = await response.text();
-    let told = text.trim();
-    try { told = JSON.parse(text).error ?? told; } catch { /* it is plain text */ }
-    throw new Error(told || `${address}: ${response.status}`);
+    let message = text.trim();
+    try { message = JSON.parse(text).error ?? message; } catch { /* it is plain text */ }
+    throw new Error(message || `${address}: ${response.status}`);
   }
   return response;
 }
@@ -47,10 +47,10 @@ export async function recorded(request, tell) {
     const lines = text.split('\n');
     text = lines.pop();
     for (const line of lines) {
-      const told = JSON.parse(line);
-      if (told.error) throw new Error(told.error);
-      if (told.doing) tell(told.doing);
-      recording = told.recording ?? recording;
+      const message = JSON.parse(line);
+      if (message.error) throw new Error(message.error);
+      if (message.doing) tell(message.doing);
+      recording = message.recording ?? recording;
     }
     if (done) break;
   }

@@ -124,16 +124,16 @@ def test_too_bad(monkeypatch):
     monkeypatch.setattr(module, "TRIES", 5)
     client, cable = _open(patience=10)
     cable._there = cable._back = lambda data: bytes(byte ^ 1 for byte in data)
-    with pytest.raises(UserError, match="model: the line is too bad: a request was sent 5 times"):
+    with pytest.raises(UserError, match=r"^model: .*\b5\b"):
         client.read_memory(BASE, 1)
 
 
 def test_silence():
     client, cable = _open(silence=0.01, patience=0.05)
     cable.cut = True
-    with pytest.raises(UserError, match="model: the board has not answered for 0.05 s"):
+    with pytest.raises(UserError, match=r"^model: .* 0\.05 s"):
         client.command(Register.CONTROL, Control.CLEAR)
-    with pytest.raises(UserError, match="model: no board answers .*baud rate right"):
+    with pytest.raises(UserError, match="^model: .*baud"):
         Client(cable, silence=0.01, patience=0.05)
     cable.cut = False
     assert client.read_registers(Register.STATUS, 1) == [0]
@@ -194,8 +194,7 @@ def test_wrong_version(monkeypatch):
         words[1] += 1
         return words
     monkeypatch.setattr(board_model, "description", newer)
-    with pytest.raises(ConfigError, match=f"version {VERSION + 1} of the link, this program "
-                                          f"version {VERSION}"):
+    with pytest.raises(ConfigError, match=f"{VERSION + 1} .*{VERSION}"):
         _open()
 
 
@@ -276,8 +275,7 @@ def test_time_limit():
     with Clock().kept() as clock:
         client = Client(HostilePeer(clock, BoardModel(CONFIG).receive, [], 1))
         client.limit(2.5)
-        with pytest.raises(RunError, match=r"^model: not finished after 2.5 s: the time limit .*"
-                                           r"\(--time-limit\)"):
+        with pytest.raises(RunError, match=r"^model: .* 2\.5 s.*--time-limit"):
             while True:
                 client.read_registers(Register.STATUS, 1)
         client.limit(2.5)

@@ -65,7 +65,7 @@ def test_device_error():
     machine, cable = _machine()
     machine.load_program(BAD)
     with pytest.raises(SimulationError,
-                       match="warp 0, lane 0 stopped at PC 0x00000000: .*store") as caught:
+                       match="warp 0, lane 0 .* 0x00000000: .*store") as caught:
         machine.launch(0, 0)
     assert caught.value.kind == "device"
     machine.load_program(END)
@@ -83,14 +83,14 @@ def test_past_the_program():
             machine.load_program(earlier)
             machine.launch(0, 0)
         machine.load_program([encode("addi")])
-        with pytest.raises(SimulationError, match="PC 0x00000004: illegal instruction"):
+        with pytest.raises(SimulationError, match="PC 0x00000004"):
             machine.launch(0, 0)
 
 
 def test_limit():
     machine, cable = _machine()
     machine.load_program([encode("jal", imm=0)])
-    with pytest.raises(SimulationError, match="not finished after 5000 cycles") as caught:
+    with pytest.raises(SimulationError, match="5000 cycles") as caught:
         machine.launch(0, 0, max_cycles=5000)
     assert caught.value.kind == "limit" and caught.value.counters["cycles"] >= 5000
     before = [request.operation for request in cable.board.requests].count(Operation.RESET)
@@ -232,20 +232,20 @@ def _interrupted(fraction, happen):
 
 def test_no_port(tmp_path):
     for port in (tmp_path / "missing", tmp_path):
-        with pytest.raises(UserError, match=f"{port}: cannot be opened as a serial port"):
+        with pytest.raises(UserError, match=f"^{port}: "):
             SerialMachine.open(str(port), 1_000_000)
     file = tmp_path / "file"
     file.write_text("")
-    with pytest.raises(UserError, match=f"{file}: cannot be opened as a serial port"):
+    with pytest.raises(UserError, match=f"^{file}: "):
         SerialMachine.open(str(file), 1_000_000)
 
 
 def test_wrong_parameters():
     for baud in (0, -1, 1.5):
-        with pytest.raises(UserError, match=f"/dev/ttyS0: the baud rate is {baud}, must be"):
+        with pytest.raises(UserError, match=f"^/dev/ttyS0: .* {baud}"):
             Cable("/dev/ttyS0", baud)
     for limit in (0, -1.0, float("inf"), float("nan")):
-        with pytest.raises(UserError, match=f"the time limit is {limit} s, must be above 0"):
+        with pytest.raises(UserError, match=f" {limit} s"):
             SerialMachine(ModelCable(BoardModel(CONFIG)), time_limit=limit)
 
 
@@ -275,7 +275,7 @@ def test_takes_nothing(monkeypatch):
     master, slave = os.openpty()
     try:
         cable = Cable(os.ttyname(slave), 115_200)
-        with pytest.raises(UserError, match="the port has taken no bytes for 0.05 s"):
+        with pytest.raises(UserError, match=r" 0\.05 s"):
             for _ in range(1000):
                 cable.write(bytes(1000))
     finally:
@@ -335,7 +335,7 @@ def test_counter_back():
     low = counter_address("lanes")
     machine = _reading({low: [7, 6]})
     machine.counters()
-    with pytest.raises(UserError, match=f"model: .*counter at 0x{low:04x} went back from 7 to 6"):
+    with pytest.raises(UserError, match=f"model: .*0x{low:04x} .*7 .*6"):
         machine.counters()
     machine.clear_counters()
     machine.counters()
@@ -345,8 +345,7 @@ def test_counter_noise():
     low = counter_address("cycles")
     machine = _reading({low + 4: list(range(100))})
     machine.load_program([encode("jal", imm=0)])
-    with pytest.raises(UserError, match=f"model: .*the upper word of the counter at 0x{low:04x} "
-                                        "changes with each reading"):
+    with pytest.raises(UserError, match=f"model: .*upper word .*0x{low:04x}"):
         machine.launch(0, 0, max_cycles=100)
 
 
@@ -355,7 +354,7 @@ def test_status():
     machine = _reading(words)
     machine.load_program(END)
     words[Register.STATUS] = [1, 0x8000_0001]
-    with pytest.raises(UserError, match="model: .*STATUS is 0x80000001, and only its bits 1:0"):
+    with pytest.raises(UserError, match="model: .*STATUS is 0x80000001"):
         machine.launch(0, 0)
     machine.launch(0, 0)
 
@@ -369,8 +368,7 @@ def test_time_limit():
         machine.load_program([encode("jal", imm=0)])
         machine.power_on()
         board._run = lambda: None
-        with pytest.raises(RunError, match="not finished after 3600 s: the time limit of a run on "
-                                           r"a board was reached \(--time-limit\)"):
+        with pytest.raises(RunError, match="3600 s: .*--time-limit"):
             machine.launch(0, 0)
         del board._run
         assert clock.monotonic() < 1.01 * TIME_LIMIT

@@ -111,12 +111,11 @@ def test_not_drawn(changes):
 
 def test_too_many_edges(monkeypatch):
     monkeypatch.setattr(recording, "MOST_EDGES", 100)
-    with pytest.raises(UserError, match=r"128 arcs are too many for the page; it takes at most "
-                                        "100"):
+    with pytest.raises(UserError, match="128 arcs .* 100"):
         record(CONFIG, as_plan("bfs"), load(GRAPH))
 
 
 def test_too_many_cycles(monkeypatch):
     monkeypatch.setattr(recording, "MOST_CYCLES", 100)
-    with pytest.raises(LimitError, match="not finished after 100 cycles"):
+    with pytest.raises(LimitError, match="100 cycles"):
         record(CONFIG, as_plan("bfs", source="hub"), load(GRAPH))

@@ -34,7 +34,7 @@ from sw.live.server import LiveServer
 class _Here:
     """Work that is done at once, in this process."""
 
-    def do(self, function, arguments, told=None):
+    def do(self, function, arguments, report=None):
         found = function(*arguments)
         if "refused" in found:
             raise UserError(found["refused"])
@@ -293,11 +293,10 @@ def test_a_run(server, monkeypatch, tmp_path):
 
 
 def test_port_in_use(server):
-    with pytest.raises(UserError, match=f"--port {server.server_port}: cannot be served on "
-                                        "127.0.0.1: Address already in use; name another"):
+    with pytest.raises(UserError, match=f"--port {server.server_port}: .*127.0.0.1"):
         LiveServer(port=server.server_port)
 
 
 def test_no_such_host():
-    with pytest.raises(UserError, match="cannot be served on 203.0.113.1"):
+    with pytest.raises(UserError, match=r"203\.0\.113\.1"):
         LiveServer(host="203.0.113.1", port=0)

@@ -64,10 +64,10 @@ def test_pieces(made):
 def test_limits(made, monkeypatch):
     """A piece that exceeds a limit is ended; the next has what it needs."""
     monkeypatch.setattr(work, "_SECONDS", 0.5)
-    with pytest.raises(UserError, match="it takes more than 0.5 seconds of the server"):
+    with pytest.raises(UserError, match=r"0\.5 seconds"):
         made.do(endless, ())
     monkeypatch.setattr(work, "_SECONDS", 60)
-    with pytest.raises(UserError, match="needs more than 4 GiB of memory"):
+    with pytest.raises(UserError, match="4 GiB"):
         made.do(large, ())
     with pytest.raises(UserError, match="ended by SIGKILL"):
         made.do(dies, ())

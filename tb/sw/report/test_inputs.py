@@ -57,16 +57,16 @@ def test_refused(tmp_path, text, message):
 
 
 def test_folders(made, tmp_path):
-    with pytest.raises(UserError, match="the folder has no .json or .jsonl file of results"):
+    with pytest.raises(UserError, match=r"no \.json or \.jsonl"):
         inputs.find([str(tmp_path)])
     (tmp_path / "notes.txt").write_text("Nothing.")
-    with pytest.raises(UserError, match="has no .json or .jsonl"):
+    with pytest.raises(UserError, match=r"no \.json or \.jsonl"):
         inputs.find([str(tmp_path)])
     _written(tmp_path, package={"name": "left-pad"}, run=made.run)
     with pytest.raises(UserError, match="package.json: is not a file of results"):
         inputs.find([str(tmp_path)])
     for missing in ("nothing.json", "nothing.jsonl", "nothing"):
-        with pytest.raises(UserError, match=f"{missing}: cannot be read: No such file"):
+        with pytest.raises(UserError, match=f"^{missing}: "):
             inputs.find([str(tmp_path / missing)])
     (tmp_path / "empty.jsonl").write_text("")
     with pytest.raises(UserError, match="has no record of a run"):
