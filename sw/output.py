@@ -9,6 +9,9 @@ A reader of an output sees the old file or the new one, never half of one:
 - A character device, a FIFO or an open descriptor (``/dev/null``, ``/dev/stdout``, ``/dev/fd/3``,
   the shell's ``>(...)``) is written as it is.
 - Folders, block devices and sockets are refused.
+
+A folder that is made as a whole (a report, a site) replaces an empty folder or an earlier one of
+its kind when it is complete (:func:`replacing_folder`).
 """
 
 import contextlib
@@ -16,17 +19,21 @@ import errno
 import fcntl
 import io
 import os
+import pathlib
 import re
 import secrets
+import shutil
 import stat
 import sys
-from collections.abc import Generator
+import tempfile
+from collections.abc import Callable, Generator, Iterable
 from typing import BinaryIO
 
 from sw.errors import UserError
 
 
-__all__ = ["Output", "check", "descriptor", "identity", "replacing"]
+__all__ = ["Output", "check", "check_folder", "descriptor", "identity", "marked_by",
+           "replacing", "replacing_folder"]
 
 
 #: The name of a file.
@@ -259,3 +266,81 @@ def identity(path: Path) -> str | tuple[int, int] | None:
     except (OSError, ValueError):
         return None
     return None if stat.S_ISCHR(status.st_mode) else (status.st_dev, status.st_ino)
+
+
+def check_folder(folder: Path, option: str,
+                 foreign: Callable[[pathlib.Path], Iterable[str]]) -> pathlib.Path:
+    """Refuse a folder that cannot be replaced as a whole.
+
+    Parameters
+    ----------
+    folder : str or path
+        A new name, an empty folder, or an earlier folder of the same kind.
+    option : str
+        The option that names it, for messages.
+    foreign : callable
+        Called with a folder that exists; gives the names in it that nothing of this kind has made.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder without symbolic links.
+
+    Raises
+    ------
+    UserError
+        Naming the option, the folder and the reason.
+    """
+    try:
+        target = pathlib.Path(folder).resolve()
+        if not target.parent.is_dir():
+            raise UserError(f"{option} {folder}: there is no folder {target.parent}")
+        if target.exists() and not target.is_dir():
+            raise UserError(f"{option} {folder}: it is no folder; name a new folder")
+        for place in (target.parent, target):
+            if place.exists() and not os.access(place, os.W_OK):
+                raise UserError(f"{option} {folder}: cannot be written: {place} is read-only")
+        others = list(foreign(target)) if target.is_dir() else []
+        if others:
+            raise UserError(f"{option} {folder}: the folder holds other files, such as "
+                            f"{others[0]}; name a new folder")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UserError(f"{option} {folder}: cannot be written: {reason}") from None
+    return target
+
+
+@contextlib.contextmanager
+def replacing_folder(folder: Path, option: str,
+                     foreign: Callable[[pathlib.Path], Iterable[str]]) -> Generator[pathlib.Path]:
+    """An empty folder that is put in the place of ``folder`` when the block ends well. Parameters
+    and errors are those of :func:`check_folder`.
+
+    If the block raises, nothing is left behind and ``folder`` stays as it was.
+    """
+    target = check_folder(folder, option, foreign)
+    room = None
+    try:
+        room = pathlib.Path(tempfile.mkdtemp(prefix=".graphloom-", dir=target.parent))
+        made, before = room / "made", room / "before"
+        made.mkdir()
+        yield made
+        if target.exists():
+            target.rename(before)
+        try:
+            made.rename(target)
+        except BaseException:
+            if before.exists():
+                before.rename(target)
+            raise
+    except OSError as error:
+        raise UserError(f"{option} {folder}: cannot be written: {error.strerror}") from None
+    finally:
+        if room is not None:
+            shutil.rmtree(room, ignore_errors=True)
+
+
+def marked_by(mark: str) -> Callable[[pathlib.Path], Iterable[str]]:
+    """The argument ``foreign`` for folders of which each has a file ``mark``: all names in a folder
+    without that file."""
+    return lambda target: [] if (target / mark).exists() else sorted(os.listdir(target))

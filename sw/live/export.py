@@ -1,15 +1,12 @@
 """A static site: the page with prepared runs, for any web server."""
 
-import contextlib
 import gzip
 import json
-import os
 import pathlib
 import shutil
-import tempfile
 
+from sw import output
 from sw.benchmarks.budgets import load_budgets
-from sw.errors import UserError
 
 from .request import RunRequest
 
@@ -56,21 +53,7 @@ def packed(recording) -> bytes:
 
 def check_folder(folder) -> pathlib.Path:
     """The place of an export. Raises UserError if it cannot be written, or holds other files."""
-    place = pathlib.Path(folder)
-    try:
-        target = place.resolve()
-        if target.exists() and not target.is_dir():
-            raise UserError(f"--export {folder}: it is no folder")
-        if not target.parent.is_dir():
-            raise UserError(f"--export {folder}: there is no folder {place.parent}")
-        if target.is_dir() and any(target.iterdir()) and not (target / _MARK).exists():
-            raise UserError(f"--export {folder}: the folder holds other files; name a new folder")
-    except OSError as error:
-        raise UserError(f"--export {folder}: cannot be read: {error.strerror}") from None
-    writable = target if target.is_dir() else target.parent
-    if not os.access(writable, os.W_OK):
-        raise UserError(f"--export {folder}: cannot be written: {writable} is read-only")
-    return target
+    return output.check_folder(folder, "--export", output.marked_by(_MARK))
 
 
 def export(folder, report=None, runs=None) -> dict[str, int]:
@@ -95,34 +78,15 @@ def export(folder, report=None, runs=None) -> dict[str, int]:
     UserError
         The folder cannot be written, or holds other files. It stays as it was.
     RunError, BuildError, ToolError
-        As of a run. The folder stays as it was.
+        If a run fails so. The folder stays as it was.
     """
-    target = check_folder(folder)
-    runs = prepared() if runs is None else runs
-    try:
-        room = pathlib.Path(tempfile.mkdtemp(prefix=".graphloom-live-", dir=target.parent))
-    except OSError as error:
-        raise UserError(f"--export {folder}: cannot be written: {error.strerror}") from None
-    try:
-        made = room / "site"
-        shutil.copytree(PAGE, made)
-        _fill(made, runs, report or (lambda text: None))
+    with output.replacing_folder(folder, "--export", output.marked_by(_MARK)) as made:
+        shutil.copytree(PAGE, made, dirs_exist_ok=True)
+        _fill(made, prepared() if runs is None else runs, report or (lambda text: None))
         (made / _MARK).touch()
         made.chmod(0o755)
-        if target.exists():
-            target.rename(room / "before")
-        try:
-            made.rename(target)
-        except OSError:
-            with contextlib.suppress(OSError):
-                (room / "before").rename(target)
-            raise
-        return {str(path.relative_to(target)): path.stat().st_size
-                for path in sorted(target.rglob("*")) if path.is_file()}
-    except OSError as error:
-        raise UserError(f"--export {folder}: cannot be written: {error.strerror}") from None
-    finally:
-        shutil.rmtree(room, ignore_errors=True)
+        return {str(path.relative_to(made)): path.stat().st_size
+                for path in sorted(made.rglob("*")) if path.is_file()}
 
 
 def _fill(made, runs, report):

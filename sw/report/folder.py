@@ -4,15 +4,12 @@ The folder is made under another name and moved to its place when it is complete
 in the place is replaced; any other folder is refused.
 """
 
+import contextlib
 import dataclasses
 import json
-import os
 import pathlib
-import shutil
-import tempfile
 
-from sw import __version__
-from sw.errors import UserError
+from sw import __version__, output
 
 from .plots import slug
 
@@ -35,50 +32,18 @@ _COPIED = ("report.css", "report.js")
 
 
 def check(folder):
-    """Refuse a place where no report can be written: one with other files, or none at all.
-
-    Returns
-    -------
-    path
-        The place without symbolic links.
-
-    Raises
-    ------
-    UserError
-    """
-    try:
-        target = pathlib.Path(folder).resolve()
-        if not target.parent.is_dir():
-            raise UserError(f"-o {folder}: there is no folder {target.parent}")
-        if target.exists() and not target.is_dir():
-            raise UserError(f"-o {folder}: is a file; name a new folder")
-        if not os.access(target.parent, os.W_OK):
-            raise UserError(f"-o {folder}: cannot be written: {target.parent} is read-only")
-        if target.is_dir():
-            _check_report(folder, target)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UserError(f"-o {folder}: cannot be written: {reason}") from None
-    return target
+    """Refuse a place where no report can be written: one with other files, or none at all. Raises
+    UserError."""
+    output.check_folder(folder, "-o", _foreign)
 
 
-def _check_report(folder, target):
-    """Refuse a folder with files that no report has written."""
-    there = {entry.name for entry in target.iterdir()}
-    if not there:
-        return
-    try:
+def _foreign(target):
+    """The names in a folder that no report has written."""
+    own = set()
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
         made = json.loads((target / _LIST).read_text())
         own = set(made["files"]) if made["kind"] == _KIND else set()
-    except (OSError, ValueError, LookupError, TypeError):
-        own = set()
-    if not own:
-        raise UserError(f"-o {folder}: the folder is not a report and is not empty; name a new "
-                        "folder")
-    other = sorted(there - own)
-    if other:
-        raise UserError(f"-o {folder}: the folder has a file that is not of the report, "
-                        f"{other[0]}; move the file, or name a new folder")
+    return sorted({entry.name for entry in target.iterdir()} - own)
 
 
 def write(folder, pages, index):
@@ -103,28 +68,8 @@ def write(folder, pages, index):
     UserError
         The folder cannot be written, or holds other files. It is as it was before.
     """
-    target = check(folder)
-    try:
-        room = pathlib.Path(tempfile.mkdtemp(prefix=".graphloom-report-", dir=target.parent))
-    except OSError as error:
-        raise UserError(f"-o {folder}: cannot be written: {error.strerror}") from None
-    try:
-        made = room / "report"
-        made.mkdir()
-        names = _make(made, pages, index)
-        if target.exists():
-            target.rename(room / "before")
-        try:
-            made.rename(target)
-        except BaseException:
-            if (room / "before").exists():
-                (room / "before").rename(target)
-            raise
-        return names
-    except OSError as error:
-        raise UserError(f"-o {folder}: cannot be written: {error.strerror}") from None
-    finally:
-        shutil.rmtree(room, ignore_errors=True)
+    with output.replacing_folder(folder, "-o", _foreign) as made:
+        return _make(made, pages, index)
 
 
 def _make(folder, pages, index):
@@ -156,10 +101,7 @@ def _make(folder, pages, index):
     contents[_LIST] = json.dumps({"kind": _KIND, "version": __version__, "files": names},
                                  indent=2) + "\n"
     for name, text in contents.items():
-        with open(folder / name, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        (folder / name).write_text(text, encoding="utf-8")
     return names
 
 

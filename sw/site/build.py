@@ -3,11 +3,9 @@
 import contextlib
 import logging
 import os
-import pathlib
-import shutil
 import socket
-import tempfile
 
+from sw import output
 from sw.errors import UserError
 from sw.installation import EXTRAS, need
 
@@ -58,6 +56,10 @@ class _Warnings(logging.Handler):
         self.found.append(record.getMessage())
 
 
+class _Broken(Exception):
+    """The site has errors."""
+
+
 def build(folder) -> list[str]:
     """Build the site in a folder, which is replaced as a whole.
 
@@ -78,33 +80,13 @@ def build(folder) -> list[str]:
         If a package is missing, or the folder cannot be written.
     """
     _need_packages()
-    place = pathlib.Path(folder)
-    target = place.resolve()
-    try:
-        if target.exists() and not target.is_dir():
-            raise UserError(f"--site {folder}: it is no folder")
-        if target.is_dir() and any(target.iterdir()) and not (target / _MARK).exists():
-            raise UserError(f"--site {folder}: the folder holds other files; name a new folder")
-        if not target.parent.is_dir():
-            raise UserError(f"--site {folder}: there is no folder {place.parent}")
-        if target.is_dir() and not os.access(target, os.W_OK):
-            raise UserError(f"--site {folder}: cannot be written: it is read-only")
-        room = tempfile.mkdtemp(prefix=".graphloom-site-", dir=target.parent)
-    except OSError as error:
-        raise UserError(f"--site {folder}: cannot be written: {error.strerror}") from None
-    try:
-        made = pathlib.Path(room) / "site"
+    with contextlib.suppress(_Broken), \
+            output.replacing_folder(folder, "--site", output.marked_by(_MARK)) as made:
         found = _make(made)
-        if not found:
-            (made / _MARK).touch()
-            if target.exists():
-                target.rename(pathlib.Path(room) / "before")
-            made.rename(target)
-        return found
-    except OSError as error:
-        raise UserError(f"--site {folder}: cannot be written: {error.strerror}") from None
-    finally:
-        shutil.rmtree(room, ignore_errors=True)
+        if found:
+            raise _Broken
+        (made / _MARK).touch()
+    return found
 
 
 def _quiet():

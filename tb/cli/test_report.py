@@ -80,8 +80,8 @@ def test_refused(folder, capsys):
             (["broken.json", "-o", "report"], ["broken.json", "line 1, column 14"]),
             (["other", "-o", "report"], ["other/package.json", "is not a file of results"]),
             (["run.json", "other", "-o", "report"], ["other/package.json"]),
-            (["run.json", "-o", "other"], ["-o other", "is not a report"]),
-            (["run.json", "-o", "run.json"], ["-o run.json", "is a file"]),
+            (["run.json", "-o", "other"], ["-o other", "other files"]),
+            (["run.json", "-o", "run.json"], ["-o run.json", "no folder"]),
             (["run.json", "run.json", "-o", "report"], ["run.json", "twice"]),
             (["run.json", "-o", "no/report"], ["there is no folder"])):
         line = refused(capsys, "report", *arguments)

@@ -63,7 +63,6 @@ def test_a_page_that_the_navigation_lacks(settings, tmp_path):
 def small(monkeypatch):
     """Building takes no time: a site of one file, or with one broken link."""
     def make(folder, found=()):
-        folder.mkdir()
         (folder / "index.html").write_text("new")
         return list(found)
     monkeypatch.setattr(build, "_make", make)
