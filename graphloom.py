@@ -6,9 +6,10 @@
         result = device.run("bfs", load("karate"), schedule="weaver", source=0)
     print(result.cycles, result.outputs["depth"])
 
-In the source tree this module stands beside the folders ``hw``, ``sw``, ``sim``, ``synth``,
-``formal`` and ``campaign``. ``pip install`` makes it the package that holds these folders, so that
-everything else is imported as ``graphloom.hw.config`` and so on (see ``hatch_build.py``).
+In the source tree this module stands beside the folders ``base``, ``hw``, ``sw``, ``sim``,
+``synth``, ``formal`` and ``campaign``. ``pip install`` makes it the package that holds these
+folders, so that everything else is imported as ``graphloom.hw.config`` and so on (see
+``hatch_build.py``).
 
 The module imports a name when a script first uses the name: ``import graphloom`` alone loads
 neither numpy nor Amaranth.
@@ -20,9 +21,9 @@ from sw import __version__
 
 
 if TYPE_CHECKING:
+    from base.errors import RunError, UserError
     from hw.config import HardwareConfig, preset
     from sim.dram import DramConfig
-    from sw.errors import RunError, UserError
     from sw.graph import Graph, generate, load
     from sw.hashing import HashTable
     from sw.lang.names import (Label, PriorityQueue, decimal, edgeset, fixed, fraction, infinity,
@@ -44,9 +45,9 @@ def __getattr__(name):
     """Import the public names when the first of them is used."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from base.errors import RunError, UserError  # noqa: F401
     from hw.config import HardwareConfig, preset  # noqa: F401
     from sim.dram import DramConfig  # noqa: F401
-    from sw.errors import RunError, UserError  # noqa: F401
     from sw.graph import Graph, generate, load  # noqa: F401
     from sw.hashing import HashTable  # noqa: F401
     from sw.lang.names import (  # noqa: F401

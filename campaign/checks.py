@@ -19,6 +19,8 @@ import shlex
 import time
 import traceback
 
+from base.errors import RunError, UserError
+from base.installation import PROGRAM
 from campaign import lockstep
 from campaign.compaction import perform_random
 from campaign.edges import beyond, last
@@ -29,10 +31,8 @@ from sim.errors import BuildError, SimulationError
 from sim.native import NativeMachine
 from sw import algorithms, schedules
 from sw.benchmarks.schedules import plan
-from sw.errors import RunError, UserError
 from sw.golden.lockstep import Difference
 from sw.graph.load import load
-from sw.installation import PROGRAM
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
 

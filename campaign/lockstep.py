@@ -11,6 +11,7 @@ import functools
 
 import numpy as np
 
+from base.errors import UserError
 from campaign.machines import Launch, check_counters, differences, failure_of
 from campaign.random_programs import fitting_case
 from campaign.random_statements import memory_needed
@@ -21,7 +22,6 @@ from sim.dram import DramConfig
 from sim.errors import SimulationError
 from sim.native import NativeMachine
 from sim.trace import Tracer
-from sw.errors import UserError
 from sw.golden.lockstep import Difference, Lockstep
 from sw.golden.simulator import Simulator
 

@@ -17,7 +17,7 @@ __all__ = ["Work"]
 
 
 #: Sources on which a record depends, besides its configuration and the options.
-_SOURCES = ("hw", "sim", "sw", "campaign")
+_SOURCES = ("base", "hw", "sim", "sw", "campaign")
 
 
 def _check(point, instructions, seed):

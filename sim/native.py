@@ -89,7 +89,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
         The hardware.
     dram : DramConfig or None
         The memory behind it; None for the default.
-    wave : sw.output.Output or None
+    wave : base.output.Output or None
         The file for waves; see :meth:`open_wave`.
     assertions : bool
         Whether the assertions of the RTL are checked.
@@ -216,7 +216,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
 
         Parameters
         ----------
-        file : sw.output.Output
+        file : base.output.Output
             Its name ends in ``.fst`` or ``.vcd``. The machine commits it when the wave ends, and
             discards it if the wave cannot begin or cannot be written.
 

@@ -11,8 +11,8 @@ import dataclasses
 import pathlib
 import tomllib
 
+from base.output import replacing
 from hw.config import preset
-from sw.output import replacing
 
 from .devices import DEVICES
 from .logic import REMOVED, Logic, synthesize

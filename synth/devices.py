@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 
-from sw.errors import UserError
+from base.errors import UserError
 
 
 __all__ = ["DEVICES", "Area", "TargetDevice", "find_device"]

@@ -10,9 +10,9 @@ import statistics
 import tempfile
 import time
 
+from base.output import replacing
 from sim import cache
 from sim.toolchain import ToolError
-from sw.output import replacing
 
 from . import tools
 from .devices import TargetDevice

@@ -9,7 +9,7 @@ from amaranth.hdl import Const, Instance, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from sw.errors import UserError
+from base.errors import UserError
 
 
 __all__ = ["Dividers", "Pll", "dividers"]

@@ -16,8 +16,8 @@ of the period. The delay is the one with the largest margin among all that the P
 
 import dataclasses
 
+from base.errors import UserError
 from hw.sdram.timing import SdramTiming
-from sw.errors import UserError
 from synth.pll import Dividers
 
 

@@ -16,9 +16,9 @@ import shutil
 import subprocess
 import sysconfig
 
+from base.installation import advice, obtain
 from sim.children import tied
 from sim.toolchain import ToolError
-from sw.installation import advice, obtain
 
 
 __all__ = ["TOOLS", "Tool", "find", "installed", "models", "run"]

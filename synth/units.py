@@ -6,10 +6,10 @@ from typing import Any
 
 from amaranth.lib import wiring
 
+from base.errors import UserError
 from hw.config import HardwareConfig
 from hw.top import FlatGpu
 from hw.units import COMPONENTS
-from sw.errors import UserError
 
 
 __all__ = ["UNITS", "SynthesisUnit", "find_unit"]

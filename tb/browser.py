@@ -23,7 +23,7 @@ import urllib.parse
 
 import pytest
 
-from sw.installation import browser
+from base.installation import browser
 
 
 __all__ = ["Tab", "chromium", "open_page", "unavailable"]

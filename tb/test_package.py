@@ -26,7 +26,7 @@ import pytest
 
 import sw
 from hatch_build import ROOMS, renamed
-from sw.installation import ROOT
+from base.installation import ROOT
 
 
 #: Modules that work on the source tree alone: they plant faults in it or mutate its README.

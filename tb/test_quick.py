@@ -21,9 +21,9 @@ import tempfile
 
 import pytest
 
+from base.installation import ROOT
 from sim import cache
 from sw.cli.main import main
-from sw.installation import ROOT
 from tb import quick, runner, sampling, seeds
 
 
@@ -76,7 +76,7 @@ def test_slow_functions_are_there(file):
 
 def test_the_command(capfd):
     """The command leaves cases out, and says how many."""
-    assert main(["test", "--quick", "tb/sw/test_printable.py", "-n", "0"]) == 0
+    assert main(["test", "--quick", "tb/base/test_printable.py", "-n", "0"]) == 0
     printed = capfd.readouterr().out
     assert " passed, " in printed and " deselected" in printed
     assert printed.endswith("All tests of the quick part passed\n")

@@ -11,9 +11,9 @@ import random
 import shlex
 import sys
 
+from base.errors import UserError
 from hw import numbers
 from sw.benchmarks.executors import Processes
-from sw.errors import UserError
 
 from . import corpus, files, verdict
 from .cell import Folder, run
@@ -27,7 +27,7 @@ __all__ = ["FuzzCase", "Cases", "KINDS", "fuzz", "parse"]
 KINDS = ("line", "file")
 
 #: Folders of the modules that a command may import.
-_ROOMS = ("hw", "sim", "sw", "synth", "formal", "campaign")
+_ROOMS = ("base", "hw", "sim", "sw", "synth", "formal", "campaign")
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 

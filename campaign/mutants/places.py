@@ -91,7 +91,7 @@ def _text(file):
 @functools.cache
 def files() -> tuple[str, ...]:
     """All source files that have mutants, in order."""
-    found = (path.relative_to(ROOT).as_posix() for room in ("hw", "sim", "sw", "synth")
+    found = (path.relative_to(ROOT).as_posix() for room in ("base", "hw", "sim", "sw", "synth")
              for path in (ROOT / room).rglob("*") if path.suffix in (".py", *_CPP))
     return tuple(sorted(file for file in found
                         if not any(fnmatch.fnmatchcase(file, glob) for glob in LEFT_OUT)))

@@ -15,20 +15,20 @@ import signal
 import tempfile
 import time
 
+from base.errors import UserError
 from campaign.mutants.mutant import ROOT
 from campaign.mutants.sandbox import Sandbox, copy_sources
 from sim import cache, toolchain
 from sim.errors import ToolError
 from sw.benchmarks.records import RecordsFile
 from sw.benchmarks.sources import digest
-from sw.errors import UserError
 
 
 __all__ = ["NOTICED", "MutantWork"]
 
 
 #: Sources on which the record of a survivor depends.
-_SOURCES = ("campaign", "formal", "hw", "sim", "sw", "synth", "tb")
+_SOURCES = ("base", "campaign", "formal", "hw", "sim", "sw", "synth", "tb")
 
 #: Outcomes of a mutant that is noticed: a test fails; a proof is refuted; the mutant does not
 #: build; the mutant cannot be imported; the tests' process crashes, does not end in time, or takes

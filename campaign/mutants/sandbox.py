@@ -24,7 +24,8 @@ __all__ = ["Ended", "Sandbox", "copy_sources"]
 
 
 #: Folders and files that are copied.
-_FOLDERS = ("campaign", "datasets", "docs", "examples", "formal", "hw", "sim", "sw", "synth", "tb")
+_FOLDERS = ("base", "campaign", "datasets", "docs", "examples", "formal", "hw", "sim", "sw",
+            "synth", "tb")
 _FILES = ("README.md", "graphloom", "graphloom.py", "hatch_build.py", "mkdocs.yml",
           "pyproject.toml", "requirements.lock", "requirements-all.lock")
 

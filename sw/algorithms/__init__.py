@@ -11,7 +11,7 @@ import functools
 import pathlib
 from typing import TYPE_CHECKING
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.kernels import registry
 from sw.lang import programs
 

@@ -9,9 +9,9 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING
 
+from base.errors import RunError, UserError
 from sw.benchmarks.measurement import Measurement, inputs, on
 from sw.benchmarks.records import RecordsFile
-from sw.errors import RunError, UserError
 
 if TYPE_CHECKING:
     from sw.benchmarks.executors import Executor

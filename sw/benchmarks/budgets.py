@@ -8,9 +8,9 @@ the measured cycles, and the difference is reviewed with the change.
 import pathlib
 import tomllib
 
+from base.output import replacing
 from sw.benchmarks.batch import Case
 from sw.benchmarks.schedules import plan
-from sw.output import replacing
 from sw.schedules import equip
 
 

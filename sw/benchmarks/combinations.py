@@ -8,11 +8,11 @@ import functools
 import random
 import shlex
 
+from base.errors import UserError
+from base.installation import PROGRAM
 from sw.benchmarks.batch import Batch, Case
 from sw.benchmarks.schedules import plan
 from sw.benchmarks.sources import digest
-from sw.errors import UserError
-from sw.installation import PROGRAM
 from sw.runtime.combinations import GRAPHS, HARDWARE, equipped
 
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from base.errors import RunError
 from hw.config import HardwareConfig
 from hw.isa import Csr, MemoryMap
-from sw.errors import RunError
 from sw.kernels.assembler import Assembler, Condition
 
 

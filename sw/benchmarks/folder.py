@@ -4,8 +4,8 @@ import csv
 import dataclasses
 import pathlib
 
-from sw.errors import UserError
-from sw.input import read_text
+from base.errors import UserError
+from base.input import read_text
 
 
 __all__ = ["Listed", "listed"]

@@ -7,7 +7,7 @@ import math
 import time
 from typing import Any
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.lang.passes import CHOSEN, analysed
 from sw.vm import cuda
 from sw.vm.cpu import CpuMachine

@@ -6,8 +6,8 @@ import json
 import os
 import stat
 
-from sw.errors import UserError
-from sw.input import read_bytes
+from base.errors import UserError
+from base.input import read_bytes
 
 
 __all__ = ["RecordsFile"]

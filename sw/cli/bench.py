@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sw.printable import PIECE, printable
+from base.printable import PIECE, printable
 
 from . import (bench_budgets, bench_core, bench_cores, bench_programs, bench_schedules,
                bench_tune, bench_units, graph_formats, options)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from sw.installation import need_tree
+from base.installation import need_tree
 
 from . import benches
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from base.errors import UserError
 from sw.benchmarks.schedules import COMPARED
-from sw.errors import UserError
 
 from . import benches, options
 

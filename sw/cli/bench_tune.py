@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from sw.errors import UserError
-from sw.installation import need
+from base.errors import UserError
+from base.installation import need
 
 from . import benches, options
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from base.errors import UserError
 from sw.benchmarks.units import ALGORITHMS, SOFTWARE, UNITS
-from sw.errors import UserError
 from sw.kernels.split import SPLITS
 
 from . import benches, options

@@ -6,7 +6,7 @@ import os
 
 import typer
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from . import options
 

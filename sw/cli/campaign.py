@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from . import files, options
 from .fuzz import OPTIONS, run

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from base.installation import PROGRAM, need
 from sw.cluster.place import ClusterPlace
-from sw.installation import PROGRAM, need
 
 from . import options, process
 

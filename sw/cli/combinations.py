@@ -4,7 +4,7 @@ import collections
 import math
 import time
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from . import options
 

@@ -10,8 +10,8 @@ import functools
 import typer
 from typer.core import TyperCommand
 
+from base.errors import UserError
 from hw import numbers
-from sw.errors import UserError
 
 from .options import once
 

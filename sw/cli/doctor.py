@@ -7,9 +7,9 @@ import subprocess
 import sys
 import tempfile
 
-from sw import bootstrap
-from sw.installation import ROOT, TREE, advice, browser, launched
-from sw.printable import printable
+from base import bootstrap
+from base.installation import ROOT, TREE, advice, browser, launched
+from base.printable import printable
 
 
 __all__ = ["register"]

@@ -5,9 +5,9 @@ import dataclasses
 import sys
 import time
 
+from base.errors import RunError, UserError
+from base.printable import PIECE, one_line, printable
 from sw import __version__
-from sw.errors import RunError, UserError
-from sw.printable import PIECE, one_line, printable
 
 from . import files, options
 

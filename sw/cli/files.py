@@ -1,12 +1,12 @@
 """Files that a command writes. A file that cannot be written is refused before the run. Afterwards
-a file is written whole or not at all (:mod:`sw.output`)."""
+a file is written whole or not at all (:mod:`base.output`)."""
 
 import json
 import os
 
-from sw.errors import UserError
-from sw import output
-from sw.output import descriptor, identity, replacing
+from base import output
+from base.errors import UserError
+from base.output import descriptor, identity, replacing
 
 
 __all__ = ["check", "distinct", "make_folder", "write_arrays", "write_bytes", "write_json",
@@ -14,8 +14,8 @@ __all__ = ["check", "distinct", "make_folder", "write_arrays", "write_bytes", "w
 
 
 def check(path, suffixes=(), default=None):
-    """Refuse a file that cannot be written, as :func:`sw.output.check` does. Only the folder of the
-    ``default`` path may be missing: :func:`make_folder` makes it later."""
+    """Refuse a file that cannot be written, as :func:`base.output.check` does. Only the folder of
+    the ``default`` path may be missing: :func:`make_folder` makes it later."""
     if path is None or path != default or os.path.exists(os.path.dirname(path)):
         output.check(path, suffixes)
 

@@ -3,8 +3,8 @@
 import pathlib
 import time
 
-from sw.errors import UserError
-from sw.installation import PROGRAM, need_tree
+from base.errors import UserError
+from base.installation import PROGRAM, need_tree
 
 from . import files
 from .options import option

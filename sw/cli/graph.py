@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from sw.printable import printable
+from base.printable import printable
 
 from . import files, graph_formats, options
 from .commands import App
@@ -77,7 +77,7 @@ def _generate(
         undirected: options.Undirected = False,
         simplify: options.Simplify = False):
     """Make a graph and write it; without arguments, list the generators."""
-    from sw.errors import UserError
+    from base.errors import UserError
     from sw.graph.generators import GENERATORS
     from sw.graph.load import GraphSource
     if generator is None:

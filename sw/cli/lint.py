@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from sw.installation import ROOT, need, need_tree
+from base.installation import ROOT, need, need_tree
 
 
 __all__ = ["register"]
@@ -15,7 +15,7 @@ def register(app):
 
 
 def _lint():
-    """Check the sources: ruff on the whole tree, pyright on sw, sim and synth."""
+    """Check the sources: ruff on the whole tree, pyright on base, sw, sim and synth."""
     need_tree("graphloom lint")
     for tool in ("ruff", "pyright"):
         need("graphloom lint", tool)

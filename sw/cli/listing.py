@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from . import combinations, files, options
 from .options import folded, option

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from . import options
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sw.installation import PROGRAM
+from base.installation import PROGRAM
 
 from . import options
 

@@ -15,13 +15,13 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
+from base.errors import UserError
+from base.installation import advice, extra_of
+from base.printable import one_line, printable
 from hw.config import ConfigError
 from sim.errors import BuildError, SimulationError
 from sim.toolchain import ToolError
 from sw import __version__
-from sw.errors import UserError
-from sw.installation import advice, extra_of
-from sw.printable import one_line, printable
 
 from . import (bench, campaign, cluster, compare, course, docs, doctor, graph, lang, lint, listing,
                live, lockstep, mutants, packages, process, program, prove, report, reproduce, run,

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from sw.errors import UserError
-from sw.installation import need, need_tree
+from base.errors import UserError
+from base.installation import need, need_tree
 
 from . import files
 from .progress import progress

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
+from base.errors import UserError
+from base.installation import need
+from base.printable import one_line
 from hw import numbers as _numbers
 from hw.config import PRESETS
-from sw.errors import UserError
-from sw.installation import need
-from sw.printable import one_line
 
 
 __all__ = ["GRAPH_ARGUMENT", "PLACE", "Algorithms", "Dram", "Folder", "Graph", "Jobs", "JobsIfAny",

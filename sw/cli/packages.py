@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from sw import installation
-from sw.errors import UserError
-from sw.installation import APART, EXTRAS, ROOT, need, need_tree
+from base import installation
+from base.errors import UserError
+from base.installation import APART, EXTRAS, ROOT, need, need_tree
 
 
 __all__ = ["register"]

@@ -13,13 +13,13 @@ import re
 
 import jinja2
 
+from base.installation import ROOT
 from hw import isa, operations, registers
 from hw.config import LEGAL, PRESETS, HardwareConfig
 from hw.link import frames
 from hw.operations import Format
 from hw.scu import registers as scu
 from sim.dram import DramConfig
-from sw.installation import ROOT
 from sw.site.docstrings import comment, markdown
 from synth import budgets
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.exceptions import TyperException
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .commands import App, StrictCommand
 

@@ -6,7 +6,7 @@ is nothing to clean up, and the signal ends the process at once.
 
 Closed standard streams are opened on ``/dev/null``. Otherwise a file that is opened later would get
 their numbers, and the printed text. A failed write to the standard output is a
-:class:`sw.errors.UserError`. Text that cannot be written to the standard error is lost.
+:class:`base.errors.UserError`. Text that cannot be written to the standard error is lost.
 """
 
 import errno
@@ -15,7 +15,7 @@ import os
 import signal
 import sys
 
-from sw.errors import UserError
+from base.errors import UserError
 
 
 __all__ = ["begin", "end", "interrupted", "started"]

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from base.errors import UserError
+from base.input import open_file
 from hw import numbers
-from sw.errors import UserError
-from sw.input import open_file
 
 from .options import folded, option
 from .records import with_machine, with_outputs
@@ -197,9 +197,9 @@ class _Run:
         self.exit_code, self.counters = None, {}
 
     def __enter__(self):
+        from base.output import Output
         from sim.functional.machine import FunctionalSimulator
         from sim.native import NativeMachine
-        from sw.output import Output
         from sw.runtime.host import Host
 
         from .execute import progress_display

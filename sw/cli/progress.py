@@ -1,7 +1,7 @@
 """Progress of many independent runs."""
 
 import contextlib
-from sw.printable import one_line
+from base.printable import one_line
 
 
 __all__ = ["progress"]

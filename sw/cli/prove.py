@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from sw.errors import UserError
-from sw.installation import ROOT, advice, obtain
+from base.errors import UserError
+from base.installation import ROOT, advice, obtain
 
 
 __all__ = ["register"]

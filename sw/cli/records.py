@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
+from base.errors import UserError
 from hw import numbers
 from hw.config import PRESETS
 from hw.link.frames import BAUD
-from sw.errors import UserError
 from sw.graph.load import GraphSource
 
 from . import files, options

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from sw.installation import need
+from base.installation import need
 
 
 __all__ = ["register"]

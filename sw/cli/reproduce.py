@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from base.errors import UserError
+from base.installation import PROGRAM, need
 from hw.config import PRESETS
-from sw.errors import UserError
-from sw.installation import PROGRAM, need
 
 from . import benches, options
 

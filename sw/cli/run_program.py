@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sw.errors import UserError
-from sw.printable import PIECE, printable
+from base.errors import UserError
+from base.printable import PIECE, printable
 
 from . import files, options
 from .execute import console

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .records import with_machine
 

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from sw.errors import UserError
-from sw.input import read_text
-from sw.installation import need_tree
+from base.errors import UserError
+from base.input import read_text
+from base.installation import need_tree
 
 from . import files, options, synth_board
 from .commands import App

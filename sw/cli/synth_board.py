@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
+from base.installation import need
 from hw.link.frames import BAUD
-from sw.installation import need
 
 from . import files, options
 from .options import folded, option

@@ -11,11 +11,11 @@ from typing import Annotated
 
 import typer
 
+from base.errors import UserError
+from base.installation import ROOT, need, need_tree
 from hw import numbers
 from sim import cache
 from sim.children import tied
-from sw.errors import UserError
-from sw.installation import ROOT, need, need_tree
 
 from . import process
 

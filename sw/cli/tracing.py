@@ -1,6 +1,6 @@
 """The options ``--trace`` and ``--trace-cycles``: what is recorded, and how it is written."""
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from . import files
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from sw.errors import UserError
-from sw.installation import PROGRAM, need
+from base.errors import UserError
+from base.installation import PROGRAM, need
 
 from . import options
 from .parameters import ProgramCommand

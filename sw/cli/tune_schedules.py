@@ -2,8 +2,8 @@
 
 import shlex
 
-from sw.errors import UserError
-from sw.installation import PROGRAM
+from base.errors import UserError
+from base.installation import PROGRAM
 
 from . import files, options, tables
 from .execute import console, progress_display

@@ -3,8 +3,8 @@
 import dataclasses
 import os
 
-from sw.errors import UserError
-from sw.installation import PROGRAM
+from base.errors import UserError
+from base.installation import PROGRAM
 
 
 __all__ = ["DEFAULT", "TUNED", "find", "settled"]

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from sw.errors import UserError
-from sw.printable import printable
+from base.errors import UserError
+from base.printable import printable
 
 from . import files
 from .records import with_config

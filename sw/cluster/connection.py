@@ -13,7 +13,7 @@ from typing import Any
 
 import dask.config
 
-from sw.errors import UserError
+from base.errors import UserError
 
 
 __all__ = ["bindable", "bracketed", "quiet", "reach", "until_signal"]

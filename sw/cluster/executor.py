@@ -10,9 +10,9 @@ import queue
 import time
 import traceback
 
+from base.errors import UserError
 from sw.benchmarks.executors import Executor, Slots
 from sw.benchmarks.workers import in_folder, packed
-from sw.errors import UserError
 
 from .members import Members
 from .worker import GivenUpError, UnfitError, perform

@@ -11,15 +11,15 @@ import tomllib
 
 from packaging.requirements import Requirement
 
+from base.installation import ROOT, TREE
 from sw.benchmarks.sources import digest
-from sw.installation import ROOT, TREE
 
 
 __all__ = ["differences", "identity", "sources"]
 
 
 #: Folders of the sources, as far as they are installed. Tests are sources too: mutants run them.
-_FOLDERS = ("campaign", "datasets", "examples", "formal", "hw", "sim", "sw", "synth", "tb")
+_FOLDERS = ("base", "campaign", "datasets", "examples", "formal", "hw", "sim", "sw", "synth", "tb")
 
 #: Differences that are told; the others are counted.
 _TOLD = 3

@@ -12,7 +12,7 @@ from typing import Any
 
 import distributed
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .connection import reach
 from .identity import differences, identity

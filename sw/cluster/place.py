@@ -8,9 +8,9 @@ import dataclasses
 import re
 import ssl
 
+from base.errors import UserError
+from base.input import open_file
 from hw import numbers
-from sw.errors import UserError
-from sw.input import open_file
 
 
 __all__ = ["LOOPBACK", "ClusterPlace", "Tls", "tls"]

@@ -5,7 +5,7 @@ import errno
 
 import distributed
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .connection import bindable, bracketed, quiet, until_signal
 from .place import LOOPBACK

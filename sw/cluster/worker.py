@@ -17,8 +17,8 @@ import time
 import distributed
 from distributed.core import Status
 
+from base.errors import UserError
 from sw.benchmarks.workers import PieceProcess
-from sw.errors import UserError
 
 from .connection import bindable, bracketed, reach, until_signal
 from .identity import differences, identity

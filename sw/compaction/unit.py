@@ -27,11 +27,11 @@ its lines. The table for grouping is at most as large. It is also no larger than
 may need, because emptying the table and searching it for the rest take a cycle a line.
 """
 
+from base.errors import UserError
 from hw.scu.registers import ScuOutput, entry_bytes
 from sw.compaction.contraction import ADDRESSES
 from sw.compaction.expansion import COUNTS, GIVEN, INDEXES
 from sw.compaction.lists import EDGES
-from sw.errors import UserError
 from sw.formats.compressed import CompressedRows
 
 

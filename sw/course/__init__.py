@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 
-from sw.errors import UserError
+from base.errors import UserError
 
 
 __all__ = ["EXERCISES", "Exercise", "find"]

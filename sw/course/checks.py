@@ -8,8 +8,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from base import scratch
 from sim.children import tied
-from sw import scratch
 
 from . import copies
 

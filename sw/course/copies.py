@@ -7,7 +7,7 @@ import pathlib
 import shutil
 import subprocess
 
-from sw.errors import UserError
+from base.errors import UserError
 
 
 __all__ = ["apply", "copy", "files"]

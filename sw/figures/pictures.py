@@ -3,7 +3,7 @@
 import functools
 import pathlib
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from . import results, waves
 from .blocks import BLOCKS

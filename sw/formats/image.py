@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from base.errors import UserError
 from hw.isa import MemoryMap
-from sw.errors import UserError
 from sw.graph.compress import in_blocks
 from sw.graph.npz import shown
 from sw.graph.order import ORDERS, ROUNDS, new_ids

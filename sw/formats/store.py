@@ -11,11 +11,11 @@ import os
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
+from base.output import replacing
 from sw.graph.graph import LIMIT
 from sw.graph.npz import read_arrays, shown
 from sw.graph.source import opened
-from sw.output import replacing
 
 from . import find_image, image_names
 from .image import DIRECTIONS

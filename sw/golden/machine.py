@@ -6,11 +6,11 @@ instructions and active lanes: others have no meaning without a pipeline.
 
 import numpy as np
 
+from base.errors import RunError
 from hw.config import ConfigError, HardwareConfig
 from hw.registers import NO_CHECKS, Checks
 from hw.scu.registers import ScuResult, error_text
 from sim.memory import ArrayMemory
-from sw.errors import RunError
 from sw.golden.cores import Cores
 from sw.golden.scu import ScuModel
 

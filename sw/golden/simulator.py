@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from base.errors import LimitError, RunError
 from hw.config import HardwareConfig
 from hw.isa import CAUSE_DOCS, Cause, Csr, MemoryMap
 from hw.registers import NO_CHECKS, Checks
-from sw.errors import LimitError, RunError
 from sw.golden.gather import variants
 from sw.golden.semantics import Trap, bind
 from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands

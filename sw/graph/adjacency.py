@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .graph import LIMIT, Graph, check_density
 from .numbering import Numbering

@@ -9,7 +9,7 @@ arc from ``i`` to ``j``, and its value is the weight. Truth values are no weight
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .graph import LIMIT, Graph
 from .npz import read_arrays, shown

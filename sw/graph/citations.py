@@ -13,7 +13,7 @@ import os
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .features import Features
 from .graph import LIMIT, Graph

@@ -3,7 +3,7 @@
 
 import re
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .fields import graph_of, header_line, is_count, vertex, weight
 from .graph import LIMIT

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .fields import graph_of, is_count, vertex, weight
 from .graph import LIMIT, check_density

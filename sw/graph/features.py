@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .graph import LIMIT
 from .npz import read_arrays, shown

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .graph import LIMIT, WEIGHT_LIMIT, Graph
 from .text import Column

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from base.errors import UserError
 from hw import numbers
-from sw.errors import UserError
 
 from .graph import LIMIT, WEIGHT_LIMIT, Graph, check_density
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.graph.compress import compress, expand
 
 if TYPE_CHECKING:

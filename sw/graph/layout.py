@@ -10,7 +10,7 @@ import csv
 import dataclasses
 import re
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .numbering import SPACE
 from .text import quoted

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .catalogue import catalogue
 from .generators import GENERATORS, generate, seeded

@@ -9,7 +9,7 @@ cannot be weights, so such files are read without weights only.
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .dense import numbers
 from .fields import graph_of, header_line, is_count, vertex, weight

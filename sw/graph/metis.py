@@ -16,7 +16,7 @@ import re
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .graph import LIMIT, WEIGHT_LIMIT, Graph, check_density
 from .text import PIECE, convert, tokens

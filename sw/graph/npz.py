@@ -14,7 +14,7 @@ import zlib
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .source import EXPANSION, FREE
 

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 
 
 __all__ = ["SPACE", "Numbering"]

@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
+from base.installation import advice, obtain
 from sw.graph.gorder import gorder
 from sw.graph.sage import ROUNDS, sage
-from sw.installation import advice, obtain
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -28,7 +28,7 @@ The first bytes tell an archive, Matrix Market, DIMACS, and formats that are not
 import dataclasses
 import os
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .adjacency import read_adjacency
 from .archive import NPZ_VERSION, read_npz

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .weights import Weighing
 

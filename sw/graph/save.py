@@ -1,6 +1,6 @@
 """Writers of graph files, one a format; each may be compressed with gzip.
 
-A file is written whole or not at all (:mod:`sw.output`). The same graph gives the same bytes.
+A file is written whole or not at all (:mod:`base.output`). The same graph gives the same bytes.
 """
 
 import gzip
@@ -10,8 +10,8 @@ import os
 
 import numpy as np
 
-from sw.errors import UserError
-from sw.output import replacing
+from base.errors import UserError
+from base.output import replacing
 
 from .graph import Graph
 from .readers import NPZ_VERSION, suffix_of

@@ -6,7 +6,7 @@ Such a file is refused by the name of its format, with what helps.
 import os
 import re
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .source import unpacked_name
 

@@ -8,7 +8,7 @@ that reads it as an edge list. All other signs are notes.
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 
 
 __all__ = ["IDS", "has_sizes", "numbered", "refuse_other", "tell"]

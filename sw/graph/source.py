@@ -1,7 +1,7 @@
 """Opening input files: files are checked before reading, and decompression is bounded.
 
 A file that is read must be a regular file, or a pipe that another program already writes to
-(:mod:`sw.input`).
+(:mod:`base.input`).
 
 A file that begins as one of gzip, bzip2 or xz is decompressed, whatever its name. Graphs compress 3
 to 20 times. A file whose contents exceed both :data:`EXPANSION` times its size and :data:`FREE`
@@ -16,8 +16,8 @@ import os
 import stat
 import zlib
 
-from sw.errors import UserError
-from sw.input import open_file
+from base.errors import UserError
+from base.input import open_file
 
 
 __all__ = ["EXPANSION", "FREE", "PACKED", "Source", "opened", "unpacked_name"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 
 
 __all__ = ["Column", "PIECE", "convert", "pieces", "quoted", "read_table", "tokens"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from .graph import WEIGHT_LIMIT
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from base.errors import UserError
 from sw.kernels.algorithm import Algorithm
-from sw.errors import UserError
 from sw.golden.hashing import lookup
 from sw.kernels.kernel import Vertex
 from sw.kernels.vertices import each_vertex

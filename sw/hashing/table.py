@@ -9,7 +9,7 @@ import operator
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 
 
 __all__ = ["PairTable", "buckets_of", "emit_bucket", "hashes", "words"]

@@ -3,7 +3,7 @@
 import operator
 from typing import Any
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.kernels.fusion import Loop
 
 

@@ -19,7 +19,7 @@ an operation of the Stream Compaction Unit, cannot be fused.
 import dataclasses
 import itertools
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.kernels import barrier
 from sw.kernels.kernel import Kernel
 

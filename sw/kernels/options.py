@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, SupportsIndex
 
+from base.errors import UserError
 from hw import numbers
-from sw.errors import UserError
 
 
 __all__ = ["Choice", "Integer", "Switch", "canonical", "parse", "settle", "word"]

@@ -5,7 +5,7 @@ import importlib
 import pkgutil
 from typing import Any
 
-from sw.errors import UserError
+from base.errors import UserError
 
 
 __all__ = ["names", "find"]

@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.lang import graph_ir as ir
 from sw.lang.types import INFINITY, LARGEST, WORD, Type
 

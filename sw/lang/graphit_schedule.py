@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.lang.graphit_text import Translator
 from sw.lang.schedule import (HybridSchedule, PlannedSchedule, SimpleSchedule,
                               read_threshold)

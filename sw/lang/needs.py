@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.graph.graph import Graph
 from sw.lang.graph_ir import GraphProgram
 from sw.lang.types import LARGEST

@@ -11,8 +11,8 @@ import textwrap
 import warnings
 from typing import Any
 
-from sw import input as inputs
-from sw.errors import UserError
+from base import input as inputs
+from base.errors import UserError
 from sw.lang.expressions import place
 from sw.lang.graph_ir import GraphProgram
 from sw.lang.instructions import ProgramReader

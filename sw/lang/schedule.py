@@ -30,7 +30,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.lang import graph_ir as ir
 from sw.lang.choices import (Criterion, DeduplicationForm, FrontierCreation, LoadBalance, SetForm,
                              Traversal)

@@ -3,7 +3,7 @@
 import dataclasses
 import enum
 
-from sw.errors import UserError
+from base.errors import UserError
 
 
 __all__ = ["INFINITY", "LARGEST", "LanguageError", "NONE", "Named", "Position", "RESERVED", "Type",

@@ -5,7 +5,7 @@ import termios
 
 import serial
 
-from sw.errors import UserError
+from base.errors import UserError
 
 
 __all__ = ["Cable"]

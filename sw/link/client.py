@@ -17,9 +17,9 @@ import time
 
 import numpy as np
 
+from base.errors import RunError, UserError
 from hw.link.frames import (MAX_WORDS, ONCE, QUEUE_BYTES, Answer, AnswerStatus, BoardDescription,
                             FrameReader, Operation, Request)
-from sw.errors import RunError, UserError
 
 
 __all__ = ["Client"]

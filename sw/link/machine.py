@@ -8,13 +8,13 @@ back. The time limit of the run bounds everything else.
 import math
 import time
 
+from base.errors import UserError
 from hw.config import ConfigError, HardwareConfig
 from hw.link.frames import MAX_WORDS
 from hw.registers import Control, Register, Status, counter_address, cycles_of
 from sim.errors import SimulationError
 from sim.machine import RegisterMachine
 from sw.link.cable import Cable
-from sw.errors import UserError
 from sw.link.client import Client
 
 

@@ -5,7 +5,7 @@ import json
 import pathlib
 import shutil
 
-from sw import output
+from base import output
 from sw.benchmarks.budgets import load_budgets
 
 from .request import RunRequest

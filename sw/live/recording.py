@@ -28,13 +28,13 @@ import hashlib
 
 import numpy as np
 
+from base.errors import UserError
 from hw.isa import PHASES, MemoryMap
 from hw.registers import (CORE_BASE, CORE_COUNTERS, CORE_STRIDE, GPU_BASE, GPU_COUNTERS,
                           WARP_COUNTS, WARP_OFFSET)
 from hw.stalls import STALLS, WARP_STATES
 from sim.dram import DramConfig
 from sim.native import NativeMachine
-from sw.errors import UserError
 from sw.graph.generators import size_of
 from sw.runtime import Device
 

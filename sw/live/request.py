@@ -5,6 +5,9 @@ import json
 import pathlib
 import shlex
 
+from base.errors import UserError
+from base.installation import PROGRAM
+from base.printable import one_line
 from hw.config import PRESETS, ConfigError, HardwareConfig
 from hw.gather.variants import VARIANTS
 from sim import wasm
@@ -12,12 +15,9 @@ from sim.errors import BuildError, SimulationError
 from sim.toolchain import ToolError
 from sw import algorithms, schedules
 from sw.benchmarks.workers import tell
-from sw.errors import UserError
 from sw.graph.generators import GENERATORS
 from sw.graph.load import load
-from sw.installation import PROGRAM
 from sw.lang import programs
-from sw.printable import one_line
 from sw.runtime.plan import as_plan
 from sw.schedules import equip
 

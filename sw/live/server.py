@@ -20,12 +20,12 @@ import time
 import urllib.parse
 from typing import Any
 
+from base import scratch
+from base.errors import UserError
+from base.printable import one_line
 from hw import numbers
-from sw import scratch
-from sw.errors import UserError
 from sw.graph.catalogue import catalogue
 from sw.graph.generators import GENERATORS
-from sw.printable import one_line
 
 from .export import PAGE
 from .request import RunRequest, check_upload, choices, recorded

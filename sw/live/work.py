@@ -11,8 +11,8 @@ import resource
 import threading
 import time
 
+from base.errors import UserError
 from sw.benchmarks.workers import PieceProcess, packed
-from sw.errors import UserError
 
 
 __all__ = ["BUILDING", "BUILT", "PageWork", "bounded"]

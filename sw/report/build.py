@@ -2,8 +2,8 @@
 
 import re
 
+from base.errors import UserError
 from hw.config import ConfigError
-from sw.errors import UserError
 
 from . import folder, inputs, papers, results, runs, synthesis, timeline, trade, tuning
 from .command import hardware_of, memory_of

@@ -3,10 +3,10 @@
 import dataclasses
 import shlex
 
+from base.installation import PROGRAM
 from hw.config import PRESETS, ConfigError, HardwareConfig
 from hw.control import launch_cycles as port_cycles
 from sim.dram import DramConfig
-from sw.installation import PROGRAM
 
 
 __all__ = ["hardware_of", "hardware_text", "hardware_words", "memory_of", "run_command"]

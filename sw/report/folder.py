@@ -9,7 +9,8 @@ import dataclasses
 import json
 import pathlib
 
-from sw import __version__, output
+from base import output
+from sw import __version__
 
 from .plots import slug
 

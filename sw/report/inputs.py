@@ -6,9 +6,9 @@ import json
 import os
 from typing import Any
 
+from base.errors import UserError
+from base.input import read_bytes
 from sw.benchmarks.records import RecordsFile
-from sw.errors import UserError
-from sw.input import read_bytes
 
 
 __all__ = ["KINDS", "InputFile", "find"]

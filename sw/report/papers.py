@@ -7,8 +7,8 @@ import json
 import pathlib
 import statistics
 
+from base.errors import UserError
 from sim.dram import DramConfig
-from sw.errors import UserError
 from sw.graph.load import GraphSource
 from sw.runtime.target import Target
 

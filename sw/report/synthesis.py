@@ -2,7 +2,7 @@
 
 import shlex
 
-from sw.installation import PROGRAM
+from base.installation import PROGRAM
 
 from .command import hardware_of, hardware_text, hardware_words
 from .plots import COLOURS, Block, Page, PlotPoint, bars, count, figure, percent

@@ -4,7 +4,7 @@
 import dataclasses
 import json
 
-from sw.installation import ROOT
+from base.installation import ROOT
 from synth.overhead import UNIT_NAMES
 
 from .command import hardware_text

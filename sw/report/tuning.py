@@ -2,9 +2,9 @@
 
 import shlex
 
+from base.errors import UserError
+from base.installation import PROGRAM
 from sw.benchmarks.batch import notes_of
-from sw.errors import UserError
-from sw.installation import PROGRAM
 from sw.runtime.plan import Plan
 from sw.tune.results import ResultsFile
 

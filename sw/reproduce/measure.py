@@ -10,8 +10,8 @@ import json
 
 import numpy as np
 
+from base.errors import UserError
 from sw.benchmarks.measurement import Measurement, on
-from sw.errors import UserError
 
 
 __all__ = ["BuildTime", "OnHost", "Stored", "WarpIterations"]

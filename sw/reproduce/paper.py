@@ -5,8 +5,8 @@ makes tables, a plot and comparisons with the paper. :mod:`sw.reproduce.study` r
 keeps, shows and writes the results.
 """
 
+from base.errors import UserError
 from sw.benchmarks.grid import Measured, Grid
-from sw.errors import UserError
 
 from .outcome import Outcome
 

@@ -16,10 +16,10 @@ import typing
 
 import numpy as np
 
+from base.errors import UserError
 from sw import algorithms
 from sw.benchmarks.batch import Case
 from sw.benchmarks.grid import Grid
-from sw.errors import UserError
 from sw.graph.load import load
 from sw.runtime.device import Device
 

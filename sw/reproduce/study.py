@@ -23,10 +23,10 @@ import pathlib
 import platform
 from typing import Any
 
+from base.output import replacing
 from sw.benchmarks.batch import Batch, notes_of
 from sw.benchmarks.executors import Processes
 from sw.benchmarks.sources import digest
-from sw.output import replacing
 
 from .outcome import FAILED, Table
 

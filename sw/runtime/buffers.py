@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 
+from base.errors import UserError
 from hw.isa import MemoryMap
-from sw.errors import UserError
 from sw.runtime.local import LocalAllocator
 
 

@@ -8,10 +8,10 @@ program that does not fit in instruction memory is refused when the combination 
 import dataclasses
 import itertools
 
+from base.errors import UserError
 from hw.config import LEGAL
 from hw.gather.variants import VARIANTS
 from sw import algorithms, formats, schedules
-from sw.errors import UserError
 from sw.formats.image import DIRECTIONS
 from sw.graph.load import load
 from sw.kernels import frontiers

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from base.errors import LimitError, RunError, UserError
 from hw.control import launch_cycles as port_cycles
 from hw.link.frames import BAUD
 from hw.registers import cycles_of
 from sim.errors import SimulationError
-from sw.errors import LimitError, RunError, UserError
 from sw.link import TIME_LIMIT, SerialMachine
 from sw.runtime import planning
 from sw.runtime.plan import as_plan
@@ -223,8 +223,8 @@ class Device:
             Keeps a trace of what is run.
         """
         def make():
+            from base.output import Output
             from sim.native import NativeMachine
-            from sw.output import Output
             # Names of states are in waves of hardware that has a trace port.
             built = config
             if recorder is not None or wave is not None:

@@ -24,10 +24,10 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from base.errors import UserError
+from base.input import open_file
 from hw.config import LEGAL, HardwareConfig
 from hw.isa import INSTRUCTIONS, MemoryMap
-from sw.errors import UserError
-from sw.input import open_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

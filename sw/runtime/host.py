@@ -14,8 +14,8 @@ Both lie in global memory, at symbols that the program may define:
 
 import numpy as np
 
+from base.errors import UserError
 from hw.isa import MemoryMap
-from sw.errors import UserError
 
 
 __all__ = ["Host"]

@@ -1,7 +1,7 @@
 """Local memory: named places in the scratchpad of each core."""
 
+from base.errors import UserError
 from hw.isa import MemoryMap
-from sw.errors import UserError
 
 
 __all__ = ["LocalAllocator"]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from base.errors import UserError
 from hw import numbers
 from hw.isa import MemoryMap
-from sw.errors import UserError
 
 if TYPE_CHECKING:
     from typing import Any

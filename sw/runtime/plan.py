@@ -25,10 +25,10 @@ import operator
 import re
 from typing import TYPE_CHECKING, Any
 
+from base.errors import UserError
 from hw import numbers
 from hw.config import LEGAL
 from sw import algorithms, formats, schedules
-from sw.errors import UserError
 from sw.kernels import frontiers
 from sw.kernels.options import Choice, Integer, Switch, settle, word
 from sw.kernels.split import SPLITS

@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 
+from base.errors import UserError
 from sw import schedules
-from sw.errors import UserError
 from sw.kernels import frontiers
 from sw.runtime import memory
 from sw.runtime.buffers import Buffers

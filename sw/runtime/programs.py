@@ -2,7 +2,7 @@
 
 import typing
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.kernels import fusion
 from sw.kernels.assembler import OutOfReach, OutOfRegisters
 from sw.kernels.gather_pass import gather

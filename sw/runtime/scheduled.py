@@ -20,7 +20,7 @@ A plan is one for a whole program. So schedules of several labels must not choos
 import dataclasses
 from typing import Any
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.lang.choices import DeduplicationForm, FrontierCreation, LoadBalance
 from sw.lang.passes import analysed
 from sw.lang.passes.edge_blocking import BLOCKING_SIZE

@@ -9,9 +9,9 @@ and the stacks lie below ``__stacks_end``. So the hardware can notice that a lan
 
 import numpy as np
 
+from base.errors import UserError
 from hw.isa import MemoryMap
 from hw.registers import Checks
-from sw.errors import UserError
 
 
 __all__ = ["Stacks"]

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.kernels.options import parse
 from sw.kernels.passes import Pass
 

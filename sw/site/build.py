@@ -5,9 +5,9 @@ import logging
 import os
 import socket
 
-from sw import output
-from sw.errors import UserError
-from sw.installation import EXTRAS, need
+from base import output
+from base.errors import UserError
+from base.installation import EXTRAS, need
 
 from .places import ROOT
 

@@ -14,7 +14,7 @@ __all__ = ["ROOMS", "ROOT", "api_page", "api_pages", "published", "start_page",
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 #: The folders whose modules the API shows.
-ROOMS = ("hw", "sim", "sw", "synth", "formal", "campaign")
+ROOMS = ("base", "hw", "sim", "sw", "synth", "formal", "campaign")
 
 
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from base.errors import UserError
 from hw import numbers
 from hw.isa import PHASES
 from hw.stalls import WARP_STATES
 from sim.trace import END, STREAMS, Tracer, access_of, dtypes, written_by
-from sw.errors import UserError
 from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
 
 

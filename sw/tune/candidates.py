@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.runtime.device import Device
 from sw.runtime.plan import Hybrid
 from sw.schedules.schedule import Schedule

@@ -10,7 +10,7 @@ import functools
 import math
 from typing import Any
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.tune.candidates import Candidate
 
 

@@ -10,8 +10,8 @@ import dataclasses
 import hashlib
 import json
 
+from base.errors import UserError
 from sw.benchmarks.records import RecordsFile
-from sw.errors import UserError
 from sw.graph.describe import describe
 from sw.runtime.plan import Plan
 from sw.tune.features import nearest

@@ -6,8 +6,8 @@ import hashlib
 
 import numpy as np
 
+from base.errors import LimitError, RunError, UserError
 from sw.benchmarks.sources import digest
-from sw.errors import LimitError, RunError, UserError
 from sw.graph.load import GraphSource
 from sw.runtime.target import Target
 

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from base.errors import UserError
 from sw.benchmarks.machines import Times, cpu_machine, in_turn
-from sw.errors import UserError
 from sw.lang import graph_ir as ir
 from sw.lang.choices import Criterion, LoadBalance, Traversal
 from sw.lang.schedule import HybridSchedule, SimpleSchedule, applied, labelled

@@ -13,8 +13,8 @@ import dataclasses
 import itertools
 from typing import Any
 
+from base.errors import UserError
 from sw import algorithms, formats, schedules
-from sw.errors import UserError
 from sw.kernels.options import parse
 from sw.runtime.combinations import AXES
 from sw.runtime.plan import CLOSED, Plan, as_plan

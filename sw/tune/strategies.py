@@ -8,7 +8,7 @@ the same points.
 import dataclasses
 import random
 
-from sw.errors import UserError
+from base.errors import UserError
 
 
 __all__ = ["STRATEGIES", "WAIT", "Coordinate", "Exhaustive", "TrialOutcome", "Random", "Strategy",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.lang import graph_ir as ir
 from sw.lang.types import INFINITY, WORD, Type
 

@@ -8,7 +8,7 @@ loop returns now and then, so that Python sees signals, and is entered again.
 import abc
 import dataclasses
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.lang import graph_ir as ir
 from sw.lang.passes.kernel_fusion import assigned, varies
 from sw.lang.types import LARGEST, Named, Type

@@ -1,6 +1,6 @@
 """The GraphVMs beside the device, by name."""
 
-from sw.errors import UserError
+from base.errors import UserError
 
 
 __all__ = ["NAMES", "run_on"]

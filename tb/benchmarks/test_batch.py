@@ -4,13 +4,13 @@ import json
 
 import pytest
 
+from base.errors import UserError
 from hw.config import preset
 from sim.dram import DramConfig
 from sw.benchmarks.batch import Batch
 from sw.benchmarks.executors import Processes
 from sw.benchmarks.schedules import grid, means, totals
 from sw.cli.main import main
-from sw.errors import UserError
 
 
 TINY = preset("tiny")

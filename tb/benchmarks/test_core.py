@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from base.errors import RunError
 from campaign.machines import CONFIGS
 from sim.native import NativeMachine
 from sw.benchmarks.core import BENCHMARKS
 from sw.cli.main import main
-from sw.errors import RunError
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from base.errors import UserError
 from sw.benchmarks.records import RecordsFile
-from sw.errors import UserError
 
 
 def test_round_trip(tmp_path):

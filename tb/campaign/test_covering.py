@@ -11,6 +11,7 @@ import dataclasses
 
 import pytest
 
+from base.errors import UserError
 from campaign.checks import WEIGHTS, graph_of
 from campaign.covering import covered_by, covering, required
 from campaign.random_programs import fitting_case
@@ -18,7 +19,6 @@ from campaign.random_statements import memory_needed
 from hw import config as configuration
 from hw.config import LEGAL, HardwareConfig, Legal
 from sw import algorithms, schedules
-from sw.errors import UserError
 from sw.graph.load import load
 from sw.kernels.split import SPLITS
 from sw.runtime import Device

@@ -10,11 +10,11 @@ import tomllib
 import pytest
 from packaging.requirements import Requirement
 
+from base import installation
+from base.installation import APART, ROOT
 from sw import formats
-from sw import installation
 from sw.cli import doctor, pages
 from sw.cli.main import main
-from sw.installation import APART, ROOT
 from synth import tools
 
 

@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 
-from sw import installation
+from base import installation
 from sw.cli import docs
 from sw.cli.main import main
 from sw.site import build

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
+from base.errors import UserError
 from hw.config import preset
 from sw.cli.execute import Job, console, progress_display
 from sw.cli.main import main
 from sw.cli.records import Outputs
-from sw.errors import UserError
 from sw.graph.load import GraphSource
 from sw.kernels.assembler import Assembler
 from sw.runtime import Device, as_plan, planning

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
+from base.errors import UserError
 from sw.cli import files
 from sw.cli.main import main
-from sw.errors import UserError
 from tb.cli.test_errors import refused
 
 

@@ -9,8 +9,8 @@ errors                  test_refused: one line, exit code 2
 
 import pytest
 
+from base.installation import ROOT
 from sw.cli.main import main
-from sw.installation import ROOT
 from sw.lang import programs
 from sw.lang.passes import PASSES
 from tb.cli.test_errors import refused

@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 
-from sw import bootstrap
+from base import bootstrap
 from sw.cli.tests import ROOT
 
 
@@ -20,7 +20,8 @@ def project(tmp_path):
     root = tmp_path / "a project"
     (root / "sw" / "cli").mkdir(parents=True)
     shutil.copy(ROOT / "graphloom", root)
-    shutil.copy(ROOT / "sw" / "bootstrap.py", root / "sw")
+    (root / "base").mkdir()
+    shutil.copy(ROOT / "base" / "bootstrap.py", root / "base")
     (root / "sw" / "cli" / "__main__.py").write_text(STUB)
     (root / "requirements.lock").write_text("# nothing\n")
     (root / "requirements-all.lock").write_text("# nothing more\n")
@@ -95,7 +96,7 @@ def test_more_packages(project):
     """bootstrap.py adds them, once for each content of requirements-all.lock. A failure is told,
     and leaves the environment as it was for what runs graphs."""
     def add(**environment):
-        return run(project / ".venv" / "bin" / "python", "-P", project / "sw" / "bootstrap.py",
+        return run(project / ".venv" / "bin" / "python", "-P", project / "base" / "bootstrap.py",
                    project, "all", cwd=project, **environment)
 
     assert run(project / "graphloom", cwd=project)[0] == 7

@@ -7,11 +7,11 @@ import shlex
 
 import pytest
 
+from base.errors import UserError
 from hw.config import preset
 from sw import algorithms, formats, schedules
 from sw.cli import options
 from sw.cli.main import main
-from sw.errors import UserError
 from sw.graph.load import load
 from sw.kernels.frontiers import FRONTIERS, pairs
 from sw.runtime import Device, combinations

@@ -3,11 +3,11 @@
 
 import pytest
 
+from base.errors import UserError
 from hw.config import ConfigError, HardwareConfig, preset
 from sw import schedules
 from sw.cli import options
 from sw.cli.commands import App
-from sw.errors import UserError
 from sw.runtime.plan import as_plan
 
 

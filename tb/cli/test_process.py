@@ -117,7 +117,7 @@ def test_signal_ends_children():
 
 @pytest.mark.parametrize("command, closed", [
     ("graph generate", False), ("graph info karate", True), ("--help", False),
-    ("test tb/sw/test_output.py -n 0", True)])
+    ("test tb/base/test_output.py -n 0", True)])
 def test_standard_output(tmp_path, command, closed):
     """The stream is full or closed: one line and exit code 2, whether rich prints or not."""
     process = start("sh", "-c", f"exec {sys.executable} -m sw.cli {command} "

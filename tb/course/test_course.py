@@ -21,12 +21,12 @@ import sys
 
 import pytest
 
+from base.errors import UserError
+from base.installation import ROOT
 from hw.config import preset
 from sw.cli.main import main
 from sw.course import EXERCISES, checks, copies, find
-from sw.errors import UserError
 from sw.graph.load import load
-from sw.installation import ROOT
 from sw.runtime import Device
 from tb.cli.test_errors import refused
 

@@ -21,10 +21,10 @@ from unittest import mock
 import pytest
 from typer.exceptions import TyperException
 
+from base.errors import UserError
 from sw.cli.commands import StrictCommand
 from sw.cli.main import app
 from sw.cli.tests import ROOT
-from sw.errors import UserError
 
 from . import markdown
 

@@ -6,6 +6,7 @@ import functools
 import numpy as np
 import pytest
 
+from base.errors import RunError
 from campaign.machines import CONFIGS, CORES, Launch, machine, verify
 from hw.isa import UNMAPPED, Csr, MemoryMap
 from hw.operations import GatherSetting
@@ -13,7 +14,6 @@ from hw.scu.registers import ScuCommand, ScuOperation, ScuRegister
 from sim.errors import SimulationError
 from sim.functional.machine import FunctionalSimulator
 from sim.native import NativeMachine
-from sw.errors import RunError
 from sw.golden.machine import FunctionalMachine
 from sw.kernels.assembler import Assembler, Condition
 

@@ -21,6 +21,7 @@ import functools
 import numpy as np
 import pytest
 
+from base.errors import RunError
 from campaign import machines
 from campaign.compaction import perform, perform_random
 from campaign.lanes import place_of_lane
@@ -33,7 +34,6 @@ from hw.scu.registers import (ScuCommand, ScuError, ScuOperation, ScuOutput, Scu
 from hw.stalls import SCU_STALLS
 from sim.errors import SimulationError
 from sim.native import NativeMachine
-from sw.errors import RunError
 from sw.golden.machine import FunctionalMachine
 from sw.kernels.assembler import Assembler
 from sw.runtime import Device

@@ -22,13 +22,13 @@ import sys
 import numpy as np
 import pytest
 
+from base.errors import UserError
 from campaign.machines import check_counters
 from hw.config import ConfigError, preset
 from hw.isa import MemoryMap, encode
 from sim.board_simulator import BoardSimulator
 from sim.errors import SimulationError
 from sw.cli.main import main
-from sw.errors import UserError
 from sw.link import SerialMachine
 from sw.runtime import Device
 from tb.sw.graphs import random_graph

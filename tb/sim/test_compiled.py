@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from base.errors import RunError
 from hw.config import ConfigError, preset
 from hw.isa import encode
 from sim import compiled
@@ -12,7 +13,6 @@ from sim.dram import DramConfig
 from sim.errors import SimulationError
 from sim.native import NativeMachine
 from sw.cli.main import main
-from sw.errors import RunError
 from sw.graph.load import load
 from sw.runtime import Device
 

@@ -14,12 +14,12 @@ import re
 import numpy as np
 import pytest
 
+from base.output import Output
 from hw.config import preset
 from hw.isa import Csr, encode
 from sim import build
 from sim.errors import SimulationError
 from sim.native import NativeMachine
-from sw.output import Output
 
 
 CONFIG = preset("tiny").replace(name="pair", cores=2)

@@ -10,12 +10,12 @@ waves                 test_wave
 import numpy as np
 import pytest
 
+from base.output import Output
 from hw.config import preset
 from hw.isa import Csr, encode
 from hw.registers import CORE_COUNTERS
 from sim.errors import SimulationError
 from sim.native import NativeMachine
-from sw.output import Output
 
 
 CONFIG = preset("tiny")

@@ -21,11 +21,11 @@ import threading
 import numpy as np
 import pytest
 
+from base.output import Output
 from hw.config import ConfigError, preset
 from sim import build
 from sim.errors import BuildError, SimulationError
 from sim.native import NativeMachine
-from sw.output import Output
 from tb.sim.traffic import Op, program, traffic_verilog
 
 

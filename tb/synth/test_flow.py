@@ -19,10 +19,10 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from base.errors import UserError
 from hw.config import ConfigError, HardwareConfig, preset
 from hw.gather.fsm import Weaver
 from sim.toolchain import ToolError
-from sw.errors import UserError
 from synth import flow, rtlil
 from synth.devices import DEVICES, Area, find_device
 from synth.logic import BLOCK, DISTRIBUTED, FLIP_FLOPS, REMOVED, mapped, synthesize

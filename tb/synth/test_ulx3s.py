@@ -13,6 +13,7 @@ from amaranth_boards.ulx3s import ULX3S_85F_Platform
 
 import synth.ulx3s
 import synth.place
+from base.errors import UserError
 from hw.board_system import BoardSystem, bit_cycles
 from hw.config import ConfigError, preset
 from hw.emit import verilog
@@ -21,7 +22,6 @@ from hw.sdram.pins import Pins
 from hw.sdram.timing import CHIPS, SLOWEST
 from sim import toolchain
 from sim.toolchain import ToolError
-from sw.errors import UserError
 from synth import tools
 from synth.ulx3s import DEVICE, Ulx3s, build
 from synth.devices import find_device

@@ -13,6 +13,7 @@ import itertools
 
 import pytest
 
+from base.installation import ROOT
 from campaign.machines import Launch, run, simulate, verify
 from campaign.random_programs import random_case
 from hw.config import preset
@@ -21,7 +22,6 @@ from hw.registers import CORE_COUNTERS
 from sim.native import NativeMachine
 from sw.cli import pages
 from sw.graph.load import load
-from sw.installation import ROOT
 from sw.kernels.assembler import Assembler
 from sw.runtime import Device
 from sw.trace.recorder import Recorder

@@ -12,13 +12,13 @@ import functools
 import numpy as np
 import pytest
 
+from base.installation import ROOT
 from campaign import lockstep
 from campaign.machines import Launch
 from campaign.random_programs import fitting_case
 from hw.isa import BY_NAME, Csr, MemoryMap, decode, encode
 from sw.cli import pages
 from sw.golden.simulator import Simulator
-from sw.installation import ROOT
 from sw.kernels.assembler import Assembler
 from sw.kernels.disassembler import disassemble
 

@@ -13,9 +13,9 @@ A run compares its results with the golden model, and raises an error if one bit
 import numpy as np
 import pytest
 
+from base.errors import UserError
 from hw.config import preset
 from sw import schedules
-from sw.errors import UserError
 from sw.graph import Graph
 from sw.graph.load import load
 from sw.runtime import Device

@@ -16,8 +16,8 @@ import weakref
 
 import numpy as np
 
+from base.errors import UserError
 from sw.kernels.algorithm import Algorithm
-from sw.errors import UserError
 from sw.golden.gcn import gcn
 from sw.golden.results.gcn import CHECK
 from sw.graph.citations import read_content

@@ -38,7 +38,7 @@ import dataclasses
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 
 
 __all__ = ["COEFFICIENTS", "ROOT", "Matrices", "choose", "coefficients", "draw_weight", "scales"]

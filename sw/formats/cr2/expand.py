@@ -8,7 +8,7 @@ its subgraph. A pointer has no cluster, since the vertex determines the cluster.
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from sw.graph.compress import group
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 
 from ..image import NOTHING, Image
 from sw.kernels.options import Choice, Integer, Switch

@@ -13,7 +13,7 @@ one: O(records). An added or removed pointer moves the offsets of all later vert
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.graph.graph import LIMIT, WEIGHT_LIMIT
 
 from .builder import array_name

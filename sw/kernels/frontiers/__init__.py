@@ -22,7 +22,7 @@ import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.kernels.frontiers.frontier import Frontier, Input
 from sw.kernels.frontiers.counter import Counter
 from sw.kernels.frontiers.lists import Lists

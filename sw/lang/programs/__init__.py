@@ -6,7 +6,7 @@ A file has one program, which is called as the file.
 import functools
 import pathlib
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.lang.graph_ir import GraphProgram
 from sw.lang.reader import read_file
 from sw.lang.schedule import PlannedSchedule

@@ -5,11 +5,11 @@ import functools
 import math
 from typing import Any
 
+from base.errors import UserError
 from hw.control import launch_cycles
 from sw import algorithms
 from sw.benchmarks import machines
 from sw.benchmarks.batch import total_cycles
-from sw.errors import UserError
 from sw.graph.load import load
 from sw.lang import programs
 from sw.lang.schedule import SimpleSchedule, applied, read_schedules

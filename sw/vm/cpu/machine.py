@@ -17,7 +17,7 @@ import weakref
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.graph.compress import expand, in_blocks
 from sw.lang import graph_ir as ir
 from sw.lang.choices import DeduplicationForm, LoadBalance, SetForm, Traversal, least_vertices

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.lang import graph_ir as ir
 from sw.lang.choices import DeduplicationForm, LoadBalance, SetForm
 from sw.lang.passes.deduplication import changes_once

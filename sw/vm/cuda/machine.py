@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from base.errors import UserError
 from sim.errors import ToolError
-from sw.errors import UserError
 from sw.graph.compress import expand, in_blocks
 from sw.lang import graph_ir as ir
 from sw.lang.choices import least_vertices

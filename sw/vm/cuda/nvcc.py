@@ -7,9 +7,9 @@ import pathlib
 import shutil
 import subprocess
 
+from base.errors import UserError
 from sim import cache
 from sim.errors import ToolError
-from sw.errors import UserError
 
 
 __all__ = ["DEFAULT_ARCHITECTURE", "architecture", "gpu_absence", "library", "nvcc"]

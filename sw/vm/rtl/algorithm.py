@@ -27,7 +27,7 @@ import contextlib
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.lang import graph_ir as ir
 from sw.vm.host import Machine, perform, value_of
 from sw.vm.rtl.kernels import OTHER, OUTPUT, SLOTS, VertexKernels

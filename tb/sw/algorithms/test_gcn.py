@@ -28,10 +28,10 @@ import math
 import numpy as np
 import pytest
 
+from base.errors import UserError
 from hw.config import preset
 from sw import algorithms
 from sw.algorithms.gcn.fixed_point import Matrices, choose, scales
-from sw.errors import UserError
 from sw.golden.gcn import gcn
 from sw.golden.results.gcn import gcn_float
 from sw.graph import Graph

@@ -9,11 +9,11 @@ import subprocess
 import sys
 import time
 
+from base.installation import ROOT
 from sim import cache
 from sim.children import tied
 from sw.benchmarks.workers import tell
 from sw.cluster.place import ClusterPlace
-from sw.installation import ROOT
 
 
 __all__ = ["LocalCluster", "built", "by", "fail", "first_waits", "free_port", "kill", "square",

@@ -22,6 +22,7 @@ import time
 
 import pytest
 
+from base.errors import UserError
 from hw.config import preset
 from sim.dram import DramConfig
 from sw.benchmarks import schedules
@@ -30,7 +31,6 @@ from sw.benchmarks.executors import Processes
 from sw.cluster import executor, members
 from sw.cluster.executor import Cluster
 from sw.cluster.identity import differences, identity
-from sw.errors import UserError
 
 from . import machines
 from .machines import LocalCluster

@@ -19,6 +19,8 @@ import time
 
 import pytest
 
+from base.errors import UserError
+from base.installation import ROOT
 from campaign.covering import Point
 from campaign.mutants.run import MutantWork
 from campaign.mutants.places import places
@@ -29,8 +31,6 @@ from sw.cli.main import main
 from sw.cluster import connection, members
 from sw.cluster.executor import Cluster
 from sw.cluster.place import ClusterPlace
-from sw.errors import UserError
-from sw.installation import ROOT
 from sw.reproduce import setting
 from sw.reproduce.setting import GraphChoice
 from tb.executors import InThisProcess

@@ -16,11 +16,11 @@ import subprocess
 
 import pytest
 
+from base.errors import UserError
 from sw.cli.main import main
 from sw.cluster import connection
 from sw.cluster.executor import Cluster
 from sw.cluster.place import ClusterPlace, Tls, tls
-from sw.errors import UserError
 
 from . import machines
 from .machines import LocalCluster

@@ -25,11 +25,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from base.errors import RunError, UserError
 from hw.scu.registers import ScuOutput, ScuRegister, entry_bytes
 from sw.compaction.expansion import INDEXES
 from sw.compaction.lists import EDGES, VALUES, ends
 from sw.compaction.steps import ScuSteps
-from sw.errors import RunError, UserError
 from sw.graph import Graph
 from sw.graph.load import load
 from sw.kernels.split import SPLITS

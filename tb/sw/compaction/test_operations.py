@@ -7,10 +7,10 @@ operation that it names, by results that are known otherwise.
 import numpy as np
 import pytest
 
+from base.errors import RunError
 from hw.config import HardwareConfig
 from hw.isa import MemoryMap
 from hw.scu.registers import ScuCompare, ScuRegister
-from sw.errors import RunError
 from sw.golden.machine import FunctionalMachine
 from sw.compaction.operations import Best, Filter, Group, Keys, PreparedRows, ScuOperations, Unique
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.formats.cr2 import Cr2Image, Geometry, expand
 from sw.formats.cr2.geometry import INTER, INTRA
 from sw.graph import Graph, generate

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from base.errors import UserError
 from sw import formats
 from sw.benchmarks.formats import measure
-from sw.errors import UserError
 from sw.formats.image import ABSENT, METHODS, Image
 from sw.graph import Graph, generate, load
 from sw.graph.order import ORDERS

@@ -15,8 +15,8 @@ import itertools
 import numpy as np
 import pytest
 
+from base.errors import UserError
 from sw import formats
-from sw.errors import UserError
 from sw.graph import Graph, generate
 from sw.graph.order import ORDERS
 from sw.kernels.split import SPLITS

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from base.errors import UserError
 from sw import formats
-from sw.errors import UserError
 from sw.graph import Graph
 from sw.formats.store import load, save
 from tb.sw.graphs import random_graph

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from base.errors import LimitError, RunError
 from hw.config import PRESETS
 from hw.isa import Csr, encode
 from hw.operations import GatherSetting
-from sw.errors import LimitError, RunError
 from sw.golden.machine import FunctionalMachine
 from sw.golden.simulator import InstructionLimit, Simulator
 from sw.kernels.assembler import Assembler

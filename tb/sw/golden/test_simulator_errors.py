@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from base.errors import RunError
 from hw.isa import CAUSE_DOCS, Cause, Csr, encode
-from sw.errors import RunError
 from sw.golden.simulator import CoreError
 from tb.sw.golden.simt_programs import END, shape, started
 

@@ -14,8 +14,8 @@ import gzip
 import numpy as np
 import pytest
 
+from base.errors import UserError
 from sw.cli.main import main
-from sw.errors import UserError
 from sw.graph import load
 from sw.graph.citations import read_content
 

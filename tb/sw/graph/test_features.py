@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array, save_npz
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.graph.features import random_features, read_features
 
 GOOD = {"indptr": np.array([0, 2, 2, 3]), "indices": np.array([1, 3, 0]),

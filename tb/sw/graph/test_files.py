@@ -22,7 +22,7 @@ import pytest
 import scipy.io
 from hypothesis import given, settings
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.graph import Graph, load, write
 from tb.sw.graphs import graphs, random_graph, real_graph
 

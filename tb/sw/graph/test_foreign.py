@@ -21,7 +21,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.graph import Graph, load, write
 from sw.graph import text as tables
 from tb.sw.graphs import graphs, random_graph

@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 import pytest
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.graph import describe, generate, load
 from sw.graph.catalogue import catalogue
 from sw.graph.generators import GENERATORS, seeded

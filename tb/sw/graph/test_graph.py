@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.graph import Graph, describe, load
 from tb.sw.graphs import graphs, random_graph, real_graph, real_graphs_folder
 

@@ -17,7 +17,7 @@ import io
 
 import pytest
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.graph import load
 from tb.sw.graphs import arcs, random_graph
 

@@ -17,7 +17,7 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.graph import load
 from sw.graph import text as tables
 from tb.sw.graphs import arcs, random_graph

@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from base.errors import UserError
 from sw.cli.main import main
-from sw.errors import UserError
 from sw.graph import Graph, load, write
 from tb.sw.graphs import arcs
 

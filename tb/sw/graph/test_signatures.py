@@ -18,7 +18,7 @@ import networkx
 import numpy as np
 import pytest
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.graph import load
 
 

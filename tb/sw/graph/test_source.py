@@ -28,8 +28,8 @@ import zlib
 import numpy as np
 import pytest
 
+from base.errors import UserError
 from sw.cli.tests import ROOT
-from sw.errors import UserError
 from sw.graph import load
 from sw.graph.source import opened
 

@@ -18,11 +18,11 @@ import json
 import numpy as np
 import pytest
 
+from base.errors import LimitError, RunError, UserError
 from campaign.machines import CONFIGS, CORES
 from hw.gather.variants import VARIANTS
 from sim.dram import DramConfig
 from sw import schedules
-from sw.errors import LimitError, RunError, UserError
 from sw.golden.hashing import bucket
 from sw.golden.hashing import lookup as golden
 from sw.hashing import HashTable

@@ -11,7 +11,7 @@ refused     test_wrong_tables
 import numpy as np
 import pytest
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.golden.hashing import bucket, grouped, mixed
 from sw.hashing.table import PairTable, buckets_of, hashes, words
 from tb.seeds import seed

@@ -28,7 +28,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.graph import Graph
 from sw.kernels.frontiers import FRONTIERS, pairs
 from sw.kernels.split import SPLITS

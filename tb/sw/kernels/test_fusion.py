@@ -21,9 +21,9 @@ import types
 import numpy as np
 import pytest
 
+from base.errors import UserError
 from hw.config import preset
 from hw.isa import Csr
-from sw.errors import UserError
 from sw.golden.cores import Cores
 from sw.graph import Graph
 from sw.kernels import barrier

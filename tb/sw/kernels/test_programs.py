@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from base.errors import RunError, UserError
 from hw.config import HardwareConfig
 from sw import algorithms, schedules
-from sw.errors import RunError, UserError
 from sw.golden.machine import FunctionalMachine
 from sw.golden.results.pagerank import pagerank_float
 from sw.graph import Graph

@@ -19,9 +19,9 @@ import random
 import numpy as np
 import pytest
 
+from base.errors import UserError
 from hw.config import HardwareConfig
 from hw.isa import Csr, MemoryMap
-from sw.errors import UserError
 from sw.golden.simulator import Simulator
 from sw.kernels.assembler import AssemblyError, Condition, OutOfRegisters
 from sw.kernels.colouring import RegisterFlow

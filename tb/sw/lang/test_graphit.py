@@ -20,8 +20,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from sw.errors import UserError
-from sw.installation import ROOT
+from base.errors import UserError
+from base.installation import ROOT
 from sw.lang import graph_ir as ir
 from sw.lang import programs
 from sw.lang.graphit import read_graphit, read_graphit_file

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from base.errors import UserError
 from hw.config import preset
 from sw.cli.main import main
-from sw.errors import UserError
 from sw.graph import Graph, load
 from sw.lang import programs
 from sw.lang.names import edgeset, program, symmetric, vector, vertices

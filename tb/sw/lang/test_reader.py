@@ -19,8 +19,8 @@ from fractions import Fraction
 
 import pytest
 
-from sw.errors import UserError
-from sw.installation import ROOT
+from base.errors import UserError
+from base.installation import ROOT
 from sw.lang import graph_ir as ir
 from sw.lang import programs, reader
 from sw.lang.names import Label, edgeset, none, program, vector, vertex, vertexset

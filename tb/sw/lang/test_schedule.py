@@ -24,7 +24,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.lang import graph_ir as ir
 from sw.lang import programs
 from sw.lang.choices import (Criterion, DeduplicationForm, FrontierCreation, LoadBalance, SetForm,

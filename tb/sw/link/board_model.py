@@ -11,13 +11,13 @@ from unittest import mock
 
 import serial
 
+from base.errors import UserError
 from hw.isa import MemoryMap
 from hw.link.frames import (FILL_WORDS, MAX_WORDS, ONCE, WRITES, Answer, AnswerStatus, FrameReader,
                             Operation, Request, description)
 from hw.registers import GPU_BASE, IMEM_BASE, Control, Register, Status, counter_address
 from hw.scu.registers import SCU_BASE, SCU_REGISTERS, ScuRegister, ScuStatus
 from sim.noise import Noise
-from sw.errors import UserError
 from sw.golden.cores import Cores
 from sw.golden.simulator import CoreError
 from sw.link import client, machine

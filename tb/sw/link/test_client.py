@@ -19,12 +19,12 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies
 
+from base.errors import RunError, UserError
 from hw.config import ConfigError, preset
 from hw.isa import MemoryMap
 from hw.link.frames import VERSION, Operation
 from hw.registers import IMEM_BASE, Control, Register
 from sim.noise import Noise
-from sw.errors import RunError, UserError
 from sw.link import client as module
 from sw.link.client import Client
 from tb.sw.link import board_model

@@ -23,12 +23,12 @@ import pytest
 import serial
 from hypothesis import given, settings, strategies
 
+from base.errors import RunError, UserError
 from hw.config import ConfigError, preset
 from hw.isa import MemoryMap, encode
 from hw.link.frames import Operation
 from hw.registers import Register, counter_address
 from sim.errors import SimulationError
-from sw.errors import RunError, UserError
 from sw.link import TIME_LIMIT, SerialMachine
 from sw.link.cable import Cable
 from sw.runtime import Device

@@ -13,10 +13,10 @@ import shlex
 
 import pytest
 
+from base.errors import RunError, UserError
 from sim import wasm
 from sw.benchmarks.budgets import load_budgets
 from sw.cli.main import main
-from sw.errors import RunError, UserError
 from sw.live import export as exporting, request
 from sw.live.export import export, prepared
 from sw.live.request import RunRequest

@@ -13,8 +13,8 @@ import itertools
 import numpy as np
 import pytest
 
+from base.errors import LimitError, UserError
 from hw.config import preset
-from sw.errors import LimitError, UserError
 from sw.graph.load import load
 from sw.live import recording
 from sw.live.recording import record

@@ -24,8 +24,8 @@ import urllib.parse
 
 import pytest
 
+from base.errors import UserError
 from sim import wasm
-from sw.errors import UserError
 from sw.live import recording, request
 from sw.live.export import PAGE
 from sw.live.server import LiveServer

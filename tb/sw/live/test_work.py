@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from base.errors import UserError
 from sw.benchmarks.workers import tell
-from sw.errors import UserError
 from sw.live import work
 from sw.live.work import BUILDING, BUILT, PageWork
 

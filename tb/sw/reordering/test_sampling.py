@@ -15,9 +15,9 @@ planted faults         ``test_a_lane_that_is_left_out_is_seen``, ``test_other_sa
 import numpy as np
 import pytest
 
+from base.errors import RunError, UserError
 from hw.config import preset
 from sim.dram import DramConfig
-from sw.errors import RunError, UserError
 from sw.graph import generate, sage
 from sw.kernels.kernel import Kernel
 from sw.reordering import Reordering

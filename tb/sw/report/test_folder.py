@@ -13,7 +13,7 @@ import re
 
 import pytest
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.report import folder
 from sw.report.build import build
 from sw.report.plots import Block, Page, PlotPoint, bars

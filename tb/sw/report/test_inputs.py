@@ -15,7 +15,7 @@ from random import Random
 
 import pytest
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.report import build, inputs, trade
 
 

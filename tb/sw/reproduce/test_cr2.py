@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from base.errors import UserError
 from hw.config import preset
 from sim.dram import DramConfig
 from sw import formats, reproduce
-from sw.errors import UserError
 from sw.graph.load import load
 from sw.reproduce.cr2 import published
 from sw.reproduce.cr2.frameworks import frameworks

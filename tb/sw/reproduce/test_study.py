@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from base.errors import UserError
 from hw.config import preset
 from sim.dram import DramConfig
 from sw.benchmarks.batch import Case
@@ -15,7 +16,6 @@ from sw.reproduce.paper import Figure, Paper
 from sw.reproduce.setting import GraphChoice, Setting
 from sw.reproduce.study import Study
 from sw.runtime import Plan
-from sw.errors import UserError
 
 
 _KARATE = GraphChoice("karate", "karate", undirected=False)

@@ -6,11 +6,11 @@ import itertools
 import numpy as np
 import pytest
 
+from base.errors import UserError
 from hw.config import HardwareConfig
 from sim.memory import ArrayMemory
 from sw.golden import lane_memory
 from sw.golden.machine import FunctionalMachine
-from sw.errors import UserError
 from sw.hashing import HashTable
 from sw.runtime import Device, as_plan
 from sw.runtime.buffers import Buffers

@@ -14,11 +14,11 @@ import secrets
 import numpy as np
 import pytest
 
+from base.errors import RunError, UserError
 from campaign.machines import CONFIGS
 from sim.dram import DramConfig
 from sw.benchmarks import combinations as trying
 from sw.benchmarks.combinations import CombinationCase, draw, trials
-from sw.errors import RunError, UserError
 from sw.golden.machine import FunctionalMachine
 from sw.graph.load import load
 from sw.graph.order import ORDERS

@@ -6,10 +6,10 @@ import json
 import numpy as np
 import pytest
 
+from base.errors import RunError, UserError
 from hw.config import HardwareConfig, preset
 from sim.errors import SimulationError
 from sim.memory import ArrayMemory
-from sw.errors import RunError, UserError
 from sw.kernels.split import SPLITS
 from sw.runtime import Device, as_plan
 from sw.runtime.buffers import Buffers

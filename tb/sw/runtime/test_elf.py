@@ -14,10 +14,10 @@ import tracemalloc
 
 import pytest
 
+from base.errors import UserError
 from campaign.elf_files import elf
 from hw.config import preset
 from hw.isa import encode
-from sw.errors import UserError
 from sw.runtime import places
 from sw.runtime.elf import load_elf
 

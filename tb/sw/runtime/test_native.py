@@ -7,9 +7,9 @@ import itertools
 
 import pytest
 
+from base.errors import RunError
 from campaign.machines import CONFIGS
 from hw.config import preset
-from sw.errors import RunError
 from sw.runtime import Device
 from tb.sw.graphs import random_graph
 

@@ -18,9 +18,9 @@ import random
 import numpy as np
 import pytest
 
+from base.errors import UserError
 from hw.config import HardwareConfig
 from sw import algorithms, formats, schedules
-from sw.errors import UserError
 from sw.golden.machine import FunctionalMachine
 from sw.graph.load import load
 from sw.kernels.frontiers import FRONTIERS

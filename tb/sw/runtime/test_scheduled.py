@@ -10,9 +10,9 @@ refused             test_refused
 
 import pytest
 
+from base.errors import UserError
 from hw.config import preset
 from sw.cli.main import main
-from sw.errors import UserError
 from sw.graph import load
 from sw.lang import programs
 from sw.lang.schedule import read_schedules

@@ -12,9 +12,9 @@ refused                ``test_formats_without_plain_rows``, ``test_local_memory`
 
 import pytest
 
+from base.errors import UserError
 from campaign.machines import CONFIGS
 from hw.config import ConfigError, HardwareConfig
-from sw.errors import UserError
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
 from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, check, config

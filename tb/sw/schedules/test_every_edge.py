@@ -21,10 +21,10 @@ planted faults         ``test_a_row_that_ends_elsewhere_is_seen``,
 import numpy as np
 import pytest
 
+from base.errors import RunError, UserError
 from hw.config import HardwareConfig
 from sw import schedules
 from sw.kernels.algorithm import Algorithm
-from sw.errors import RunError, UserError
 from sw.formats.compressed import CompressedRows
 from sw.graph import Graph
 from sw.kernels.frontiers import pairs

@@ -19,8 +19,8 @@ import itertools
 import numpy as np
 import pytest
 
+from base.errors import UserError
 from hw.operations import GatherSetting
-from sw.errors import UserError
 from sw.golden.gather.graphpeg import GraphpegModel
 from sw.graph import Graph
 from sw.kernels.gathering import CoreSlices

@@ -13,8 +13,8 @@ import hashlib
 import numpy as np
 import pytest
 
+from base.errors import UserError
 from sw import schedules
-from sw.errors import UserError
 from sw.graph.load import load
 from sw.kernels.options import Integer, word
 from sw.runtime import Device

@@ -20,7 +20,7 @@ planted faults         ``test_a_missing_barrier_is_seen``, ``test_a_lost_turn_is
 import numpy as np
 import pytest
 
-from sw.errors import RunError, UserError
+from base.errors import RunError, UserError
 from sw.graph import Graph
 from sw.kernels import resident_tiles, tiles
 from sw.kernels.bins import DeviceBins

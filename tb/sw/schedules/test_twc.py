@@ -18,7 +18,7 @@ planted fault          ``test_a_missing_barrier_is_seen``
 import numpy as np
 import pytest
 
-from sw.errors import RunError, UserError
+from base.errors import RunError, UserError
 from sw.graph import Graph
 from sw.kernels import bins
 from sw.runtime import Device

@@ -18,9 +18,9 @@ planted faults         ``test_a_part_that_ends_too_early_is_seen``,
 
 import pytest
 
+from base.errors import RunError, UserError
 from campaign.machines import CONFIGS
 from sw import algorithms
-from sw.errors import RunError, UserError
 from sw.graph.load import load
 from sw.kernels.local_sums import LocalSums
 from sw.runtime import Device

@@ -6,7 +6,7 @@ import re
 import pytest
 import yaml
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.site import build
 from sw.site.places import ROOT
 

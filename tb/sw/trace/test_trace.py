@@ -15,11 +15,11 @@ import re
 import numpy as np
 import pytest
 
+from base.errors import UserError
 from hw.config import preset
 from hw.isa import Csr
 from hw.stalls import STALLS, WARP_STATES
 from sim.native import NativeMachine
-from sw.errors import UserError
 from sw.graph.load import load
 from sw.kernels.assembler import Assembler
 from sw.runtime import Device

@@ -13,9 +13,9 @@ import json
 
 import pytest
 
+from base.errors import UserError
 from hw.config import preset
 from sim.dram import DramConfig
-from sw.errors import UserError
 from sw.graph.describe import describe
 from sw.graph.load import load
 from sw.tune import results as module

@@ -13,7 +13,7 @@ import itertools
 import numpy as np
 import pytest
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.graph import Graph
 from sw.graph.generators import generate
 from sw.lang import programs

@@ -12,9 +12,9 @@ real runs            test_functional, test_equal_digests_have_equal_cycles,
 
 import pytest
 
+from base.errors import RunError
 from hw.config import preset
 from sw.benchmarks.executors import Processes
-from sw.errors import RunError
 from sw.runtime import as_plan
 from sw.tune.candidates import Planner
 from sw.graph.load import GraphSource

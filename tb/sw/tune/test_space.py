@@ -14,9 +14,9 @@ import re
 
 import pytest
 
+from base.errors import UserError
 from hw.config import preset
 from sw import schedules
-from sw.errors import UserError
 from sw.formats import find_image, image_names
 from sw.graph.load import load
 from sw.kernels import registry

@@ -14,7 +14,7 @@ import statistics
 
 import pytest
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.tune.search import Tuner
 from sw.tune.strategies import STRATEGIES, WAIT, TrialOutcome, make
 from tb.sw.tune.tables import Table, separable

@@ -26,7 +26,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.graph import Graph
 from sw.graph.generators import generate
 from sw.lang import graph_ir as ir

@@ -38,8 +38,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from base.errors import UserError
 from sim.errors import ToolError
-from sw.errors import UserError
 from sw.graph import Graph
 from sw.lang import graph_ir as ir
 from sw.lang.passes import CHOSEN, analysed

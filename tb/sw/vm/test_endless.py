@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from sw.errors import UserError
+from base.errors import UserError
+from base.installation import ROOT
 from sw.graph import Graph
-from sw.installation import ROOT
 from sw.lang.reader import read_text
 from sw.vm import cpu, host, loop_code, reference
 

@@ -20,10 +20,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from base.errors import UserError
 from hw.config import preset
 from hw.gather.variants import VARIANTS
 from sw import algorithms
-from sw.errors import UserError
 from sw.graph import Graph, load
 from sw.lang import programs
 from sw.lang.passes.chain import chained, may_chain, certain_loads, without_stores

@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from base.errors import UserError
 from hw.config import preset
-from sw.errors import UserError
 from sw.graph import Graph
 from sw.lang import programs
 from sw.lang.faults import can_fail

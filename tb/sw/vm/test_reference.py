@@ -22,7 +22,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.golden.results.components import components
 from sw.golden.results.pagerank import pagerank, pagerank_float
 from sw.graph import Graph

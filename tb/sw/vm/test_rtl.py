@@ -26,10 +26,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from base.errors import UserError
 from hw.config import preset
 from hw.gather.variants import VARIANTS
 from sw import formats
-from sw.errors import UserError
 from sw.graph import Graph, load
 from sw.graph.order import ORDERS
 from sw.lang import programs

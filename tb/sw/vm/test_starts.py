@@ -13,9 +13,9 @@ import json
 import numpy as np
 import pytest
 
+from base.errors import UserError
 from hw.config import preset
 from sw.cli.main import main
-from sw.errors import UserError
 from sw.graph import Graph, load
 from sw.lang import programs
 from sw.lang.reader import read_text

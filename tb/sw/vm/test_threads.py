@@ -14,7 +14,7 @@ import sys
 
 import pytest
 
-from sw.installation import ROOT
+from base.installation import ROOT
 
 
 #: Programs on three threads, with parts of one arc or vertex. The word "planted" leaves the atomics

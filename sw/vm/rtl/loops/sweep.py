@@ -27,7 +27,7 @@ import functools
 
 import numpy as np
 
-from sw.errors import UserError
+from base.errors import UserError
 from sw.kernels.fusion import Loop
 from sw.kernels.kernel import Vertex
 from sw.kernels.vertices import each_vertex

@@ -18,10 +18,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from base.errors import RunError
 from hw.config import preset
 from sw import algorithms
 from sw.cli.main import main
-from sw.errors import RunError
 from sw.golden.results import CHECKS
 from sw.golden.results.check import sweeps
 from sw.golden.results.components import components

@@ -8,9 +8,9 @@ import tomllib
 import pytest
 from packaging.requirements import Requirement
 
-from sw import installation
+from base import installation
+from base.errors import UserError
 from sw.cli.main import main
-from sw.errors import UserError
 
 
 def test_extras_are_those_of_the_project():
@@ -74,7 +74,7 @@ def test_more_packages_are_installed_when_they_are_needed(monkeypatch, project, 
         for _ in range(2):
             installation.need("graphloom x", "matplotlib")
         assert not installation.obtain("no_such_module")
-    assert calls == [["-P", str(project / "sw" / "bootstrap.py"), str(project), "all"]]
+    assert calls == [["-P", str(project / "base" / "bootstrap.py"), str(project), "all"]]
 
 
 def test_need(monkeypatch):
@@ -90,7 +90,7 @@ def test_need(monkeypatch):
 
 
 def test_a_module_that_no_extra_brings_keeps_its_traceback(monkeypatch):
-    monkeypatch.setitem(installation.sys.modules, "sw.graph.load", None)
+    monkeypatch.setitem(installation.sys.modules, "sw.graph.describe", None)
     with pytest.raises(ModuleNotFoundError):
         main(["graph", "info", "karate"])
 

@@ -18,8 +18,8 @@ import threading
 import numpy as np
 import pytest
 
-from sw.errors import UserError
-from sw.output import Output, check, identity, replacing
+from base.errors import UserError
+from base.output import Output, check, identity, replacing
 
 
 ROOT = os.geteuid() == 0

@@ -29,7 +29,7 @@ import tempfile
 from collections.abc import Callable, Generator, Iterable
 from typing import BinaryIO
 
-from sw.errors import UserError
+from base.errors import UserError
 
 
 __all__ = ["Output", "check", "check_folder", "descriptor", "identity", "marked_by",

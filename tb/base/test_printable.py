@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from sw.printable import LINE, PIECE, one_line, printable
+from base.printable import LINE, PIECE, one_line, printable
 
 
 @pytest.mark.parametrize("text, shown", [

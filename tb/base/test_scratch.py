@@ -5,13 +5,13 @@ import subprocess
 import sys
 import tempfile
 
-from sw import scratch
-from sw.installation import ROOT
+from base import scratch
+from base.installation import ROOT
 
 
 _WAITS = """
 import time
-from sw import scratch
+from base import scratch
 with scratch.folder("tests") as made:
     (made / "file").write_text("x")
     print(made, flush=True)

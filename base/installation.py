@@ -12,8 +12,8 @@ import shutil
 import subprocess
 import sys
 
-from sw import bootstrap
-from sw.errors import UserError
+from base import bootstrap
+from base.errors import UserError
 
 
 __all__ = ["APART", "EXTRAS", "PROGRAM", "ROOT", "TREE", "add_all", "advice", "browser", "extra_of",
@@ -65,7 +65,7 @@ def add_all() -> None:
     UserError."""
     if bootstrap.has_all(ROOT):
         return
-    script = str(ROOT / "sw" / "bootstrap.py")
+    script = str(ROOT / "base" / "bootstrap.py")
     done = subprocess.run([sys.executable, "-P", script, str(ROOT), "all"],
                           stdin=subprocess.DEVNULL, check=False)
     importlib.invalidate_caches()

@@ -1,13 +1,13 @@
-"""Opening and reading of the user's files (``sw.input``), and the commands that do so."""
+"""Opening and reading of the user's files (``base.input``), and the commands that do so."""
 
 import os
 import threading
 
 import pytest
 
-from sw import input as files
+from base import input as files
+from base.errors import UserError
 from sw.cli.main import main
-from sw.errors import UserError
 
 
 _PROGRAM = """

@@ -9,7 +9,7 @@ import io
 import os
 import stat
 
-from sw.errors import UserError
+from base.errors import UserError
 
 
 __all__ = ["MOST_BYTES", "MOST_TEXT", "open_file", "read_bytes", "read_text"]

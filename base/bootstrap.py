@@ -2,7 +2,7 @@
 calls this file, which imports the standard library alone.
 
 The launcher makes .venv with the packages that run graphs, so that a new user sees a result soon.
-The first command that needs more packages has all of them installed (:mod:`sw.installation`).
+The first command that needs more packages has all of them installed (:mod:`base.installation`).
 
 One process at a time works on .venv. A second process waits for a lock, which the system releases
 when the first process ends for any reason. A stamp says that the packages of a lock file are there,
