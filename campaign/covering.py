@@ -18,6 +18,7 @@ import functools
 
 from campaign.random_statements import memory_needed
 from hw.config import LEGAL, ConfigError, HardwareConfig
+from hw.gather.variants import VARIANTS
 
 
 __all__ = ["Point", "covered_by", "covering", "required"]
@@ -40,7 +41,7 @@ _ORDER = {
     "scu_hash_bytes": (18 << 10, 2 << 10, 6 << 10),
     "pipeline": ("short", "long"),
     "trace": (True, True, True, True, True, True, False),
-    "gather": ("fsm", "scan", "stream", "eghw", "graphpeg", "none"),
+    "gather": (*VARIANTS, "none"),
     "table_latency": (0, 0, 10, 0, 160, 20, 40, 80),
     "weaver_entries": ("0", "all warps", "one warp", "all but one"),
 }
@@ -58,13 +59,11 @@ _TURNS = {
 #: Whether a field's value has an effect, for fields where it may have none.
 _IN_EFFECT = {
     "l2_ways": lambda config: config.l2_bytes > 0,
-    "weaver_entries": lambda config: config.gather not in ("none", "graphpeg"),
-    "eghw_requests": lambda config: config.gather == "eghw",
-    **dict.fromkeys(("alwt_entries", "gather_requests", "edge_buffer_rows"),
-                    lambda config: config.gather == "graphpeg"),
+    **{setting: lambda config, setting=setting:
+       config.unit is not None and setting in config.unit.settings
+       for unit in VARIANTS.values() for setting in unit.settings},
     "exchange_interval": lambda config: config.exchanges or not config.exchange_interval,
     "exchange_threshold": lambda config: config.exchanges,
-    "table_latency": lambda config: config.gather != "none" and not config.gather_reads,
     **dict.fromkeys(("scu_vector_bytes", "scu_request_bytes", "scu_hash_bytes"),
                     lambda config: config.scu > 0),
 }

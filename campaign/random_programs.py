@@ -16,7 +16,7 @@ private               words of one warp, interleaved with the words of the other
 common                words for atomics of all warps
 exchange              a word for each lane, written and read by its core between barriers
 registers             32 words for each lane
-lists                 with GraphPEG, the vertices that a core has pushed, and their number
+lists                 the vertices that a core has pushed, and their number
 ====================  =======================================================
 """
 
@@ -157,9 +157,9 @@ class _Generator(SimpleStatements):
             self._exchange()
         elif kind < 0.18 and self.generates:
             self._generate()
-        elif kind < 0.18 and self.config.gather == "graphpeg":
+        elif kind < 0.18 and self.list_words:
             self._traverse()
-        elif kind < 0.18 and self.config.gather != "none" and not self.config.gather_reads:
+        elif kind < 0.18 and self.config.unit is not None and not self.config.gather_reads:
             self._weave()
         elif kind < 0.28:
             with a.scope("mask") as (mask,):
@@ -282,7 +282,7 @@ class _Generator(SimpleStatements):
             a.andi(value, self._variable(), self.rng.choice((0, 1, 3, 7, 15)))
             # A row beyond the table is left out.
             a.weaver_reg(self.lane, self._variable(), value, self.rng.choice((0, 0, 0, 1)))
-            if self.config.gather == "stream":
+            if not self.config.unit.rounds:
                 a.li(value, -1)
                 a.weaver_skip(value)            # no more rows of this warp follow
             self._meet()
@@ -313,7 +313,7 @@ class _Generator(SimpleStatements):
             self._meet()
 
     def _generate(self):
-        """Let EGHW generate edges for a vertex of every lane."""
+        """Let the unit generate edges for a vertex of every lane."""
         a, rng, config = self.a, self.rng, self.config
         lanes, weighted = config.warps * config.threads, rng.random() < 0.5
         with a.scope("vid", "value", "place", "mine") as (vid, value, place, mine):
@@ -362,7 +362,7 @@ class _Generator(SimpleStatements):
             self._meet()
 
     def _traverse(self):
-        """Let GraphPEG gather the edges of a core's vertices, or hand out the vertices themselves.
+        """Let the unit gather the edges of a core's vertices, or hand out the vertices themselves.
 
         The last lane has no vertex, because no offset follows. Often all warps push a word for some
         of their edges or vertices, or warp 0 pushes some of its variables.

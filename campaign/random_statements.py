@@ -40,9 +40,9 @@ _COMMON_WORDS = 4 * len(_COMMON)
 
 def _list_words(config):
     """Words of a core's list of pushed vertices: one for each edge or vertex that the core's unit
-    may hand out, or for a few pushes; then a row with the number of vertices. 0 without GraphPEG.
+    may hand out, or for a few pushes; then a row with the number of vertices. 0 without lists.
     """
-    if config.gather != "graphpeg":
+    if config.unit is None or not config.unit.keeps_lists:
         return 0
     room = max(128, config.warps * config.threads, 4 * config.threads)
     return room + config.threads
@@ -78,10 +78,11 @@ class SimpleStatements:
     Attributes
     ----------
     generates : bool
-        Whether there is EGHW, and room in local memory for its rows.
+        Whether the unit reads the edges of registered rows, and there is room in local memory for
+        its rows.
     lists, list_words : int
-        With GraphPEG, the address of core 0's list of pushed vertices, and the words from a core's
-        list to the next core's.
+        With a unit that keeps lists, the address of core 0's list of pushed vertices, and the words
+        from a core's list to the next core's.
     """
 
     def __init__(self, config: HardwareConfig, rng):
@@ -99,9 +100,10 @@ class SimpleStatements:
         # Words of local memory of one warp, a power of two. The warps use the words at the end of
         # local memory.
         self.local_words = min(config.local_bytes // 4 // config.warps, _LOCAL_WORDS)
-        # EGHW has rows at the beginning: IDs, neighbours and weights.
+        # Such a unit has rows at the beginning: IDs, neighbours and weights.
         rows = 12 * config.warps * config.threads
-        self.generates = config.gather == "eghw" and 2 * rows <= config.local_bytes
+        self.generates = (config.gather_reads and config.unit.registers
+                          and 2 * rows <= config.local_bytes)
         if self.generates:
             self.local_words = min(self.local_words, config.local_bytes // 8 // config.warps)
         self.local = MemoryMap.LOCAL + config.local_bytes - 4 * self.local_words * config.warps

@@ -17,10 +17,11 @@ from amaranth.lib.wiring import In, Out, connect
 
 from formal.answering import answer_inputs, answer_loads, at_most_one, steady
 from formal.streams import hold
+from hw.gather.eghw import AccessTag
 from hw.gather.eghw.records import Records
 from hw.gather.eghw.topology import Topology
 from hw.gather.eghw.works import Works
-from hw.gather.interface import AccessTag, row_shape, warp_shape
+from hw.gather.interface import row_shape, warp_shape
 from hw.gather.table import entry_layout
 from hw.operations import NONE
 

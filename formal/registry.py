@@ -39,11 +39,11 @@ from hw.config import HardwareConfig
 from hw.core.coalescer import Coalescer
 from hw.core.l1 import L1
 from hw.core.loads import LoadQueue
-from hw.gather.eghw import EdgeGenerator
-from hw.gather.fsm import Weaver
-from hw.gather.graphpeg import GraphPeg
-from hw.gather.scan import ScanWeaver
-from hw.gather.stream import StreamWeaver
+from hw.gather.eghw.unit import EdgeGenerator
+from hw.gather.fsm.unit import Weaver
+from hw.gather.graphpeg.unit import GraphPeg
+from hw.gather.scan.unit import ScanWeaver
+from hw.gather.stream.unit import StreamWeaver
 from hw.memory.l2_bank import L2Bank
 from hw.scu.filter_banks import FilterBanks
 from hw.scu.filter_group import FilterGroup

@@ -21,7 +21,7 @@ from amaranth.utils import ceil_log2
 
 from formal.streams import hold
 from hw.gather.interface import response_layout, warp_shape
-from hw.gather.stream import StreamWeaver
+from hw.gather.stream.unit import StreamWeaver
 from hw.operations import NONE, REGISTER, GatherOp
 
 

@@ -16,7 +16,7 @@ from amaranth.utils import ceil_log2
 
 from formal.peek import Peek
 from formal.streams import hold
-from hw.gather import variants
+from hw.gather.unit import component
 from hw.operations import GatherOp
 from hw.gather.interface import request_layout, response_layout, warp_shape
 
@@ -131,7 +131,7 @@ class WeaverPromise(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        dut = variants.component(self._config)
+        dut = component(self._config)
         connect(m, flipped(self.request), dut.request)
         connect(m, dut.response, flipped(self.response))
         m.d.comb += [dut.reset.eq(0), Assume(~ResetSignal())]

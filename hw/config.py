@@ -9,6 +9,8 @@ import contextlib
 import dataclasses
 
 from hw import numbers
+from hw.gather.variant import GatherVariant
+from hw.gather.variants import VARIANTS
 
 
 __all__ = ["LEGAL", "PRESETS", "ConfigError", "HardwareConfig", "Legal", "preset"]
@@ -66,7 +68,7 @@ LEGAL = {
     "l2_mshrs": _powers(2, 64),
     "barriers": _powers(1, 32),
     "memory_bytes": _powers(1 << 16, 1 << 31),
-    "gather": _one_of("none", "fsm", "scan", "stream", "eghw", "graphpeg"),
+    "gather": _one_of("none", *VARIANTS),
     "eghw_requests": _powers(1, 16),
     "alwt_entries": _powers(4, 64),
     "gather_requests": _powers(1, 32),
@@ -131,10 +133,8 @@ class HardwareConfig:
     l2_mshrs: int = 64
     barriers: int = 4  #: Barriers of a core.
     memory_bytes: int = 1 << 28  #: Mapped global memory, in bytes.
-    #: The unit that hands out edges. ``"fsm"``: the Weaver, the state machine of the SparseWeaver
-    #: paper; ``"scan"``: the same with a row a step; ``"stream"``: a Weaver without rounds;
-    #: ``"eghw"``: a unit that reads offsets and edges itself; ``"graphpeg"``: a unit that also
-    #: keeps the lists of vertices; ``"none"``: no such unit.
+    #: The unit that hands out edges, by the name of its folder in ``hw/gather``; ``none``: no such
+    #: unit.
     gather: str = "fsm"
     #: Entries of the Weaver's sparse table; 0 means one entry per warp and lane. Warps from
     #: ``weaver_entries // threads`` on cannot register.
@@ -311,19 +311,24 @@ class HardwareConfig:
         return self.pipeline == "long"
 
     @property
+    def unit(self) -> GatherVariant | None:
+        """The record of the unit that hands out edges; ``None`` without a unit."""
+        return VARIANTS.get(self.gather)
+
+    @property
     def gather_reads(self) -> bool:
         """Whether the unit that hands out edges reads memory."""
-        return self.gather in ("eghw", "graphpeg")
+        return self.unit is not None and self.unit.reads_memory
 
     @property
     def exchanges(self) -> bool:
         """Whether the units of the cores exchange edges."""
-        return self.gather == "graphpeg" and self.exchange_interval > 0
+        return self.unit is not None and self.unit.exchanges and self.exchange_interval > 0
 
     @property
     def weaver_table_entries(self) -> int:
         """Entries of the Weaver's sparse table, 0 without a Weaver."""
-        if self.gather == "none":
+        if self.unit is None:
             return 0
         return self.weaver_entries or self.warps * self.threads
 

@@ -29,7 +29,7 @@ def event_layout(config: HardwareConfig):
     lanes, banks = ceil_log2(config.threads + 1), ceil_log2(config.l1_banks + 1)
     performed = ceil_log2(config.l1_banks * config.threads + 1)     # a pass in each bank
     widths = {"lanes": lanes, "atomic_lanes": performed,
-              "weaver_skipped": 1 if config.gather == "none" else 32} | dict.fromkeys(
+              "weaver_skipped": 1 if config.unit is None else 32} | dict.fromkeys(
         ("l1_accesses", "l1_loads", "l1_load_hits", "atomics",
          *(f"l1_stall_{cause}" for cause in L1_STALLS)), banks)
     return data.StructLayout({name: widths.get(name, 1) for name in CORE_COUNTERS})

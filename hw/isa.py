@@ -12,8 +12,11 @@ import dataclasses
 
 from amaranth.lib import enum
 
-from hw.operations import (AluOp, AmoOp, BranchOp, CrossOp, DivOp, Format, GatherOp, MemOp, MulOp,
-                           Unit, WarpOp)
+from hw.gather.variants import VARIANTS
+from hw.instruction import (AMO, AUIPC, BRANCH, CUSTOM_0, JAL, JALR, LOAD, LUI, MISC_MEM, OP,
+                            OP_IMM, STORE, SYSTEM, Instruction)
+from hw.operations import (AluOp, AmoOp, BranchOp, CrossOp, DivOp, Format, MemOp, MulOp, Unit,
+                           WarpOp)
 
 
 __all__ = [
@@ -115,309 +118,167 @@ class MemoryMap:
 UNMAPPED = MemoryMap.GLOBAL - 4
 
 
-LOAD, STORE, AMO = 0x03, 0x23, 0x2F
-OP_IMM, OP, LUI, AUIPC = 0x13, 0x33, 0x37, 0x17
-BRANCH, JALR, JAL = 0x63, 0x67, 0x6F
-MISC_MEM, SYSTEM = 0x0F, 0x73
-CUSTOM_0, CUSTOM_1 = 0x0B, 0x2B
+def _alu_imm(name, op, funct3, doc):
+    return Instruction(name, Format.I, Unit.ALU, op, OP_IMM, funct3, None, "1", True, doc=doc)
 
 
-@dataclasses.dataclass(frozen=True)
-class Instruction:
-    """One row of the table.
-
-    Parameters
-    ----------
-    name : str
-        Mnemonic, as the assembler takes it.
-    format : Format
-        Operand layout.
-    unit : Unit
-        Execution unit.
-    op : enum member
-        Operation of the unit: an ``AluOp``, ``MulOp``, ``DivOp``, ``CrossOp``, ``MemOp``,
-        ``WarpOp`` or ``GatherOp``.
-    opcode, funct3, funct7 : int or None
-        Fixed fields; ``None`` where the format has operand bits instead. ``funct7`` is the 2-bit
-        ``funct2`` of ``R4``, and the whole upper 12 bits of ``N``.
-    reads : str
-        The sources among 1, 2 and 3 that are read, e.g. ``"12"``. A ``"d"`` means that rd is read
-        as the third source.
-    writes : bool
-        Whether ``rd`` is written.
-    branch : BranchOp
-        For ALU instructions, the effect on the PC.
-    amo : AmoOp or None
-        For atomics, the operation.
-    size : int
-        For memory instructions, log2 of the access size in bytes.
-    signed : bool
-        For loads, whether the value is sign-extended.
-    writes_rs2 : bool
-        Whether rs2 names a second register that is written; it is not read then. Both results come
-        from the instruction's unit, the one for ``rd`` first. If both name one register, it keeps
-        the one for ``rd``.
-    numbered : bool
-        Whether the place of ``rd`` holds a number, ``imm``, and names no register.
-    control : bool
-        Whether the instruction can set the PC or the thread mask. The warp does not fetch until
-        such an instruction has been executed.
-    variants : tuple of str
-        For instructions of the unit that hands out edges, the values of ``HardwareConfig.gather``
-        whose unit has the instruction.
-    doc : str
-        One line for the ISA page.
-    """
-    name: str
-    format: Format
-    unit: Unit
-    op: enum.Enum
-    opcode: int
-    funct3: int | None = None
-    funct7: int | None = None
-    reads: str = ""
-    writes: bool = False
-    branch: BranchOp = BranchOp.NONE
-    amo: AmoOp | None = None
-    size: int = 2
-    signed: bool = False
-    writes_rs2: bool = False
-    numbered: bool = False
-    control: bool = False
-    variants: tuple = ()
-    doc: str = ""
-
-    @property
-    def option(self) -> tuple[str, tuple] | None:
-        """The field of :class:`hw.config.HardwareConfig` on which the instruction depends, and the
-        field's values with which the instruction exists; ``None`` if it always exists."""
-        if self.unit is Unit.GATHER:
-            return "gather", self.variants
-        return ("divider", ("serial",)) if self.unit is Unit.DIV else None
-
-    def exists(self, config) -> bool:
-        """Whether a configuration has the instruction."""
-        return self.option is None or getattr(config, self.option[0]) in self.option[1]
-
-    @property
-    def sets_mask(self) -> bool:
-        """Whether the answer of the unit that hands out edges becomes the warp's thread mask."""
-        return self.unit is Unit.GATHER and self.control
-
-    @property
-    def named(self) -> str:
-        """The fields among 1, 2 and 3 that name a register, read or written."""
-        return self.reads + "2" * self.writes_rs2
-
-    @property
-    def match(self) -> int:
-        """The encoding with all operand bits zero."""
-        word = self.opcode
-        if self.funct3 is not None:
-            word |= self.funct3 << 12
-        if self.funct7 is not None:
-            word |= self.funct7 << (20 if self.format is Format.N else 25)
-        return word
-
-    @property
-    def mask(self) -> int:
-        """The bits of the encoding that are fixed."""
-        mask = 0x7F
-        if self.funct3 is not None:
-            mask |= 0x7 << 12
-        if self.funct7 is not None:
-            mask |= {Format.N: 0xFFFF_8F80, Format.R4: 0x3 << 25,
-                     Format.AMO: 0x7C << 25}.get(self.format, 0x7F << 25)
-        if not self.writes and not self.numbered and self.format in (Format.R, Format.R4):
-            mask |= 0x1F << 7
-        for source, shift in (("1", 15), ("2", 20)):
-            if self.format in (Format.R, Format.R4) and source not in self.named:
-                mask |= 0x1F << shift
-        if self.format is Format.R4 and "3" not in self.named:
-            mask |= 0x1F << 27
-        return mask
+def _shift_imm(name, op, funct3, funct7, doc):
+    return Instruction(name, Format.SH, Unit.ALU, op, OP_IMM, funct3, funct7, "1", True, doc=doc)
 
 
-def _table():
-    def alu_imm(name, op, funct3, doc):
-        return Instruction(name, Format.I, Unit.ALU, op, OP_IMM, funct3, None, "1", True, doc=doc)
-
-    def shift_imm(name, op, funct3, funct7, doc):
-        return Instruction(name, Format.SH, Unit.ALU, op, OP_IMM, funct3, funct7, "1", True,
-                           doc=doc)
-
-    def alu(name, op, funct3, funct7, doc):
-        return Instruction(name, Format.R, Unit.ALU, op, OP, funct3, funct7, "12", True, doc=doc)
-
-    def mul(name, op, doc):
-        return Instruction(name, Format.R, Unit.MUL, op, OP, op.value, 1, "12", True, doc=doc)
-
-    def div(name, op, doc):
-        return Instruction(name, Format.R, Unit.DIV, op, OP, 4 + op.value, 1, "12", True, doc=doc)
-
-    def cross(name, op, reads, doc):
-        return Instruction(name, Format.R, Unit.CROSS, op, CUSTOM_0, op.value, 1, reads, True,
-                           doc=doc)
-
-    def branch(name, op, doc):
-        return Instruction(name, Format.B, Unit.BRANCH, AluOp.SUB, BRANCH, op.value, None, "12",
-                           branch=op, control=True, doc=doc)
-
-    def load(name, funct3, size, signed, doc):
-        return Instruction(name, Format.I, Unit.LSU, MemOp.LOAD, LOAD, funct3, None, "1", True,
-                           size=size, signed=signed, doc=doc)
-
-    def store(name, funct3, size, doc):
-        return Instruction(name, Format.S, Unit.LSU, MemOp.STORE, STORE, funct3, None, "12",
-                           size=size, doc=doc)
-
-    def amo(name, funct5, op, doc, *, reads="12"):
-        return Instruction(name, Format.AMO, Unit.LSU, MemOp.AMO, AMO, 2, funct5 << 2, reads, True,
-                           amo=op, doc=doc)
-
-    def csr(name, format, op, funct3, reads, doc):
-        return Instruction(name, format, Unit.ALU, op, SYSTEM, funct3, None, reads, True, doc=doc)
-
-    weavers, reads_memory = ("fsm", "scan", "stream"), ("eghw", "graphpeg")
-
-    def gather(name, format, op, funct3, funct7, reads, doc, *, variants=(*weavers, "eghw"),
-               **fields):
-        opcode = CUSTOM_1 if format is Format.R4 else CUSTOM_0
-        return Instruction(name, format, Unit.GATHER, op, opcode, funct3, funct7, reads,
-                           variants=variants, doc=doc, **fields)
-
-    def warp(name, op, reads, doc, *, writes=False, funct3=None):
-        return Instruction(name, Format.R, Unit.WARP, op, CUSTOM_0, op.value, 0, reads, writes,
-                           control=True, doc=doc)
-
-    return (
-        Instruction("lui", Format.U, Unit.ALU, AluOp.LUI, LUI, writes=True,
-                    doc="rd = imm << 12"),
-        Instruction("auipc", Format.U, Unit.ALU, AluOp.AUIPC, AUIPC, writes=True,
-                    doc="rd = PC + (imm << 12)"),
-        Instruction("jal", Format.J, Unit.BRANCH, AluOp.LINK, JAL, writes=True,
-                    branch=BranchOp.JAL, control=True, doc="rd = PC + 4; jump"),
-        Instruction("jalr", Format.I, Unit.BRANCH, AluOp.LINK, JALR, 0, None, "1", True,
-                    branch=BranchOp.JALR, control=True, doc="rd = PC + 4; jump to rs1 + imm"),
-        branch("beq", BranchOp.BEQ, "branch if rs1 = rs2 (lowest active lane decides)"),
-        branch("bne", BranchOp.BNE, "branch if rs1 != rs2"),
-        branch("blt", BranchOp.BLT, "branch if rs1 < rs2, signed"),
-        branch("bge", BranchOp.BGE, "branch if rs1 >= rs2, signed"),
-        branch("bltu", BranchOp.BLTU, "branch if rs1 < rs2, unsigned"),
-        branch("bgeu", BranchOp.BGEU, "branch if rs1 >= rs2, unsigned"),
-        load("lb", 0, 0, True, "load byte, sign-extended"),
-        load("lh", 1, 1, True, "load halfword, sign-extended"),
-        load("lw", 2, 2, True, "load word"),
-        load("lbu", 4, 0, False, "load byte, zero-extended"),
-        load("lhu", 5, 1, False, "load halfword, zero-extended"),
-        store("sb", 0, 0, "store byte"),
-        store("sh", 1, 1, "store halfword"),
-        store("sw", 2, 2, "store word"),
-        alu_imm("addi", AluOp.ADD, 0, "rd = rs1 + imm"),
-        alu_imm("slti", AluOp.SLT, 2, "rd = rs1 < imm, signed"),
-        alu_imm("sltiu", AluOp.SLTU, 3, "rd = rs1 < imm, unsigned"),
-        alu_imm("xori", AluOp.XOR, 4, "rd = rs1 ^ imm"),
-        alu_imm("ori", AluOp.OR, 6, "rd = rs1 | imm"),
-        alu_imm("andi", AluOp.AND, 7, "rd = rs1 & imm"),
-        shift_imm("slli", AluOp.SLL, 1, 0x00, "rd = rs1 << shamt"),
-        shift_imm("srli", AluOp.SRL, 5, 0x00, "rd = rs1 >> shamt, logical"),
-        shift_imm("srai", AluOp.SRA, 5, 0x20, "rd = rs1 >> shamt, arithmetic"),
-        alu("add", AluOp.ADD, 0, 0x00, "rd = rs1 + rs2"),
-        alu("sub", AluOp.SUB, 0, 0x20, "rd = rs1 - rs2"),
-        alu("sll", AluOp.SLL, 1, 0x00, "rd = rs1 << rs2[4:0]"),
-        alu("slt", AluOp.SLT, 2, 0x00, "rd = rs1 < rs2, signed"),
-        alu("sltu", AluOp.SLTU, 3, 0x00, "rd = rs1 < rs2, unsigned"),
-        alu("xor", AluOp.XOR, 4, 0x00, "rd = rs1 ^ rs2"),
-        alu("srl", AluOp.SRL, 5, 0x00, "rd = rs1 >> rs2[4:0], logical"),
-        alu("sra", AluOp.SRA, 5, 0x20, "rd = rs1 >> rs2[4:0], arithmetic"),
-        alu("or", AluOp.OR, 6, 0x00, "rd = rs1 | rs2"),
-        alu("and", AluOp.AND, 7, 0x00, "rd = rs1 & rs2"),
-        mul("mul", MulOp.MUL, "rd = low half of rs1 x rs2"),
-        mul("mulh", MulOp.MULH, "rd = high half of rs1 x rs2, signed"),
-        mul("mulhsu", MulOp.MULHSU, "rd = high half, rs1 signed, rs2 unsigned"),
-        mul("mulhu", MulOp.MULHU, "rd = high half of rs1 x rs2, unsigned"),
-        div("div", DivOp.DIV, "rd = rs1 / rs2, signed, rounded towards 0; -1 if rs2 = 0"),
-        div("divu", DivOp.DIVU, "rd = rs1 / rs2, unsigned; all ones if rs2 = 0"),
-        div("rem", DivOp.REM, "rd = remainder of rs1 / rs2, signed as rs1; rs1 if rs2 = 0"),
-        div("remu", DivOp.REMU, "rd = remainder of rs1 / rs2, unsigned; rs1 if rs2 = 0"),
-        Instruction("fence", Format.I, Unit.LSU, MemOp.FENCE, MISC_MEM, 0,
-                    doc="order this warp's accesses and invalidate the L1 (operands ignored)"),
-        Instruction("ecall", Format.N, Unit.WARP, WarpOp.TRAP, SYSTEM, 0, 0, control=True,
-                    doc="stop the GPU with cause 11"),
-        Instruction("ebreak", Format.N, Unit.WARP, WarpOp.TRAP, SYSTEM, 0, 1, control=True,
-                    doc="stop the GPU with cause 3"),
-        csr("csrrw", Format.CSR, AluOp.CSRRW, 1, "1", "rd = CSR; CSR = rs1 (lowest active lane)"),
-        csr("csrrs", Format.CSR, AluOp.CSRRS, 2, "1",
-            "rd = CSR; set the CSR's bits that are 1 in rs1"),
-        csr("csrrc", Format.CSR, AluOp.CSRRC, 3, "1",
-            "rd = CSR; clear the CSR's bits that are 1 in rs1"),
-        csr("csrrwi", Format.CSI, AluOp.CSRRW, 5, "", "rd = CSR; CSR = imm"),
-        csr("csrrsi", Format.CSI, AluOp.CSRRS, 6, "",
-            "rd = CSR; set the CSR's bits that are 1 in imm"),
-        csr("csrrci", Format.CSI, AluOp.CSRRC, 7, "",
-            "rd = CSR; clear the CSR's bits that are 1 in imm"),
-        amo("amoadd.w", 0x00, AmoOp.ADD, "rd = memory word; word += rs2"),
-        amo("amoswap.w", 0x01, AmoOp.SWAP, "rd = memory word; word = rs2"),
-        amo("amoxor.w", 0x04, AmoOp.XOR, "rd = memory word; word ^= rs2"),
-        amo("amoor.w", 0x08, AmoOp.OR, "rd = memory word; word |= rs2"),
-        amo("amoand.w", 0x0C, AmoOp.AND, "rd = memory word; word &= rs2"),
-        amo("amomin.w", 0x10, AmoOp.MIN, "rd = memory word; word = min(word, rs2), signed"),
-        amo("amomax.w", 0x14, AmoOp.MAX, "rd = memory word; word = max(word, rs2), signed"),
-        amo("amominu.w", 0x18, AmoOp.MINU, "rd = memory word; word = min(word, rs2), unsigned"),
-        amo("amomaxu.w", 0x1C, AmoOp.MAXU, "rd = memory word; word = max(word, rs2), unsigned"),
-        amo("amocas.w", 0x05, AmoOp.CAS, "rd = memory word; word = rs2 if word was equal to rd",
-            reads="12d"),
-        warp("tmc", WarpOp.TMC, "1", "thread mask = rs1 (lowest active lane); 0 ends the warp"),
-        warp("split", WarpOp.SPLIT, "1", "lanes with rs1 != 0 go on; the other lanes resume at PC "
-             "+ 4 on JOIN; rd = stack pointer before the push", writes=True),
-        warp("join", WarpOp.JOIN, "1", "reconverge the SPLIT that returned rs1; does "
-             "nothing if the stack has rs1 entries, as with x0 and an empty stack"),
-        warp("bar", WarpOp.BAR, "12", "wait at barrier rs1 until rs2 warps have arrived"),
-        warp("pred", WarpOp.PRED, "12", "thread mask = lanes with rs1 != 0; rs2 if there is none"),
-        cross("vote.all", CrossOp.ALL, "1", "rd = 1 if bit 0 of rs1 is set in all active lanes"),
-        cross("vote.any", CrossOp.ANY, "1", "rd = 1 if bit 0 of rs1 is set in any active lane"),
-        cross("vote.uni", CrossOp.UNI, "1", "rd = 1 if bit 0 of rs1 is the same in all active "
-              "lanes"),
-        cross("vote.ballot", CrossOp.BALLOT, "1", "rd = bit mask of the active lanes in which bit "
-              "0 of rs1 is set"),
-        cross("shfl.up", CrossOp.UP, "12", "rd = rs1 of the lane b lanes below, see Shuffles"),
-        cross("shfl.down", CrossOp.DOWN, "12", "rd = rs1 of the lane b lanes above, see Shuffles"),
-        cross("shfl.bfly", CrossOp.BFLY, "12", "rd = rs1 of the lane whose number is this lane's "
-              "^ b, see Shuffles"),
-        cross("shfl.idx", CrossOp.IDX, "12", "rd = rs1 of lane b of the segment, see Shuffles"),
-        gather("gather.set", Format.R4, GatherOp.SET, 0, 0, "1",
-               "setting imm of the unit = rs1 of lane 0", variants=reads_memory, numbered=True),
-        gather("weaver.reg", Format.R4, GatherOp.REG, 0, 1, "123",
-               "register (VID, loc, degree) = (rs1, rs2, rs3) in this lane's entry of row W + imm, "
-               "W = number of the warp", numbered=True),
-        gather("weaver.skip", Format.R4, GatherOp.SKIP, 0, 2, "1",
-               "hand out no more work of VID rs1"),
-        gather("graphpeg.push_vert", Format.R4, GatherOp.PUSH, 0, 3, "1",
-               "append rs1 of the active lanes, in their order, to the output list",
-               variants=("graphpeg",)),
-        gather("weaver.dec_id", Format.R, GatherOp.DEC_ID, 0, 7, "",
-               "rd = VID of this lane's next work, or -1 if there is none",
-               variants=(*weavers, *reads_memory), writes=True, control=True),
-        gather("weaver.dec_loc", Format.R, GatherOp.DEC_LOC, 0, 8, "",
-               "rd = edge ID of this lane's work from the last DEC_ID, -1 if there was none",
-               variants=weavers, writes=True),
-        gather("graphpeg.neighbor", Format.R, GatherOp.NEIGHBOR, 0, 9, "",
-               "rd = neighbour of this lane's edge from the last DEC_ID",
-               variants=("graphpeg",), writes=True),
-        gather("graphpeg.weight", Format.R, GatherOp.WEIGHT, 0, 10, "",
-               "rd = weight of this lane's edge from the last DEC_ID",
-               variants=("graphpeg",), writes=True),
-        gather("graphpeg.pop_vert", Format.R, GatherOp.POP_VERT, 0, 11, "",
-               "rd = next vertex of the input list for this lane, or -1 if there is none",
-               variants=("graphpeg",), writes=True, control=True),
-        gather("weaver.dec", Format.R, GatherOp.DEC, 0, 12, "",
-               "rd = VID of this lane's next work, rs2 = 4 x its edge ID, or -1 in both if there "
-               "is none; of GraphPEG, rs2 = neighbour of the edge",
-               variants=(*weavers, "graphpeg"), writes=True, writes_rs2=True, control=True),
-    )
+def _alu(name, op, funct3, funct7, doc):
+    return Instruction(name, Format.R, Unit.ALU, op, OP, funct3, funct7, "12", True, doc=doc)
 
 
-INSTRUCTIONS = _table()
+def _mul(name, op, doc):
+    return Instruction(name, Format.R, Unit.MUL, op, OP, op.value, 1, "12", True, doc=doc)
+
+
+def _div(name, op, doc):
+    return Instruction(name, Format.R, Unit.DIV, op, OP, 4 + op.value, 1, "12", True, doc=doc)
+
+
+def _cross(name, op, reads, doc):
+    return Instruction(name, Format.R, Unit.CROSS, op, CUSTOM_0, op.value, 1, reads, True, doc=doc)
+
+
+def _branch(name, op, doc):
+    return Instruction(name, Format.B, Unit.BRANCH, AluOp.SUB, BRANCH, op.value, None, "12",
+                       branch=op, control=True, doc=doc)
+
+
+def _load(name, funct3, size, signed, doc):
+    return Instruction(name, Format.I, Unit.LSU, MemOp.LOAD, LOAD, funct3, None, "1", True,
+                       size=size, signed=signed, doc=doc)
+
+
+def _store(name, funct3, size, doc):
+    return Instruction(name, Format.S, Unit.LSU, MemOp.STORE, STORE, funct3, None, "12",
+                       size=size, doc=doc)
+
+
+def _amo(name, funct5, op, doc, *, reads="12"):
+    return Instruction(name, Format.AMO, Unit.LSU, MemOp.AMO, AMO, 2, funct5 << 2, reads, True,
+                       amo=op, doc=doc)
+
+
+def _csr(name, format, op, funct3, reads, doc):
+    return Instruction(name, format, Unit.ALU, op, SYSTEM, funct3, None, reads, True, doc=doc)
+
+
+def _warp(name, op, reads, doc, *, writes=False):
+    return Instruction(name, Format.R, Unit.WARP, op, CUSTOM_0, op.value, 0, reads, writes,
+                       control=True, doc=doc)
+
+
+#: The instructions of the core, whatever unit hands out edges.
+_ROWS = (
+    Instruction("lui", Format.U, Unit.ALU, AluOp.LUI, LUI, writes=True,
+                doc="rd = imm << 12"),
+    Instruction("auipc", Format.U, Unit.ALU, AluOp.AUIPC, AUIPC, writes=True,
+                doc="rd = PC + (imm << 12)"),
+    Instruction("jal", Format.J, Unit.BRANCH, AluOp.LINK, JAL, writes=True,
+                branch=BranchOp.JAL, control=True, doc="rd = PC + 4; jump"),
+    Instruction("jalr", Format.I, Unit.BRANCH, AluOp.LINK, JALR, 0, None, "1", True,
+                branch=BranchOp.JALR, control=True, doc="rd = PC + 4; jump to rs1 + imm"),
+    _branch("beq", BranchOp.BEQ, "branch if rs1 = rs2 (lowest active lane decides)"),
+    _branch("bne", BranchOp.BNE, "branch if rs1 != rs2"),
+    _branch("blt", BranchOp.BLT, "branch if rs1 < rs2, signed"),
+    _branch("bge", BranchOp.BGE, "branch if rs1 >= rs2, signed"),
+    _branch("bltu", BranchOp.BLTU, "branch if rs1 < rs2, unsigned"),
+    _branch("bgeu", BranchOp.BGEU, "branch if rs1 >= rs2, unsigned"),
+    _load("lb", 0, 0, True, "load byte, sign-extended"),
+    _load("lh", 1, 1, True, "load halfword, sign-extended"),
+    _load("lw", 2, 2, True, "load word"),
+    _load("lbu", 4, 0, False, "load byte, zero-extended"),
+    _load("lhu", 5, 1, False, "load halfword, zero-extended"),
+    _store("sb", 0, 0, "store byte"),
+    _store("sh", 1, 1, "store halfword"),
+    _store("sw", 2, 2, "store word"),
+    _alu_imm("addi", AluOp.ADD, 0, "rd = rs1 + imm"),
+    _alu_imm("slti", AluOp.SLT, 2, "rd = rs1 < imm, signed"),
+    _alu_imm("sltiu", AluOp.SLTU, 3, "rd = rs1 < imm, unsigned"),
+    _alu_imm("xori", AluOp.XOR, 4, "rd = rs1 ^ imm"),
+    _alu_imm("ori", AluOp.OR, 6, "rd = rs1 | imm"),
+    _alu_imm("andi", AluOp.AND, 7, "rd = rs1 & imm"),
+    _shift_imm("slli", AluOp.SLL, 1, 0x00, "rd = rs1 << shamt"),
+    _shift_imm("srli", AluOp.SRL, 5, 0x00, "rd = rs1 >> shamt, logical"),
+    _shift_imm("srai", AluOp.SRA, 5, 0x20, "rd = rs1 >> shamt, arithmetic"),
+    _alu("add", AluOp.ADD, 0, 0x00, "rd = rs1 + rs2"),
+    _alu("sub", AluOp.SUB, 0, 0x20, "rd = rs1 - rs2"),
+    _alu("sll", AluOp.SLL, 1, 0x00, "rd = rs1 << rs2[4:0]"),
+    _alu("slt", AluOp.SLT, 2, 0x00, "rd = rs1 < rs2, signed"),
+    _alu("sltu", AluOp.SLTU, 3, 0x00, "rd = rs1 < rs2, unsigned"),
+    _alu("xor", AluOp.XOR, 4, 0x00, "rd = rs1 ^ rs2"),
+    _alu("srl", AluOp.SRL, 5, 0x00, "rd = rs1 >> rs2[4:0], logical"),
+    _alu("sra", AluOp.SRA, 5, 0x20, "rd = rs1 >> rs2[4:0], arithmetic"),
+    _alu("or", AluOp.OR, 6, 0x00, "rd = rs1 | rs2"),
+    _alu("and", AluOp.AND, 7, 0x00, "rd = rs1 & rs2"),
+    _mul("mul", MulOp.MUL, "rd = low half of rs1 x rs2"),
+    _mul("mulh", MulOp.MULH, "rd = high half of rs1 x rs2, signed"),
+    _mul("mulhsu", MulOp.MULHSU, "rd = high half, rs1 signed, rs2 unsigned"),
+    _mul("mulhu", MulOp.MULHU, "rd = high half of rs1 x rs2, unsigned"),
+    _div("div", DivOp.DIV, "rd = rs1 / rs2, signed, rounded towards 0; -1 if rs2 = 0"),
+    _div("divu", DivOp.DIVU, "rd = rs1 / rs2, unsigned; all ones if rs2 = 0"),
+    _div("rem", DivOp.REM, "rd = remainder of rs1 / rs2, signed as rs1; rs1 if rs2 = 0"),
+    _div("remu", DivOp.REMU, "rd = remainder of rs1 / rs2, unsigned; rs1 if rs2 = 0"),
+    Instruction("fence", Format.I, Unit.LSU, MemOp.FENCE, MISC_MEM, 0,
+                doc="order this warp's accesses and invalidate the L1 (operands ignored)"),
+    Instruction("ecall", Format.N, Unit.WARP, WarpOp.TRAP, SYSTEM, 0, 0, control=True,
+                doc="stop the GPU with cause 11"),
+    Instruction("ebreak", Format.N, Unit.WARP, WarpOp.TRAP, SYSTEM, 0, 1, control=True,
+                doc="stop the GPU with cause 3"),
+    _csr("csrrw", Format.CSR, AluOp.CSRRW, 1, "1", "rd = CSR; CSR = rs1 (lowest active lane)"),
+    _csr("csrrs", Format.CSR, AluOp.CSRRS, 2, "1",
+         "rd = CSR; set the CSR's bits that are 1 in rs1"),
+    _csr("csrrc", Format.CSR, AluOp.CSRRC, 3, "1",
+         "rd = CSR; clear the CSR's bits that are 1 in rs1"),
+    _csr("csrrwi", Format.CSI, AluOp.CSRRW, 5, "", "rd = CSR; CSR = imm"),
+    _csr("csrrsi", Format.CSI, AluOp.CSRRS, 6, "",
+         "rd = CSR; set the CSR's bits that are 1 in imm"),
+    _csr("csrrci", Format.CSI, AluOp.CSRRC, 7, "",
+         "rd = CSR; clear the CSR's bits that are 1 in imm"),
+    _amo("amoadd.w", 0x00, AmoOp.ADD, "rd = memory word; word += rs2"),
+    _amo("amoswap.w", 0x01, AmoOp.SWAP, "rd = memory word; word = rs2"),
+    _amo("amoxor.w", 0x04, AmoOp.XOR, "rd = memory word; word ^= rs2"),
+    _amo("amoor.w", 0x08, AmoOp.OR, "rd = memory word; word |= rs2"),
+    _amo("amoand.w", 0x0C, AmoOp.AND, "rd = memory word; word &= rs2"),
+    _amo("amomin.w", 0x10, AmoOp.MIN, "rd = memory word; word = min(word, rs2), signed"),
+    _amo("amomax.w", 0x14, AmoOp.MAX, "rd = memory word; word = max(word, rs2), signed"),
+    _amo("amominu.w", 0x18, AmoOp.MINU, "rd = memory word; word = min(word, rs2), unsigned"),
+    _amo("amomaxu.w", 0x1C, AmoOp.MAXU, "rd = memory word; word = max(word, rs2), unsigned"),
+    _amo("amocas.w", 0x05, AmoOp.CAS, "rd = memory word; word = rs2 if word was equal to rd",
+         reads="12d"),
+    _warp("tmc", WarpOp.TMC, "1", "thread mask = rs1 (lowest active lane); 0 ends the warp"),
+    _warp("split", WarpOp.SPLIT, "1", "lanes with rs1 != 0 go on; the other lanes resume at PC "
+          "+ 4 on JOIN; rd = stack pointer before the push", writes=True),
+    _warp("join", WarpOp.JOIN, "1", "reconverge the SPLIT that returned rs1; does "
+          "nothing if the stack has rs1 entries, as with x0 and an empty stack"),
+    _warp("bar", WarpOp.BAR, "12", "wait at barrier rs1 until rs2 warps have arrived"),
+    _warp("pred", WarpOp.PRED, "12", "thread mask = lanes with rs1 != 0; rs2 if there is none"),
+    _cross("vote.all", CrossOp.ALL, "1", "rd = 1 if bit 0 of rs1 is set in all active lanes"),
+    _cross("vote.any", CrossOp.ANY, "1", "rd = 1 if bit 0 of rs1 is set in any active lane"),
+    _cross("vote.uni", CrossOp.UNI, "1", "rd = 1 if bit 0 of rs1 is the same in all active "
+           "lanes"),
+    _cross("vote.ballot", CrossOp.BALLOT, "1", "rd = bit mask of the active lanes in which bit "
+           "0 of rs1 is set"),
+    _cross("shfl.up", CrossOp.UP, "12", "rd = rs1 of the lane b lanes below, see Shuffles"),
+    _cross("shfl.down", CrossOp.DOWN, "12", "rd = rs1 of the lane b lanes above, see Shuffles"),
+    _cross("shfl.bfly", CrossOp.BFLY, "12", "rd = rs1 of the lane whose number is this lane's "
+           "^ b, see Shuffles"),
+    _cross("shfl.idx", CrossOp.IDX, "12", "rd = rs1 of lane b of the segment, see Shuffles"),
+)
+
+
+def _gather_rows():
+    """The instructions of the units that hand out edges, each with the units that have it."""
+    rows = {row.name: row for unit in VARIANTS.values() for row in unit.instructions}
+    return tuple(dataclasses.replace(row, variants=tuple(
+        name for name, unit in VARIANTS.items() if row in unit.instructions))
+        for row in sorted(rows.values(), key=lambda row: row.funct7))
+
+
+INSTRUCTIONS = (*_ROWS, *_gather_rows())
 BY_NAME = {row.name: row for row in INSTRUCTIONS}
 
 

@@ -142,8 +142,8 @@ class GatherOp(enum.Enum, shape=4):
 
 
 class GatherSetting(enum.IntEnum, shape=5):
-    """Settings of a unit that reads memory: :mod:`hw.gather.eghw` has settings 0 to 3,
-    :mod:`hw.gather.graphpeg` has settings 0, 1 and from 4 on."""
+    """Settings of the units that read memory. A unit that is told the rows of local memory has
+    settings 0 to 3; one that keeps lists has settings 0, 1 and from 4 on."""
     OFFSETS = 0    # distance from a vertex ID to the address of the vertex's offset
     WEIGHTS = 1    # distance from an edge's neighbour to its weight; 0 if there are no weights
     IDS     = 2    # address of the rows of vertex IDs in local memory

@@ -144,7 +144,7 @@ GPU_COUNTERS = {
     **{f"scu_stall_{name}": f"cycles of an operation of the SCU in which {doc}"
        for name, doc in SCU_STALLS.items()},
     "scu_beside": "cycles of an operation of the SCU in which a launch was under way",
-    "exchange_looks": "looks of GraphPEG's control processor at the edges that the cores have left",
+    "exchange_looks": "looks of the control processor at the edges that the cores have left",
     "exchange_difference": "edges that the core with the most had more than the core with the "
                            "fewest, summed over these looks",
     "exchange_entries": "entries that a core gave to another core",

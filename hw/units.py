@@ -3,7 +3,7 @@
 from hw.config import ConfigError, HardwareConfig
 from hw.core.core import Core
 from hw.emit import verilog
-from hw.gather import variants
+from hw.gather.unit import component
 from hw.scu.scu import Scu
 from hw.top import FlatGpu
 
@@ -19,7 +19,7 @@ def _scu(config):
 
 #: {name of a unit on the command line: function from configuration to component}. A design that
 #: uses a component also needs the component's ``black_boxes``.
-COMPONENTS = {"weaver": variants.component, "scu": _scu, "core": Core, "gpu": FlatGpu}
+COMPONENTS = {"weaver": component, "scu": _scu, "core": Core, "gpu": FlatGpu}
 
 
 def _emitter(name, component):

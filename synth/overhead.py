@@ -24,11 +24,8 @@ __all__ = ["UNIT_NAMES", "OverheadRow", "measure"]
 #: Elements a cycle of each SCU, by its name on the command line.
 _SCUS = {"scu-1": 1, "scu-4": 4}
 
-#: Units that hand out edges and are no Weavers.
-_NAMES = {"eghw": "EGHW", "graphpeg": "GraphPEG"}
-
 #: {name on the command line: name in tables} of the units: those that hand out edges, and the SCUs.
-UNIT_NAMES = ({variant: _NAMES.get(variant, f"Weaver {variant}") for variant in VARIANTS}
+UNIT_NAMES = ({name: unit.title for name, unit in VARIANTS.items()}
               | {name: f"SCU of {elements}" for name, elements in _SCUS.items()})
 
 

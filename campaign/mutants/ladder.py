@@ -26,13 +26,12 @@ NEAR = (
      "tb/hw/core/test_coalescer.py tb/hw/core/test_local.py tb/hw/core/test_loads.py"),
     ("hw/core/lsu.py hw/core/coalescer.py", "tb/hw/core/test_l1.py"),
     ("hw/core/multiplier.py", "tb/hw/core/test_alu.py"),
-    ("hw/gather/fsm.py hw/gather/table.py hw/gather/scan.py hw/gather/unit.py",
+    ("hw/gather/fsm/* hw/gather/scan/* hw/gather/table.py hw/gather/unit.py",
      "tb/hw/gather/test_fsm.py tb/hw/gather/test_scan.py tb/hw/gather/test_rounds_random.py"),
-    ("hw/gather/stream.py", "tb/hw/gather/test_stream_random.py"),
+    ("hw/gather/stream/*", "tb/hw/gather/test_stream_random.py"),
     ("hw/gather/delay.py", "tb/hw/gather/test_rounds_random.py"),
-    ("hw/gather/variants.py hw/gather/interface.py", "tb/hw/gather/test_fsm.py"),
-    ("hw/gather/eghw/*", "tb/hw/gather/test_eghw.py"),
-    ("hw/gather/graphpeg/*", "tb/hw/gather/test_graphpeg.py tb/hw/gather/test_exchange.py"),
+    ("hw/gather/variant.py hw/gather/interface.py", "tb/hw/gather/test_fsm.py"),
+    ("hw/gather/graphpeg/*", "tb/hw/gather/test_exchange.py"),
     ("hw/link/flat.py hw/link/linked_gpu.py", "tb/hw/link/test_flat.py tb/hw/link/test_link.py"),
     ("hw/memory/amo.py hw/memory/port.py", "tb/hw/memory/test_l2_bank.py"),
     ("hw/memory/crossbar.py hw/memory/merge.py hw/memory/port.py", "tb/hw/memory/test_l2.py"),
@@ -63,7 +62,7 @@ NEAR = (
     ("sim/functional/*", "tb/sim/functional/test_instructions.py "
      "tb/sim/functional/test_machine.py tb/sim/functional/test_programs.py"),
     ("sim/functional/model/scu.h", "tb/sim/functional/test_scu.py"),
-    ("sim/functional/model/weavers.h sim/functional/model/readers.h "
+    ("sim/functional/model/units/* sim/functional/model/weaver.h sim/functional/model/reader.h "
      "sim/functional/model/gather.h", "tb/sim/functional/test_gather.py"),
     ("sw/algorithms/gcn/*", "tb/sw/algorithms/test_gcn.py tb/sw/golden/test_gcn.py"),
     ("sw/benchmarks/*", "tb/benchmarks"),
@@ -215,8 +214,11 @@ def rungs(file) -> tuple[tuple[str, ...], ...]:
     """Arguments for pytest, a tuple for each call, for faults in a source file."""
     folder, _, name = file.rpartition("/")
     stem = name.rpartition(".")[0]
-    mirror = next((path for path in (f"tb/{folder.removeprefix('sw/') if at else folder}"
-                                     f"/test_{stem}.py" for at in (0, 1))
+    parent, _, package = folder.rpartition("/")
+    # A folder may have one test for all its files.
+    mirror = next((path for at, last in ((folder, stem), (parent, package))
+                   for path in (f"tb/{each}/test_{last}.py"
+                                for each in (at, at.removeprefix("sw/")))
                    if (ROOT / path).exists()), None)
     first = [mirror] if mirror else []
     for tests in _matching(NEAR, file, nearest=True):

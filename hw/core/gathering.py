@@ -9,9 +9,9 @@ from hw.bits import index_bits
 from hw.config import HardwareConfig
 from hw.core.issue_queue import IssueQueue
 from hw.core.loads import writeback_layout
-from hw.gather import variants
 from hw.gather.interface import (access_layout, event_layout, exchange_signature, fetched_layout,
                                  request_layout)
+from hw.gather.unit import component
 from hw.streams import StreamRegister
 
 
@@ -84,7 +84,7 @@ class Gathering(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        m.submodules.unit = unit = variants.component(config)
+        m.submodules.unit = unit = component(config)
         if config.long:
             m.submodules.queue = queue = StreamRegister(self.instruction.shape())
             m.d.comb += [

@@ -9,7 +9,7 @@ from hw.bits import index_bits
 from hw.operations import GatherOp
 
 
-__all__ = ["AccessTag", "BalancingControl", "BalancingState", "access_layout", "entry_layout",
+__all__ = ["BalancingControl", "BalancingState", "access_layout", "entry_layout",
            "event_layout", "exchange_signature", "fetched_layout", "request_layout",
            "response_layout", "row_shape", "tag_shape", "unit_signature", "warp_shape"]
 
@@ -67,8 +67,8 @@ def request_layout(config):
 
 def response_layout(config):
     """Payload of the response stream: the answer to an instruction that writes a register, or a
-    part of the answer to a DEC. The VIDs of a DEC come first; the addresses, or with ``"graphpeg"``
-    the neighbours, follow and set the mask.
+    part of the answer to a DEC. The VIDs of a DEC come first; the addresses, or of a unit that
+    reads the edges the neighbours, follow and set the mask.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ def event_layout():
     Members
     -------
     decoded : unsigned(1)
-        A DEC_ID or POP_VERT is answered, or a DEC gets its VIDs; with ``"graphpeg"``, the second
-        part of its answer.
+        A DEC_ID or POP_VERT is answered, or a DEC gets its VIDs, or where the first part
+        of its answer is at hand in any case, the second part.
     waiting : unsigned(1)
         At least one DEC_ID, POP_VERT or DEC waits for this.
     skipped : unsigned(32)
@@ -116,22 +116,12 @@ def event_layout():
     return data.StructLayout({"decoded": 1, "waiting": 1, "skipped": 32})
 
 
-class AccessTag(enum.Enum, shape=3):
-    """The purpose of an access of the unit ``"eghw"``."""
-    IDS       = 0      # vertex IDs, in local memory
-    BEGINS    = 1      # offsets of vertices
-    ENDS      = 2      # the words behind these
-    NEIGHBORS = 3
-    WEIGHTS   = 4
-
-
 def tag_shape(config):
     """Shape of the tag by which a unit that reads memory knows the data of its loads.
 
-    An :class:`AccessTag`, or with ``"graphpeg"`` a number of a load under way; at most 5 bits.
+    The unit's record has it; at most 5 bits.
     """
-    return (unsigned(index_bits(config.gather_requests)) if config.gather == "graphpeg"
-            else AccessTag)
+    return config.unit.tag(config)
 
 
 def access_layout(config):

@@ -1,27 +1,23 @@
-"""The units that can hand out edges, by the name of the variant."""
+"""The records of the units that can hand out edges. Each folder here is a unit; nothing else lists
+them."""
 
-from amaranth.lib import wiring
+import importlib
+import pkgutil
 
-from hw.config import ConfigError, HardwareConfig
-from hw.gather.eghw import EdgeGenerator
-from hw.gather.fsm import Weaver
-from hw.gather.graphpeg import GraphPeg
-from hw.gather.scan import ScanWeaver
-from hw.gather.stream import StreamWeaver
+import hw.gather
+from hw.gather.variant import GatherVariant
 
 
-__all__ = ["VARIANTS", "component"]
+__all__ = ["VARIANTS"]
 
 
-#: {value of ``HardwareConfig.gather``: class of the unit}. A class takes the configuration, and has
-#: the members of :func:`hw.gather.interface.unit_signature`.
-VARIANTS = {unit.variant: unit for unit in (Weaver, ScanWeaver, StreamWeaver,
-                                            EdgeGenerator, GraphPeg)}
+def _variants():
+    found = [importlib.import_module(f"hw.gather.{module.name}").VARIANT
+             for module in pkgutil.iter_modules(hw.gather.__path__) if module.ispkg]
+    # The Weavers go first.
+    return {unit.name: unit for unit in sorted(
+        found, key=lambda unit: (unit.reads_memory, unit.name))}
 
 
-def component(config: HardwareConfig) -> wiring.Component:
-    """The unit of a configuration. Raises ConfigError if the configuration has none."""
-    if config.gather == "none":
-        raise ConfigError("HardwareConfig: gather = 'none': there is no unit that hands out edges; "
-                          f"must be {' or '.join(map(repr, VARIANTS))}")
-    return VARIANTS[config.gather](config)
+#: {value of ``HardwareConfig.gather``: the unit's record}.
+VARIANTS: dict[str, GatherVariant] = _variants()

@@ -1,6 +1,6 @@
 """Builds the library of the functional simulator; the cache keeps it.
 
-One library serves all configurations. It is compiled from ``model``, and from a header that is
+One library serves all configurations. It is compiled from ``model``, and from headers that are
 made here of the tables in :mod:`hw`, so no number of an instruction, register or cause is written
 twice.
 """
@@ -13,6 +13,7 @@ import pathlib
 import subprocess
 from typing import TYPE_CHECKING
 
+from hw.gather.variants import VARIANTS
 from hw.isa import STACK_POINTER, UNMAPPED, Cause, Csr, MemoryMap
 from hw.operations import NONE, REGISTER, GatherSetting, InputMode
 from hw.scu.registers import ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput, ScuRegister
@@ -26,14 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-__all__ = ["GATHER", "header", "library"]
+__all__ = ["header", "library", "unit_number", "units"]
 
 
 MODEL = pathlib.Path(__file__).parent / "model"
 
-#: Numbers of the values of ``HardwareConfig.gather``.
-GATHER = {name: number for number, name in enumerate(
-    ("none", "fsm", "scan", "stream", "eghw", "graphpeg"))}
+#: The units that hand out edges, each in a file, by the name of the variant.
+UNITS = [name for name in VARIANTS if (MODEL / "units" / f"{name}.h").exists()]
 
 #: Lanes for which the cores are compiled. A warp of fewer lanes leaves some of them idle.
 LANES = (8, 16, 32)
@@ -56,12 +56,31 @@ def header() -> str:
     values |= {"memory_map": {"LOCAL": MemoryMap.LOCAL, "GLOBAL": MemoryMap.GLOBAL,
                               "UNMAPPED": UNMAPPED},
                "abi": {"STACK_POINTER": STACK_POINTER},
-               "gather_answer": {"NONE": NONE, "REGISTER": REGISTER},
-               "gather": {name.upper(): number for name, number in GATHER.items()}}
+               "gather_answer": {"NONE": NONE, "REGISTER": REGISTER}}
     for name, constants in values.items():
         parts.append(f"namespace {name} {{ constexpr std::uint32_t " + ", ".join(
             f"{constant} = {value:#x}" for constant, value in constants.items()) + "; }")
     return "\n".join(parts) + "\n"
+
+
+def units() -> str:
+    """The text of ``units.h``: the function that makes the unit of a configuration."""
+    return "\n".join([
+        "#pragma once", '#include "gather.h"', *(f'#include "units/{name}.h"' for name in UNITS),
+        "std::unique_ptr<GatherUnit> make_gather_unit(const Config& config,"
+        " const Memory& memory) {",
+        "    switch (config.gather) {",
+        *(f"    case {unit_number(name)}: return make_{name}(config, memory);" for name in UNITS),
+        "    default: return nullptr;", "    }", "}", ""])
+
+
+def unit_number(name: str) -> int:
+    """The number of a unit in C++, 0 for ``"none"``. Raises BuildError for a unit that has no model
+    there."""
+    if name != "none" and name not in UNITS:
+        raise BuildError(f"the functional simulator has no unit {name!r}; it has "
+                         f"{', '.join(UNITS)}")
+    return 0 if name == "none" else 1 + UNITS.index(name)
 
 
 def library(report: Callable[[str], object] | None = None) -> pathlib.Path:
@@ -79,18 +98,20 @@ def library(report: Callable[[str], object] | None = None) -> pathlib.Path:
     sim.errors.ToolError
         There is no compiler.
     """
-    tool, text = toolchain.compiler(), header()
-    sources = [part for path in sorted(MODEL.iterdir()) if path.is_file()
+    tool, texts = toolchain.compiler(), {"isa.h": header(), "units.h": units()}
+    sources = [part for path in sorted(MODEL.rglob("*.*"))
                for part in (path.name, path.read_bytes())]
-    key = cache.hashed(*sources, text, pathlib.Path(__file__).read_bytes(), tool.identity)
+    key = cache.hashed(*sources, *texts.values(), pathlib.Path(__file__).read_bytes(),
+                       tool.identity)
 
     def make(work: pathlib.Path) -> None:
         if report is not None:
             report("compiling the functional simulator")
-        (work / "isa.h").write_text(text)
-        units = [("library", [])] + [(f"core_{lanes}", [f"-DLANES={lanes}"]) for lanes in LANES]
+        for name, text in texts.items():
+            (work / name).write_text(text)
+        files = [("library", [])] + [(f"core_{lanes}", [f"-DLANES={lanes}"]) for lanes in LANES]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            jobs = [pool.submit(_compile, tool, work, name, defines) for name, defines in units]
+            jobs = [pool.submit(_compile, tool, work, name, defines) for name, defines in files]
             objects = [job.result() for job in jobs]
         _run(tool, [*tool.link, *LINK_FLAGS, *objects, "-o", work / "functional.so"],
              work / "functional.so")

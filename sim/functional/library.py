@@ -6,7 +6,7 @@ import ctypes
 import enum
 from typing import TYPE_CHECKING
 
-from .build import GATHER
+from .build import unit_number
 
 if TYPE_CHECKING:
     import os
@@ -39,7 +39,7 @@ class Shape(ctypes.Structure):
         """The structure of a configuration."""
         rows = config.weaver_table_entries // config.threads
         same = {name: getattr(config, name) for name in cls.SAME}
-        return cls(**same, gather=GATHER[config.gather], table_rows=rows,
+        return cls(**same, gather=unit_number(config.gather), table_rows=rows,
                    rows_under_way=min(rows, config.table_latency))
 
 

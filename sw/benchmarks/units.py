@@ -6,6 +6,7 @@ each place, the units' schedules too.
 
 import dataclasses
 
+from hw.gather.variants import VARIANTS
 from hw.isa import PHASES
 from hw.stalls import L1_STALLS
 from sw import schedules as known_schedules
@@ -31,7 +32,7 @@ SOFTWARE = ("vm", "vwc", "em", "wm", "cm", "strict", "twc", "twce", "etwc", "til
 
 #: The units by name. Units that hand out edges are values of ``HardwareConfig.gather``.
 SCU, EGHW, GRAPHPEG = "scu", "eghw", "graphpeg"
-UNITS = ("fsm", "scan", "stream", EGHW, GRAPHPEG, SCU)
+UNITS = (*VARIANTS, SCU)
 
 #: Compaction by the cores, and the schedules of the SCU.
 _COMPACT = "compact"
@@ -76,12 +77,13 @@ def phase_share(phases, names):
 
 def weaver(unit) -> str:
     """The name, in tables, of a unit that hands out edges, under its schedule."""
-    return unit if unit in (EGHW, GRAPHPEG) else f"weaver ({unit})"
+    return unit if VARIANTS[unit].reads_memory else f"weaver ({unit})"
 
 
 def schedule_of(unit) -> str:
     """The schedule that uses a unit that hands out edges."""
-    return "graphpeg" if unit == GRAPHPEG else "weaver"
+    return next((name for name in known_schedules.names()
+                 if known_schedules.make(name).needs_unit == unit), "weaver")
 
 
 def skewed(graph) -> bool:

@@ -16,6 +16,7 @@ import jinja2
 from base.installation import ROOT
 from hw import isa, operations, registers
 from hw.config import LEGAL, PRESETS, HardwareConfig
+from hw.gather.variants import VARIANTS
 from hw.link import frames
 from hw.operations import Format
 from hw.scu import registers as scu
@@ -177,6 +178,8 @@ def _legal(name):
 
 def _configuration():
     docs, memory = _documented(HardwareConfig), _documented(DramConfig)
+    docs["gather"] = "; ".join([docs["gather"].rstrip("."), *(
+        f"`{name}`: {unit.doc}" for name, unit in VARIANTS.items())]) + "."
     return {
         "hardware_header": ("field", *PRESETS, "legal", "meaning"),
         "hardware": [(f"`{field.name}`", *(_value(getattr(config, field.name))

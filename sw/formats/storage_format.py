@@ -113,7 +113,7 @@ class Layout:
         The array whose addresses name the rows; see above.
     plain : bool
         Whether rows are vertices in their order, whose offsets lie in :attr:`row_array`, and whose
-        neighbours and weights lie in arrays of words, as :class:`hw.gather.eghw.EdgeGenerator`
+        neighbours and weights lie in arrays of words, as a unit that reads memory
         reads them.
     """
     edges: int

@@ -19,14 +19,12 @@ Results that depend on the time are taken from the RTL, after these checks:
 CYCLE and INSTRET    The value is the same in all lanes. At each read of a launch it has the same
                      distance from the instruction's cycle, or from the instruction's number.
 other unknown CSRs   The value is the same in all lanes.
-Weaver               The model is asked in the order of issue and must agree. Once a registration
-                     or SKIP overtakes a decode under way, the RTL's lanes and values are taken,
-                     if work fills the lanes from the lowest on. With ``gather = "stream"`` and
-                     ``"eghw"`` this is so from the beginning. The model of ``"eghw"`` then stores
-                     the records of the vertices in the answer, if they have edges left.
-GraphPEG             The RTL's edges are taken, if they are left: base, neighbour and weight. Work
-                     fills the lanes from the lowest on, and all of them as long as edges are left.
-                     Popped vertices must be those of the model.
+unit that hands out  The model is asked in the order of issue and must agree. Once a registration
+edges                or SKIP overtakes a decode under way, the RTL's lanes and values are taken,
+                     if work fills the lanes from the lowest on. With a unit that has a follower
+                     (:mod:`sw.golden.gather.variants`) this is so from the beginning. If the unit
+                     reads memory, the follower then compares the answer with the edges and
+                     vertices that are left, and stores what the unit stores.
 ===================  ============================================================================
 """
 
@@ -36,43 +34,16 @@ from typing import Any
 import numpy as np
 
 from hw.isa import PHASES, Csr
-from hw.operations import AluOp, Unit, GatherOp
+from hw.operations import NONE, AluOp, Unit, GatherOp
 from hw.registers import NO_CHECKS, Checks
 from sim.trace import access_of, written_by
 from sw.golden.semantics import Trap
 from sw.golden.simulator import Simulator
-from sw.golden.gather.eghw import EghwFollower
-from sw.golden.gather.fsm import NONE
-from sw.golden.gather.graphpeg import GraphpegFollower
+from sw.golden.gather import variants
 from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
 
 
 __all__ = ["Difference", "Lockstep"]
-
-
-class _Unpredicted:
-    """In place of the model of a unit whose answers always depend on the time."""
-
-    def __init__(self, threads):
-        self._all, self._none = np.ones(threads, bool), np.full(threads, NONE, np.uint32)
-
-    def reset(self):
-        pass
-
-    def register(self, warp, mask, vids, locs, degrees, distance=0):
-        pass
-
-    def skip(self, vids, mask=None, warp=None):
-        pass
-
-    def decode_id(self, warp):
-        return self._all, self._none
-
-    def decode(self, warp):
-        return self._all, self._none, self._none
-
-    def decode_loc(self, warp):
-        return self._none
 
 
 #: CSRs whose value follows from the order of issue alone.
@@ -157,16 +128,12 @@ class Lockstep:
     def __init__(self, simulator: Simulator):
         self.simulator = simulator
         config = simulator.config
-        self._predicts = config.gather != "stream" and not config.gather_reads
-        if config.gather == "stream":
-            simulator.gather = _Unpredicted(simulator.threads)
-        elif config.gather_reads:
-            simulator.gather = (
-                GraphpegFollower(config.warps, config.threads) if config.gather == "graphpeg" else
-                EghwFollower(config.warps, config.threads, config.weaver_table_entries))
-            simulator.gather.memory = simulator
-        # Whether an answer may have lanes without work while work is left.
-        self._partial = config.gather != "graphpeg"
+        follower = variants.follower(config)
+        self._predicts = follower is None
+        if follower is not None:
+            simulator.gather = follower
+            if config.gather_reads:
+                follower.memory = simulator
         self.instructions = self.taken = 0
         self._registers = np.zeros_like(simulator.registers)
         self._program, self._at = None, {}      # the program's instructions, by PC
@@ -393,9 +360,9 @@ class Lockstep:
                 if info.gather is GatherOp.DEC and info.rd2:
                     self._take_part(matched, i, warp, "neighbor", matched.seconds[i]["value"],
                                     range(filled))
-                left = 0 if self._partial else gather.left
-                if filled < len(values) and left:
-                    self._differ(matched, i, f"lanes without an edge, though {left} are left")
+                if gather.fills and filled < len(values) and gather.left:
+                    self._differ(matched, i,
+                                 f"lanes without an edge, though {gather.left} are left")
         else:
             if info.gather in (GatherOp.NEIGHBOR, GatherOp.WEIGHT):
                 self._take_part(matched, i, warp, info.gather.name.lower(), results[0][1]["value"],
@@ -405,7 +372,7 @@ class Lockstep:
             self.taken += 1
 
     def _take_part(self, matched, i, warp, part, words, lanes):
-        """Compare neighbours or weights, one a lane, with the edges that GraphPEG has left."""
+        """Compare neighbours or weights, one a lane, with the edges that the unit has left."""
         wrong = self.simulator.gather.take_part(warp.number, part, words, lanes)
         if wrong:
             self._differ(matched, i, "no such edge of the vertex is left in lanes "

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hw.gather.variants import VARIANTS
 from sw import schedules
 from sw.hashing.buckets import BucketFormat
 from sw.hashing.lookup import HashLookup, Queries
@@ -81,9 +82,11 @@ class LookupPlan(Plan):
                                   "the row of a key is found by its hash")
         super().check(config)
         if config is not None and schedule.name == "weaver" and config.gather_reads:
+            *others, last = (repr(name) for name, unit in VARIANTS.items()
+                             if not unit.reads_memory)
             raise schedule.refuse(f"cannot look up keys with gather = {config.gather!r}: this unit "
                                   "reads the rows of a graph, and the row of a key is found by its "
-                                  "hash; gather = 'fsm', 'scan' or 'stream' can")
+                                  f"hash; gather = {', '.join(others)} or {last} can")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -282,7 +282,7 @@ class Assembler:
         self.tmc(self.zero)
 
     def pop_edge(self, rd):
-        """rd = base of this lane's next edge, or -1: WEAVER_DEC_ID, as GraphPEG calls it."""
+        """rd = base of this lane's next edge, or -1: WEAVER_DEC_ID of a unit with lists."""
         self.weaver_dec_id(rd)
 
     def edge_neighbor(self, rd):

@@ -136,7 +136,7 @@ def overhead_page(value, path) -> Page:
                f"{count(most['added']['lut4'])}.")
     block = Block("Area that each unit adds", finding, variants,
                   ("unit", "added to", "lanes", *RESOURCES.values(), "more LUT4"), tuple(table),
-                  "Weavers, EGHW and GraphPEG are added to a core, an SCU to the GPU. Logic "
+                  "Units that hand out edges are added to a core, an SCU to the GPU. Logic "
                   "synthesis only.")
     return Page("Area of the units", f"Preset {value['config']} on the {value['device']}; "
                 f"{value['yosys']}.",

@@ -50,7 +50,7 @@ class GraphpegSchedule(Schedule):
     def check_config(self, config):
         if config.gather != self.needs_unit:
             raise self.refuse(f"needs GraphPEG, which configuration {config.name!r} does not have "
-                              f"(gather = {config.gather!r}); gather = 'graphpeg' has it")
+                              f"(gather = {config.gather!r}); gather = {self.needs_unit!r} has it")
 
     def check(self, task):
         super().check(task)

@@ -42,6 +42,7 @@ need no prefetch, because their loads are under way together.
 
 import dataclasses
 
+from hw.gather.variants import VARIANTS
 from hw.isa import Csr
 from hw.operations import REGISTER
 from sw.kernels.assembler import Condition
@@ -106,12 +107,13 @@ class WeaverSchedule(Schedule):
     AT_ONCE = "works"
 
     def check_config(self, config):
-        if config.gather in ("none", "graphpeg"):
+        if config.unit is None or not config.unit.registers:
+            *others, last = (repr(name) for name, unit in VARIANTS.items() if unit.registers)
             raise self.refuse("needs a Weaver or EGHW, which configuration "
                               f"{config.name!r} does not have (gather = {config.gather!r}); gather "
-                              "= 'fsm', 'scan', 'stream' or 'eghw' has one")
+                              f"= {', '.join(others)} or {last} has one")
         for option in ("registrars", "rows", "sums"):
-            if self.options[option] and config.gather != "stream":
+            if self.options[option] and config.unit.rounds:
                 raise self.refuse(f"with the option {option} needs a Weaver without rounds, which "
                                   f"configuration {config.name!r} does not have "
                                   f"(gather = {config.gather!r}); gather = 'stream' has one")
@@ -194,7 +196,7 @@ class WeaverSchedule(Schedule):
 
     def collects_locally(self, task):
         registrars = self._registering(task)
-        return (task.config.gather == "stream" and task.direction == "pull"
+        return (not task.config.unit.rounds and task.direction == "pull"
                 and task.algorithm.identity is not None and self._sums_asked(task) == "local"
                 and task.split == "static" and not task.layouts[0].based
                 and task.warps % registrars == 0 and LocalSums(task, registrars).fits)

@@ -23,7 +23,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import preset
 from hw.elaboration import elaborating
-from hw.gather.fsm import Weaver
+from hw.gather.fsm.unit import Weaver
 from tb.hw.test_emit import Memories
 
 

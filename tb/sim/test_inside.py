@@ -14,11 +14,12 @@ import pytest
 from amaranth.hdl import Fragment, Module
 
 from hw.config import preset
-from hw.gather.variants import VARIANTS, component
+from hw.gather.unit import component
+from hw.gather.variants import VARIANTS
+from hw.inside import Inside
 from hw.scu.scu import Scu
 from sim import compiled, inside
 from sim.errors import BuildError
-from sim.inside import INSIDE, Inside
 
 
 #: A unit that hands out edges, and an SCU beside the last one.
@@ -31,9 +32,13 @@ def hardware(unit):
         config.replace(gather=unit, name="tiny")
 
 
+def rows(unit):
+    return inside.shown(hardware(unit))
+
+
 def test_units():
-    assert INSIDE.keys() == {*UNITS, "none"}
-    assert all(INSIDE[unit] for unit in UNITS)
+    assert all(map(rows, UNITS))
+    assert not inside.shown(hardware("none"))
 
 
 #: (bits, rows of a memory) with 2 warps of 4 lanes, which have two rows of vertices; all other
@@ -61,7 +66,7 @@ def test_every_row(unit):
     """
     netlist = compiled.whole(hardware(unit))
     found = inside.found_in(netlist, hardware(unit))
-    assert [signal.row for signal in found] == list(INSIDE[unit])
+    assert [signal.row for signal in found] == list(rows(unit))
     sizes = SIZES | SIZES.get(unit, {})
     for signal in found:
         usual = 128 * len(signal.row.fields) if signal.row.kind == "entries" else 32
@@ -72,7 +77,7 @@ def test_every_row(unit):
 
 
 @pytest.mark.parametrize("unit", [unit for unit in UNITS
-                                  if any(row.kind == "state" for row in INSIDE[unit])])
+                                  if any(row.kind == "state" for row in rows(unit))])
 def test_states(unit, monkeypatch):
     """The names are those of the FSM, in the order of their numbers."""
     machines = []
@@ -86,15 +91,15 @@ def test_states(unit, monkeypatch):
     monkeypatch.setattr(Module, "FSM", spied)
     config = hardware(unit)
     Fragment.get(Scu(config) if unit == "scu" else component(config), None)
-    for row in INSIDE[unit]:
+    for row in rows(unit):
         assert row.kind != "state" or row.states in machines
 
 
 def test_fields():
-    for rows in INSIDE.values():
-        titles = [row.title for row in rows]
+    for unit in UNITS:
+        titles = [row.title for row in rows(unit)]
         assert len({*titles}) == len(titles)
-        for row in rows:
+        for row in rows(unit):
             assert row.valid is None or row.valid in titles
             assert (row.kind == "entries") <= bool(row.fields)
             assert (row.kind == "state") == bool(row.states)
@@ -108,7 +113,7 @@ def test_fields():
 def test_what_is_not_there(monkeypatch, row, words):
     config = hardware("fsm")
     netlist = compiled.whole(config)
-    monkeypatch.setitem(INSIDE, "fsm", (row,))
+    monkeypatch.setattr(inside, "shown", lambda config: (row,))
     with pytest.raises(BuildError, match=words):
         inside.found_in(netlist, config)
 

@@ -21,7 +21,7 @@ from amaranth.lib.wiring import In, Out
 
 from base.errors import UserError
 from hw.config import ConfigError, HardwareConfig, preset
-from hw.gather.fsm import Weaver
+from hw.gather.fsm.unit import Weaver
 from sim.toolchain import ToolError
 from synth import flow, rtlil
 from synth.devices import DEVICES, Area, find_device

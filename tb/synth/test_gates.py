@@ -20,7 +20,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.scu.scu import Scu
-from hw.gather.fsm import Weaver
+from hw.gather.fsm.unit import Weaver
 from synth.devices import DEVICES
 from synth.logic import BLOCK, synthesize
 from tb import runner

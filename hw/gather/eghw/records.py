@@ -7,7 +7,8 @@ from amaranth.lib.wiring import In, Out
 
 from hw.gather.eghw.topology import row_addresses
 from hw.gather.eghw.works import work_layout
-from hw.gather.interface import (AccessTag, access_layout, fetched_layout, response_layout,
+from hw.gather.eghw import AccessTag
+from hw.gather.interface import (access_layout, fetched_layout, response_layout,
                                  warp_shape)
 from hw.operations import NONE
 

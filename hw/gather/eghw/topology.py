@@ -6,7 +6,8 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.bits import encode, lowest
-from hw.gather.interface import AccessTag, access_layout, fetched_layout, row_shape, warp_shape
+from hw.gather.eghw import AccessTag
+from hw.gather.interface import access_layout, fetched_layout, row_shape, warp_shape
 from hw.gather.table import entry_layout
 from hw.operations import NONE
 

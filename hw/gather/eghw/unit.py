@@ -8,7 +8,8 @@ from amaranth.lib.wiring import connect, flipped
 from hw.gather.eghw.records import Records
 from hw.gather.eghw.topology import Topology
 from hw.gather.eghw.works import Works
-from hw.gather.interface import AccessTag, access_layout
+from hw.gather.eghw import AccessTag
+from hw.gather.interface import access_layout
 from hw.gather.unit import GatheringUnit, waiting_warps
 from hw.operations import GatherOp, GatherSetting
 from hw.streams import StreamRegister, check_stream

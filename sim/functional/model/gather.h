@@ -1,5 +1,5 @@
-// The units that hand out edges, as the instructions see them. weavers.h and readers.h have the
-// units; nothing here knows of time. A unit answers at once, or says that the warp has to wait until
+// The units that hand out edges, as the instructions see them. Each file of units/ has one, and a
+// function make_NAME; nothing here knows of time. A unit answers at once, or says that the warp has to wait until
 // another warp has told the unit something.
 
 #pragma once

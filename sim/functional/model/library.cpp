@@ -4,22 +4,10 @@
 #include <memory>
 
 #include "core.h"
-#include "readers.h"
 #include "scu.h"
-#include "weavers.h"
+#include "units.h"
 
 #define EXPORT __attribute__((visibility("default")))
-
-std::unique_ptr<GatherUnit> make_gather_unit(const Config& config, const Memory& memory) {
-    switch (config.gather) {
-    case gather::FSM: return std::make_unique<FsmWeaver>(config);
-    case gather::SCAN: return std::make_unique<ScanWeaver>(config);
-    case gather::STREAM: return std::make_unique<StreamWeaver>(config);
-    case gather::EGHW: return std::make_unique<Eghw>(config, memory);
-    case gather::GRAPHPEG: return std::make_unique<Graphpeg>(config, memory);
-    default: return nullptr;
-    }
-}
 
 std::unique_ptr<AnyCore> make_core_8(const Config&, u32, u8*, const std::vector<Instruction>&);
 std::unique_ptr<AnyCore> make_core_16(const Config&, u32, u8*, const std::vector<Instruction>&);

@@ -1,6 +1,6 @@
 """The Weaver: its tables, its current entry and its output."""
 
-from hw.gather.fsm import Weaver
+from hw.gather.fsm.unit import Weaver
 
 from ..diagram import Diagram
 from ..module_graph import ModuleGraph

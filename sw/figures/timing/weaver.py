@@ -4,7 +4,7 @@ from typing import Any
 
 from hw.config import preset
 from hw.operations import GatherOp
-from hw.gather.fsm import Weaver
+from hw.gather.fsm.unit import Weaver
 
 from ..module_graph import signal
 from ..waves import Bench, Row, record

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from hw.operations import NONE, GatherSetting
+from hw.config import HardwareConfig
 from sw.golden.gather.fsm import WeaverModel
 
 
-__all__ = ["EghwFollower", "EghwModel"]
+__all__ = ["EghwFollower", "EghwModel", "follower", "model"]
 
 
 class EghwModel:
@@ -143,6 +144,8 @@ class EghwFollower(EghwModel):
     in theirs. If two entries have the same ID, the older goes first. An entry that was skipped
     counts only until its vertex is registered again.
     """
+    #: Whether each lane gets an edge as long as edges are left.
+    fills = False
 
     def reset(self):
         super().reset()
@@ -190,3 +193,13 @@ class EghwFollower(EghwModel):
         """Edges that were registered, not skipped and not handed out."""
         return sum(end - edge for entries in self._open.values()
                    for edge, end, skipped in entries if not skipped)
+
+
+def model(config: HardwareConfig) -> EghwModel:
+    """The model of a configuration."""
+    return EghwModel(config.warps, config.threads, config.weaver_table_entries)
+
+
+def follower(config: HardwareConfig) -> EghwFollower:
+    """The model of a configuration, for lockstep."""
+    return EghwFollower(config.warps, config.threads, config.weaver_table_entries)

@@ -8,8 +8,10 @@ decode. Then the hardware may or may not still count the vertex's work into the 
 
 import numpy as np
 
+from hw.config import HardwareConfig
 
-__all__ = ["WeaverModel", "NONE"]
+
+__all__ = ["WeaverModel", "NONE", "model", "rows_under_way"]
 
 
 #: The value that a lane without work reads.
@@ -159,3 +161,13 @@ class WeaverModel:
         if isinstance(mask, (int, np.integer)):
             return (int(mask) >> self._lanes.astype(object) & 1).astype(bool)
         return np.asarray(mask, dtype=bool)
+
+
+def model(config: HardwareConfig) -> WeaverModel:
+    """The model of a configuration."""
+    return WeaverModel(config.warps, config.threads, config.weaver_table_entries)
+
+
+def rows_under_way(config: HardwareConfig) -> int:
+    """Rows under way in a unit that reads rows ahead: one a cycle of the table's latency."""
+    return min(config.weaver_table_entries // config.threads, config.table_latency)

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from hw.config import HardwareConfig
 from hw.isa import UNMAPPED
 from hw.operations import NONE, GatherSetting, InputMode
 
 
-__all__ = ["GraphpegFollower", "GraphpegModel"]
+__all__ = ["GraphpegFollower", "GraphpegModel", "follower", "model"]
 
 
 class GraphpegModel:
@@ -181,6 +182,8 @@ class GraphpegFollower(GraphpegModel):
     Vertices come in the order of the input. Answers to pops that were issued before the first START
     are compared at the START.
     """
+    #: Whether each lane gets an edge as long as edges are left.
+    fills = True
 
     def reset(self):
         super().reset()
@@ -273,3 +276,13 @@ class GraphpegFollower(GraphpegModel):
             return False
         self._counts[key] -= 1
         return True
+
+
+def model(config: HardwareConfig) -> GraphpegModel:
+    """The model of a configuration."""
+    return GraphpegModel(config.warps, config.threads)
+
+
+def follower(config: HardwareConfig) -> GraphpegFollower:
+    """The model of a configuration, for lockstep."""
+    return GraphpegFollower(config.warps, config.threads)

@@ -8,10 +8,11 @@ rest before a registration that follows the first decode request of a round.
 
 import numpy as np
 
-from sw.golden.gather.fsm import NONE, WeaverModel
+from hw.config import HardwareConfig
+from sw.golden.gather.fsm import NONE, WeaverModel, rows_under_way
 
 
-__all__ = ["ScanModel"]
+__all__ = ["ScanModel", "model"]
 
 
 class ScanModel(WeaverModel):
@@ -97,3 +98,9 @@ class ScanModel(WeaverModel):
                                  for lane in lanes])
             self._valid[row] = False
         self._started &= bool(self._window)
+
+
+def model(config: HardwareConfig) -> ScanModel:
+    """The model of a configuration."""
+    return ScanModel(config.warps, config.threads, config.weaver_table_entries,
+                     rows_under_way(config))

@@ -7,10 +7,11 @@ request, and one warp at a time waits.
 
 import numpy as np
 
-from sw.golden.gather.fsm import NONE, WeaverModel
+from hw.config import HardwareConfig
+from sw.golden.gather.fsm import NONE, WeaverModel, rows_under_way
 
 
-__all__ = ["REGISTER", "StreamModel"]
+__all__ = ["REGISTER", "StreamFollower", "StreamModel", "follower", "model"]
 
 
 #: The VID that tells a warp to register its next row.
@@ -176,3 +177,39 @@ class StreamModel:
                 self._turn = row + 1
             else:
                 return
+
+
+class StreamFollower:
+    """The model for lockstep: every answer depends on the time, so none is predicted."""
+
+    def __init__(self, threads):
+        self._all, self._none = np.ones(threads, bool), np.full(threads, NONE, np.uint32)
+
+    def reset(self):
+        pass
+
+    def register(self, warp, mask, vids, locs, degrees, distance=0):
+        pass
+
+    def skip(self, vids, mask=None, warp=None):
+        pass
+
+    def decode_id(self, warp):
+        return self._all, self._none
+
+    def decode(self, warp):
+        return self._all, self._none, self._none
+
+    def decode_loc(self, warp):
+        return self._none
+
+
+def model(config: HardwareConfig) -> StreamModel:
+    """The model of a configuration."""
+    return StreamModel(config.warps, config.threads, config.weaver_table_entries,
+                       rows_under_way(config))
+
+
+def follower(config: HardwareConfig) -> StreamFollower:
+    """The model of a configuration, for lockstep."""
+    return StreamFollower(config.threads)

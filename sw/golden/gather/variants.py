@@ -1,33 +1,25 @@
-"""The reference models of the units that hand out edges, by the name of the variant."""
+"""The reference models of the units that hand out edges. Each unit has a module of its name here,
+with a function ``model``; one whose answers depend on the time also has a function ``follower``."""
+
+import importlib
 
 from hw.config import HardwareConfig
-from sw.golden.gather.eghw import EghwModel
-from sw.golden.gather.fsm import WeaverModel
-from sw.golden.gather.graphpeg import GraphpegModel
-from sw.golden.gather.scan import ScanModel
-from sw.golden.gather.stream import StreamModel
 
 
-__all__ = ["MODELS", "model"]
+__all__ = ["follower", "model"]
 
 
-#: {value of ``HardwareConfig.gather``: function from configuration to model}.
-MODELS = {
-    "fsm": lambda config: WeaverModel(config.warps, config.threads, config.weaver_table_entries),
-    "scan": lambda config: ScanModel(config.warps, config.threads, config.weaver_table_entries,
-                                     _under_way(config)),
-    "stream": lambda config: StreamModel(config.warps, config.threads,
-                                         config.weaver_table_entries, _under_way(config)),
-    "eghw": lambda config: EghwModel(config.warps, config.threads, config.weaver_table_entries),
-    "graphpeg": lambda config: GraphpegModel(config.warps, config.threads),
-}
-
-
-def _under_way(config):
-    """Rows under way in a unit that reads rows ahead: one a cycle of the table's latency."""
-    return min(config.weaver_table_entries // config.threads, config.table_latency)
+def _module(config):
+    return importlib.import_module(f"sw.golden.gather.{config.gather}")
 
 
 def model(config: HardwareConfig):
     """The model of a configuration's unit; ``None`` if the configuration has none."""
-    return None if config.gather == "none" else MODELS[config.gather](config)
+    return None if config.unit is None else _module(config).model(config)
+
+
+def follower(config: HardwareConfig):
+    """What lockstep asks in place of the model, and then tells the hardware's answers; ``None`` if
+    the model's answers follow from the order of the instructions."""
+    make = None if config.unit is None else getattr(_module(config), "follower", None)
+    return make and make(config)

@@ -7,7 +7,7 @@ bytemap   a byte per vertex, likewise
 counter   only the number of added vertices; the vertices' values, or stamps, tell which vertices
           were added
 rqueue    for pulling, a list of the vertices that are still to be visited (reverse queue)
-lists     a list a core, which the core's unit reads and adds to (GraphPEG)
+lists     a list a core, which the core's unit reads and adds to
 ========  =======================================================================================
 
 A superstep reads one kind and adds to one kind. A *pair* ``INPUT/OUTPUT`` names both (GRAssembler,

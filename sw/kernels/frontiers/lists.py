@@ -15,7 +15,7 @@ __all__ = ["Lists"]
 
 
 class Lists(Frontier):
-    """The vertices of the frontier as the units of the cores list them (GraphPEG).
+    """The vertices of the frontier as the units of the cores list them.
 
     Each core adds to a list of its own, by instructions of its unit, which stores the list and the
     number of its vertices. So no core waits for another, and nothing adds to a word of memory.

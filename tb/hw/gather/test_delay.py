@@ -21,8 +21,8 @@ import cocotb
 import pytest
 
 from hw.config import HardwareConfig
-from hw.gather import variants
 from hw.gather.delay import DelayQueue
+from hw.gather.unit import component
 from hw.operations import GatherOp
 from tb import runner
 from tb.clocking import integer, reset, start, tick
@@ -231,7 +231,7 @@ def test_queue(simulator):
 @pytest.mark.sample(4)
 def test_late_tables(simulator, unit, tests, fields):
     fields = {"gather": unit, "table_latency": LATE, **fields}
-    runner.run_bench(variants.component(HardwareConfig(**fields)), unit, __name__,
+    runner.run_bench(component(HardwareConfig(**fields)), unit, __name__,
                      simulator=simulator, parameters={"config": fields}, tests=tests)
 
 

@@ -18,8 +18,8 @@ import cocotb
 import pytest
 
 from hw.config import ConfigError, HardwareConfig
-from hw.gather import variants
-from hw.gather.eghw import EdgeGenerator
+from hw.gather.eghw.unit import EdgeGenerator
+from hw.gather.unit import component
 from hw.operations import NONE, GatherSetting
 from tb import runner
 from tb.clocking import tick
@@ -300,7 +300,7 @@ async def launches_at_any_time(dut):
 
 def _run(simulator, fields, names, seed=1, **amounts):
     fields = {"gather": "eghw", **fields}
-    runner.run_bench(variants.component(HardwareConfig(**fields)), "eghw", __name__,
+    runner.run_bench(component(HardwareConfig(**fields)), "eghw", __name__,
                      simulator=simulator, parameters={"config": fields, **amounts}, seed=seed,
                      tests=names)
 

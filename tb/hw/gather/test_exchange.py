@@ -17,8 +17,8 @@ import cocotb
 import pytest
 
 from hw.config import HardwareConfig
-from hw.gather import variants
 from hw.gather.interface import BalancingControl
+from hw.gather.unit import component
 from hw.operations import NONE, GatherOp, InputMode
 from tb import runner
 from tb.clocking import integer, tick
@@ -248,7 +248,7 @@ async def launches_at_any_time(dut):
 
 def _run(simulator, fields, names, **amounts):
     fields = {"gather": "graphpeg", "cores": 2, "exchange_interval": 64, **fields}
-    runner.run_bench(variants.component(HardwareConfig(**fields)), "graphpeg", __name__,
+    runner.run_bench(component(HardwareConfig(**fields)), "graphpeg", __name__,
                      simulator=simulator, parameters={"config": fields, **amounts}, tests=names)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hw.config import ConfigError, HardwareConfig
 from hw.operations import GatherOp
 from hw.gather.interface import request_layout, response_layout
-from hw.gather.fsm import Weaver
+from hw.gather.fsm.unit import Weaver
 from tb import runner
 from tb.clocking import reset, tick
 from tb.hw.gather.driver import Core, NONE

@@ -29,9 +29,9 @@ from cocotb.triggers import FallingEdge, ReadOnly
 import pytest
 
 from hw.config import ConfigError, HardwareConfig
-from hw.gather import variants
-from hw.gather.graphpeg import GraphPeg
+from hw.gather.graphpeg.unit import GraphPeg
 from hw.gather.graphpeg.accesses import buffer_rows, group_size, groups
+from hw.gather.unit import component
 from hw.isa import UNMAPPED
 from hw.operations import NONE, GatherOp, GatherSetting, InputMode
 from tb import runner
@@ -631,7 +631,7 @@ async def launches_at_any_time(dut):
 
 def _run(simulator, fields, names, seed=1, **amounts):
     fields = {"gather": "graphpeg", **fields}
-    runner.run_bench(variants.component(HardwareConfig(**fields)), "graphpeg", __name__,
+    runner.run_bench(component(HardwareConfig(**fields)), "graphpeg", __name__,
                      simulator=simulator, parameters={"config": fields, **amounts}, seed=seed,
                      tests=names)
 

@@ -5,8 +5,8 @@ import cocotb
 import pytest
 
 from hw.config import HardwareConfig
+from hw.gather.unit import component
 from hw.operations import GatherOp
-from hw.gather import variants
 from tb import runner
 from tb.clocking import reset, tick
 from tb.hw.gather.driver import Core, NONE
@@ -188,7 +188,7 @@ async def launches_and_resets_in_flight(dut):
 
 def _run(simulator, unit, fields, seed, **amounts):
     fields = {"gather": unit, **fields}
-    runner.run_bench(variants.component(HardwareConfig(**fields)), unit, __name__,
+    runner.run_bench(component(HardwareConfig(**fields)), unit, __name__,
                      simulator=simulator, parameters={"config": fields, **amounts}, seed=seed)
 
 

@@ -8,7 +8,7 @@ import cocotb
 import pytest
 
 from hw.config import ConfigError, HardwareConfig
-from hw.gather.scan import ScanWeaver
+from hw.gather.scan.unit import ScanWeaver
 from hw.operations import GatherOp
 from tb import runner
 from tb.clocking import tick

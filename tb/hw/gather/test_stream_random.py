@@ -4,7 +4,7 @@ import cocotb
 import pytest
 
 from hw.config import HardwareConfig
-from hw.gather.stream import StreamWeaver
+from hw.gather.stream.unit import StreamWeaver
 from hw.operations import GatherOp
 from tb import runner
 from tb.clocking import reset, tick

@@ -22,6 +22,7 @@ from campaign.machines import CONFIGS, CORES, machine, simulate
 from campaign.machines import run as run_rtl
 from campaign.random_programs import fitting_case
 from hw.config import preset
+from hw.gather.variants import VARIANTS
 from hw.isa import BY_NAME, Cause, MemoryMap
 from sim.errors import SimulationError
 from sim.functional import machine as functional_machine
@@ -164,7 +165,7 @@ def test_every_error_has_a_cause():
     assert len(names()) == len(BY_NAME) + 1
 
 
-@pytest.mark.parametrize("gather", ["fsm", "scan", "stream", "eghw", "graphpeg"])
+@pytest.mark.parametrize("gather", VARIANTS)
 def test_units(gather):
     """Each unit that hands out edges, on one core and on several."""
     graph = random_graph(80, 240, 3).weighted(9)        # some vertices have no edges

@@ -21,7 +21,7 @@ import pytest
 
 from hw.config import preset
 from sim import wasm
-from sim.inside import INSIDE
+from sim.inside import SCU
 from sw.benchmarks.budgets import load_budgets
 from sw.graph.load import load
 from sw.live.export import export, packed, prepared
@@ -262,7 +262,7 @@ def test_scu(live, open_page):
     }""")
     changing = {title for title, values in seen if title.startswith("SCU") and values > 1}
     # This schedule neither filters nor selects.
-    assert changing == {row.title for row in INSIDE["scu"] if not row.title.startswith(
+    assert changing == {row.title for row in SCU if not row.title.startswith(
         ("SCU filter", "SCU: elements selected"))}
 
 

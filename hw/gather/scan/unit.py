@@ -18,14 +18,14 @@ __all__ = ["ScanWeaver"]
 class ScanWeaver(GatheringUnit):
     """Hands out the edges of registered vertices, one a lane, to whichever warp asks next.
 
-    It stands between :class:`hw.gather.fsm.Weaver`, whose rounds and instructions it has, and
-    :class:`hw.gather.stream.StreamWeaver`. Where the state machine loads one entry in three cycles,
-    this unit looks at two rows of entries in each cycle.
+    It stands between the Weaver of the paper, :class:`hw.gather.fsm.unit.Weaver`, whose rounds and
+    instructions it has, and the Weaver without rounds. Where the state machine loads one entry in
+    three cycles, this unit looks at two rows of entries in each cycle.
 
     Instructions
-        As those of :class:`hw.gather.fsm.Weaver`, with two differences. A row that was taken is not
-        changed by a later REG: the row is taken again. Rows are taken ahead, so a REG that comes
-        behind the first DEC_ID of a round may come too late for its place in the order.
+        As those of :class:`hw.gather.fsm.unit.Weaver`, with two differences. A row that was taken
+        is not changed by a later REG: the row is taken again. Rows are taken ahead, so a REG that
+        comes behind the first DEC_ID of a round may come too late for its place in the order.
 
         A SKIP ends the entry whose edges were handed out last. The DEC_ID or DEC that is served may
         still get edges of the entry, any other gets none.

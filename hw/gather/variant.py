@@ -1,0 +1,69 @@
+"""The record of a unit that hands out edges: all that others ask about the unit."""
+
+import dataclasses
+from collections.abc import Callable
+
+from hw.inside import Inside
+from hw.instruction import Instruction
+from hw.operations import GatherOp
+
+
+__all__ = ["GatherVariant"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GatherVariant:
+    """A unit that hands out edges.
+
+    Parameters
+    ----------
+    name : str
+        The value of ``HardwareConfig.gather``, which is also the name of the unit's folder.
+    title : str
+        Its name in tables.
+    doc : str
+        What the unit is, in half a sentence.
+    component : str
+        The class in the folder's ``unit.py``, a :class:`hw.gather.unit.GatheringUnit`.
+    instructions : tuple of Instruction
+        The instructions that the unit answers. Each has an ``op``, a
+        :class:`~hw.operations.GatherOp`.
+    settings : tuple of str
+        Fields of the configuration that have an effect with this unit, and with not every other.
+    shown : tuple of Inside
+        Its registers and memories on the live page.
+    rounds : bool
+        Whether all rows are registered before the first edge is handed out, and all edges handed
+        out before the next row is registered. Without rounds, the unit asks warps for their rows.
+    reads_memory : bool
+        Whether the unit reads offsets and edges itself. It has a way to memory then.
+    exchanges : bool
+        Whether the units of several cores can exchange edges.
+    tag : function from HardwareConfig to shape, or None
+        Of a unit that reads memory: the shape of what tells its loads apart, at most 5 bits.
+    """
+    name: str
+    title: str
+    doc: str
+    component: str
+    instructions: tuple[Instruction, ...]
+    settings: tuple[str, ...] = ()
+    shown: tuple[Inside, ...] = ()
+    rounds: bool = True
+    reads_memory: bool = False
+    exchanges: bool = False
+    tag: Callable | None = None
+
+    def answers(self, op: GatherOp) -> bool:
+        """Whether the unit has an instruction of an operation."""
+        return any(row.op is op for row in self.instructions)
+
+    @property
+    def registers(self) -> bool:
+        """Whether warps register rows of vertices with the unit, in a table."""
+        return self.answers(GatherOp.REG)
+
+    @property
+    def keeps_lists(self) -> bool:
+        """Whether the unit reads and writes lists of vertices, and finds their edges."""
+        return self.answers(GatherOp.POP_VERT)

@@ -1,0 +1,150 @@
+"""An instruction: a row of the table :data:`hw.isa.INSTRUCTIONS`, with its encoding."""
+
+import dataclasses
+
+from amaranth.lib import enum
+
+from hw.operations import AmoOp, BranchOp, Format, Unit
+
+
+__all__ = ["AMO", "AUIPC", "BRANCH", "CUSTOM_0", "CUSTOM_1", "JAL", "JALR", "LOAD", "LUI",
+           "MISC_MEM", "OP", "OP_IMM", "STORE", "SYSTEM", "Instruction", "gather"]
+
+
+LOAD, STORE, AMO = 0x03, 0x23, 0x2F
+OP_IMM, OP, LUI, AUIPC = 0x13, 0x33, 0x37, 0x17
+BRANCH, JALR, JAL = 0x63, 0x67, 0x6F
+MISC_MEM, SYSTEM = 0x0F, 0x73
+CUSTOM_0, CUSTOM_1 = 0x0B, 0x2B
+
+
+@dataclasses.dataclass(frozen=True)
+class Instruction:
+    """One row of the table.
+
+    Parameters
+    ----------
+    name : str
+        Mnemonic, as the assembler takes it.
+    format : Format
+        Operand layout.
+    unit : Unit
+        Execution unit.
+    op : enum member
+        Operation of the unit: an ``AluOp``, ``MulOp``, ``DivOp``, ``CrossOp``, ``MemOp``,
+        ``WarpOp`` or ``GatherOp``.
+    opcode, funct3, funct7 : int or None
+        Fixed fields; ``None`` where the format has operand bits instead. ``funct7`` is the 2-bit
+        ``funct2`` of ``R4``, and the whole upper 12 bits of ``N``.
+    reads : str
+        The sources among 1, 2 and 3 that are read, e.g. ``"12"``. A ``"d"`` means that rd is read
+        as the third source.
+    writes : bool
+        Whether ``rd`` is written.
+    branch : BranchOp
+        For ALU instructions, the effect on the PC.
+    amo : AmoOp or None
+        For atomics, the operation.
+    size : int
+        For memory instructions, log2 of the access size in bytes.
+    signed : bool
+        For loads, whether the value is sign-extended.
+    writes_rs2 : bool
+        Whether rs2 names a second register that is written; it is not read then. Both results come
+        from the instruction's unit, the one for ``rd`` first. If both name one register, it keeps
+        the one for ``rd``.
+    numbered : bool
+        Whether the place of ``rd`` holds a number, ``imm``, and names no register.
+    control : bool
+        Whether the instruction can set the PC or the thread mask. The warp does not fetch until
+        such an instruction has been executed.
+    variants : tuple of str
+        For instructions of the unit that hands out edges, the values of ``HardwareConfig.gather``
+        whose unit has the instruction.
+    doc : str
+        One line for the ISA page.
+    """
+    name: str
+    format: Format
+    unit: Unit
+    op: enum.Enum
+    opcode: int
+    funct3: int | None = None
+    funct7: int | None = None
+    reads: str = ""
+    writes: bool = False
+    branch: BranchOp = BranchOp.NONE
+    amo: AmoOp | None = None
+    size: int = 2
+    signed: bool = False
+    writes_rs2: bool = False
+    numbered: bool = False
+    control: bool = False
+    variants: tuple = ()
+    doc: str = ""
+
+    @property
+    def option(self) -> tuple[str, tuple] | None:
+        """The field of :class:`hw.config.HardwareConfig` on which the instruction depends, and the
+        field's values with which the instruction exists; ``None`` if it always exists."""
+        if self.unit is Unit.GATHER:
+            return "gather", self.variants
+        return ("divider", ("serial",)) if self.unit is Unit.DIV else None
+
+    def exists(self, config) -> bool:
+        """Whether a configuration has the instruction."""
+        return self.option is None or getattr(config, self.option[0]) in self.option[1]
+
+    @property
+    def sets_mask(self) -> bool:
+        """Whether the answer of the unit that hands out edges becomes the warp's thread mask."""
+        return self.unit is Unit.GATHER and self.control
+
+    @property
+    def named(self) -> str:
+        """The fields among 1, 2 and 3 that name a register, read or written."""
+        return self.reads + "2" * self.writes_rs2
+
+    @property
+    def match(self) -> int:
+        """The encoding with all operand bits zero."""
+        word = self.opcode
+        if self.funct3 is not None:
+            word |= self.funct3 << 12
+        if self.funct7 is not None:
+            word |= self.funct7 << (20 if self.format is Format.N else 25)
+        return word
+
+    @property
+    def mask(self) -> int:
+        """The bits of the encoding that are fixed."""
+        mask = 0x7F
+        if self.funct3 is not None:
+            mask |= 0x7 << 12
+        if self.funct7 is not None:
+            mask |= {Format.N: 0xFFFF_8F80, Format.R4: 0x3 << 25,
+                     Format.AMO: 0x7C << 25}.get(self.format, 0x7F << 25)
+        if not self.writes and not self.numbered and self.format in (Format.R, Format.R4):
+            mask |= 0x1F << 7
+        for source, shift in (("1", 15), ("2", 20)):
+            if self.format in (Format.R, Format.R4) and source not in self.named:
+                mask |= 0x1F << shift
+        if self.format is Format.R4 and "3" not in self.named:
+            mask |= 0x1F << 27
+        return mask
+
+
+def gather(name, format, op, funct7, reads, doc, **fields) -> Instruction:
+    """An instruction of a unit that hands out edges. :mod:`hw.isa` adds the units that have it.
+
+    Parameters
+    ----------
+    name, format, op, reads, doc
+        As those of :class:`Instruction`.
+    funct7 : int
+        The instruction's place among those of its format and of all units.
+    **fields
+        Further fields of an :class:`Instruction`.
+    """
+    opcode = CUSTOM_1 if format is Format.R4 else CUSTOM_0
+    return Instruction(name, format, Unit.GATHER, op, opcode, 0, funct7, reads, doc=doc, **fields)
