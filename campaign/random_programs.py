@@ -29,7 +29,7 @@ from campaign.machines import Launch
 from campaign.random_statements import SimpleStatements
 from hw.config import HardwareConfig
 from hw.isa import Csr, MemoryMap
-from hw.operations import GatherSetting, InputMode
+from hw.operations import GatherOp, GatherSetting, InputMode
 from sw.kernels.assembler import Assembler, Condition, GeneralRegister
 
 
@@ -286,7 +286,7 @@ class _Generator(SimpleStatements):
                 a.li(value, -1)
                 a.weaver_skip(value)            # no more rows of this warp follow
             self._meet()
-            fused = self.rng.random() < 0.5
+            fused = self.rng.random() < 0.5 or not self.config.unit.answers(GatherOp.DEC_ID)
             top, end = a.place("weave"), a.label("woven")
             if fused:
                 # A load to the second result is under way. Afterwards this result is read first.

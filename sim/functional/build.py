@@ -13,6 +13,7 @@ import pathlib
 import subprocess
 from typing import TYPE_CHECKING
 
+from hw.config import ConfigError
 from hw.gather.variants import VARIANTS
 from hw.isa import STACK_POINTER, UNMAPPED, Cause, Csr, MemoryMap
 from hw.operations import NONE, REGISTER, GatherSetting, InputMode
@@ -75,11 +76,11 @@ def units() -> str:
 
 
 def unit_number(name: str) -> int:
-    """The number of a unit in C++, 0 for ``"none"``. Raises BuildError for a unit that has no model
+    """The number of a unit in C++, 0 for ``"none"``. Raises ConfigError for a unit that has no model
     there."""
     if name != "none" and name not in UNITS:
-        raise BuildError(f"the functional simulator has no unit {name!r}; it has "
-                         f"{', '.join(UNITS)}")
+        raise ConfigError(f"HardwareConfig: gather = {name!r}: the functional simulator has no such "
+                          f"unit; must be {' or '.join(map(repr, ('none', *UNITS)))}")
     return 0 if name == "none" else 1 + UNITS.index(name)
 
 
