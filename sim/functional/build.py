@@ -76,11 +76,11 @@ def units() -> str:
 
 
 def unit_number(name: str) -> int:
-    """The number of a unit in C++, 0 for ``"none"``. Raises ConfigError for a unit that has no model
-    there."""
+    """The number of a unit in C++, 0 for ``"none"``. Raises ConfigError for a unit without a
+    model there."""
     if name != "none" and name not in UNITS:
-        raise ConfigError(f"HardwareConfig: gather = {name!r}: the functional simulator has no such "
-                          f"unit; must be {' or '.join(map(repr, ('none', *UNITS)))}")
+        raise ConfigError(f"HardwareConfig: gather = {name!r}: the functional simulator has no "
+                          f"such unit; must be {' or '.join(map(repr, ('none', *UNITS)))}")
     return 0 if name == "none" else 1 + UNITS.index(name)
 
 

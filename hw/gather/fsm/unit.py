@@ -1,6 +1,7 @@
 """The Weaver of SparseWeaver, variant ``fsm``: the state machine of the paper."""
 
 import contextlib
+from typing import Any, NamedTuple
 
 from amaranth.hdl import (Assert, Cat, Const, Module, Mux, ResetInserter, ResetSignal, Signal,
                           unsigned)
@@ -15,6 +16,87 @@ from hw.streams import check_stream
 
 
 __all__ = ["Weaver"]
+
+
+class _Asked:
+    """The request that is accepted in this cycle.
+
+    Attributes
+    ----------
+    accepted : Signal(1)
+    registers, skips, edges : Value
+        It is a REG; a SKIP; a DEC_LOC.
+    """
+    def __init__(self, op):
+        self.accepted = accepted = Signal(name="accepted")
+        self.registers, self.skips, self.edges = (accepted & (op == each) for each in (
+            GatherOp.REG, GatherOp.SKIP, GatherOp.DEC_LOC))
+
+
+class _Entry:
+    """Current entry data (CED): the rest of the entry being handed out.
+
+    Attributes
+    ----------
+    vid, loc, degree : Signal(32)
+        The vertex, its next edge, and the number of edges left.
+    """
+    def __init__(self):
+        self.vid, self.loc = (Signal(32, reset_less=True, name=name)
+                              for name in ("ced_vid", "ced_loc"))
+        self.degree = Signal(32, name="ced_degree")
+
+
+class _Output:
+    """Output data (OD).
+
+    Attributes
+    ----------
+    vid : Signal(ArrayLayout(32, threads))
+    filled, mask, room : Signal
+        Number of lanes with work, the lowest; these lanes; number of lanes without work so far.
+    decodes, fill : Signal
+        The entry fills the OD; the lanes being filled.
+    first_eid : Signal(32)
+        The EID that lane 0 would have.
+    offered, taken : Signal(1)
+        The OD is on offer; it is taken.
+    """
+    def __init__(self, config):
+        threads = config.threads
+        self.vid = Signal(data.ArrayLayout(32, threads), reset_less=True, name="od_vid")
+        self.filled, self.room = (Signal(range(threads + 1), name=name)
+                                  for name in ("filled", "room"))
+        self.mask, self.fill = (Signal(threads, name=name) for name in ("filled_mask", "fill"))
+        self.first_eid = Signal(32, name="first_eid")
+        self.decodes, self.offered, self.taken = (
+            Signal(name=name) for name in ("decodes", "od_offered", "od_taken"))
+
+
+class _Located:
+    """The answer to a DEC_LOC, or the EIDs of a DEC.
+
+    Attributes
+    ----------
+    valid : Signal(1)
+        The dense table's output answers a DEC_LOC or DEC.
+    locates : Signal(1)
+        The OD on offer is for a DEC: its EIDs are read next.
+    to : View(look_up_layout)
+        Where the answer goes. The mask of a DEC_LOC has the lanes that ask, that of a DEC those
+        with work.
+    """
+    def __init__(self, config):
+        self.valid, self.locates = Signal(name="loc_valid"), Signal(name="locates")
+        self.to = Signal(look_up_layout(config), reset_less=True, name="dec_loc")
+
+
+class _DenseTable(NamedTuple):
+    """The dense table (DT), as it is read: for each lane the EID that lane 0 would have; the lanes
+    that hold an EID; and with a latency of the tables, the look-ups under way."""
+    eids: Any
+    mask: Any
+    look_ups: Any
 
 
 class Weaver(GatheringUnit):
@@ -89,34 +171,53 @@ class Weaver(GatheringUnit):
 
     def elaborate(self, platform):
         m = Module()
-        threads, latency = self._config.threads, self._config.table_latency
-        request = self.request.payload
-        response = self.response.payload
-        lanes = data.ArrayLayout(32, threads)
-        running = ~ResetSignal()
-
-        def all_lanes_but(count):
-            """Mask of all lanes but the ``count`` highest."""
-            return Const((1 << threads) - 1, threads) >> count
-
-        # Requests.
-
+        entry, od, located = _Entry(), _Output(self._config), _Located(self._config)
         take = Signal()                    # a row of the sparse table is being read
-        loc_valid = Signal()               # the dense table's output answers a DEC_LOC or DEC
-        locates = Signal()                 # the OD on offer is for a DEC: its EIDs are read next
-        accepted = Signal()
-        m.d.comb += [
-            self.request.ready.eq(~take & (1 if latency else ~loc_valid) & ~self.reset
-                                  & ~(locates & (request.op == GatherOp.DEC_LOC))),
-            accepted.eq(self.request.valid & self.request.ready),
+        asked = self._accept(m, take, located)
+        table = self._register(m, asked, take)
+        # Warps whose DEC_ID waits. The first warp is being served, and leaves the queue when it is
+        # answered.
+        head, pending = waiting_warps(m, self._config, self.request.payload, asked.accepted,
+                                      self.events.decoded)
+        m.d.comb += self.events.waiting.eq(pending.r_rdy)
+        self._skip(m, asked, table, entry, od)
+        dense = self._store(m, asked, head, entry, od, located)
+        self._distribute(m, table, take, pending, entry, od)
+        selected = self._select(m, asked, head, od, located, dense)
+        self._answer(m, head, od, located, dense, selected)
+        running = ~ResetSignal()
+        m.d.sync += [
+            Assert(~(running & od.offered & ~self.events.waiting)),
+            Assert(~(running & take & (entry.degree != 0))),
+            Assert(~(running & od.fill.any() & (od.filled == self._config.threads))),
         ]
+        check_stream(m, self.request, name="request")
+        check_stream(m, self.response, name="response")
+        return ResetInserter(self.reset)(m)
 
-        def is_accepted(op):
-            return accepted & (request.op == op)
+    def _all_lanes_but(self, count):
+        """Mask of all lanes but the ``count`` highest."""
+        threads = self._config.threads
+        return Const((1 << threads) - 1, threads) >> count
 
+    def _accept(self, m, take, located):
+        """Take a request. Returns what it is."""
+        request = self.request.payload
+        asked = _Asked(request.op)
+        m.d.comb += [
+            self.request.ready.eq(
+                ~take & (1 if self._config.table_latency else ~located.valid) & ~self.reset
+                & ~(located.locates & (request.op == GatherOp.DEC_LOC))),
+            asked.accepted.eq(self.request.valid & self.request.ready),
+        ]
+        return asked
+
+    def _register(self, m, asked, take):
+        """The sparse table. Returns the table."""
+        request = self.request.payload
         m.submodules.table = table = SparseTable(self._config)
         m.d.comb += [
-            table.write.eq(is_accepted(GatherOp.REG)),
+            table.write.eq(asked.registers),
             table.into.eq(request.warp + request.rd),
             table.mask.eq(request.mask),
             table.vid.eq(request.vid),
@@ -124,46 +225,37 @@ class Weaver(GatheringUnit):
             table.degree.eq(request.degree),
             table.take.eq(take),
         ]
+        return table
 
-        # Warps whose DEC_ID waits. The first warp is being served, and leaves the queue when it is
-        # answered.
+    def _skip(self, m, asked, table, entry, od):
+        """End the current entry by a SKIP.
 
-        head, pending = waiting_warps(m, self._config, request, accepted, self.events.decoded)
-        m.d.comb += self.events.waiting.eq(pending.r_rdy)
-
-        # Current entry data (CED): the rest of the entry being handed out.
-
-        ced_vid = Signal(32, reset_less=True)
-        ced_loc = Signal(32, reset_less=True)
-        ced_degree = Signal(32)
-        # A SKIP is compared with the entry in one cycle and ends it in the next, or in the cycle
-        # behind it if the entry fills the OD of a DEC_ID that waited. An entry loaded in these
-        # cycles is a different entry, and is not ended.
+        A SKIP is compared with the entry in one cycle and ends it in the next, or in the cycle
+        behind it if the entry fills the OD of a DEC_ID that waited. An entry loaded in these cycles
+        is a different entry, and is not ended.
+        """
+        request = self.request.payload
         skipped = Signal()
-        decodes = Signal()                 # the entry fills the OD
-        named = Cat(vid == ced_vid for vid in request.vid)
-        m.d.sync += skipped.eq((is_accepted(GatherOp.SKIP) & (request.mask & named).any()
-                                & ~table.load) | (skipped & decodes))
-        with m.If(skipped & ~decodes):
-            m.d.sync += ced_degree.eq(0)
-            m.d.comb += self.events.skipped.eq(ced_degree)
+        named = Cat(vid == entry.vid for vid in request.vid)
+        m.d.sync += skipped.eq((asked.skips & (request.mask & named).any()
+                                & ~table.load) | (skipped & od.decodes))
+        with m.If(skipped & ~od.decodes):
+            m.d.sync += entry.degree.eq(0)
+            m.d.comb += self.events.skipped.eq(entry.degree)
 
-        # Output data (OD) and dense table (DT). The VIDs of the OD are registers that feed the
-        # response. The EIDs need no second copy: they are written straight into the dense table's
-        # row of the warp being served. No warp reads this row before the answer. Every lane stores
-        # the EID that lane 0 would have, so one word goes to all lanes. Each lane adds its number
-        # when the row is read. The mask of lanes that hold an EID is written with the answer.
+    def _store(self, m, asked, head, entry, od, located):
+        """Fill the dense table. Returns the table.
 
-        filled = Signal(range(threads + 1))          # number of OD lanes with work: the lowest
-        filled_mask = Signal(threads)
-        od_vid = Signal(lanes, reset_less=True)
-        fill = Signal(threads)                       # lanes being filled
-        od_offered = Signal()
-        od_taken = Signal()
-        room = Signal(range(threads + 1))            # number of lanes without work so far
+        The VIDs of the OD are registers that feed the response. The EIDs need no second copy: they
+        are written straight into the dense table's row of the warp being served. No warp reads this
+        row before the answer. Every lane stores the EID that lane 0 would have, so one word goes to
+        all lanes. Each lane adds its number when the row is read. The mask of lanes that hold an
+        EID is written with the answer.
+        """
+        threads, request = self._config.threads, self.request.payload
         m.d.comb += [
-            room.eq(threads - filled),
-            filled_mask.eq(all_lanes_but(room)),
+            od.room.eq(threads - od.filled),
+            od.mask.eq(self._all_lanes_but(od.room)),
         ]
 
         def dense_table(name, shape, reads, reader, **kwargs):
@@ -177,39 +269,40 @@ class Weaver(GatheringUnit):
                 read.addr.eq(reader),
                 read.en.eq(reads),
             ]
-            m.d.sync += Assert(~(running & write.en.any() & read.en
+            m.d.sync += Assert(~(~ResetSignal() & write.en.any() & read.en
                                  & (write.addr == read.addr)))
             return write, read
 
-        asks_loc = is_accepted(GatherOp.DEC_LOC)
-        reads = [asks_loc | (locates & od_taken), Mux(locates, head.warp, request.warp)]
-        reads_mask = [asks_loc, request.warp]
-        if latency:
+        reads = [asked.edges | (located.locates & od.taken),
+                 Mux(located.locates, head.warp, request.warp)]
+        reads_mask, look_ups = [asked.edges, request.warp], None
+        if self._config.table_latency:
             look_ups = delayed_look_ups(
-                m, self._config, request, asks_loc, locates & od_taken, warp=head.warp,
-                rd=head.rd2, mask=filled_mask)
+                m, self._config, request, asked.edges, located.locates & od.taken, warp=head.warp,
+                rd=head.rd2, mask=od.mask)
             reads = reads_mask = [look_ups.r_en, look_ups.r_data.warp]
-        eid_write, eid_read = dense_table("dt_eid", lanes, *reads, granularity=1)
+        eid_write, eid_read = dense_table("dt_eid", data.ArrayLayout(32, threads), *reads,
+                                          granularity=1)
         mask_write, mask_read = dense_table("dt_mask", unsigned(threads), *reads_mask)
-        first_eid = Signal(32)             # EID that lane 0 would have
         m.d.comb += [
-            first_eid.eq(ced_loc - filled),
-            eid_write.en.eq(fill),
-            mask_write.en.eq(od_taken),
-            mask_write.data.eq(filled_mask),
+            od.first_eid.eq(entry.loc - od.filled),
+            eid_write.en.eq(od.fill),
+            mask_write.en.eq(od.taken),
+            mask_write.data.eq(od.mask),
         ]
         for lane in range(threads):
-            m.d.comb += eid_write.data[lane].eq(first_eid)
+            m.d.comb += eid_write.data[lane].eq(od.first_eid)
+        return _DenseTable(eid_read, mask_read, look_ups)
 
-        # The state machine. In the states S1 to S5 and S7 a DEC_ID always waits.
-
+    def _distribute(self, m, table, take, pending, entry, od):
+        """The state machine. In the states S1 to S5 and S7 a DEC_ID always waits."""
+        threads, latency = self._config.threads, self._config.table_latency
         surplus = Signal(33)               # edges of the entry minus lanes without work
         c0 = Signal()
         m.d.comb += [
-            surplus.eq(ced_degree - room),
+            surplus.eq(entry.degree - od.room),
             c0.eq(~surplus[32]),
         ]
-
         late = Signal(range(latency + 1))  # cycles until the row that was taken arrives
         if latency:
             m.d.sync += late.eq(Mux(take, latency, late - late.any()))
@@ -219,9 +312,9 @@ class Weaver(GatheringUnit):
                 with m.If(table.found):
                     m.d.comb += table.load.eq(1)
                     m.d.sync += [
-                        ced_vid.eq(table.entry_vid),
-                        ced_loc.eq(table.entry_loc),
-                        ced_degree.eq(table.entry_degree),
+                        entry.vid.eq(table.entry_vid),
+                        entry.loc.eq(table.entry_loc),
+                        entry.degree.eq(table.entry_degree),
                     ]
                     m.next = "S2_DECODE"
                 with m.Else():
@@ -240,23 +333,23 @@ class Weaver(GatheringUnit):
                 load_entry(otherwise="S3_FETCH")
 
             with m.State("S2_DECODE"):
-                m.d.comb += decodes.eq(1)
-                m.d.comb += fill.eq(~filled_mask & (
-                    c0.replicate(threads) | all_lanes_but((-surplus)[:len(room)])))
+                m.d.comb += od.decodes.eq(1)
+                m.d.comb += od.fill.eq(~od.mask & (
+                    c0.replicate(threads) | self._all_lanes_but((-surplus)[:len(od.room)])))
                 for lane in range(threads):
-                    with m.If(fill[lane]):
-                        m.d.sync += od_vid[lane].eq(ced_vid)
+                    with m.If(od.fill[lane]):
+                        m.d.sync += od.vid[lane].eq(entry.vid)
                 with m.If(c0):
                     m.d.sync += [
-                        filled.eq(threads),
-                        ced_loc.eq(first_eid + threads),
-                        ced_degree.eq(surplus),
+                        od.filled.eq(threads),
+                        entry.loc.eq(od.first_eid + threads),
+                        entry.degree.eq(surplus),
                     ]
                     m.next = "S5_OUTPUT"
                 with m.Else():
                     m.d.sync += [
-                        filled.eq(filled + ced_degree[:len(filled)]),
-                        ced_degree.eq(0),
+                        od.filled.eq(od.filled + entry.degree[:len(od.filled)]),
+                        entry.degree.eq(0),
                     ]
                     m.next = "S3_FETCH"
 
@@ -273,8 +366,8 @@ class Weaver(GatheringUnit):
                 load_entry(otherwise="S3_FETCH")
 
             with m.State("S5_OUTPUT"):
-                m.d.comb += od_offered.eq(1)
-                with m.If(od_taken):
+                m.d.comb += od.offered.eq(1)
+                with m.If(od.taken):
                     m.next = "S6_WAIT"
                     with m.If(pending.level > 1):
                         m.next = "S2_DECODE"
@@ -284,8 +377,8 @@ class Weaver(GatheringUnit):
                     m.next = "S2_DECODE"
 
             with m.State("S7_DRAIN"):
-                m.d.comb += od_offered.eq(1)
-                with m.If(od_taken):
+                m.d.comb += od.offered.eq(1)
+                with m.If(od.taken):
                     m.next = "S8_END"
 
             with m.State("S8_END"):
@@ -295,77 +388,76 @@ class Weaver(GatheringUnit):
                     m.next = "S7_DRAIN"
         if self._config.trace:
             state_text(m, fsm, name="fsm_state_text")
+        with m.If(od.taken):
+            m.d.sync += od.filled.eq(0)
 
-        with m.If(od_taken):
-            m.d.sync += filled.eq(0)
+    def _select(self, m, asked, head, od, located, dense):
+        """Choose the answer that is shown. The OD goes first, so that DEC_LOCs cannot delay the OD.
+        The OD does not replace an answer that is already on offer. The OD of a DEC needs the dense
+        table's output next, so it waits for the one DEC_LOC that may have been accepted before.
 
-        # Responses. The OD goes first, so that DEC_LOCs cannot delay the OD. The OD does not
-        # replace an answer that is already on offer. The OD of a DEC needs the dense table's output
-        # next, so it waits for the one DEC_LOC that may have been accepted before.
-
-        dec_loc = Signal(look_up_layout(self._config), reset_less=True)
+        Returns
+        -------
+        Signal(1)
+            The answer to a DEC_LOC, or the EIDs of a DEC, are shown. A signal of its own: it
+            selects a wide response.
+        """
+        request, latency, to = self.request.payload, self._config.table_latency, located.to
         loc_held = Signal()                # the answer to a DEC_LOC was offered and not taken
         od_selected = Signal()
-        loc_shown = Signal()               # a signal of its own: it selects a wide response
+        loc_shown = Signal()
         if not latency:
-            with m.If(accepted):
+            with m.If(asked.accepted):
                 m.d.sync += [
-                    dec_loc.warp.eq(request.warp),
-                    dec_loc.rd.eq(request.rd),
-                    dec_loc.mask.eq(request.mask),
-                    dec_loc.fused.eq(0),
+                    to.warp.eq(request.warp),
+                    to.rd.eq(request.rd),
+                    to.mask.eq(request.mask),
+                    to.fused.eq(0),
                 ]
         with m.If(self.response.ready & ~od_selected):
-            m.d.sync += loc_valid.eq(0)
+            m.d.sync += located.valid.eq(0)
         if latency:
+            look_ups = dense.look_ups
             m.d.comb += look_ups.r_en.eq(look_ups.r_rdy & (
-                ~loc_valid | (self.response.ready & ~od_selected)))
+                ~located.valid | (self.response.ready & ~od_selected)))
             with m.If(look_ups.r_en):
-                m.d.sync += [dec_loc.eq(look_ups.r_data), loc_valid.eq(1)]
+                m.d.sync += [to.eq(look_ups.r_data), located.valid.eq(1)]
         else:
-            with m.If(asks_loc):
-                m.d.sync += loc_valid.eq(1)
-            with m.If(locates & od_taken):
+            with m.If(asked.edges):
+                m.d.sync += located.valid.eq(1)
+            with m.If(located.locates & od.taken):
                 m.d.sync += [
-                    dec_loc.warp.eq(head.warp), dec_loc.rd.eq(head.rd2),
-                    dec_loc.mask.eq(filled_mask), dec_loc.fused.eq(1), loc_valid.eq(1),
+                    to.warp.eq(head.warp), to.rd.eq(head.rd2),
+                    to.mask.eq(od.mask), to.fused.eq(1), located.valid.eq(1),
                 ]
-        m.d.sync += loc_held.eq(loc_valid & ~od_selected & ~self.response.ready)
-
-        # Lanes with work. The mask kept for a DEC_LOC has the lanes that ask, for a DEC those with
-        # work.
-        has_work = Signal(threads)
-        sets_mask = Signal()
-        eids = [(eid_read.data[lane] + lane)[:32] for lane in range(threads)]
+        m.d.sync += loc_held.eq(located.valid & ~od_selected & ~self.response.ready)
         m.d.comb += [
-            locates.eq(od_offered & head.fused),
-            od_selected.eq(od_offered & ~loc_held
-                           & (1 if latency else ~(head.fused & loc_valid))),
-            loc_shown.eq(loc_valid & ~od_selected),
-            od_taken.eq(od_selected & self.response.ready),
-            self.events.decoded.eq(od_taken),
-            has_work.eq(Mux(loc_shown, Mux(dec_loc.fused, dec_loc.mask, mask_read.data),
-                            filled_mask)),
-            sets_mask.eq(Mux(loc_shown, dec_loc.fused, ~head.fused)),
-            self.response.valid.eq(od_offered | loc_valid),
-            response.warp.eq(Mux(loc_shown, dec_loc.warp, head.warp)),
-            response.rd.eq(Mux(loc_shown, dec_loc.rd, head.rd)),
+            located.locates.eq(od.offered & head.fused),
+            od_selected.eq(od.offered & ~loc_held
+                           & (1 if latency else ~(head.fused & located.valid))),
+            loc_shown.eq(located.valid & ~od_selected),
+            od.taken.eq(od_selected & self.response.ready),
+            self.events.decoded.eq(od.taken),
+        ]
+        return loc_shown
+
+    def _answer(self, m, head, od, located, dense, loc_shown):
+        """Offer the answer that is shown."""
+        threads, response, to = self._config.threads, self.response.payload, located.to
+        has_work = Signal(threads)         # lanes with work
+        sets_mask = Signal()
+        eids = [(dense.eids.data[lane] + lane)[:32] for lane in range(threads)]
+        m.d.comb += [
+            has_work.eq(Mux(loc_shown, Mux(to.fused, to.mask, dense.mask.data), od.mask)),
+            sets_mask.eq(Mux(loc_shown, to.fused, ~head.fused)),
+            self.response.valid.eq(od.offered | located.valid),
+            response.warp.eq(Mux(loc_shown, to.warp, head.warp)),
+            response.rd.eq(Mux(loc_shown, to.rd, head.rd)),
             response.set_mask.eq(sets_mask),
             response.mask.eq(Mux(sets_mask & has_work.any(), has_work,
-                                 Mux(loc_shown & ~dec_loc.fused, dec_loc.mask,
-                                     (1 << threads) - 1))),
+                                 Mux(loc_shown & ~to.fused, to.mask, (1 << threads) - 1))),
         ]
         for lane in range(threads):
-            place = Mux(dec_loc.fused, eids[lane] << 2, eids[lane])[:32]
+            place = Mux(to.fused, eids[lane] << 2, eids[lane])[:32]
             m.d.comb += response.data[lane].eq(
-                Mux(has_work[lane], Mux(loc_shown, place, od_vid[lane]), 0xFFFF_FFFF))
-
-        m.d.sync += [
-            Assert(~(running & od_offered & ~self.events.waiting)),
-            Assert(~(running & take & (ced_degree != 0))),
-            Assert(~(running & fill.any() & (filled == threads))),
-        ]
-        check_stream(m, self.request, name="request")
-        check_stream(m, self.response, name="response")
-
-        return ResetInserter(self.reset)(m)
+                Mux(has_work[lane], Mux(loc_shown, place, od.vid[lane]), 0xFFFF_FFFF))

@@ -14,6 +14,26 @@ from hw.gather.interface import warp_shape
 __all__ = ["EdgeBuffer"]
 
 
+class _Places:
+    """The places of rows in the buffer.
+
+    Attributes
+    ----------
+    free, freed : Signal(rows)
+        The places without a row; those that become free.
+    place, has_place : Signal
+        The place of the next row, if one was chosen.
+    chooses, reserves : Signal(1)
+        A place is chosen; a row takes its place.
+    """
+    def __init__(self, rows):
+        self.free = Signal(rows, init=(1 << rows) - 1, name="free")
+        self.freed = Signal(rows, name="freed")
+        self.place = Signal(range(rows), name="place")
+        self.has_place, self.chooses, self.reserves = (
+            Signal(name=name) for name in ("has_place", "chooses", "reserves"))
+
+
 class EdgeBuffer(wiring.Component):
     """Rows of base vertices, neighbours and weights.
 
@@ -78,46 +98,61 @@ class EdgeBuffer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        config, threads = self._config, self._config.threads
-        rows = buffer_rows(config)
-        row, ask, arrival = self.row.payload, self.ask.payload, self.arrival
         weighted = Signal()
         m.d.comb += weighted.eq(self.weights.any())
+        places = self._places(m)
+        self._load(m, weighted, places)
+        reads = self._words(m, places)
+        done, waiting = self._complete(m, weighted, places, reads)
+        self._own(m, places, reads, done)
+        m.d.comb += [self.idle.eq(waiting == 0), self.moves.eq(places.chooses | done.w_en)]
+        m.d.sync += waiting.eq(waiting + places.reserves - self.pop)
+        return m
 
-        # A free place is chosen before a row needs it, so that the row's loads stay as they are.
-        free = Signal(rows, init=(1 << rows) - 1)
+    def _places(self, m):
+        """The places of rows. A free place is chosen before a row needs it, so that the row's loads
+        stay as they are."""
+        places = _Places(buffer_rows(self._config))
+        free, place, has_place = places.free, places.place, places.has_place
         first = lowest(m, free, name="first_free")
-        place = Signal(range(rows))
-        has_place = Signal()
-        reserves = Signal()
-        freed = Signal(rows)
-        chooses = Signal()
-        m.d.comb += chooses.eq((~has_place | reserves) & free.any())
-        with m.If(~has_place | reserves):
+        m.d.comb += places.chooses.eq((~has_place | places.reserves) & free.any())
+        with m.If(~has_place | places.reserves):
             m.d.sync += [has_place.eq(free.any()), place.eq(encode(first, len(place)))]
-        m.d.sync += free.eq((free & ~Mux(chooses, first, 0)) | freed)
+        m.d.sync += [
+            free.eq((free & ~Mux(places.chooses, first, 0)) | places.freed),
+            Assert(~(~ResetSignal() & (places.freed & free).any()),
+                   "a place is freed that is free"),
+        ]
+        return places
 
-        # Loads: the neighbours, then the weights beside them. The place is reserved with the first.
+    def _load(self, m, weighted, places):
+        """Ask for the neighbours of a row, then for the weights beside them. The place is reserved
+        with the first."""
+        row, ask, place = self.row.payload, self.ask.payload, places.place
         seconds = Signal()                 # the row's neighbours have been asked for
         held = Signal.like(place)          # the place of the row whose weights are asked for
         m.d.comb += [
-            self.ask.valid.eq(self.row.valid & (has_place | seconds)),
-            reserves.eq(self.ask.valid & self.ask.ready & ~seconds),
+            self.ask.valid.eq(self.row.valid & (places.has_place | seconds)),
+            places.reserves.eq(self.ask.valid & self.ask.ready & ~seconds),
             self.row.ready.eq(self.ask.valid & self.ask.ready & (seconds | ~weighted)),
             ask.kind.eq(Mux(seconds, LoadKind.WEIGHTS, LoadKind.NEIGHBORS)), ask.mask.eq(row.mask),
             ask.place.eq(Mux(seconds, held, place)), ask.distance.eq(Mux(seconds, self.weights, 0)),
-            *(ask.word[lane].eq(Cat(Const(0, 2), row.edge[lane])) for lane in range(threads)),
+            *(ask.word[lane].eq(Cat(Const(0, 2), row.edge[lane]))
+              for lane in range(self._config.threads)),
         ]
-        with m.If(reserves):
+        with m.If(places.reserves):
             m.d.sync += held.eq(place)
         with m.If(self.ask.valid & self.ask.ready):
             m.d.sync += seconds.eq(weighted & ~seconds)
 
-        # The words of the rows.
+    def _words(self, m, places):
+        """The words of the rows. Returns a read port of each memory."""
+        threads, row, arrival = self._config.threads, self.row.payload, self.arrival
         lanes = data.ArrayLayout(32, threads)
         shapes = {"bases": data.StructLayout({"base": lanes, "mask": threads}),
                   "neighbors": lanes, "weights_read": lanes}
-        stores = {name: memory.Memory(shape=shape, depth=rows, init=[], attrs={"no_rw_check": 1})
+        stores = {name: memory.Memory(shape=shape, depth=buffer_rows(self._config), init=[],
+                                      attrs={"no_rw_check": 1})
                   for name, shape in shapes.items()}
         for name, store in stores.items():
             m.submodules[name] = store
@@ -126,21 +161,29 @@ class EdgeBuffer(wiring.Component):
         of_weights = Signal()
         m.d.comb += [
             of_weights.eq(arrival.kind == LoadKind.WEIGHTS),
-            writes["bases"].en.eq(reserves), writes["bases"].addr.eq(place),
+            writes["bases"].en.eq(places.reserves), writes["bases"].addr.eq(places.place),
             writes["bases"].data.base.eq(row.base), writes["bases"].data.mask.eq(row.mask),
             writes["neighbors"].en.eq(self.arrives & ~of_weights),
             writes["weights_read"].en.eq(self.arrives & of_weights),
             *(writes[name].addr.eq(arrival.place) for name in ("neighbors", "weights_read")),
             *(writes[name].data.eq(arrival.data) for name in ("neighbors", "weights_read")),
         ]
+        return reads
 
-        # A row is complete when all its data have come: with weights, both of two loads.
+    def _complete(self, m, weighted, places, reads):
+        """Complete rows. A row is complete when all its data have come: with weights, both of two
+        loads. A row that is not full waits until it is the last.
+
+        Returns the queue of complete rows, and the number of rows that are reserved and not handed
+        out.
+        """
+        row, arrival, place = self.row.payload, self.arrival, places.place
+        rows = buffer_rows(self._config)
         half = Signal(rows)                # rows that have one of two
         of_row = Signal(rows)
         completes = Signal()
-        waiting = Signal(range(rows + 1))  # rows that are reserved and not handed out
-        # A row that is not full.
-        last = Signal.like(place)
+        waiting = Signal(range(rows + 1))
+        last = Signal.like(place)          # the row that is not full
         has_last = Signal()
         last_waits = Signal()              # it has its data
         is_last = Signal()
@@ -157,7 +200,7 @@ class EdgeBuffer(wiring.Component):
         ]
         with m.If(weighted):
             m.d.sync += half.eq(half ^ of_row)
-        with m.If(reserves & ~row.mask.all()):
+        with m.If(places.reserves & ~row.mask.all()):
             m.d.sync += [has_last.eq(1), last.eq(place)]
         with m.If(completes & is_last):
             m.d.sync += last_waits.eq(1)
@@ -165,27 +208,6 @@ class EdgeBuffer(wiring.Component):
             m.d.sync += last_waits.eq(0)
             with m.If(last_waits):
                 m.d.sync += has_last.eq(0)
-
-        # The rows of warps. The depth is at least 2: Verilog has no address of zero bits.
-        m.submodules.owned = owned = memory.Memory(shape=range(rows), depth=max(2, config.warps),
-                                                   init=[])
-        give, look = owned.write_port(), owned.read_port(domain="comb")
-        owners = Signal(config.warps)
-        m.d.comb += [
-            give.en.eq(self.pop), give.addr.eq(self.popper), give.data.eq(done.r_data),
-            look.addr.eq(self.warp),
-            freed.eq(Mux(self.returns & owners.bit_select(self.warp, 1),
-                         Const(1, rows) << look.data, 0)),
-            *(reads[name].en.eq(self.read | self.pop) for name in ("neighbors", "weights_read")),
-            *(reads[name].addr.eq(Mux(self.pop, done.r_data, look.data))
-              for name in ("neighbors", "weights_read")),
-            self.neighbor.eq(reads["neighbors"].data), self.weight.eq(reads["weights_read"].data),
-        ]
-        m.d.sync += owners.eq((owners & ~Mux(self.returns, Const(1, config.warps) << self.warp, 0))
-                              | Mux(self.pop, Const(1, config.warps) << self.popper, 0))
-
-        m.d.comb += [self.idle.eq(waiting == 0), self.moves.eq(chooses | done.w_en)]
-        m.d.sync += waiting.eq(waiting + reserves - self.pop)
         started = ~ResetSignal()
         m.d.sync += [
             Assert(~(started & self.pop & ~done.r_rdy), "no row is complete"),
@@ -193,8 +215,29 @@ class EdgeBuffer(wiring.Component):
             Assert(~(started & done.w_en & ~done.w_rdy), "a row is completed twice"),
             Assert(~(started & last_waits & (waiting == 1) & completes),
                    "a row comes behind the last one"),
-            Assert(~(started & (freed & free).any()), "a place is freed that is free"),
-            Assert(~(started & self.pop & owners.bit_select(self.popper, 1)),
+        ]
+        return done, waiting
+
+    def _own(self, m, places, reads, done):
+        """Hand rows to warps, and free the places of rows that warps return. The depth is at least
+        2: Verilog has no address of zero bits."""
+        rows, warps = buffer_rows(self._config), self._config.warps
+        m.submodules.owned = owned = memory.Memory(shape=range(rows), depth=max(2, warps), init=[])
+        give, look = owned.write_port(), owned.read_port(domain="comb")
+        owners = Signal(warps)
+        m.d.comb += [
+            give.en.eq(self.pop), give.addr.eq(self.popper), give.data.eq(done.r_data),
+            look.addr.eq(self.warp),
+            places.freed.eq(Mux(self.returns & owners.bit_select(self.warp, 1),
+                                Const(1, rows) << look.data, 0)),
+            *(reads[name].en.eq(self.read | self.pop) for name in ("neighbors", "weights_read")),
+            *(reads[name].addr.eq(Mux(self.pop, done.r_data, look.data))
+              for name in ("neighbors", "weights_read")),
+            self.neighbor.eq(reads["neighbors"].data), self.weight.eq(reads["weights_read"].data),
+        ]
+        m.d.sync += [
+            owners.eq((owners & ~Mux(self.returns, Const(1, warps) << self.warp, 0))
+                      | Mux(self.pop, Const(1, warps) << self.popper, 0)),
+            Assert(~(~ResetSignal() & self.pop & owners.bit_select(self.popper, 1)),
                    "a warp has two rows"),
         ]
-        return m

@@ -483,7 +483,8 @@ class StreamWeaver(GatheringUnit):
             m.d.sync += loc_valid.eq(0)
         m.d.sync += [
             answer.held.eq(loc_valid & ~shown & ~self.response.ready),
-            Assert(~(~ResetSignal() & answer.decoded & asks & (dense_write.addr == dense_read.addr))),
+            Assert(~(~ResetSignal() & answer.decoded & asks
+                     & (dense_write.addr == dense_read.addr))),
         ]
         return dense_read.data, locator
 
