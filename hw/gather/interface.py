@@ -154,7 +154,7 @@ def fetched_layout(config):
 
 
 def entry_layout():
-    """An entry of GraphPEG's table: edges of a vertex.
+    """An entry that cores exchange: edges of a vertex.
 
     Members
     -------
@@ -167,7 +167,7 @@ def entry_layout():
 
 
 class BalancingControl(enum.Enum, shape=2):
-    """Commands to a core's unit: the register RBC (GraphPEG)."""
+    """Commands to a core's unit: the register RBC."""
     IDLE = 0
     ED   = 1       # edge donating: give edges of the largest entry
     ERS  = 2       # edge receiving standby: edges may come
@@ -175,7 +175,7 @@ class BalancingControl(enum.Enum, shape=2):
 
 
 class BalancingState(enum.Enum, shape=2):
-    """Answers of a core's unit to ED: the register RBS (GraphPEG)."""
+    """Answers of a core's unit to ED: the register RBS."""
     IDLE    = 0
     GIVES   = 1    # the working registers have the entry that is given
     NOTHING = 2    # no entry has two edges
@@ -183,7 +183,7 @@ class BalancingState(enum.Enum, shape=2):
 
 def exchange_signature():
     """The registers by which a core's unit and the control processor exchange edges, with the
-    unit's directions. (GraphPEG; the third working register, for the vertex, is ours.)
+    unit's directions. (The third working register, for the vertex, is ours.)
 
     Members
     -------

@@ -38,9 +38,9 @@ class _Options(benches.ManyRuns):
         metavar="[GRAPH]...", help="Graphs to run on; three skewed graphs, a road and a "
         "uniform graph if no graph is given.", show_default=False)] = None
     units: Annotated[str, typer.Option(
-        "--units", metavar="A,B,...", help="Units to measure: fsm, scan and stream, the "
-        "Weavers with rounds and without; eghw; graphpeg; and scu. The SCU runs on the large "
-        "and the small system of its paper.", rich_help_panel="Hardware")] = "fsm,stream"
+        "--units", metavar="A,B,...", help=f"Units to measure: {', '.join(UNITS)}. The "
+        "SCU runs on the large and the small system of its paper.",
+        rich_help_panel="Hardware")] = "fsm,stream"
     algorithms: options.Algorithms = _ALGORITHMS
     schedules: Annotated[str, typer.Option(
         "--schedules", metavar="A,B,...", help="Rivals of the units that hand out edges.",
