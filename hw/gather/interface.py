@@ -5,7 +5,6 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from hw.bits import index_bits
 from hw.operations import GatherOp
 
 
