@@ -135,7 +135,7 @@ class WeaverSchedule(Schedule):
     def emit(self, k):
         task = k.task
         works = self.at_once(task, self._preferred(k))
-        if task.config.gather == "stream":
+        if not task.config.unit.rounds:
             _Stream(k, works, *self._shares(task)).emit()
         else:
             rounds = _RecordRounds if task.config.gather_reads else _Rounds
