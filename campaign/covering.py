@@ -98,20 +98,10 @@ _GENEROUS = {"l1_ways": 1, "l1_bytes": 1 << 15, "l1_banks": 1, "l2_ways": 1, "l2
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """One configuration of the covering.
-
-    Parameters
-    ----------
-    number : int
-        Number of the point, from 1 on.
-    config : HardwareConfig
-        Its name contains number, cores and shape.
-    first : tuple of (str, value)
-        The values, or roles, that no earlier point has.
-    """
-    number: int
-    config: HardwareConfig
-    first: tuple
+    """One configuration of the covering."""
+    number: int  #: Number of the point, from 1 on.
+    config: HardwareConfig  #: Its name contains number, cores and shape.
+    first: tuple  #: tuple of (str, value). The values, or roles, that no earlier point has.
 
 
 def required() -> dict:

@@ -89,24 +89,13 @@ _PIECE = 1 << 22
 
 @dataclasses.dataclass(frozen=True)
 class Launch:
-    """A program to run, with all its inputs.
-
-    Parameters
-    ----------
-    words : sequence of int
-        Instruction memory.
-    entry, argument : int
-        Entry and argument of the launch.
-    memory : numpy array of uint32, optional
-        First words of global memory; the rest is 0.
-    checks : Checks
-        Checks of the launch, beside the errors that always stop it.
-    """
-    words: tuple
-    entry: int = 0
-    argument: int = 0
+    """A program to run, with all its inputs."""
+    words: tuple  #: sequence of int. Instruction memory.
+    entry: int = 0  #: Entry and argument of the launch.
+    argument: int = 0  #: Entry and argument of the launch.
+    #: numpy array of uint32. First words of global memory; the rest is 0.
     memory: np.ndarray | None = None
-    checks: Checks = NO_CHECKS
+    checks: Checks = NO_CHECKS  #: Checks of the launch, beside the errors that always stop it.
 
     def fill(self, memory):
         """Write the first contents to a global memory."""

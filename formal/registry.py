@@ -57,25 +57,13 @@ __all__ = ["PROPERTIES", "UNITS", "Proof", "Property", "proofs"]
 
 @dataclasses.dataclass(frozen=True)
 class Proof:
-    """A property in one shape.
-
-    Parameters
-    ----------
-    shape : str
-        Description of the built component.
-    build : callable
-        Makes the component: the harness, or for ``"structure"`` the unit itself.
-    mode : str
-        ``"induction"``, ``"bounded"`` or ``"structure"``.
-    depth : int
-        Length in cycles of the induction or of the bounded runs.
-    full : bool
-        Whether the proof takes too long for the tests, and runs only with ``--full``.
-    """
-    shape: str
+    """A property in one shape."""
+    shape: str  #: Description of the built component.
+    #: Makes the component: the harness, or for ``"structure"`` the unit itself.
     build: Callable[[], wiring.Component]
-    mode: str = "induction"
-    depth: int = 1
+    mode: str = "induction"  #: ``"induction"``, ``"bounded"`` or ``"structure"``.
+    depth: int = 1  #: Length in cycles of the induction or of the bounded runs.
+    #: Whether the proof takes too long for the tests, and runs only with ``--full``.
     full: bool = False
 
     @property
@@ -103,34 +91,17 @@ class Proof:
 
 @dataclasses.dataclass(frozen=True)
 class Property:
-    """A promise of a unit, and its proofs.
-
-    Parameters
-    ----------
-    unit, name : str
-        Names of the unit and of the property.
-    promise : str
-        The promise in a sentence.
-    assumes : str
-        Assumptions about the unit's surroundings; empty if there are none.
-    proofs : tuple of Proof
-        The proofs, one for each shape.
-    covers : tuple of str
-        The covers of the harness: events that a run from reset must reach. Without them the proof
-        would say nothing about these events. Empty for a proof by structure.
-    covered : str
-        The shape in which the covers are reached; by default the first shape.
-    reach : int
-        Cycles in which the covers are reached.
-    """
-    unit: str
-    name: str
-    promise: str
-    assumes: str
-    proofs: tuple[Proof, ...]
+    """A promise of a unit, and its proofs."""
+    unit: str  #: Names of the unit and of the property.
+    name: str  #: Names of the unit and of the property.
+    promise: str  #: The promise in a sentence.
+    assumes: str  #: Assumptions about the unit's surroundings; empty if there are none.
+    proofs: tuple[Proof, ...]  #: The proofs, one for each shape.
+    #: The covers of the harness: events that a run from reset must reach. Without them the proof
+    #: would say nothing about these events. Empty for a proof by structure.
     covers: tuple[str, ...] = ()
-    covered: str = ""
-    reach: int = 0
+    covered: str = ""  #: The shape in which the covers are reached; by default the first shape.
+    reach: int = 0  #: Cycles in which the covers are reached.
 
     def check_covers(self, folder, *, timeout=600):
         """Check in an existing folder that all covers of the harness are reached.

@@ -20,68 +20,39 @@ CUSTOM_0, CUSTOM_1 = 0x0B, 0x2B
 
 @dataclasses.dataclass(frozen=True)
 class Instruction:
-    """One row of the table.
-
-    Parameters
-    ----------
-    name : str
-        Mnemonic, as the assembler takes it.
-    format : Format
-        Operand layout.
-    unit : Unit
-        Execution unit.
-    op : enum member
-        Operation of the unit: an ``AluOp``, ``MulOp``, ``DivOp``, ``CrossOp``, ``MemOp``,
-        ``WarpOp`` or ``GatherOp``.
-    opcode, funct3, funct7 : int or None
-        Fixed fields; ``None`` where the format has operand bits instead. ``funct7`` is the 2-bit
-        ``funct2`` of ``R4``, and the whole upper 12 bits of ``N``.
-    reads : str
-        The sources among 1, 2 and 3 that are read, e.g. ``"12"``. A ``"d"`` means that rd is read
-        as the third source.
-    writes : bool
-        Whether ``rd`` is written.
-    branch : BranchOp
-        For ALU instructions, the effect on the PC.
-    amo : AmoOp or None
-        For atomics, the operation.
-    size : int
-        For memory instructions, log2 of the access size in bytes.
-    signed : bool
-        For loads, whether the value is sign-extended.
-    writes_rs2 : bool
-        Whether rs2 names a second register that is written; it is not read then. Both results come
-        from the instruction's unit, the one for ``rd`` first. If both name one register, it keeps
-        the one for ``rd``.
-    numbered : bool
-        Whether the place of ``rd`` holds a number, ``imm``, and names no register.
-    control : bool
-        Whether the instruction can set the PC or the thread mask. The warp does not fetch until
-        such an instruction has been executed.
-    variants : tuple of str
-        For instructions of the unit that hands out edges, the values of ``HardwareConfig.gather``
-        whose unit has the instruction.
-    doc : str
-        One line for the ISA page.
-    """
-    name: str
-    format: Format
-    unit: Unit
+    """One row of the table."""
+    name: str  #: Mnemonic, as the assembler takes it.
+    format: Format  #: Operand layout.
+    unit: Unit  #: Execution unit.
+    #: enum member. Operation of the unit: an ``AluOp``, ``MulOp``, ``DivOp``, ``CrossOp``,
+    #: ``MemOp``, ``WarpOp`` or ``GatherOp``.
     op: enum.Enum
+    #: int or None. Fixed fields; ``None`` where the format has operand bits instead. ``funct7`` is
+    #: the 2-bit ``funct2`` of ``R4``, and the whole upper 12 bits of ``N``.
     opcode: int
-    funct3: int | None = None
-    funct7: int | None = None
+    funct3: int | None = None  #: See `opcode`.
+    funct7: int | None = None  #: See `opcode`.
+    #: The sources among 1, 2 and 3 that are read, e.g. ``"12"``. A ``"d"`` means that rd is read as
+    #: the third source.
     reads: str = ""
-    writes: bool = False
-    branch: BranchOp = BranchOp.NONE
-    amo: AmoOp | None = None
-    size: int = 2
-    signed: bool = False
+    writes: bool = False  #: Whether ``rd`` is written.
+    branch: BranchOp = BranchOp.NONE  #: For ALU instructions, the effect on the PC.
+    amo: AmoOp | None = None  #: For atomics, the operation.
+    size: int = 2  #: For memory instructions, log2 of the access size in bytes.
+    signed: bool = False  #: For loads, whether the value is sign-extended.
+    #: Whether rs2 names a second register that is written; it is not read then. Both results come
+    #: from the instruction's unit, the one for ``rd`` first. If both name one register, it keeps
+    #: the one for ``rd``.
     writes_rs2: bool = False
+    #: Whether the place of ``rd`` holds a number, ``imm``, and names no register.
     numbered: bool = False
+    #: Whether the instruction can set the PC or the thread mask. The warp does not fetch until such
+    #: an instruction has been executed.
     control: bool = False
-    variants: tuple = ()
-    doc: str = ""
+    #: For instructions of the unit that hands out edges, the values of ``HardwareConfig.gather``
+    #: whose unit has the instruction.
+    variants: tuple[str, ...] = ()
+    doc: str = ""  #: One line for the ISA page.
 
     @property
     def option(self) -> tuple[str, tuple] | None:

@@ -45,23 +45,18 @@ class Control(enum.IntFlag):
 class Checks:
     """Checks of a launch, beside the errors that always stop it.
 
-    Parameters
-    ----------
-    lanes : bool
-        Where active lanes disagree at a branch, or have different rs1 at a JALR, the launch stops.
-        Else the lowest active lane decides for all.
-    stack : int
-        Bytes of each lane's stack, a power of two from :data:`LEAST_STACK` to :data:`MOST_STACK`.
-        Each stack begins at a multiple of its size. If an instruction of the ALU moves the stack
-        pointer from one such block of memory to another, the launch stops. 0: no check. Loads,
-        atomics, multiplications, jumps and the other units set the stack pointer freely.
-
     Raises
     ------
     ValueError
         ``stack`` is no such size.
     """
+    #: Where active lanes disagree at a branch, or have different rs1 at a JALR, the launch stops.
+    #: Else the lowest active lane decides for all.
     lanes: bool = False
+    #: Bytes of each lane's stack, a power of two from :data:`LEAST_STACK` to :data:`MOST_STACK`.
+    #: Each stack begins at a multiple of its size. If an instruction of the ALU moves the stack
+    #: pointer from one such block of memory to another, the launch stops. 0: no check. Loads,
+    #: atomics, multiplications, jumps and the other units set the stack pointer freely.
     stack: int = 0
 
     LEAST_STACK, MOST_STACK = 1 << 8, 1 << 20

@@ -13,20 +13,11 @@ __all__ = ["L1_STALLS", "SCU_STALLS", "STALLS", "WARP_STATES", "Stall"]
 
 
 class Stall(NamedTuple):
-    """A cause that keeps a warp from issuing.
-
-    Parameters
-    ----------
-    label : str
-        Its name in tables of results.
-    doc : str
-        The kind of cycle that the counter ``stall_<name>`` counts.
-    unit : Unit or None
-        The unit for whose results, or for room in which, the warp waits. Without a unit, the
-        scheduler has a condition of its own.
-    """
-    label: str
-    doc: str
+    """A cause that keeps a warp from issuing."""
+    label: str  #: Its name in tables of results.
+    doc: str  #: The kind of cycle that the counter ``stall_<name>`` counts.
+    #: The unit for whose results, or for room in which, the warp waits. Without a unit, the
+    #: scheduler has a condition of its own.
     unit: Unit | None = None
 
 

@@ -40,45 +40,22 @@ _WORK = (("subprocess", "Popen.__init__"), ("multiprocessing.process", "BaseProc
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """Bounds of a case.
-
-    Parameters
-    ----------
-    seconds : float
-        Limit of processor time. The limit of elapsed time is three times as long.
-    memory : int
-        Bytes that the process may allocate beyond its initial memory.
-    """
+    """Bounds of a case."""
+    #: Limit of processor time. The limit of elapsed time is three times as long.
     seconds: float = 20.0
-    memory: int = 1 << 30
+    memory: int = 1 << 30  #: Bytes that the process may allocate beyond its initial memory.
 
 
 @dataclasses.dataclass(frozen=True)
 class End:
-    """The end of a case.
-
-    Parameters
-    ----------
-    code : int or None
-        Exit code; None if a signal or the limit of time ended the process.
-    signal : int or None
-        The signal that ended the process.
-    late : bool
-        Whether the limit of time ended the process.
-    out, err : str
-        The first megabyte of both outputs; bytes that are not UTF-8 are escaped.
-    seconds : float
-        Processor time.
-    peak : int
-        Peak of the resident memory, in bytes.
-    """
-    code: int | None
-    signal: int | None
-    late: bool
-    out: str
-    err: str
-    seconds: float
-    peak: int
+    """The end of a case."""
+    code: int | None  #: Exit code; None if a signal or the limit of time ended the process.
+    signal: int | None  #: The signal that ended the process.
+    late: bool  #: Whether the limit of time ended the process.
+    out: str  #: The first megabyte of both outputs; bytes that are not UTF-8 are escaped.
+    err: str  #: The first megabyte of both outputs; bytes that are not UTF-8 are escaped.
+    seconds: float  #: Processor time.
+    peak: int  #: Peak of the resident memory, in bytes.
 
 
 def _leave(code, text=""):

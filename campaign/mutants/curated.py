@@ -24,24 +24,14 @@ __all__ = ["CuratedFault", "faults", "find"]
 
 @dataclasses.dataclass(frozen=True)
 class CuratedFault:
-    """A fault as a file of ``campaign/mutants/curated`` has it.
-
-    Parameters
-    ----------
-    name, file, place, old, new : str
-        See above.
-    tests : tuple of str
-        Node ids of pytest: at least one of these tests must fail.
-    proof : Refutation or None
-        The proof that must refute the fault.
-    """
-    name: str
-    file: str
-    place: str
-    old: str
-    new: str
-    tests: tuple[str, ...] = ()
-    proof: Refutation | None = None
+    """A fault as a file of ``campaign/mutants/curated`` has it."""
+    name: str  #: See above.
+    file: str  #: See above.
+    place: str  #: See above.
+    old: str  #: See above.
+    new: str  #: See above.
+    tests: tuple[str, ...] = ()  #: Node ids of pytest: at least one of these tests must fail.
+    proof: Refutation | None = None  #: The proof that must refute the fault.
 
     def mutant(self, text=None) -> Mutant:
         """The mutant of a source text, by default that of the file.

@@ -23,21 +23,12 @@ def room(file) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Refutation:
-    """A proof that must refute a mutant.
-
-    Parameters
-    ----------
-    unit, name, shape : str
-        Unit, property and shape, as :mod:`formal.registry` calls them.
-    depth : int
-        Cycles from reset to check; 0 for a proof by structure.
-    full : bool
-        Whether the refutation takes too long for the tests, and only ``mutants`` does it.
-    """
-    unit: str
-    name: str
-    shape: str
-    depth: int = 0
+    """A proof that must refute a mutant."""
+    unit: str  #: Unit, property and shape, as :mod:`formal.registry` calls them.
+    name: str  #: Unit, property and shape, as :mod:`formal.registry` calls them.
+    shape: str  #: Unit, property and shape, as :mod:`formal.registry` calls them.
+    depth: int = 0  #: Cycles from reset to check; 0 for a proof by structure.
+    #: Whether the refutation takes too long for the tests, and only ``mutants`` does it.
     full: bool = False
 
     def __str__(self):
@@ -47,31 +38,18 @@ class Refutation:
 
 @dataclasses.dataclass(frozen=True)
 class Mutant:
-    """A fault in a source file.
-
-    Parameters
-    ----------
-    id : str
-        The mutant's name. A curated mutant has words joined by hyphens; a generated one has file,
-        place, operator and a hash, with colons between.
-    file : str
-        Source file, from the project's folder.
-    line : int
-        The line of the fault.
-    before, after : str
-        The file's text without and with the fault.
-    rungs : tuple of tuple of str
-        Arguments for pytest, one tuple for each call. The calls are made in turn until a test
-        fails. Empty if a proof is named.
-    proof : Refutation, optional
-        The proof that must find a run from reset in which an assertion fails.
-    """
+    """A fault in a source file."""
+    #: The mutant's name. A curated mutant has words joined by hyphens; a generated one has file,
+    #: place, operator and a hash, with colons between.
     id: str
-    file: str
-    line: int
-    before: str
-    after: str
+    file: str  #: Source file, from the project's folder.
+    line: int  #: The line of the fault.
+    before: str  #: The file's text without and with the fault.
+    after: str  #: The file's text without and with the fault.
+    #: Arguments for pytest, one tuple for each call. The calls are made in turn until a test fails.
+    #: Empty if a proof is named.
     rungs: tuple[tuple[str, ...], ...] = ()
+    #: The proof that must find a run from reset in which an assertion fails.
     proof: Refutation | None = None
 
     @property

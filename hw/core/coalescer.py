@@ -52,35 +52,21 @@ __all__ = ["Coalescer"]
 
 
 class _Serving(NamedTuple):
-    """The instruction whose lanes are served.
-
-    Parameters
-    ----------
-    operation : Signal(operation_layout)
-    slot : Signal
-        Its slot in the load queue.
-    left : Signal(threads)
-        The lanes that are not served yet.
-    first : Signal(1)
-        No pass of the first bank has left.
-    rivaled : Signal(threads)
-        The lanes before which another lane that is left must be served, or goes to their place.
-    mates, parts : list of Signal
-        As in :meth:`Coalescer._compare`.
-    operands : list of Value
-        The lanes' data. The operands of an atomic are combined, in the long pipeline in part.
-    partners : list of list of Signal
-        The partners of the levels that are not done (:mod:`hw.core.combine`).
-    """
-    operation: data.View
-    slot: Signal
-    left: Signal
-    first: Signal
+    """The instruction whose lanes are served."""
+    operation: data.View  #: Signal(operation_layout)
+    slot: Signal  #: Its slot in the load queue.
+    left: Signal  #: Signal(threads). The lanes that are not served yet.
+    first: Signal  #: Signal(1). No pass of the first bank has left.
+    #: Signal(threads). The lanes before which another lane that is left must be served, or goes to
+    #: their place.
     rivaled: Signal
-    mates: list
-    parts: list
+    mates: list[Signal]  #: As in :meth:`Coalescer._compare`.
+    parts: list[Signal]  #: As in :meth:`Coalescer._compare`.
+    #: list of Value. The lanes' data. The operands of an atomic are combined, in the long pipeline
+    #: in part.
     operands: list
-    partners: list
+    #: The partners of the levels that are not done (:mod:`hw.core.combine`).
+    partners: list[list[Signal]]
 
 
 class Coalescer(wiring.Component):

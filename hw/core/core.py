@@ -74,27 +74,17 @@ def late(config: HardwareConfig) -> dict:
 
 
 class Attached(NamedTuple):
-    """A unit that takes instructions at its own pace, as the core sees it.
-
-    Parameters
-    ----------
-    unit : Unit
-        Its instructions. :data:`hw.stalls.STALLS` has the cause of the warps that wait for it.
-    room : Value
-        There is room for an instruction that is picked in this cycle, in the long pipeline in the
-        next.
-    busy : Value
-        An instruction is under way.
-    result : stream(writeback_layout), optional
-        Results that wait for a free cycle of the write-back. Units earlier in the core's list go
-        first. The load/store unit has a stream of its own.
-    room_is_late : bool
-        ``room`` does not count an instruction that was picked in the cycle before.
-    """
+    """A unit that takes instructions at its own pace, as the core sees it."""
+    #: Its instructions. :data:`hw.stalls.STALLS` has the cause of the warps that wait for it.
     unit: Unit
+    #: There is room for an instruction that is picked in this cycle, in the long pipeline in the
+    #: next.
     room: ValueLike
-    busy: ValueLike
+    busy: ValueLike  #: An instruction is under way.
+    #: stream(writeback_layout). Results that wait for a free cycle of the write-back. Units earlier
+    #: in the core's list go first. The load/store unit has a stream of its own.
     result: Any = None
+    #: ``room`` does not count an instruction that was picked in the cycle before.
     room_is_late: bool = False
 
 

@@ -13,45 +13,27 @@ __all__ = ["GatherVariant"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GatherVariant:
-    """A unit that hands out edges.
-
-    Parameters
-    ----------
-    name : str
-        The value of ``HardwareConfig.gather``, which is also the name of the unit's folder.
-    title : str
-        Its name in tables.
-    doc : str
-        What the unit is, in half a sentence.
-    component : str
-        The class in the folder's ``unit.py``, a :class:`hw.gather.unit.GatheringUnit`.
-    instructions : tuple of Instruction
-        The instructions that the unit answers. Each has an ``op``, a
-        :class:`~hw.operations.GatherOp`.
-    settings : tuple of str
-        Fields of the configuration that have an effect with this unit, and with not every other.
-    shown : tuple of Inside
-        Its registers and memories on the live page.
-    rounds : bool
-        Whether all rows are registered before the first edge is handed out, and all edges handed
-        out before the next row is registered. Without rounds, the unit asks warps for their rows.
-    reads_memory : bool
-        Whether the unit reads offsets and edges itself. It has a way to memory then.
-    exchanges : bool
-        Whether the units of several cores can exchange edges.
-    tag : function from HardwareConfig to shape, or None
-        Of a unit that reads memory: the shape of what tells its loads apart, at most 5 bits.
-    """
+    """A unit that hands out edges."""
+    #: The value of ``HardwareConfig.gather``, which is also the name of the unit's folder.
     name: str
-    title: str
-    doc: str
+    title: str  #: Its name in tables.
+    doc: str  #: What the unit is, in half a sentence.
+    #: The class in the folder's ``unit.py``, a :class:`hw.gather.unit.GatheringUnit`.
     component: str
+    #: The instructions that the unit answers. Each has an ``op``, a
+    #: :class:`~hw.operations.GatherOp`.
     instructions: tuple[Instruction, ...]
+    #: Fields of the configuration that have an effect with this unit, and with not every other.
     settings: tuple[str, ...] = ()
-    shown: tuple[Inside, ...] = ()
+    shown: tuple[Inside, ...] = ()  #: Its registers and memories on the live page.
+    #: Whether all rows are registered before the first edge is handed out, and all edges handed out
+    #: before the next row is registered. Without rounds, the unit asks warps for their rows.
     rounds: bool = True
+    #: Whether the unit reads offsets and edges itself. It has a way to memory then.
     reads_memory: bool = False
-    exchanges: bool = False
+    exchanges: bool = False  #: Whether the units of several cores can exchange edges.
+    #: function from HardwareConfig to shape, or None. Of a unit that reads memory: the shape of
+    #: what tells its loads apart, at most 5 bits.
     tag: Callable | None = None
 
     def answers(self, op: GatherOp) -> bool:

@@ -25,50 +25,30 @@ BURST = 8
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SdramTiming:
-    """Timing of a chip, from its data sheet.
-
-    Parameters
-    ----------
-    name : str
-        Name of the chip.
-    rcd, rp, ras, rc, rrd : float
-        ACTIVATE to column command; PRECHARGE to ACTIVATE; ACTIVATE to PRECHARGE; ACTIVATE to
-        ACTIVATE of the same bank; ACTIVATE to ACTIVATE of another bank. All times are in ns.
-    rfc : float
-        REFRESH to the next command.
-    wr : float
-        Last data written to PRECHARGE. At least ``wr_cycles`` cycles.
-    mrd : float
-        LOAD MODE to the next command. At least ``mrd_cycles`` cycles.
-    refresh : float
-        From one REFRESH to the next, at most: 64 ms divided by 8192 rows.
-    power_up : float
-        From a stable clock to the first command, at least. A simulation may shorten this time.
-    wr_cycles, mrd_cycles, rrd_cycles : int
-        Least number of cycles at any clock frequency.
-    setup, hold : float
-        Set-up and hold time of all inputs around the edge of the chip's clock.
-    access, output_hold : float
-        From a clock edge to the data of this edge; from a clock edge to the end of the data before.
-    """
-    name: str
+    """Timing of a chip, from its data sheet."""
+    name: str  #: Name of the chip.
+    #: ACTIVATE to column command; PRECHARGE to ACTIVATE; ACTIVATE to PRECHARGE; ACTIVATE to
+    #: ACTIVATE of the same bank; ACTIVATE to ACTIVATE of another bank. All times are in ns.
     rcd: float
-    rp: float
-    ras: float
-    rc: float
-    rrd: float
-    rfc: float
-    wr: float
-    mrd: float
+    rp: float  #: See `rcd`.
+    ras: float  #: See `rcd`.
+    rc: float  #: See `rcd`.
+    rrd: float  #: See `rcd`.
+    rfc: float  #: REFRESH to the next command.
+    wr: float  #: Last data written to PRECHARGE. At least ``wr_cycles`` cycles.
+    mrd: float  #: LOAD MODE to the next command. At least ``mrd_cycles`` cycles.
+    #: From one REFRESH to the next, at most: 64 ms divided by 8192 rows.
     refresh: float = 64e6 / ROWS
+    #: From a stable clock to the first command, at least. A simulation may shorten this time.
     power_up: float = 200e3
-    wr_cycles: int = 2
-    mrd_cycles: int = 2
-    rrd_cycles: int = 2
-    setup: float = 1.5
-    hold: float = 1.0
+    wr_cycles: int = 2  #: Least number of cycles at any clock frequency.
+    mrd_cycles: int = 2  #: Least number of cycles at any clock frequency.
+    rrd_cycles: int = 2  #: Least number of cycles at any clock frequency.
+    setup: float = 1.5  #: Set-up and hold time of all inputs around the edge of the chip's clock.
+    hold: float = 1.0  #: Set-up and hold time of all inputs around the edge of the chip's clock.
+    #: From a clock edge to the data of this edge; from a clock edge to the end of the data before.
     access: float = 6.0
-    output_hold: float = 2.5
+    output_hold: float = 2.5  #: See `access`.
 
     def replace(self, **changes) -> "SdramTiming":
         """A copy with some fields changed."""

@@ -23,22 +23,11 @@ __all__ = ["Case", "Batch", "notes_of", "total_cycles"]
 
 @dataclasses.dataclass(frozen=True)
 class Case(Measurement):
-    """One run: a plan on a graph.
-
-    Parameters
-    ----------
-    graph : str
-        The graph's text for :func:`sw.graph.load.load`.
-    undirected : bool
-        Whether the reverse of each arc is added.
-    plan : Plan or Hybrid
-    weights : int, optional
-        Largest of the random weights that a graph without weights gets.
-    """
-    graph: str
-    undirected: bool
+    """One run: a plan on a graph."""
+    graph: str  #: The graph's text for :func:`sw.graph.load.load`.
+    undirected: bool  #: Whether the reverse of each arc is added.
     plan: Plan | Hybrid
-    weights: int | None = None
+    weights: int | None = None  #: Largest of the random weights that a graph without weights gets.
 
     simulates = True
 

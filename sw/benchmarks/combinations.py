@@ -36,20 +36,10 @@ _SOURCES = ("hw", "sim", "sw/algorithms", "sw/benchmarks", "sw/compaction", "sw/
 
 @dataclasses.dataclass(frozen=True)
 class CombinationCase(Case):
-    """A combination on one of the graphs.
-
-    Parameters
-    ----------
-    functional : bool
-        Whether it runs on the functional simulator, not on the RTL.
-    ground : str
-        Name of its graph in :data:`~sw.runtime.combinations.GRAPHS`.
-    choice : tuple of (str, str or None)
-        The combination.
-    """
-    functional: bool = False
-    ground: str = ""
-    choice: tuple = ()
+    """A combination on one of the graphs."""
+    functional: bool = False  #: Whether it runs on the functional simulator, not on the RTL.
+    ground: str = ""  #: Name of its graph in :data:`~sw.runtime.combinations.GRAPHS`.
+    choice: tuple = ()  #: tuple of (str, str or None). The combination.
 
     REFUSED = "refused"
 

@@ -22,47 +22,25 @@ __all__ = ["BENCHMARKS", "Benchmark", "RateMeasurement"]
 
 @dataclasses.dataclass(frozen=True)
 class RateMeasurement:
-    """The measurement of a benchmark.
-
-    Parameters
-    ----------
-    rate : float
-        Measured rate per cycle, in the benchmark's unit.
-    peak : float
-        Upper limit of the rate.
-    cycles : int
-        Cycles of the launch.
-    """
-    rate: float
-    peak: float
-    cycles: int
+    """The measurement of a benchmark."""
+    rate: float  #: Measured rate per cycle, in the benchmark's unit.
+    peak: float  #: Upper limit of the rate.
+    cycles: int  #: Cycles of the launch.
 
 
 @dataclasses.dataclass(frozen=True)
 class Benchmark:
-    """One microbenchmark.
-
-    Parameters
-    ----------
-    name, unit, doc : str
-        Name, unit of the rate, and description.
-    build : callable
-        ``build(assembler, config)`` emits the program and returns ``check(memory)``. After the
-        launch, ``check`` gets global memory as words and returns whether the results are right.
-    count : callable
-        ``count(counters, config)``: how often the counted thing happened.
-    peak : callable
-        ``peak(config, dram)``: the largest possible rate per cycle.
-    warps : int
-        Warps that run; 0 for all.
-    """
-    name: str
-    unit: str
-    doc: str
+    """One microbenchmark."""
+    name: str  #: Name, unit of the rate, and description.
+    unit: str  #: Name, unit of the rate, and description.
+    doc: str  #: Name, unit of the rate, and description.
+    #: ``build(assembler, config)`` emits the program and returns ``check(memory)``. After the
+    #: launch, ``check`` gets global memory as words and returns whether the results are right.
     build: Callable
-    count: Callable
+    count: Callable  #: ``count(counters, config)``: how often the counted thing happened.
+    #: ``peak(config, dram)``: the largest possible rate per cycle.
     peak: Callable = lambda config, dram: 1.0
-    warps: int = 0
+    warps: int = 0  #: Warps that run; 0 for all.
 
     def configure(self, config: HardwareConfig) -> HardwareConfig:
         """The configuration for the benchmark: one core, with the benchmark's number of warps."""

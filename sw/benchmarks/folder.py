@@ -13,20 +13,11 @@ __all__ = ["Listed", "listed"]
 
 @dataclasses.dataclass(frozen=True)
 class Listed:
-    """A graph of the folder.
-
-    Parameters
-    ----------
-    name, path : str
-    undirected : bool
-        Whether the file has each edge once, and the reverse arcs have to be added.
-    edges : int
-        Lines of the file.
-    """
+    """A graph of the folder."""
     name: str
     path: str
-    undirected: bool
-    edges: int
+    undirected: bool  #: Whether the file has each edge once, and the reverse arcs have to be added.
+    edges: int  #: Lines of the file.
 
 
 def listed(folder, largest=None):

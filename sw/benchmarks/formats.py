@@ -19,35 +19,21 @@ REFERENCE = "csr"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FormatMeasurements:
-    """The measurements of one format.
+    """The measurements of one format."""
 
-    Parameters
-    ----------
-    text : str
-        The text that asked for the format.
-    options : dict
-        The value of each option.
-    nbytes, scratch : int
-        Bytes of the image; bytes that a super-step needs beside it.
-    seconds : float
-        The shortest of the builds.
-    peak : int or None
-        Peak of the allocated bytes while building, with the image and without the graph; None if
-        it was not measured.
-    intra_share, expand_nbytes, subgraphs
-        Only for CR2: part of the edges that is inside clusters, bytes of the expand list, the
-        subgraphs' sizes. None for other formats.
-    """
-
-    text: str
-    options: dict
-    nbytes: int
-    scratch: int
-    seconds: float
+    text: str  #: The text that asked for the format.
+    options: dict  #: The value of each option.
+    nbytes: int  #: Bytes of the image; bytes that a super-step needs beside it.
+    scratch: int  #: Bytes of the image; bytes that a super-step needs beside it.
+    seconds: float  #: The shortest of the builds.
+    #: Peak of the allocated bytes while building, with the image and without the graph; None if it
+    #: was not measured.
     peak: int | None = None
+    #: Only for CR2: part of the edges that is inside clusters, bytes of the expand list, the
+    #: subgraphs' sizes. None for other formats.
     intra_share: float | None = None
-    expand_nbytes: int | None = None
-    subgraphs: list | None = None
+    expand_nbytes: int | None = None  #: See `intra_share`.
+    subgraphs: list | None = None  #: See `intra_share`.
 
 
 def default_formats():

@@ -19,15 +19,8 @@ _MOST = 1024
 
 @dataclasses.dataclass(frozen=True)
 class System:
-    """A GPU and its memory.
-
-    Parameters
-    ----------
-    config : HardwareConfig
-        Configuration of the GPU; its name is the system's name.
-    dram : DramConfig
-    """
-    config: HardwareConfig
+    """A GPU and its memory."""
+    config: HardwareConfig  #: Configuration of the GPU; its name is the system's name.
     dram: DramConfig
 
     @property
@@ -47,10 +40,6 @@ class SystemRun(Case):
     """A run on a system, in place of the batch's hardware.
 
     The record also has ``steps``, as in :class:`sw.runtime.result.Result`.
-
-    Parameters
-    ----------
-    system : System
     """
     system: System
 

@@ -150,20 +150,10 @@ def grids(axes, units, system, iterations, weights) -> dict:
 
 @dataclasses.dataclass(frozen=True)
 class Fewest:
-    """The best direction and split of a schedule at a place.
-
-    Parameters
-    ----------
-    case : UnitRun or None
-        The run; None if none ran.
-    record : dict
-        Its record.
-    failed : bool
-        Whether a run of the schedule failed, so that nothing can be compared with it.
-    """
-    case: UnitRun | None
-    record: dict
-    failed: bool
+    """The best direction and split of a schedule at a place."""
+    case: UnitRun | None  #: The run; None if none ran.
+    record: dict  #: Its record.
+    failed: bool  #: Whether a run of the schedule failed, so that nothing can be compared with it.
 
     @property
     def cycles(self):

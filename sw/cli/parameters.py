@@ -69,26 +69,15 @@ _NEEDS = {
 
 @dataclasses.dataclass
 class ProgramParameters:
-    """The parameters of the algorithm that a command line names.
-
-    Attributes
-    ----------
-    kind : type or None
-        The algorithm's class; None if none is named, or there is no such algorithm.
-    known : dict of str to str
-        The option of each parameter, by the parameter's name.
-    given : dict
-        The values that options give.
-    options : list
-        The options that the command gets, named as their parameters with a mark before them.
-    fault : Exception or None
-        Why there is no such algorithm.
-    """
+    """The parameters of the algorithm that a command line names."""
+    #: type or None. The algorithm's class; None if none is named, or there is no such algorithm.
     kind: Any = None
-    known: dict = dataclasses.field(default_factory=dict)
-    given: dict = dataclasses.field(default_factory=dict)
+    #: The option of each parameter, by the parameter's name.
+    known: dict[str, str] = dataclasses.field(default_factory=dict)
+    given: dict = dataclasses.field(default_factory=dict)  #: The values that options give.
+    #: The options that the command gets, named as their parameters with a mark before them.
     options: list = dataclasses.field(default_factory=list)
-    fault: Exception | None = None
+    fault: Exception | None = None  #: Why there is no such algorithm.
 
 
 def given_parameters(context) -> ProgramParameters:

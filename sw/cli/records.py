@@ -128,19 +128,10 @@ _PHASES = option(
 
 @dataclasses.dataclass(frozen=True)
 class RunOptions:
-    """An algorithm with its choices, on a graph.
-
-    Parameters
-    ----------
-    algorithm : str
-        Its name or file, or the text of a plan.
-    fields, parameters : dict
-        Fields of the plan, and parameters of the algorithm, that options give.
-    source : GraphSource
-    """
-    algorithm: str
-    fields: dict
-    parameters: dict
+    """An algorithm with its choices, on a graph."""
+    algorithm: str  #: Its name or file, or the text of a plan.
+    fields: dict  #: Fields of the plan, and parameters of the algorithm, that options give.
+    parameters: dict  #: Fields of the plan, and parameters of the algorithm, that options give.
     source: GraphSource
 
     def plan(self) -> Any:

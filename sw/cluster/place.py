@@ -24,21 +24,14 @@ LOOPBACK = "127.0.0.1"
 class Tls:
     """Files in PEM form with which the members of a cluster know each other.
 
-    Parameters
-    ----------
-    ca : str
-        Certificates of the authorities that sign the members' certificates.
-    cert, key : str
-        This member's certificate and its private key, which has no password.
-
     Raises
     ------
     UserError
         A file cannot be read, is no such file, or the key is another certificate's.
     """
-    ca: str
-    cert: str
-    key: str
+    ca: str  #: Certificates of the authorities that sign the members' certificates.
+    cert: str  #: This member's certificate and its private key, which has no password.
+    key: str  #: This member's certificate and its private key, which has no password.
 
     def __post_init__(self):
         for option, path in (("--tls-ca", self.ca), ("--tls-cert", self.cert),
@@ -96,19 +89,14 @@ def tls(ca, cert, key) -> Tls | None:
 class ClusterPlace:
     """Where a cluster is.
 
-    Parameters
-    ----------
-    text : str
-        The address of its scheduler as the user gave it: ``HOST:PORT``, or with ``tcp://``, or with
-        ``tls://`` before it.
-    tls : Tls, optional
-
     Raises
     ------
     UserError
         The text is no such address, or TLS is asked for and its files are missing, or the other way
         around.
     """
+    #: The address of its scheduler as the user gave it: ``HOST:PORT``, or with ``tcp://``, or with
+    #: ``tls://`` before it.
     text: str
     tls: Tls | None = None
 

@@ -40,35 +40,18 @@ __all__ = ["Best", "Filter", "Group", "Keys", "PreparedRows", "ScuOperations", "
 
 @dataclasses.dataclass(frozen=True)
 class Filter:
-    """Bits that an operation with :class:`Unique` or :class:`Best` has made.
-
-    Parameters
-    ----------
-    address : int
-    length : int
-        Number of bits.
-    """
+    """Bits that an operation with :class:`Unique` or :class:`Best` has made."""
     address: int
-    length: int
+    length: int  #: Number of bits.
 
 
 @dataclasses.dataclass(frozen=True)
 class _Table:
-    """The hash table, and the kind of output that it makes.
-
-    Parameters
-    ----------
-    address : int
-        A multiple of the line size.
-    sets, ways : int
-        Powers of two.
-    clear : bool
-        Whether the table is emptied first.
-    """
-    address: int
-    sets: int
-    ways: int
-    clear: bool = False
+    """The hash table, and the kind of output that it makes."""
+    address: int  #: A multiple of the line size.
+    sets: int  #: Powers of two.
+    ways: int  #: Powers of two.
+    clear: bool = False  #: Whether the table is emptied first.
 
     output = None
 
@@ -112,24 +95,13 @@ class PreparedRows:
 
 @dataclasses.dataclass(frozen=True)
 class Keys:
-    """Inputs of STREAM whose rows the unit looks up.
-
-    Parameters
-    ----------
-    keys : int
-        Address of the keys, which are addresses.
-    rows : int
-        Distance in bytes from a key to two words: the positions of the row's first word, and of the
-        word behind its last.
-    given : int
-        Address of a cost for each input; or distance in bytes from a key to its cost.
-    looks : bool
-        Whether ``given`` is a distance.
-    """
-    keys: int
+    """Inputs of STREAM whose rows the unit looks up."""
+    keys: int  #: Address of the keys, which are addresses.
+    #: Distance in bytes from a key to two words: the positions of the row's first word, and of the
+    #: word behind its last.
     rows: int
-    given: int
-    looks: bool
+    given: int  #: Address of a cost for each input; or distance in bytes from a key to its cost.
+    looks: bool  #: Whether ``given`` is a distance.
 
     @property
     def fields(self):

@@ -26,27 +26,16 @@ _CSRS = frozenset(Csr)
 
 @dataclasses.dataclass(frozen=True)
 class Operands:
-    """The operand fields of one instruction word. A field that its format lacks is 0.
-
-    Parameters
-    ----------
-    row : Instruction
-        The row of the table that the word matches.
-    rd, rs1, rs2, rs3 : int
-        Register numbers.
-    imm : int
-        The immediate as :func:`hw.isa.encode` takes it (signed where the field is signed; the
-        upper 20 bits of LUI and AUIPC unsigned).
-    csr : int
-        CSR number.
-    """
-    row: Instruction
-    rd: int = 0
-    rs1: int = 0
-    rs2: int = 0
-    rs3: int = 0
+    """The operand fields of one instruction word. A field that its format lacks is 0."""
+    row: Instruction  #: The row of the table that the word matches.
+    rd: int = 0  #: Register numbers.
+    rs1: int = 0  #: Register numbers.
+    rs2: int = 0  #: Register numbers.
+    rs3: int = 0  #: Register numbers.
+    #: The immediate as :func:`hw.isa.encode` takes it (signed where the field is signed; the upper
+    #: 20 bits of LUI and AUIPC unsigned).
     imm: int = 0
-    csr: int = 0
+    csr: int = 0  #: CSR number.
 
     @property
     def destinations(self) -> tuple[int, int]:

@@ -36,25 +36,16 @@ _SUPERSTEPS = "supersteps"
 
 @dataclasses.dataclass(frozen=True)
 class Loop:
-    """The supersteps of an algorithm, if no work of the host comes between them.
-
-    Parameters
-    ----------
-    turns : tuple of tuple of str
-        The kernels of each of some supersteps that follow one another. The first comes again after
-        the last.
-    then : tuple of str
-        Kernels between a superstep and the next; they are launched without an argument.
-    count : int, optional
-        Number of supersteps, for an algorithm without a frontier. Without it the loop ends after a
-        superstep that adds no vertex to the frontier.
-    last : tuple of str
-        With a count: the kernels of the last superstep.
-    """
-    turns: tuple
-    then: tuple = ()
+    """The supersteps of an algorithm, if no work of the host comes between them."""
+    #: The kernels of each of some supersteps that follow one another. The first comes again after
+    #: the last.
+    turns: tuple[tuple[str, ...], ...]
+    #: Kernels between a superstep and the next; they are launched without an argument.
+    then: tuple[str, ...] = ()
+    #: Number of supersteps, for an algorithm without a frontier. Without it the loop ends after a
+    #: superstep that adds no vertex to the frontier.
     count: int | None = None
-    last: tuple = ()
+    last: tuple[str, ...] = ()  #: With a count: the kernels of the last superstep.
 
     def kernels(self, number) -> tuple:
         """The kernels of a superstep."""

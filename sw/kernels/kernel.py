@@ -59,40 +59,24 @@ def _reciprocal(divisor):
 
 @dataclasses.dataclass(frozen=True)
 class Vertex:
-    """A vertex in a register.
-
-    Parameters
-    ----------
-    reg : GeneralRegister
-        The register that holds the vertex.
-    array : str or None
-        The register holds the address of the vertex's item in this array; or, for ``None``, the
-        vertex's number.
-    """
-    reg: GeneralRegister
+    """A vertex in a register."""
+    reg: GeneralRegister  #: The register that holds the vertex.
+    #: The register holds the address of the vertex's item in this array; or, for ``None``, the
+    #: vertex's number.
     array: str | None
 
 
 @dataclasses.dataclass(frozen=True)
 class Edge:
-    """An edge that a lane works on.
-
-    Parameters
-    ----------
-    base : Vertex
-        The end by which the schedule goes: the destination when pulling, the source when pushing.
-        None if the algorithm needs only ``value``
-        (:attr:`~sw.kernels.algorithm.Algorithm.sends`).
-    neighbor : Vertex
-        The other end.
-    weight : GeneralRegister or None
-        Its weight, if the algorithm uses weights. None if ``value`` is the sum of both.
-    value : GeneralRegister or None
-        The word of its source in the algorithm's source array, if that has been gathered before.
-    """
+    """An edge that a lane works on."""
+    #: Vertex. The end by which the schedule goes: the destination when pulling, the source when
+    #: pushing. None if the algorithm needs only ``value``
+    #: (:attr:`~sw.kernels.algorithm.Algorithm.sends`).
     base: Any
-    neighbor: Vertex
+    neighbor: Vertex  #: The other end.
+    #: Its weight, if the algorithm uses weights. None if ``value`` is the sum of both.
     weight: GeneralRegister | None = None
+    #: The word of its source in the algorithm's source array, if that has been gathered before.
     value: GeneralRegister | None = None
 
 

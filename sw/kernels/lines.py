@@ -43,20 +43,13 @@ class RegisterCopy(Pinned):
 
 @dataclasses.dataclass
 class VirtualLine:
-    """An instruction of the text.
-
-    Parameters
-    ----------
-    row : hw.isa.Instruction
-    operands : dict
-    reads, writes : list of GeneralRegister
-        The registers that the instruction reads, and those that it writes, without x0 and kept
-        registers.
-    """
+    """An instruction of the text."""
     row: Instruction
     operands: dict
+    #: The registers that the instruction reads, and those that it writes, without x0 and kept
+    #: registers.
     reads: list
-    writes: list
+    writes: list  #: See `reads`.
 
     @classmethod
     def of(cls, row, operands):

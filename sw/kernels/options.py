@@ -13,30 +13,18 @@ __all__ = ["Choice", "Integer", "Switch", "canonical", "parse", "settle", "word"
 
 @dataclasses.dataclass(frozen=True)
 class Integer:
-    """A number from ``low`` to ``high``.
+    """A number from ``low`` to ``high``."""
 
-    Parameters
-    ----------
-    low, high : int
-        Smallest and largest legal value.
-    default : int or None
-        Value if the option is not given. ``None`` is for an option whose value is chosen for each
-        graph, by the rule that ``doc`` states; ``None`` cannot be asked for by name.
-    doc : str
-        A description of the option.
-    power : bool
-        Whether the value must be a power of two.
-    worth : tuple of int, optional
-        Values that the tuner tries beside the default; left out, the powers of two in a range that
-        ends at 64 or below, else none.
-    """
-
-    low: int
-    high: int
+    low: int  #: Smallest and largest legal value.
+    high: int  #: Smallest and largest legal value.
+    #: Value if the option is not given. ``None`` is for an option whose value is chosen for each
+    #: graph, by the rule that ``doc`` states; ``None`` cannot be asked for by name.
     default: int | None
-    doc: str
+    doc: str  #: A description of the option.
+    #: Values that the tuner tries beside the default; left out, the powers of two in a range that
+    #: ends at 64 or below, else none.
     worth: tuple[int, ...] | None = None
-    power: bool = False
+    power: bool = False  #: Whether the value must be a power of two.
 
     @property
     def legal(self) -> str:

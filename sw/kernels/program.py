@@ -8,23 +8,11 @@ __all__ = ["Program"]
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """A program that the assembler makes and the device runs.
-
-    Parameters
-    ----------
-    words : tuple of int
-        Instruction words, from address 0 on.
-    entries : dict of str to int
-        Address of each kernel's first instruction.
-    lines : tuple of str
-        Assembly text of each word.
-    labels : dict of str to int
-        Every label that has a place.
-    """
-    words: tuple[int, ...]
-    entries: dict[str, int]
-    lines: tuple[str, ...]
-    labels: dict[str, int]
+    """A program that the assembler makes and the device runs."""
+    words: tuple[int, ...]  #: Instruction words, from address 0 on.
+    entries: dict[str, int]  #: Address of each kernel's first instruction.
+    lines: tuple[str, ...]  #: Assembly text of each word.
+    labels: dict[str, int]  #: Every label that has a place.
 
     @property
     def size(self) -> int:

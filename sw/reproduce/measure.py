@@ -115,13 +115,8 @@ class WarpIterations(OnHost):
     The record has ``iterations`` by schedule. Vertex mapping takes as many as the largest vertex of
     a warp has arcs. Warp mapping shares out the arcs of a warp's vertices among the warp's lanes.
     Edge mapping shares out all arcs.
-
-    Parameters
-    ----------
-    lanes : int
-        Lanes of a warp.
     """
-    lanes: int
+    lanes: int  #: Lanes of a warp.
 
     def measure(self, graph):
         degrees = np.asarray(graph.in_degrees)

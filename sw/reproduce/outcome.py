@@ -53,18 +53,10 @@ def extremes(values, text=times, word="and") -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """A table of text.
-
-    Parameters
-    ----------
-    title : str
-    columns : tuple of str
-    rows : tuple of tuple of str
-        The rows, each as long as ``columns``.
-    """
+    """A table of text."""
     title: str
-    columns: tuple
-    rows: tuple
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]  #: The rows, each as long as ``columns``.
 
     def __post_init__(self):
         for row in self.rows:
@@ -93,30 +85,15 @@ class Table:
 
 @dataclasses.dataclass(frozen=True)
 class Plot:
-    """Bars in groups.
-
-    Parameters
-    ----------
-    title, label : str
-        Title above the plot, and label of the axis of values.
-    groups : tuple of str
-        Names of the groups.
-    series : dict of str to tuple
-        A value for each group, by the name of the bars.
-    reference : float or None
-        Value at which a line is drawn, to compare the bars with.
-    stacked : bool
-        Whether the bars of a group stand on each other: its parts.
-    paper : dict of str to float
-        Numbers of the paper for the same values, by what they are: a labelled line each.
-    """
-    title: str
-    label: str
-    groups: tuple
-    series: dict
-    reference: float | None = None
-    stacked: bool = False
-    paper: dict = dataclasses.field(default_factory=dict)
+    """Bars in groups."""
+    title: str  #: Title above the plot, and label of the axis of values.
+    label: str  #: Title above the plot, and label of the axis of values.
+    groups: tuple[str, ...]  #: Names of the groups.
+    series: dict[str, tuple]  #: A value for each group, by the name of the bars.
+    reference: float | None = None  #: Value at which a line is drawn, to compare the bars with.
+    stacked: bool = False  #: Whether the bars of a group stand on each other: its parts.
+    #: Numbers of the paper for the same values, by what they are: a labelled line each.
+    paper: dict[str, float] = dataclasses.field(default_factory=dict)
 
 
 def by_columns(title, *columns) -> Table:
@@ -155,38 +132,22 @@ def bars(title, text, series, mean=geometric_mean, **options) -> Plot:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """The paper's number beside ours.
-
-    Parameters
-    ----------
-    what : str
-        The measured quantity.
-    paper, ours : str
-        The number as text, with its unit.
-    """
-    what: str
-    paper: str
-    ours: str
+    """The paper's number beside ours."""
+    what: str  #: The measured quantity.
+    paper: str  #: The number as text, with its unit.
+    ours: str  #: The number as text, with its unit.
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """All results of a figure.
-
-    Parameters
-    ----------
-    tables, plots, comparisons : iterable
-        Items of :class:`Table`, :class:`Plot` and :class:`Comparison`; kept as tuples.
-    data : dict
-        The numbers of the tables and plots, for JSON.
-    notes : tuple of str
-        Sentences that explain the numbers.
-    """
+    """All results of a figure."""
+    #: iterable. Items of :class:`Table`, :class:`Plot` and :class:`Comparison`; kept as tuples.
     tables: Any
-    plots: Any
-    comparisons: Any = ()
+    plots: Any  #: See `tables`.
+    comparisons: Any = ()  #: See `tables`.
+    #: The numbers of the tables and plots, for JSON.
     data: dict = dataclasses.field(default_factory=dict)
-    notes: Any = ()
+    notes: Any = ()  #: tuple of str. Sentences that explain the numbers.
 
     def __post_init__(self):
         for name in ("tables", "plots", "comparisons", "notes"):

@@ -14,26 +14,13 @@ __all__ = ["GraphChoice", "Setting", "choices", "mean", "where", "with_mean"]
 
 @dataclasses.dataclass(frozen=True)
 class GraphChoice:
-    """A graph for figures.
-
-    Parameters
-    ----------
-    label : str
-        Its name in tables and plots.
-    graph : str
-        The graph's text for :func:`sw.graph.load.load`.
-    undirected : bool
-        Whether the reverse of each arc is added.
-    symmetric : bool
-        Whether the loaded graph has the reverse of each arc.
-    counts : bool
-        Whether the graph is part of means. It is not if it is so small that the cost of a launch or
-        a call dominates the measurement.
-    """
-    label: str
-    graph: str
-    undirected: bool = True
-    symmetric: bool = True
+    """A graph for figures."""
+    label: str  #: Its name in tables and plots.
+    graph: str  #: The graph's text for :func:`sw.graph.load.load`.
+    undirected: bool = True  #: Whether the reverse of each arc is added.
+    symmetric: bool = True  #: Whether the loaded graph has the reverse of each arc.
+    #: Whether the graph is part of means. It is not if it is so small that the cost of a launch or
+    #: a call dominates the measurement.
     counts: bool = True
 
 
@@ -195,37 +182,21 @@ def mean(graphs, values):
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """The common setting of the figures of one call.
-
-    Parameters
-    ----------
-    config : HardwareConfig
-    dram : DramConfig
-    simulated, wide, stored : tuple of GraphChoice
-        Graphs for runs; for runs that depend on the places of vertex values; and for measurements
-        on the host alone.
-    repeat : int
-        Number of repetitions of a measurement of wall time.
-    brief : tuple of GraphChoice
-        Graphs for many runs of each.
-    tuned : tuple of GraphChoice
-        Graphs for hundreds of plans of each algorithm.
-    skewed : tuple of GraphChoice
-        Graphs of as many arcs on more and more vertices.
-    crossed, timed : tuple of GraphChoice
-        Graphs for runs on the device and on other machines, and for wall times of programs.
-    """
+    """The common setting of the figures of one call."""
     config: HardwareConfig
     dram: DramConfig
-    simulated: tuple
-    wide: tuple
-    stored: tuple
-    repeat: int = 5
-    brief: tuple = ()
-    tuned: tuple = ()
-    skewed: tuple = ()
-    crossed: tuple = ()
-    timed: tuple = ()
+    #: Graphs for runs; for runs that depend on the places of vertex values; and for measurements on
+    #: the host alone.
+    simulated: tuple[GraphChoice, ...]
+    wide: tuple[GraphChoice, ...]  #: See `simulated`.
+    stored: tuple[GraphChoice, ...]  #: See `simulated`.
+    repeat: int = 5  #: Number of repetitions of a measurement of wall time.
+    brief: tuple[GraphChoice, ...] = ()  #: Graphs for many runs of each.
+    tuned: tuple[GraphChoice, ...] = ()  #: Graphs for hundreds of plans of each algorithm.
+    skewed: tuple[GraphChoice, ...] = ()  #: Graphs of as many arcs on more and more vertices.
+    #: Graphs for runs on the device and on other machines, and for wall times of programs.
+    crossed: tuple[GraphChoice, ...] = ()
+    timed: tuple[GraphChoice, ...] = ()  #: See `crossed`.
 
     @property
     def warp_bits(self) -> int:

@@ -43,29 +43,15 @@ _BLOCKS = 4
 class FrameworkSpace:
     """The choices of a framework, by the names that they have here. All frameworks have both
     directions and both orderings.
-
-    Parameters
-    ----------
-    schedules, formats, frontiers : tuple of str
-    options : int
-        The paper's number of available options.
-    blocked : tuple of str
-        Schedules that can go through blocks.
-    cta : bool
-        Whether the CTA size is an option.
-    deduplicates : bool
-        Whether deduplication is an option.
-    fuses : bool
-        Whether kernel fusion is an option.
     """
-    schedules: tuple
-    formats: tuple
-    frontiers: tuple
-    options: int
-    blocked: tuple = ()
-    cta: bool = False
-    deduplicates: bool = True
-    fuses: bool = False
+    schedules: tuple[str, ...]
+    formats: tuple[str, ...]
+    frontiers: tuple[str, ...]
+    options: int  #: The paper's number of available options.
+    blocked: tuple[str, ...] = ()  #: Schedules that can go through blocks.
+    cta: bool = False  #: Whether the CTA size is an option.
+    deduplicates: bool = True  #: Whether deduplication is an option.
+    fuses: bool = False  #: Whether kernel fusion is an option.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,35 +70,18 @@ class Tried(Case):
 
 
 class SettledCandidate(typing.NamedTuple):
-    """A candidate, by the settled values of its axes.
-
-    Parameters
-    ----------
-    schedule, format, direction : str
-    blocked, halved : bool
-        Whether the graph is in blocks, and whether half of the warps take part.
-    frontier : str or None
-        The frontier, or two of a hybrid with a bar between them; None if the algorithm has none.
-    chosen : bool
-        Whether the candidate departs from the frontier's own choice of deduplication.
-    ordered : bool
-        Whether near vertices go before far vertices.
-    fused : bool
-        Whether one launch runs all supersteps.
-    departs : bool
-        Whether the candidate departs on any axis from the algorithm's own choice.
-    case : Tried
-    """
+    """A candidate, by the settled values of its axes."""
     schedule: str
     format: str
     direction: str
-    blocked: bool
-    halved: bool
+    blocked: bool  #: Whether the graph is in blocks, and whether half of the warps take part.
+    halved: bool  #: Whether the graph is in blocks, and whether half of the warps take part.
+    #: The frontier, or two of a hybrid with a bar between them; None if the algorithm has none.
     frontier: str | None
-    chosen: bool
-    ordered: bool
-    fused: bool
-    departs: bool
+    chosen: bool  #: Whether the candidate departs from the frontier's own choice of deduplication.
+    ordered: bool  #: Whether near vertices go before far vertices.
+    fused: bool  #: Whether one launch runs all supersteps.
+    departs: bool  #: Whether the candidate departs on any axis from the algorithm's own choice.
     case: Tried
 
     def __str__(self):
@@ -124,19 +93,10 @@ class SettledCandidate(typing.NamedTuple):
 
 
 class Found(typing.NamedTuple):
-    """The answer of the planner.
-
-    Parameters
-    ----------
-    candidates : tuple of SettledCandidate
-    asked : int
-        Number of plans that the planner was asked about.
-    refused : int
-        Number of these that the planner refused.
-    """
-    candidates: tuple
-    asked: int
-    refused: int
+    """The answer of the planner."""
+    candidates: tuple[SettledCandidate, ...]
+    asked: int  #: Number of plans that the planner was asked about.
+    refused: int  #: Number of these that the planner refused.
 
 
 @functools.lru_cache(maxsize=64)

@@ -64,17 +64,10 @@ _DIVIDED = {"cr2": "cr2:cluster_bits=4:warp_bits=3", "ell": "ell:width=2",
 
 @dataclasses.dataclass(frozen=True)
 class Ground:
-    """A graph that combinations are tried on.
-
-    Parameters
-    ----------
-    graph : str
-        A graph with weights, as a text for :func:`sw.graph.load.load`.
-    formats : dict of str to str
-        Formats that have options on this graph, with the text that gives the options.
-    """
-    graph: str
-    formats: dict
+    """A graph that combinations are tried on."""
+    graph: str  #: A graph with weights, as a text for :func:`sw.graph.load.load`.
+    #: Formats that have options on this graph, with the text that gives the options.
+    formats: dict[str, str]
 
     def asked(self, choice) -> dict:
         """Choices of :func:`~sw.runtime.plan.as_plan` for a combination on this ground."""
@@ -95,17 +88,9 @@ GRAPHS = {
 
 @dataclasses.dataclass(frozen=True)
 class Combination:
-    """A combination.
-
-    Parameters
-    ----------
-    choice : dict of str to str or None
-        A value of each axis of the list.
-    reason : str or None
-        Why it cannot work; None if it works.
-    """
-    choice: dict
-    reason: str | None
+    """A combination."""
+    choice: dict[str, str] | None  #: A value of each axis of the list.
+    reason: str | None  #: Why it cannot work; None if it works.
 
 
 def axes(only=(), further=False) -> dict:

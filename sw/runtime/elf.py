@@ -46,24 +46,12 @@ _FLOAT_ABIS = {0x2: "single", 0x4: "double", 0x6: "quad"}
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Symbol:
-    """A symbol of a program.
-
-    Parameters
-    ----------
-    address : int
-    size : int
-        Size in bytes; 0 if the file does not give the size, as for labels in assembly.
-    name : str
-    local : bool
-        Whether the symbol belongs to one source file.
-    file : str
-        The source file of a local symbol, or "".
-    """
+    """A symbol of a program."""
     address: int
-    size: int
+    size: int  #: Size in bytes; 0 if the file does not give the size, as for labels in assembly.
     name: str
-    local: bool = False
-    file: str = ""
+    local: bool = False  #: Whether the symbol belongs to one source file.
+    file: str = ""  #: The source file of a local symbol, or "".
 
     def __str__(self) -> str:
         where = f" of {self.file}" if self.file else ""
@@ -72,31 +60,16 @@ class Symbol:
 
 @dataclasses.dataclass(frozen=True)
 class Executable:
-    """A program, ready to be loaded.
-
-    Parameters
-    ----------
-    name : str
-        The file.
-    entry : int
-        PC at which it begins.
-    words : list of int
-        Instruction memory from its start.
-    data : list of (int, bytes)
-        Contents of global memory by address, memory that is zero at the start included.
-    symbols : list of Symbol
-        Symbols in global memory, ascending.
-    functions : list of Symbol
-        Symbols in instruction memory, ascending.
-    code : list of range
-        Addresses of its instructions, if the file tells them from other contents of text.
-    """
-    name: str
-    entry: int
-    words: list[int]
+    """A program, ready to be loaded."""
+    name: str  #: The file.
+    entry: int  #: PC at which it begins.
+    words: list[int]  #: Instruction memory from its start.
+    #: list of (int, bytes). Contents of global memory by address, memory that is zero at the start
+    #: included.
     data: list[tuple[int, bytes]]
-    symbols: list[Symbol]
-    functions: list[Symbol]
+    symbols: list[Symbol]  #: Symbols in global memory, ascending.
+    functions: list[Symbol]  #: Symbols in instruction memory, ascending.
+    #: Addresses of its instructions, if the file tells them from other contents of text.
     code: list[range]
 
     def fill(self, memory: NDArray[np.uint8]) -> None:

@@ -29,17 +29,8 @@ _TYPES = {f"{sign}{8 * size}": np.dtype(f"<{sign}{size}") for size in (1, 2, 4, 
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """Elements of one type that follow one another.
-
-    Parameters
-    ----------
-    name : str
-        The user's name for them.
-    address : int
-    count : int
-    dtype : numpy.dtype
-    """
-    name: str
+    """Elements of one type that follow one another."""
+    name: str  #: The user's name for them.
     address: int
     count: int
     dtype: np.dtype[Any]

@@ -80,48 +80,34 @@ class Plan:
 
     Names are checked, and values brought into one form. So equal plans have equal texts.
 
-    Parameters
-    ----------
-    algorithm : str
-        Its name.
-    parameters : tuple of (str, value)
-        The algorithm's parameters that are given, sorted by name; a dict is accepted.
-    schedule, format : str
-        ``NAME[:OPTION=VALUE]...``, options sorted by name. An option that is given stays, also at
-        its default.
-    direction : str or None
-        ``"pull"`` or ``"push"``; None for the algorithm's own choice.
-    frontier : str or None
-        A name or a pair of :mod:`sw.kernels.frontiers`; None for the algorithm's own choice.
-    deduplicate : bool or None
-        Whether a vertex that is added to the frontier several times is in the frontier, and
-        counted, only once; None for the frontier's own choice.
-    split : str
-        How the work is split between warps and cores (:mod:`sw.kernels.split`).
-    warps : int or None
-        Warps of each core that take part, from warp 0 on (CTA size, GRAssembler table 2.5); None
-        for all.
-    phases : bool
-        Whether the kernels mark all phases of the work on an edge, which costs instructions. If
-        not, all of the work is counted as edge access.
-    fusion : bool
-        Whether one kernel, launched once, runs all supersteps (:mod:`sw.kernels.fusion`).
-
     Raises
     ------
     UserError
         A name or an option that does not exist, or a value out of its range.
     """
-    algorithm: str
+    algorithm: str  #: Its name.
+    #: tuple of (str, value). The algorithm's parameters that are given, sorted by name; a dict is
+    #: accepted.
     parameters: tuple = ()
+    #: ``NAME[:OPTION=VALUE]...``, options sorted by name. An option that is given stays, also at
+    #: its default.
     schedule: str = "weaver"
-    format: str = "csr"
-    direction: str | None = None
+    format: str = "csr"  #: See `schedule`.
+    direction: str | None = None  #: ``"pull"`` or ``"push"``; None for the algorithm's own choice.
+    #: A name or a pair of :mod:`sw.kernels.frontiers`; None for the algorithm's own choice.
     frontier: str | None = None
+    #: Whether a vertex that is added to the frontier several times is in the frontier, and counted,
+    #: only once; None for the frontier's own choice.
     deduplicate: bool | None = None
+    #: How the work is split between warps and cores (:mod:`sw.kernels.split`).
     split: str = "static"
+    #: Warps of each core that take part, from warp 0 on (CTA size, GRAssembler table 2.5); None for
+    #: all.
     warps: int | None = None
+    #: Whether the kernels mark all phases of the work on an edge, which costs instructions. If not,
+    #: all of the work is counted as edge access.
     phases: bool = False
+    #: Whether one kernel, launched once, runs all supersteps (:mod:`sw.kernels.fusion`).
     fusion: bool = False
 
     def __post_init__(self):
@@ -214,23 +200,16 @@ class Hybrid:
     The plans have the algorithm, its parameters and the frontier's deduplication in common, and use
     the same vertex arrays. Both may read the frontier in their own way.
 
-    Parameters
-    ----------
-    first, second : Plan
-        The run begins with ``first``.
-    criterion : str
-        ``"frontier"``: the share of all vertices that is in the frontier.
-    threshold : float
-        A superstep takes ``second`` if its criterion is at least this, above 0 and at most 1.
-
     Raises
     ------
     UserError
         The algorithm cannot change its plan, or the two plans do not fit together.
     """
-    first: Plan
-    second: Plan
+    first: Plan  #: The run begins with ``first``.
+    second: Plan  #: The run begins with ``first``.
+    #: ``"frontier"``: the share of all vertices that is in the frontier.
     criterion: str = "frontier"
+    #: A superstep takes ``second`` if its criterion is at least this, above 0 and at most 1.
     threshold: float = _PULL_SHARE
 
     def __post_init__(self):

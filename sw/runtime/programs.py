@@ -23,26 +23,14 @@ _SLOTS = "registers"
 
 
 class TaskStep(typing.NamedTuple):
-    """A kernel of a task, or work of a unit.
-
-    Parameters
-    ----------
-    name : str
-        Its entry point.
-    emit : callable or None
-        ``emit(assembler)`` emits the kernel, except the end of the warp.
-    once : bool
-        As of :class:`~sw.kernels.passes.Pass`.
-    operate : callable, optional
-        ``operate(session, argument)`` is the host's work if there is no kernel.
-    in_turn : bool
-        As of :class:`~sw.kernels.passes.Pass`.
-    """
-    name: str
+    """A kernel of a task, or work of a unit."""
+    name: str  #: Its entry point.
+    #: ``emit(assembler)`` emits the kernel, except the end of the warp.
     emit: typing.Callable[[VirtualAssembler], None] | None
-    once: bool = False
+    once: bool = False  #: As of :class:`~sw.kernels.passes.Pass`.
+    #: ``operate(session, argument)`` is the host's work if there is no kernel.
     operate: typing.Callable[[typing.Any, int], None] | None = None
-    in_turn: bool = True
+    in_turn: bool = True  #: As of :class:`~sw.kernels.passes.Pass`.
 
 
 def make(task) -> Program:

@@ -45,104 +45,58 @@ def verdict(equal: str, checked: str | None) -> str:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Result:
-    """One run of an algorithm on a device.
-
-    Parameters
-    ----------
-    plan : Plan or Hybrid
-        The plan, with every choice that it left to the algorithm.
-    used : dict of str to int or str
-        How many edges, or works, a lane worked on at once, by the option of the schedule
-        (``unroll``, ``works``, ``windows``); whether the user or the schedule chose the number.
-    frontier : str or None
-        Name of the algorithm's frontier, if it had one.
-    deduplicated : bool or None
-        Whether a vertex was in the frontier, and counted, only once.
-    graph : str
-        Name of the graph.
-    vertices, edges : int
-        Its size.
-    config : HardwareConfig
-        The hardware.
-    parameters : dict
-        Parameters of the algorithm, those included that it chose itself.
-    supersteps, launches : int
-        Supersteps, and the kernels launched for them.
-    orders : int
-        Launches, and operations of the SCU: all that the host has started.
-    cycles : int
-        Cycles of all launches and of all operations of the SCU; 0 on the functional simulator.
-    launch_cycles : int
-        Cycles of the host for all ``orders``, which ``cycles`` does not have: their number times
-        the cost that the device was given.
-    steps : dict of str to dict
-        Totals over all launches of a kernel or an SCU operation, by its name: ``unit``, which is
-        ``"cores"`` or ``"scu"``; ``launches``; and the counters.
-    set_cycles : list of (str, int)
-        The sets of kernels that the host launched, in their order: the name of a set, and its
-        cycles with those of the SCU's operations in it. A search launches a set in each superstep.
-        Empty if one launch ran all supersteps.
-    set_counters : list of dict
-        The performance counters of each launch in ``set_cycles``, without those that are 0.
-    counters : dict of str to int
-        The performance counters of all launches together, of all cores.
-    core_counters : list of dict
-        The performance counters of each core.
-    phases : array of (cores, warps, phases + 1), uint64
-        Cycles of each warp in each phase (:data:`hw.isa.PHASES`). The last column has all cycles of
-        the warp. The array has length 0 if the machine does not count phases.
-    outputs : dict of str to array
-        The results: ``"rank"``, or ``"depth"`` and ``"parent"``.
-    derived : dict of str to array
-        Values that make the outputs readable alone: for PageRank ``fraction_bits`` and
-        ``rank_float``.
-    verified : bool
-        Whether the outputs were compared with the golden model. Outputs that differ raise an error,
-        so they give no result.
-    model : str
-        The name of the golden model: for a program, the interpreter of its text.
-    checked : str or None
-        By what else the outputs were found right, which shares no text with the program; None if
-        there is no such check, as of a program from a user's file.
-    starts : dict of str to int
-        The parameters that are vertices: where a search starts.
-    reached : int or None
-        The vertices that a search has reached; None of what is no search.
-    notes : list of str
-        Lines that belong to the figures: where a search starts if nothing was given, and that it
-        reaches little of the graph.
-    memory_bytes : int
-        Device memory that the graph and the algorithm took.
-    """
-    plan: Plan | Hybrid
+    """One run of an algorithm on a device."""
+    plan: Plan | Hybrid  #: The plan, with every choice that it left to the algorithm.
+    #: How many edges, or works, a lane worked on at once, by the option of the schedule
+    #: (``unroll``, ``works``, ``windows``); whether the user or the schedule chose the number.
     used: dict[str, int | str]
-    frontier: str | None
-    deduplicated: bool | None
-    graph: str
-    vertices: int
-    edges: int
-    config: HardwareConfig
-    parameters: dict[str, Any]
-    supersteps: int
-    launches: int
-    orders: int
+    frontier: str | None  #: Name of the algorithm's frontier, if it had one.
+    deduplicated: bool | None  #: Whether a vertex was in the frontier, and counted, only once.
+    graph: str  #: Name of the graph.
+    vertices: int  #: Its size.
+    edges: int  #: Its size.
+    config: HardwareConfig  #: The hardware.
+    parameters: dict[str, Any]  #: Parameters of the algorithm, those included that it chose itself.
+    supersteps: int  #: Supersteps, and the kernels launched for them.
+    launches: int  #: Supersteps, and the kernels launched for them.
+    orders: int  #: Launches, and operations of the SCU: all that the host has started.
+    #: Cycles of all launches and of all operations of the SCU; 0 on the functional simulator.
     cycles: int
+    #: Cycles of the host for all ``orders``, which ``cycles`` does not have: their number times the
+    #: cost that the device was given.
     launch_cycles: int
+    #: Totals over all launches of a kernel or an SCU operation, by its name: ``unit``, which is
+    #: ``"cores"`` or ``"scu"``; ``launches``; and the counters.
     steps: dict[str, dict[str, Any]]
+    #: list of (str, int). The sets of kernels that the host launched, in their order: the name of a
+    #: set, and its cycles with those of the SCU's operations in it. A search launches a set in each
+    #: superstep. Empty if one launch ran all supersteps.
     set_cycles: list[tuple[str, int]]
+    #: The performance counters of each launch in ``set_cycles``, without those that are 0.
     set_counters: list[dict[str, int]]
-    counters: dict[str, int]
-    core_counters: list[dict[str, int]]
+    counters: dict[str, int]  #: The performance counters of all launches together, of all cores.
+    core_counters: list[dict[str, int]]  #: The performance counters of each core.
+    #: array of (cores, warps, phases + 1), uint64. Cycles of each warp in each phase
+    #: (:data:`hw.isa.PHASES`). The last column has all cycles of the warp. The array has length 0
+    #: if the machine does not count phases.
     phases: NDArray[np.uint64]
-    outputs: dict[str, NDArray[Any]]
+    outputs: dict[str, NDArray[Any]]  #: The results: ``"rank"``, or ``"depth"`` and ``"parent"``.
+    #: dict of str to array. Values that make the outputs readable alone: for PageRank
+    #: ``fraction_bits`` and ``rank_float``.
     derived: dict[str, Any]
+    #: Whether the outputs were compared with the golden model. Outputs that differ raise an error,
+    #: so they give no result.
     verified: bool
-    model: str
+    model: str  #: The name of the golden model: for a program, the interpreter of its text.
+    #: By what else the outputs were found right, which shares no text with the program; None if
+    #: there is no such check, as of a program from a user's file.
     checked: str | None
-    starts: dict[str, int]
-    reached: int | None
+    starts: dict[str, int]  #: The parameters that are vertices: where a search starts.
+    reached: int | None  #: The vertices that a search has reached; None of what is no search.
+    #: Lines that belong to the figures: where a search starts if nothing was given, and that it
+    #: reaches little of the graph.
     notes: list[str]
-    memory_bytes: int
+    memory_bytes: int  #: Device memory that the graph and the algorithm took.
 
     algorithm = property(lambda self: self.plan.algorithm)
     schedule = property(lambda self: self.plan.schedule)

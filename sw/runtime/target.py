@@ -26,27 +26,14 @@ class Board(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """A machine and its limits: the RTL, a board, or the functional simulator.
-
-    Parameters
-    ----------
-    config : HardwareConfig
-    dram : sim.dram.DramConfig
-        The memory behind the RTL.
-    board : Board, optional
-        The board; left out, a simulation.
-    functional : bool
-        Whether the functional simulator runs, which counts instructions, not cycles.
-    max_cycles : int, optional
-        Cycles, or instructions, after which a run is given up.
-    launch_cycles : int, optional
-        Cycles of the host for a launch; left out, those of the host port.
-    """
+    """A machine and its limits: the RTL, a board, or the functional simulator."""
     config: HardwareConfig
-    dram: DramConfig = dataclasses.field(default_factory=DramConfig)
-    board: Board | None = None
+    dram: DramConfig = dataclasses.field(default_factory=DramConfig)  #: The memory behind the RTL.
+    board: Board | None = None  #: The board; left out, a simulation.
+    #: Whether the functional simulator runs, which counts instructions, not cycles.
     functional: bool = False
-    max_cycles: int | None = None
+    max_cycles: int | None = None  #: Cycles, or instructions, after which a run is given up.
+    #: Cycles of the host for a launch; left out, those of the host port.
     launch_cycles: int | None = None
 
     @property

@@ -36,18 +36,11 @@ _ROUNDS_OVER = 4
 
 @dataclasses.dataclass(frozen=True)
 class VertexPlaces:
-    """Where a device has the graph's vertices.
-
-    Parameters
-    ----------
-    buffers : Buffers
-    count : int
-        Number of vertices.
-    new_ids : uint32[count] or None
-        The device's number of each of the graph's vertices, if they are reordered.
-    """
+    """Where a device has the graph's vertices."""
     buffers: Buffers
-    count: int
+    count: int  #: Number of vertices.
+    #: uint32[count] or None. The device's number of each of the graph's vertices, if they are
+    #: reordered.
     new_ids: typing.Any
 
     def number(self, vertex) -> int:
@@ -78,49 +71,29 @@ class Task:
 
     Make it with :func:`sw.runtime.planning.make`. It does not change; what becomes known later is
     in ``buffers`` and ``choices``.
-
-    Parameters
-    ----------
-    config : HardwareConfig
-    algorithm : Algorithm
-        Holds the graph.
-    schedule : Schedule
-    format : StorageFormat
-    plan : Plan or Hybrid
-        The plan, with every choice of the algorithm's own made: direction, frontier and
-        deduplication. A hybrid's task has two sides.
-    buffers : Buffers
-        All arrays in the device's memory; :meth:`build` fills them.
-    choices : Choices
-        What the kernels take where the user leaves it open.
-    frontier : Frontier or None
-        The frontier that a superstep leaves to the next, if the algorithm has one.
-    input : Input or None
-        The input that a superstep reads: the frontier itself, or what a pass makes.
-    sides : dict of str to Task
-        The tasks of a hybrid's plans, by the names of their kernels. Sides share the algorithm, the
-        frontier and the buffers. Or the tasks of the algorithm's operators
-        (:meth:`~sw.kernels.algorithm.Algorithm.operators`), likewise: they share the plan and
-        the buffers, and each has a graph of its own.
-    switches : bool
-        Whether this task is a side of a hybrid.
-    first_layout : int
-        The number of its first layout.
-    make_layouts : callable, optional
-        ``make_layouts(task)`` gives the layouts; left out, the schedule's.
     """
     config: HardwareConfig
-    algorithm: Algorithm
+    algorithm: Algorithm  #: Holds the graph.
     schedule: Schedule
     format: StorageFormat
+    #: Plan or Hybrid. The plan, with every choice of the algorithm's own made: direction, frontier
+    #: and deduplication. A hybrid's task has two sides.
     plan: typing.Any
-    buffers: Buffers
+    buffers: Buffers  #: All arrays in the device's memory; :meth:`build` fills them.
+    #: The frontier that a superstep leaves to the next, if the algorithm has one.
     frontier: Frontier | None = None
+    #: dict of str to Task. The tasks of a hybrid's plans, by the names of their kernels. Sides
+    #: share the algorithm, the frontier and the buffers. Or the tasks of the algorithm's operators
+    #: (:meth:`~sw.kernels.algorithm.Algorithm.operators`), likewise: they share the plan and the
+    #: buffers, and each has a graph of its own.
     sides: dict = dataclasses.field(default_factory=dict)
-    switches: bool = False
+    switches: bool = False  #: Whether this task is a side of a hybrid.
+    #: The input that a superstep reads: the frontier itself, or what a pass makes.
     input: Input | None = None
+    #: What the kernels take where the user leaves it open.
     choices: Choices = dataclasses.field(default_factory=Choices)
-    first_layout: int = 0
+    first_layout: int = 0  #: The number of its first layout.
+    #: ``make_layouts(task)`` gives the layouts; left out, the schedule's.
     make_layouts: typing.Callable | None = None
 
     @functools.cached_property

@@ -16,21 +16,13 @@ LONG = 6
 
 @dataclasses.dataclass
 class Choices:
-    """What the kernels of a task take where the user leaves it open. Plainly mutable.
-
-    Parameters
-    ----------
-    most : int or None
-        Most edges that a lane works on at once.
-    divisor : int
-        By how much less a lane works on at once, so that the program fits in instruction memory.
-    used : dict of str to int or str
-        The values of the options that are chosen for each graph, by name, that the last program
-        was made with.
-    """
-    most: int | None = None
+    """What the kernels of a task take where the user leaves it open. Plainly mutable."""
+    most: int | None = None  #: Most edges that a lane works on at once.
+    #: By how much less a lane works on at once, so that the program fits in instruction memory.
     divisor: int = 1
-    used: dict = dataclasses.field(default_factory=dict)
+    #: The values of the options that are chosen for each graph, by name, that the last program was
+    #: made with.
+    used: dict[str, int | str] = dataclasses.field(default_factory=dict)
 
 
 class Schedule:

@@ -18,22 +18,13 @@ __all__ = ["Turns", "UnitWork"]
 
 @dataclasses.dataclass(frozen=True)
 class UnitWork:
-    """A lane's part of a work.
-
-    Parameters
-    ----------
-    token : GeneralRegister
-        The unit's first answer: the vertex as it was registered, or that there is no work.
-    place : GeneralRegister or None
-        The address of the edge's place; None if the unit gives the edge.
-    edge : Edge
-    answers : tuple of GeneralRegister
-        The registers that hold all that the unit gave.
-    """
+    """A lane's part of a work."""
+    #: The unit's first answer: the vertex as it was registered, or that there is no work.
     token: GeneralRegister
+    #: The address of the edge's place; None if the unit gives the edge.
     place: GeneralRegister | None
     edge: Edge
-    answers: tuple
+    answers: tuple[GeneralRegister, ...]  #: The registers that hold all that the unit gave.
 
 
 class Turns:

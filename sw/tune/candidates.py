@@ -22,20 +22,10 @@ __all__ = ["Candidate", "Planner"]
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
-    """The answer.
-
-    Parameters
-    ----------
-    plan : Plan, Hybrid or None
-        None if there is no such plan.
-    digest : str or None
-        The digest; None if the plan is refused.
-    reason : str or None
-        The reason of the refusal.
-    """
-    plan: Any
-    digest: str | None = None
-    reason: str | None = None
+    """The answer."""
+    plan: Any  #: Plan, Hybrid or None. None if there is no such plan.
+    digest: str | None = None  #: The digest; None if the plan is refused.
+    reason: str | None = None  #: The reason of the refusal.
 
 
 class _Hash:

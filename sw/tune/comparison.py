@@ -17,19 +17,10 @@ __all__ = ["Costs", "CandidateTable", "compare", "replay"]
 
 @dataclasses.dataclass(frozen=True)
 class CandidateTable:
-    """All candidates of a space.
-
-    Parameters
-    ----------
-    space : Space
-    ask : callable
-        Gives the :class:`~sw.tune.candidates.Candidate` of a plan.
-    cycles : dict of str to int
-        Cycles of each candidate that runs to its end, by its digest.
-    """
-    space: object
-    ask: object
-    cycles: dict
+    """All candidates of a space."""
+    space: object  #: Space
+    ask: object  #: Gives the :class:`~sw.tune.candidates.Candidate` of a plan.
+    cycles: dict[str, int]  #: Cycles of each candidate that runs to its end, by its digest.
 
     @property
     def fewest(self) -> int:
@@ -43,19 +34,10 @@ class CandidateTable:
 
 @dataclasses.dataclass(frozen=True)
 class Costs:
-    """The costs of a search until a candidate is near the best.
-
-    Parameters
-    ----------
-    trials : int
-    cycles : int
-        Cycles that were simulated.
-    full : int
-        Cycles of the same trials without early termination.
-    """
+    """The costs of a search until a candidate is near the best."""
     trials: int
-    cycles: int
-    full: int
+    cycles: int  #: Cycles that were simulated.
+    full: int  #: Cycles of the same trials without early termination.
 
 
 def replay(table, strategy, seed, part) -> Costs | None:

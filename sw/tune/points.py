@@ -30,22 +30,12 @@ def spelled(value) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Axis:
-    """An axis.
-
-    Parameters
-    ----------
-    name : str
-        A field of the plan; ``NAME:OPTION`` for an option; else a parameter of the algorithm.
-    values : tuple
-        Values in the order in which they are tried; None leaves the choice open.
-    default : object
-        The value of the default plan.
-    under : (str, object), optional
-        The axis and the value under which this axis belongs to a point.
-    """
+    """An axis."""
+    #: A field of the plan; ``NAME:OPTION`` for an option; else a parameter of the algorithm.
     name: str
-    values: tuple
-    default: object
+    values: tuple  #: Values in the order in which they are tried; None leaves the choice open.
+    default: object  #: The value of the default plan.
+    #: (str, object). The axis and the value under which this axis belongs to a point.
     under: tuple | None = None
 
     @property

@@ -73,21 +73,15 @@ def header_of(algorithm, parameters, graph, setting) -> dict:
 
 @dataclasses.dataclass
 class TuningStudy:
-    """A study and its trials.
-
-    Parameters
-    ----------
-    header : dict
-        ``version``, ``sources``, ``algorithm``, ``parameters``, ``graph`` (digest of the graph),
-        ``name`` (its name), ``features`` (its figures), ``config``, ``dram``, ``unit``,
-        ``launch_cycles`` (those of the host for a launch). ``tune`` adds ``arguments``: the words
-        of a command line that name the graph and its options.
-    trials : dict of str to dict
-        The record of each trial, by the text of its plan: ``status``, ``cycles``, ``digest``, and
-        ``by``, the strategy that has chosen the plan.
-    """
+    """A study and its trials."""
+    #: ``version``, ``sources``, ``algorithm``, ``parameters``, ``graph`` (digest of the graph),
+    #: ``name`` (its name), ``features`` (its figures), ``config``, ``dram``, ``unit``,
+    #: ``launch_cycles`` (those of the host for a launch). ``tune`` adds ``arguments``: the words of
+    #: a command line that name the graph and its options.
     header: dict
-    trials: dict = dataclasses.field(default_factory=dict)
+    #: The record of each trial, by the text of its plan: ``status``, ``cycles``, ``digest``, and
+    #: ``by``, the strategy that has chosen the plan.
+    trials: dict[str, dict] = dataclasses.field(default_factory=dict)
 
     def best(self, count=None) -> list:
         """(cycles, text of the plan) of the trials that ran to their end, the fastest first."""

@@ -37,16 +37,9 @@ def graph_digest(graph) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class RunSetting:
-    """The part of a run that no plan changes.
-
-    Parameters
-    ----------
-    source : GraphSource
-    target : Target
-        A simulator. The functional one counts instructions, not cycles.
-    """
+    """The part of a run that no plan changes."""
     source: GraphSource
-    target: Target
+    target: Target  #: A simulator. The functional one counts instructions, not cycles.
 
     def __post_init__(self):
         if self.target.functional and self.target.launch_cycles:

@@ -51,17 +51,11 @@ _HOPELESS = 2.0
 
 @dataclasses.dataclass(frozen=True)
 class ProgramSchedules:
-    """The schedules of a program, as a plan of a search.
-
-    Parameters
-    ----------
-    schedules : tuple of (str, SimpleSchedule or HybridSchedule)
-        By label; labels without any choice are left out.
-    point : tuple
-        The point of the space.
-    """
+    """The schedules of a program, as a plan of a search."""
+    #: tuple of (str, SimpleSchedule or HybridSchedule). By label; labels without any choice are
+    #: left out.
     schedules: tuple
-    point: tuple = dataclasses.field(compare=False)
+    point: tuple = dataclasses.field(compare=False)  #: The point of the space.
 
     @property
     def texts(self) -> list[str]:

@@ -17,16 +17,9 @@ __all__ = ["Trial", "Tuner", "whole"]
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """A plan to be run.
-
-    Parameters
-    ----------
-    candidate : Candidate
-    limit : int or None
-        The cycles at which the run is stopped.
-    """
+    """A plan to be run."""
     candidate: Candidate
-    limit: int | None
+    limit: int | None  #: The cycles at which the run is stopped.
 
 
 class Tuner:

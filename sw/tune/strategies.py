@@ -21,17 +21,11 @@ WAIT = object()
 
 @dataclasses.dataclass(frozen=True)
 class TrialOutcome:
-    """The outcome of a point.
-
-    Parameters
-    ----------
-    status : str
-        ``"done"``: it has run to its end. ``"stopped"``: it was stopped at a limit. ``"refused"``:
-        the planner refuses it. ``"failed"``: the run failed.
-    cycles : int or None
-        The cycles of a run to its end, or the limit at which the run was stopped.
-    """
+    """The outcome of a point."""
+    #: ``"done"``: it has run to its end. ``"stopped"``: it was stopped at a limit. ``"refused"``:
+    #: the planner refuses it. ``"failed"``: the run failed.
     status: str
+    #: The cycles of a run to its end, or the limit at which the run was stopped.
     cycles: int | None = None
 
 

@@ -8,28 +8,14 @@ __all__ = ["Worth", "worth"]
 
 @dataclasses.dataclass(frozen=True)
 class Worth:
-    """The worth of one axis at the best plan.
-
-    Parameters
-    ----------
-    axis : str
-    value : object
-        The value of the best plan.
-    other : object
-        The value of the fastest plan that has another value there.
-    ratio : float
-        Cycles of that plan over the cycles of the best plan.
-    bound : bool
-        Whether that plan was stopped, so that the ratio is at least this.
-    alone : bool
-        Whether that plan differs from the best plan on this axis only, and in options of a value
-        that the best plan does not have.
-    """
+    """The worth of one axis at the best plan."""
     axis: str
-    value: object
-    other: object
-    ratio: float
-    bound: bool
+    value: object  #: The value of the best plan.
+    other: object  #: The value of the fastest plan that has another value there.
+    ratio: float  #: Cycles of that plan over the cycles of the best plan.
+    bound: bool  #: Whether that plan was stopped, so that the ratio is at least this.
+    #: Whether that plan differs from the best plan on this axis only, and in options of a value
+    #: that the best plan does not have.
     alone: bool
 
 

@@ -136,38 +136,19 @@ class Machine(abc.ABC):
 @dataclasses.dataclass
 class WaitingQueue:
     """The order in which vertices leave a queue; the set of its vertices is a variable of the host.
-
-    Parameters
-    ----------
-    vector : str
-    delta : int or None
-    threshold : int
-        Ready are the vertices whose word is below.
     """
     vector: str
     delta: int | None
-    threshold: int
+    threshold: int  #: Ready are the vertices whose word is below.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ProgramResult:
-    """The result of a run.
-
-    Parameters
-    ----------
-    outputs : dict of str to uint32 array
-        By the names of the vectors.
-    fraction_bits : int or None
-        Fraction bits of fixed point; None if the program has none.
-    operators : int
-        Operators that were performed.
-    shares : set of str
-        As of :class:`~sw.lang.graph_ir.GraphProgram`.
-    """
-    outputs: dict[str, np.ndarray]
-    fraction_bits: int | None
-    operators: int
-    shares: frozenset[str] = frozenset()
+    """The result of a run."""
+    outputs: dict[str, np.ndarray]  #: dict of str to uint32 array. By the names of the vectors.
+    fraction_bits: int | None  #: Fraction bits of fixed point; None if the program has none.
+    operators: int  #: Operators that were performed.
+    shares: frozenset[str] = frozenset()  #: As of :class:`~sw.lang.graph_ir.GraphProgram`.
 
     def decimal(self, name) -> np.ndarray:
         """A vector of fixed point as float64."""

@@ -39,32 +39,20 @@ _OPERATIONS = {"+": "({} + {})", "-": "({} - {})", "and": "({} && {})", "or": "(
 
 @dataclasses.dataclass
 class FusedLoop:
-    """A loop as a function of C.
-
-    Parameters
-    ----------
-    name : str
-        The function.
-    queues : list of str
-        Queues that the loop uses.
-    numbers : list of str
-        Variables of the host that the loop changes, then :data:`_ROUNDS`, and for a ForLoop last
-        :data:`_NEXT`.
-    sets : list of str
-        Sets that the loop uses, and changes if they are in ``changed``.
-    constants : list of Node
-        Numbers and truth values that do not change in the loop.
-    words, checked : list of Uniform
-        Those that are the same in all rounds, and the others.
-    """
-    name: str
-    queues: list[str] = dataclasses.field(default_factory=list)
+    """A loop as a function of C."""
+    name: str  #: The function.
+    queues: list[str] = dataclasses.field(default_factory=list)  #: Queues that the loop uses.
+    #: Variables of the host that the loop changes, then :data:`_ROUNDS`, and for a ForLoop last
+    #: :data:`_NEXT`.
     numbers: list[str] = dataclasses.field(default_factory=list)
+    #: Sets that the loop uses, and changes if they are in ``changed``.
     sets: list[str] = dataclasses.field(default_factory=list)
     changed: set[str] = dataclasses.field(default_factory=set)
+    #: list of Node. Numbers and truth values that do not change in the loop.
     constants: list = dataclasses.field(default_factory=list)
+    #: list of Uniform. Those that are the same in all rounds, and the others.
     words: list = dataclasses.field(default_factory=list)
-    checked: list = dataclasses.field(default_factory=list)
+    checked: list = dataclasses.field(default_factory=list)  #: See `words`.
 
     def keep(self, values, numbers) -> None:
         """Give the host's variables the numbers with which the loop ended."""

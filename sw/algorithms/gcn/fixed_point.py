@@ -56,18 +56,11 @@ class _Root:
     1. With m = n / 2**32, from 1/4 to below 1, the first guess of 1 / sqrt(m) is
     ``first - slope * m``. A round makes ``y * (3 - m * y**2) / 2`` of a guess y. Guesses have 30
     fraction bits.
-
-    Parameters
-    ----------
-    shifts : tuple of int
-        The word is shifted by each of these, if it is so small that it stays a word.
-    first, slope : int
-        With 30 fraction bits.
-    rounds : int
     """
-    shifts: tuple = (16, 8, 4, 2)
-    first: int = round(2.22 * (1 << 30))
-    slope: int = round(4 / 3 * (1 << 30))
+    #: The word is shifted by each of these, if it is so small that it stays a word.
+    shifts: tuple[int, ...] = (16, 8, 4, 2)
+    first: int = round(2.22 * (1 << 30))  #: With 30 fraction bits.
+    slope: int = round(4 / 3 * (1 << 30))  #: With 30 fraction bits.
     rounds: int = 3
 
 
@@ -80,23 +73,12 @@ _FEATURE_BITS = 15
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Matrices:
-    """Features and weights as words.
-
-    Parameters
-    ----------
-    values : int32[entries]
-        The features' values.
-    weight : int32[num_columns, dimension]
-    value_bits, weight_bits : int
-        Fraction bits of each. Where they are below 0, the last place is above 1.
-    kind : str
-        One of :data:`COEFFICIENTS`.
-    """
-    values: np.ndarray
-    weight: np.ndarray
-    value_bits: int
-    weight_bits: int
-    kind: str = COEFFICIENTS[0]
+    """Features and weights as words."""
+    values: np.ndarray  #: int32[entries]. The features' values.
+    weight: np.ndarray  #: int32[num_columns, dimension]
+    value_bits: int  #: Fraction bits of each. Where they are below 0, the last place is above 1.
+    weight_bits: int  #: Fraction bits of each. Where they are below 0, the last place is above 1.
+    kind: str = COEFFICIENTS[0]  #: One of :data:`COEFFICIENTS`.
 
     @property
     def fraction_bits(self) -> int:

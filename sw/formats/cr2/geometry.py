@@ -16,23 +16,13 @@ PARTS = ("intra", "inter")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Geometry:
-    """The shape of a CR2 graph.
+    """The shape of a CR2 graph."""
 
-    Parameters
-    ----------
-    num_vertices : int
-        |V|.
-    cluster_bits : int
-        N: a cluster has 2^N vertices, so it is 2^N x 2^N places of the adjacency matrix.
-    warp_bits : int
-        w: the degrees of the subgraphs are 2^0 to 2^w.
-    local_bases : bool
-        Whether base vertices of the intra-cluster graph are local IDs, as neighbours always are.
-    """
-
-    num_vertices: int
+    num_vertices: int  #: |V|.
+    #: N: a cluster has 2^N vertices, so it is 2^N x 2^N places of the adjacency matrix.
     cluster_bits: int
-    warp_bits: int
+    warp_bits: int  #: w: the degrees of the subgraphs are 2^0 to 2^w.
+    #: Whether base vertices of the intra-cluster graph are local IDs, as neighbours always are.
     local_bases: bool
 
     @property

@@ -81,16 +81,9 @@ _NO_PAIRS = (
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """The kind that a superstep reads, and the kind that it adds to.
-
-    Parameters
-    ----------
-    input : str
-    output : str or None
-        None leaves the output open.
-    """
+    """The kind that a superstep reads, and the kind that it adds to."""
     input: str
-    output: str | None
+    output: str | None  #: None leaves the output open.
 
     @property
     def text(self) -> str:

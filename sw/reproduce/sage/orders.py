@@ -35,13 +35,8 @@ class TileLines(OnHost):
     """The distinct lines that tiles read, by ordering.
 
     The record has ``lines``: their number, divided by the edges of the tiles, for each ordering.
-
-    Parameters
-    ----------
-    orders : tuple of str or int
-        Names of orderings; a number is the rounds of ``sage``.
     """
-    orders: tuple
+    orders: tuple[str | int, ...]  #: Names of orderings; a number is the rounds of ``sage``.
 
     def measure(self, graph):
         lines = []

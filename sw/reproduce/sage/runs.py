@@ -68,21 +68,11 @@ def run(setting, choice, algorithm, *, cores=None, unit=None, dram=None, run_cla
 
 @dataclasses.dataclass(frozen=True)
 class CyclesByWay:
-    """The cycles of some ways on some graphs.
-
-    Parameters
-    ----------
-    title : str
-    cycles : dict of str to Cube
-        The cycles on each graph, by way.
-    reference : str
-        The way with which all are compared.
-    inverse : bool
-        Whether speeds are those of the reference over a way, and not of a way over the reference.
-    """
+    """The cycles of some ways on some graphs."""
     title: str
-    cycles: dict
-    reference: str
+    cycles: dict  #: dict of str to Cube. The cycles on each graph, by way.
+    reference: str  #: The way with which all are compared.
+    #: Whether speeds are those of the reference over a way, and not of a way over the reference.
     inverse: bool = False
 
     @property

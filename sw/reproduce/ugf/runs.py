@@ -98,20 +98,11 @@ class ProgramTimes(OnHost):
     The record has ``seconds`` by way, a list; ``preparation`` by way, the seconds in which the
     graph was cut into blocks, on the GraphVM cuda; ``fraction_bits``; and ``refusals`` by way, the
     reasons of ways that the machine refuses.
-
-    Parameters
-    ----------
-    vm : str
-        ``cpu`` or ``cuda``.
-    algorithm : str
-    ways : tuple of tuple
-        (text, schedules, delta): schedules are texts ``LABEL=SCHEDULE``; delta is of SSSP, or
-        None.
-    repeat : int
     """
-    vm: str
+    vm: str  #: ``cpu`` or ``cuda``.
     algorithm: str
-    ways: tuple
+    #: (text, schedules, delta): schedules are texts ``LABEL=SCHEDULE``; delta is of SSSP, or None.
+    ways: tuple[tuple, ...]
     repeat: int
 
     timed = True

@@ -77,33 +77,19 @@ $body                $leave
 
 @dataclasses.dataclass(frozen=True)
 class Arcs:
-    """The kernels of an EdgeSetIterator.
-
-    Parameters
-    ----------
-    node : EdgeSetIterator
-    push, pull : str
-        Names of kernels.
-    filter : str or None
-        The kernel of a filter that may fail, which is evaluated for all vertices before.
-    uniforms : list of Uniform
-    copies, sparse : tuple of int
-        Vectors to copy before the operator, whole, or the elements of its sources.
-    owned, exits : bool
-        Whether pull needs no atomics, and whether it leaves rows early.
-    result : int
-        0 if it has none, 1 if pull adds each vertex once, else 2.
-    """
+    """The kernels of an EdgeSetIterator."""
     node: ir.EdgeSetIterator
-    push: str
-    pull: str
+    push: str  #: Names of kernels.
+    pull: str  #: Names of kernels.
+    #: The kernel of a filter that may fail, which is evaluated for all vertices before.
     filter: str | None
-    uniforms: list
+    uniforms: list  #: list of Uniform
+    #: Vectors to copy before the operator, whole, or the elements of its sources.
     copies: tuple[int, ...]
-    sparse: tuple[int, ...]
-    owned: bool
-    exits: bool
-    result: int
+    sparse: tuple[int, ...]  #: See `copies`.
+    owned: bool  #: Whether pull needs no atomics, and whether it leaves rows early.
+    exits: bool  #: Whether pull needs no atomics, and whether it leaves rows early.
+    result: int  #: 0 if it has none, 1 if pull adds each vertex once, else 2.
 
 
 class Kernels:

@@ -66,21 +66,11 @@ def run(program, graph, schedule=None, direction=None, bits=None, variants=(), *
 
 @dataclasses.dataclass(frozen=True)
 class CompileOutcome:
-    """A program that nvcc has compiled.
-
-    Parameters
-    ----------
-    program : str
-        Its name.
-    architectures : tuple of str
-    generated : GeneratedCuda
-    library : pathlib.Path
-        The shared library.
-    """
-    program: str
+    """A program that nvcc has compiled."""
+    program: str  #: Its name.
     architectures: tuple[str, ...]
     generated: GeneratedCuda
-    library: pathlib.Path
+    library: pathlib.Path  #: The shared library.
 
 
 def compile_check(program, architectures=CHECKED_ARCHITECTURES) -> CompileOutcome:

@@ -32,29 +32,14 @@ _DEDUPLICATIONS = {DeduplicationForm.MONOTONIC_COUNTERS: "COUNTERS",
 
 @dataclasses.dataclass(frozen=True)
 class CudaChoice:
-    """How an operator of edges runs.
-
-    Parameters
-    ----------
-    schedule : str
-        One of :data:`SCHEDULES`.
-    direction : str or None
-        One of :data:`DIRECTIONS`; None: by the arcs of the input.
-    given_creation : str or None
-        ``FUSED``, ``BITMAP`` or ``BOOLMAP``; None: as the direction has it.
-    deduplication : str
-        ``COUNTERS``, ``BITS``, ``BYTES`` or ``NOTHING``.
-    members_shift : int
-        How the input of pull is marked: 3 for bits, 0 for bytes.
-    size : int or None
-        Vertices of a block; None without EdgeBlocking.
-    """
-    schedule: str
-    direction: str | None
+    """How an operator of edges runs."""
+    schedule: str  #: One of :data:`SCHEDULES`.
+    direction: str | None  #: One of :data:`DIRECTIONS`; None: by the arcs of the input.
+    #: ``FUSED``, ``BITMAP`` or ``BOOLMAP``; None: as the direction has it.
     given_creation: str | None
-    deduplication: str
-    members_shift: int
-    size: int | None
+    deduplication: str  #: ``COUNTERS``, ``BITS``, ``BYTES`` or ``NOTHING``.
+    members_shift: int  #: How the input of pull is marked: 3 for bits, 0 for bytes.
+    size: int | None  #: Vertices of a block; None without EdgeBlocking.
 
     @property
     def directions(self) -> tuple[str, ...]:

@@ -99,46 +99,24 @@ $body    }
 
 @dataclasses.dataclass(frozen=True)
 class GeneratedCuda:
-    """The CUDA of a program.
-
-    Parameters
-    ----------
-    program : GraphProgram
-    text : str
-        The source, which includes only headers of the toolkit. Equal programs have equal texts.
-    vectors : tuple of str
-        The names of the vectors by number.
-    uniforms : dict of Uniform to int
-        The place of each in ``Call.uniforms``.
-    literals : tuple of Literal
-        Literals of fixed point by number.
-    faults : Faults
-        Possible faults by number.
-    copies : frozenset of str
-        Vectors of which some operator makes a copy at its start.
-    loses : bool
-        Whether an operator may lose candidates.
-    edges, vertices : dict of Position to int
-        The numbers of the operators.
-    functions : dict of str to int
-        The numbers of the functions.
-    blocks : dict of (bool, int) to int
-        The numbers of the rows in blocks: (whether arcs are reversed, vertices of a block).
-    loops : dict of Position to FusedLoop
-        The loops that are kernels. The function of a loop has its name.
-    """
+    """The CUDA of a program."""
     program: ir.GraphProgram
+    #: The source, which includes only headers of the toolkit. Equal programs have equal texts.
     text: str
-    vectors: tuple[str, ...]
-    uniforms: dict[ir.Uniform, int]
-    literals: tuple[ir.Literal, ...]
-    faults: Faults
-    copies: frozenset[str]
-    loses: bool
-    edges: dict[Any, int]
-    vertices: dict[Any, int]
-    functions: dict[str, int]
+    vectors: tuple[str, ...]  #: The names of the vectors by number.
+    uniforms: dict[ir.Uniform, int]  #: The place of each in ``Call.uniforms``.
+    literals: tuple[ir.Literal, ...]  #: Literals of fixed point by number.
+    faults: Faults  #: Possible faults by number.
+    copies: frozenset[str]  #: Vectors of which some operator makes a copy at its start.
+    loses: bool  #: Whether an operator may lose candidates.
+    edges: dict[Any, int]  #: dict of Position to int. The numbers of the operators.
+    vertices: dict[Any, int]  #: dict of Position to int. The numbers of the operators.
+    functions: dict[str, int]  #: The numbers of the functions.
+    #: dict of (bool, int) to int. The numbers of the rows in blocks: (whether arcs are reversed,
+    #: vertices of a block).
     blocks: dict[tuple[bool, int], int]
+    #: dict of Position to FusedLoop. The loops that are kernels. The function of a loop has its
+    #: name.
     loops: dict[Any, FusedLoop]
 
     def function(self, node, choice, direction) -> str:

@@ -45,18 +45,10 @@ __all__ = ["LevelSearch"]
 
 @dataclasses.dataclass(frozen=True)
 class _Form:
-    """The vectors and the set of a program.
-
-    Parameters
-    ----------
-    level, parent : str
-        Vectors.
-    frontier : str
-        The set.
-    """
-    level: str
-    parent: str
-    frontier: str
+    """The vectors and the set of a program."""
+    level: str  #: Vectors.
+    parent: str  #: Vectors.
+    frontier: str  #: The set.
 
 
 class LevelSearch(LoopRun):

@@ -49,22 +49,13 @@ def start_of(program, name):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Beginning:
-    """The state of a run before its loop.
-
-    Parameters
-    ----------
-    arrays : dict of str to uint32 array
-        By the names of the vectors.
-    values : dict of str to value
-        The host's variables. Sets are lists of vertices; the set of all vertices is None.
-    queues : dict of str to WaitingQueue
-    word : callable
-        The word of a Uniform.
-    """
-    arrays: dict
+    """The state of a run before its loop."""
+    arrays: dict  #: dict of str to uint32 array. By the names of the vectors.
+    #: dict of str to value. The host's variables. Sets are lists of vertices; the set of all
+    #: vertices is None.
     values: dict
-    queues: dict
-    word: Callable[[Any], int]
+    queues: dict  #: dict of str to WaitingQueue
+    word: Callable[[Any], int]  #: The word of a Uniform.
 
 
 class _AtLoop(Exception):

@@ -46,23 +46,12 @@ _DELTA_FACTOR = 32
 
 @dataclasses.dataclass(frozen=True)
 class _Form:
-    """The parts of a program.
-
-    Parameters
-    ----------
-    function : Function
-    reduce : Reduce
-        Its only statement.
-    start : str
-        The set or queue of the loop.
-    queue : NewQueue or None
-    sends : bool
-        Whether the value is the source's word, plus the weight if the program takes weights.
-    """
+    """The parts of a program."""
     function: ir.Function
-    reduce: ir.Reduce
-    start: str
+    reduce: ir.Reduce  #: Its only statement.
+    start: str  #: The set or queue of the loop.
     queue: ir.NewQueue | None
+    #: Whether the value is the source's word, plus the weight if the program takes weights.
     sends: bool
 
     @property

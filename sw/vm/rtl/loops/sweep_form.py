@@ -17,30 +17,15 @@ __all__ = ["SweepForm", "form_of", "loads_of", "outside_loads"]
 
 @dataclasses.dataclass(frozen=True)
 class SweepForm:
-    """The parts of a program.
-
-    Parameters
-    ----------
-    edges : EdgeSetIterator
-    function : Function
-        The function of the operator.
-    guard : expression or None
-        The condition of the reduction.
-    reduce : Reduce
-    before, after : tuple of str
-        Functions of vertices before and after the operator.
-    totals : tuple of VertexSum
-    component : str or None
-        The vector of labels (:mod:`sw.lang.passes.components`).
-    """
+    """The parts of a program."""
     edges: ir.EdgeSetIterator
-    function: ir.Function
-    guard: Any
+    function: ir.Function  #: The function of the operator.
+    guard: Any  #: expression or None. The condition of the reduction.
     reduce: ir.Reduce
-    before: tuple
-    after: tuple
-    totals: tuple
-    component: str | None
+    before: tuple[str, ...]  #: Functions of vertices before and after the operator.
+    after: tuple[str, ...]  #: Functions of vertices before and after the operator.
+    totals: tuple  #: tuple of VertexSum
+    component: str | None  #: The vector of labels (:mod:`sw.lang.passes.components`).
 
     @functools.cached_property
     def loads(self):
