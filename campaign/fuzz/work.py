@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import dataclasses
 import functools
 import importlib
 import io
@@ -10,6 +11,9 @@ import pkgutil
 import random
 import shlex
 import sys
+from collections.abc import Callable
+
+import typer
 
 from base.errors import UserError
 from hw import numbers
@@ -20,7 +24,7 @@ from .cell import Folder, run
 from .lines import Lines
 
 
-__all__ = ["FuzzCase", "Cases", "KINDS", "fuzz", "parse"]
+__all__ = ["FuzzCase", "Cases", "CommandLine", "KINDS", "fuzz", "parse"]
 
 
 #: Kinds of cases: a mutated command line, and a command with a mutated file.
@@ -33,6 +37,13 @@ _ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 #: Cases that a process runs before it reports.
 _BATCH = 50
+
+
+@dataclasses.dataclass(frozen=True)
+class CommandLine:
+    """The program that is tried: functions of a module, which other processes import."""
+    main: Callable[[list[str]], int]  #: Performs the command of these words; gives the exit code.
+    app: Callable[[], typer.Typer]  #: Gives all commands.
 
 
 class FuzzCase:
@@ -73,8 +84,7 @@ def parse(name):
     return kind, number
 
 
-def _action(words):
-    from sw.cli.main import main
+def _action(main, words):
     if words[0] != files.LOAD_IMAGE:
         return main(words)
     from sw.formats import store
@@ -86,9 +96,8 @@ def _action(words):
     return 0
 
 
-def _load_all():
+def _load_all(main):
     """Import every module and run a command, so that cases need no time for this."""
-    from sw.cli.main import main
     for room in _ROOMS:
         for found in pkgutil.walk_packages([str(_ROOT / room)], f"{room}."):
             if not found.name.endswith("__main__"):
@@ -100,16 +109,16 @@ def _load_all():
 
 
 class Cases:
-    """The cases of a seed, and a folder to run them in.
+    """The cases of a program with a seed, and a folder to run them in.
 
     Parameters
     ----------
+    program : CommandLine
     seed : int
     """
-    def __init__(self, seed):
-        from sw.cli.main import app
-        _load_all()
-        self._seed, self._lines = seed, Lines(app)
+    def __init__(self, program, seed):
+        _load_all(program.main)
+        self._main, self._seed, self._lines = program.main, seed, Lines(program.app())
         self.folder = Folder(corpus.build)
 
     def make(self, name) -> FuzzCase:
@@ -130,7 +139,7 @@ class Cases:
         """Run a case. Returns its :class:`campaign.fuzz.cell.End` and the fault, or None."""
         if case.file is not None:
             (self.folder.path / case.file).write_bytes(case.data)
-        end = run(functools.partial(_action, case.words), self.folder.path)
+        end = run(functools.partial(_action, self._main, case.words), self.folder.path)
         changes = self.folder.changes()
         found = verdict.fault(end, [name for name in changes if name != case.file],
                               small=case.file is not None)
@@ -140,15 +149,15 @@ class Cases:
 
 
 @functools.cache
-def _cases(seed):
-    cases = Cases(seed)
+def _cases(program, seed):
+    cases = Cases(program, seed)
     atexit.register(cases.folder.close)
     return cases
 
 
-def _batch(seed, names):
+def _batch(program, seed, names):
     """A piece of work: run cases, count ends, list faults."""
-    cases, counts, faults = _cases(seed), {}, []
+    cases, counts, faults = _cases(program, seed), {}, []
     for name in names:
         case = cases.make(name)
         end, fault = cases.run(case)
@@ -161,11 +170,12 @@ def _batch(seed, names):
     return {"counts": counts, "faults": faults}
 
 
-def fuzz(seed, names, jobs, report):
+def fuzz(program, seed, names, jobs, report):
     """Run cases on several processors.
 
     Parameters
     ----------
+    program : CommandLine
     seed : int
     names : list of str
         Names of cases, as in ``line:17``.
@@ -179,11 +189,11 @@ def fuzz(seed, names, jobs, report):
     """
     def ended(piece, record):
         if "error" in record:
-            record = {"counts": {"other": len(pieces[piece][1][1])}, "faults": [
+            record = {"counts": {"other": len(pieces[piece][1][2])}, "faults": [
                 {"case": piece, "command": "", "fault": f"the fuzzer's process: {record['error']}",
                  "stderr": record.get("traceback", ""), "file": None, "data": None}]}
         report(record["counts"], record["faults"])
 
     batches = [names[first:first + _BATCH] for first in range(0, len(names), _BATCH)]
-    pieces = {f"{batch[0]} to {batch[-1]}": (_batch, (seed, batch)) for batch in batches}
+    pieces = {f"{batch[0]} to {batch[-1]}": (_batch, (program, seed, batch)) for batch in batches}
     Processes(jobs).work(pieces.items(), ended)

@@ -48,14 +48,20 @@ def _keep(folder, fault, seed):
     return path
 
 
+def _app():
+    from .main import app
+    return app
+
+
 def run(fuzzing, seed, jobs, json):
     """Run the fuzzer by its :data:`OPTIONS` in ``jobs`` processes, print what it finds, and write
     counts and faults to the file ``json``, if there is one. Returns the exit code: 1 if a case
     broke a rule."""
     need_tree("graphloom campaign --fuzz")
-    from campaign.fuzz.work import fuzz, parse
+    from campaign.fuzz.work import CommandLine, fuzz, parse
 
     from .execute import console, progress_display
+    from .main import main
     if fuzzing.case is not None:
         parse(fuzzing.case)                  # refuses a case that there is not
     names = _names(fuzzing)
@@ -81,7 +87,7 @@ def run(fuzzing, seed, jobs, json):
             if before // 2000 != done // 2000 and done < len(names):
                 tell(text)
 
-        fuzz(seed, names, jobs, report)
+        fuzz(CommandLine(main, _app), seed, names, jobs, report)
     seconds = time.monotonic() - began
     if json is not None:
         files.write_json(json, {"seed": seed, "lines": fuzzing.lines, "files": fuzzing.files_,

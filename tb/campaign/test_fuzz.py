@@ -23,13 +23,20 @@ import pytest
 
 from campaign.fuzz import corpus, files, verdict
 from campaign.fuzz.cell import REACHED, Folder, Limits, run
-from campaign.fuzz.work import Cases, fuzz
-from sw.cli.main import main
+from campaign.fuzz.work import Cases, CommandLine, fuzz
+from sw.cli.main import app, main
+
+
+def _app():
+    return app
+
+
+PROGRAM = CommandLine(main, _app)
 
 
 @pytest.fixture(scope="module")
 def cases():
-    made = Cases(1)
+    made = Cases(PROGRAM, 1)
     yield made
     made.folder.close()
 
@@ -160,7 +167,7 @@ def test_short():
         nonlocal total
         total += sum(counts.values())
         found.extend(faults)
-    fuzz(11, [f"line:{number}" for number in range(50)]
+    fuzz(PROGRAM, 11, [f"line:{number}" for number in range(50)]
          + [f"file:{number}" for number in range(100)], 1, report)
     assert total == 150
     assert [(fault["case"], fault["command"], fault["fault"]) for fault in found] == []
@@ -170,7 +177,7 @@ def test_command(capsys, tmp_path, monkeypatch):
     """If every refusal breaks a rule, each is printed with a command that repeats it."""
     keep, figures = tmp_path / "kept", tmp_path / "figures.json"
 
-    def broken(seed, names, jobs, report):
+    def broken(program, seed, names, jobs, report):
         report({"refused": len(names)}, [
             {"case": names[0], "command": "graph info fuzz.el", "fault": "hangs", "stderr": "",
              "file": "fuzz.el", "data": b"0 1\n".hex()}])
@@ -194,7 +201,7 @@ def test_refused(capsys, words, refusal):
 
 def test_seed_is_drawn_and_printed(capsys, monkeypatch):
     monkeypatch.setattr("campaign.fuzz.work.fuzz",
-                        lambda seed, names, jobs, report: report({"refused": 1}, []))
+                        lambda program, seed, names, jobs, report: report({"refused": 1}, []))
     printed = set()
     for _ in range(2):
         assert main(["campaign", "--fuzz", "--lines", "1", "--files", "0"]) == 0
