@@ -53,7 +53,7 @@ def component(config: HardwareConfig) -> GatheringUnit:
     if config.unit is None:
         raise ConfigError("HardwareConfig: gather = 'none': there is no unit that hands out edges; "
                           f"must be {' or '.join(map(repr, VARIANTS))}")
-    module = importlib.import_module(f"hw.gather.{config.gather}.unit")
+    module = importlib.import_module(f".{config.gather}.unit", __package__)
     return getattr(module, config.unit.component)(config)
 
 

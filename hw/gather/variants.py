@@ -4,7 +4,7 @@ them."""
 import importlib
 import pkgutil
 
-import hw.gather
+from hw import gather
 from hw.gather.variant import GatherVariant
 
 
@@ -12,8 +12,8 @@ __all__ = ["VARIANTS"]
 
 
 def _variants():
-    found = [importlib.import_module(f"hw.gather.{module.name}").VARIANT
-             for module in pkgutil.iter_modules(hw.gather.__path__) if module.ispkg]
+    found = [importlib.import_module(f"{gather.__name__}.{module.name}").VARIANT
+             for module in pkgutil.iter_modules(gather.__path__) if module.ispkg]
     # The Weavers go first.
     return {unit.name: unit for unit in sorted(
         found, key=lambda unit: (unit.reads_memory, unit.name))}

@@ -10,7 +10,7 @@ __all__ = ["follower", "model"]
 
 
 def _module(config):
-    return importlib.import_module(f"sw.golden.gather.{config.gather}")
+    return importlib.import_module(f".{config.gather}", __package__)
 
 
 def model(config: HardwareConfig):
