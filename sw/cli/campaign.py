@@ -23,21 +23,21 @@ __all__ = ["register"]
 def register(app):
     """Add the command."""
     app.command("campaign", epilog="Exit code: 0 if everything passed, 1 if not. Examples: "
-                "graphloom campaign --results campaign.jsonl; graphloom campaign --list; "
-                "graphloom campaign --only 3 --only 7; graphloom campaign --fuzz --files 500")(
+                "graphloom campaign --results campaign.jsonl; graphloom campaign --list; graphloom "
+                "campaign --only 3 --only 7; graphloom campaign --fuzz --files 500")(
                     _campaign)
 
 
 _OPTIONS = (
     option("only", list[int], None, "Check this configuration only; may be repeated. --list has "
-           "the numbers.", metavar="N", show_default=False),
+           "the numbers.", metavar="N"),
     option("list_", bool, None, "Show each configuration with the values that no earlier one has; "
            "check nothing."),
     option("instructions", int, None, "Instructions of random programs that each configuration "
            "executes; the last program is run to its end.", default=50_000, metavar="N", min=1),
     option("results", str, None, "Keep the outcome of each configuration in this file, a line of "
            "JSON for each. A configuration that passed with the same sources and options is not "
-           "checked again.", metavar="FILE", show_default=False),
+           "checked again.", metavar="FILE"),
 )
 
 
@@ -50,10 +50,9 @@ def _campaign(
         fuzzing,
         workers,
         seed: Annotated[int | None, typer.Option(
-            "--seed", metavar="N", min=0, help="Seed of the first random program (each further "
-            "program has the next seed), or of the fuzzer's cases. If left out, a seed is drawn "
-            "and printed.",
-            show_default=False)] = None,
+            metavar="N", min=0, help="Seed of the first random program (each further program has "
+            "the next seed), or of the fuzzer's cases. If left out, a seed is drawn and "
+            "printed.")] = None,
         json: options.Json = None):
     """Build and run configurations that have every legal value of every field among them.
 

@@ -29,9 +29,9 @@ def _compare(
         outputs,
         *,
         schedules: Annotated[str | None, typer.Option(
-            "--schedules", metavar="A,B,...", help="Schedules to run; speedups are over the "
-            "first. Without this option, those of the default that cannot run the plan are left "
-            "out.", rich_help_panel="Algorithm", show_default=",".join(COMPARED))] = None):
+            metavar="A,B,...", help="Schedules to run; speedups are over the first. Without this "
+            "option, those of the default that cannot run the plan are left out.",
+            rich_help_panel="Algorithm", show_default=",".join(COMPARED))] = None):
     """Run an algorithm under several schedules, check each result, and compare the costs.
 
     A schedule that needs another unit than the hardware has runs on hardware with its own unit,

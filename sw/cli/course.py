@@ -35,7 +35,7 @@ def _list():
              "check counter; graphloom course check counter --solution")
 def _check(
         name: Annotated[str, typer.Argument(
-            metavar="NAME", help="A name of `graphloom course list`.", show_default=False)],
+            metavar="NAME", help="A name of `graphloom course list`.")],
         solution: Annotated[bool, typer.Option(
             "--solution", help="Check a copy of the tree to which the solution was applied. The "
             "tree itself stays as it is.")] = False):

@@ -26,11 +26,10 @@ def _docs(
             "--serve", help="Serve the site to this machine until Ctrl-C.",
             rich_help_panel="Site")] = False,
         port: Annotated[int | None, typer.Option(
-            "--port", metavar="N", min=1, max=65535, help="The port of --serve; 8000 by default.",
-            rich_help_panel="Site", show_default=False)] = None,
+            metavar="N", min=1, max=65535, help="The port of --serve; 8000 by default.",
+            rich_help_panel="Site")] = None,
         site: Annotated[str | None, typer.Option(
-            "--site", metavar="FOLDER", help="Build the site in a folder.",
-            rich_help_panel="Site", show_default=False)] = None):
+            metavar="FOLDER", help="Build the site in a folder.", rich_help_panel="Site")] = None):
     """Write the pages and pictures of docs that are made from the code: instructions, registers of
     the GPU and the SCU, configuration, frames of the link, resources, block diagrams, waveforms.
     Or build or serve the site, which has all pages and the API.

@@ -23,8 +23,7 @@ OPTIONS = (
     option("lines", int, _FUZZER, "Number of mutated command lines.", default=2_000, metavar="N",
            min=0),
     option("files_", int, _FUZZER, "Number of mutated files.", default=20_000, metavar="N", min=0),
-    option("case", str, _FUZZER, "Run this case only.", metavar="line:N|file:N",
-           show_default=False),
+    option("case", str, _FUZZER, "Run this case only.", metavar="line:N|file:N"),
     option("keep", str, _FUZZER, "Folder that keeps the files that broke a rule.",
            default="results/fuzz", metavar="FOLDER"),
 )

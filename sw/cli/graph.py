@@ -17,8 +17,7 @@ __all__ = ["app"]
 app = App(help="Inspect, convert and generate graphs.", no_args_is_help=True)
 
 _Target = Annotated[str, typer.Argument(
-    metavar="FILE", help="File to write: .mtx .el .wel .gr .npz, each also .gz.",
-    show_default=False)]
+    metavar="FILE", help="File to write: .mtx .el .wel .gr .npz, each also .gz.")]
 
 
 @app.command("info", epilog="Example: graphloom graph info soc-epinions1.el.gz")
@@ -53,8 +52,7 @@ def _save(graph, target):
     print(f"{printable(target)}: {graph.num_vertices:,} vertices, {graph.num_edges:,} arcs")
 
 
-@app.command("convert", epilog="Example: graphloom graph convert road.gr.gz road.npz "
-                               "--undirected")
+@app.command("convert", epilog="Example: graphloom graph convert road.gr.gz road.npz --undirected")
 @with_graph
 def _convert(source, target: _Target):
     """Read a graph in one format and write it in another."""
@@ -63,17 +61,15 @@ def _convert(source, target: _Target):
     _save(source.load(options.note), target)
 
 
-@app.command("generate", epilog="Example: graphloom graph generate "
-                                "rmat:scale=14,degree=16,seed=1 rmat14.npz")
+@app.command("generate", epilog="Example: graphloom graph generate rmat:scale=14,degree=16,seed=1 "
+             "rmat14.npz")
 def _generate(
         generator: Annotated[str | None, typer.Argument(
             metavar="[GENERATOR]", help="Generator, as rmat:..., uniform:..., powerlaw:..., "
             "community:... or road:.... If left out, all generators are listed with their "
-            "parameters.",
-            show_default=False)] = None,
+            "parameters.")] = None,
         target: Annotated[str | None, typer.Argument(
-            metavar="[FILE]", help="File to write: .mtx .el .wel .gr .npz, each also .gz.",
-            show_default=False)] = None,
+            metavar="[FILE]", help="File to write: .mtx .el .wel .gr .npz, each also .gz.")] = None,
         undirected: options.Undirected = False,
         simplify: options.Simplify = False):
     """Make a graph and write it; without arguments, list the generators."""

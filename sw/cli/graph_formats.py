@@ -30,8 +30,8 @@ _Repeat = Annotated[int, typer.Option(
 def register(app):
     """Add ``graph formats``."""
     app.command("formats", epilog="Example: graphloom graph formats "
-                "community:vertices=10000,edges=100000,communities=50 "
-                "--formats csr,tigr,cr2:cluster_bits=8")(_graph_formats)
+                "community:vertices=10000,edges=100000,communities=50 --formats "
+                "csr,tigr,cr2:cluster_bits=8")(_graph_formats)
 
 
 def register_bench(app):
@@ -65,7 +65,7 @@ def _graph_formats(source, formats: _Formats = None, direction: _Towards = "push
 
 def _bench_formats(
         graph: Annotated[str, typer.Option(
-            "--graph", metavar="GRAPH", help="Graph that the formats store.")] = _BENCH_GRAPH,
+            metavar="GRAPH", help="Graph that the formats store.")] = _BENCH_GRAPH,
         formats: _Formats = None, direction: _Towards = "push", repeat: _Repeat = 5,
         json: options.Json = None):
     """Measure the time and the memory that building each storage format takes."""

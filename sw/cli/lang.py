@@ -47,16 +47,15 @@ def _list():
 def _show(
         program: Annotated[str, typer.Argument(
             metavar="PROGRAM", help="A name of `graphloom lang list`, or a file: FILE.py in the "
-            "syntax of Python, FILE.gt in that of GraphIt.", show_default=False)],
+            "syntax of Python, FILE.gt in that of GraphIt.")],
         after: Annotated[str | None, typer.Option(
-            "--after", metavar="PASS", help="Stop after this pass of the compiler.",
-            show_default="the last pass")] = None,
+            metavar="PASS", help="Stop after this pass of the compiler.", show_default="the last "
+            "pass")] = None,
         schedule: Annotated[list[str] | None, typer.Option(
-            "--schedule", metavar="LABEL=SCHEDULE", help="Schedule of a labelled operator or loop, "
-            "in place of one of FILE.gt; may be repeated.", show_default=False)] = None,
+            metavar="LABEL=SCHEDULE", help="Schedule of a labelled operator or loop, in place of "
+            "one of FILE.gt; may be repeated.")] = None,
         name: Annotated[str | None, typer.Option(
-            "--name", metavar="NAME", help="The program, where FILE.py has several.",
-            show_default=False)] = None):
+            metavar="NAME", help="The program, where FILE.py has several.")] = None):
     """Show the GraphIR of a program: arguments in (), metadata in <>."""
     from sw.lang import programs
     from sw.lang.passes import PASSES, analysed

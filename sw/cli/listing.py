@@ -32,22 +32,21 @@ _RUNNING = "Combinations"
 def register(app):
     """Add the command."""
     app.command("list", epilog="Examples: graphloom list; graphloom list formats; graphloom list "
-                "combinations --json combinations.json; graphloom list combinations --run "
-                "--only format=cr2; graphloom list combinations --all-axes --run --functional "
-                "--sample 100. Exit code: 1 if a run failed.")(_list)
+                "combinations --json combinations.json; graphloom list combinations --run --only "
+                "format=cr2; graphloom list combinations --all-axes --run --functional --sample "
+                "100. Exit code: 1 if a run failed.")(_list)
 
 
 _OPTIONS = (
     option("only", list[str], _RUNNING, "List only combinations with this value, e.g. format=cr2 "
-           "or frontier=own; may be repeated.", metavar="AXIS=VALUE", show_default=False),
+           "or frontier=own; may be repeated.", metavar="AXIS=VALUE"),
     option("all_axes", bool, _RUNNING, "Also combine with deduplication, the least number of "
            "warps, and near and far. Minutes, without --run."),
     option("run", bool, _RUNNING, "Run the combinations that work, on three small graphs, and "
            "compare each result with the golden model."),
     option("functional", bool, _RUNNING, "Run the combinations on the functional simulator, not on "
            "the RTL."),
-    option("sample", int, _RUNNING, "Run N combinations, drawn at random.", metavar="N", min=1,
-           show_default=False),
+    option("sample", int, _RUNNING, "Run N combinations, drawn at random.", metavar="N", min=1),
     option("seed", int, _RUNNING, "Seed of the draw.", metavar="N", min=0, show_default="1"),
 )
 
@@ -58,15 +57,15 @@ _OPTIONS = (
 def _list(
         what: Annotated[str | None, typer.Argument(
             metavar=f"[{'|'.join([*_PARTS, _COMBINATIONS])}]", help="Part to list. If left out: "
-            "every part, and the number of combinations.", show_default=False)] = None,
+            "every part, and the number of combinations.")] = None,
         *,
         machine,
         asked,
         workers,
         results: options.Results = None,
         json: Annotated[str | None, typer.Option(
-            "--json", metavar="FILE", help="Write the whole list to a file as well.",
-            rich_help_panel="Files", show_default=False)] = None):
+            metavar="FILE", help="Write the whole list to a file as well.",
+            rich_help_panel="Files")] = None):
     """List algorithms, schedules, formats and frontiers, or the combinations that work.
 
     A combination works if the planner accepts it for this hardware and each of three small graphs.

@@ -20,17 +20,17 @@ def register(app):
 
 def _live(
         graph: Annotated[str | None, typer.Argument(
-            metavar="GRAPH", help="The graph that the page begins with; left out, a small one.",
-            show_default=False)] = None,
+            metavar="GRAPH", help="The graph that the page begins with; left out, a small "
+            "one.")] = None,
         port: Annotated[int | None, typer.Option(
-            "--port", metavar="N", min=0, max=65535, help="Port of the page; 0 for any free one.",
+            metavar="N", min=0, max=65535, help="Port of the page; 0 for any free one.",
             show_default="8360")] = None,
         host: Annotated[str | None, typer.Option(
-            "--host", metavar="ADDRESS", help="Address to listen on. Whoever reaches it can have "
-            "this machine simulate.", show_default="127.0.0.1, this machine alone")] = None,
+            metavar="ADDRESS", help="Address to listen on. Whoever reaches it can have this "
+            "machine simulate.", show_default="127.0.0.1, this machine alone")] = None,
         export: Annotated[str | None, typer.Option(
-            "--export", metavar="DIR", help="Write a static site with prepared runs in place of "
-            "serving a page; DIR is replaced as a whole.", show_default=False)] = None):
+            metavar="DIR", help="Write a static site with prepared runs in place of serving a "
+            "page; DIR is replaced as a whole.")] = None):
     """Show the RTL at work in a browser: cycles, warps, units, lanes on the graph."""
     if export is not None:
         for option, value in (("GRAPH", graph), ("--port", port), ("--host", host)):

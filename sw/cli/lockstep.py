@@ -21,24 +21,24 @@ _EVERY = 10
 def register(app):
     """Add the command."""
     app.command("lockstep", epilog="Example: graphloom lockstep --shape 2x4 --seed 7 "
-                                   "--instructions 1000000")(_lockstep)
+                "--instructions 1000000")(_lockstep)
 
 
 def _lockstep(
         shape: Annotated[list[str] | None, typer.Option(
-            "--shape", metavar="WARPSxLANES", help="Shape of the core; may be repeated. All of "
-            "1x1, 1x4, 4x1, 2x4, 8x8 and 32x32 if left out.", show_default=False)] = None,
+            metavar="WARPSxLANES", help="Shape of the core; may be repeated. All of 1x1, 1x4, 4x1, "
+            "2x4, 8x8 and 32x32 if left out.")] = None,
         seed: Annotated[int, typer.Option(
-            "--seed", metavar="N", min=0, help="Seed of the first program; each further program "
-            "has the next seed.")] = 1,
+            metavar="N", min=0, help="Seed of the first program; each further program has the next "
+            "seed.")] = 1,
         instructions: Annotated[int, typer.Option(
-            "--instructions", metavar="N", min=1, help="Instructions to compare for each shape; "
-            "the last program is run to its end.")] = 100_000,
+            metavar="N", min=1, help="Instructions to compare for each shape; the last program is "
+            "run to its end.")] = 100_000,
         size: Annotated[int, typer.Option(
-            "--size", metavar="N", min=1, max=200, help="Statements in a program.")] = 120,
+            metavar="N", min=1, max=200, help="Statements in a program.")] = 120,
         launches: Annotated[int, typer.Option(
-            "--launches", metavar="N", min=1, help="Launches of each program, each "
-            "with other contents of memory.")] = 8,
+            metavar="N", min=1, help="Launches of each program, each with other contents of "
+            "memory.")] = 8,
         set_: options.Set = None,
         functional: Annotated[bool, typer.Option(
             "--functional", help="Compare the functional simulator in place of the RTL, with any "

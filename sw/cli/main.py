@@ -49,8 +49,8 @@ def _show_version(given: bool):
 
 
 def _options(version: Annotated[bool, typer.Option(
-        "--version", help="Show the version and exit.", callback=_show_version,
-        is_eager=True)] = False):
+    "--version", help="Show the version and exit.", callback=_show_version,
+    is_eager=True)] = False):
     """The options of the program itself."""
 
 

@@ -27,14 +27,13 @@ def register(app):
 
 _OPTIONS = (
     option("sample", int, None, "Run N mutants that operators make, drawn at random from all rooms "
-           "in proportion to their places, at least one from each.", metavar="N", min=1,
-           show_default=False),
+           "in proportion to their places, at least one from each.", metavar="N", min=1),
     option("seed", int, None, "Seed of the draw.", metavar="N", min=0, show_default="1"),
     option("curated", bool, None, "Run the curated mutants: faults that operators cannot make."),
     option("room", list[str], None, "Only mutants of these rooms, such as hw/core or 'sw/*'; may "
-           "be repeated.", metavar="GLOB", show_default=False),
+           "be repeated.", metavar="GLOB"),
     option("file", list[str], None, "Only mutants of these source files; may be repeated.",
-           metavar="GLOB", show_default=False),
+           metavar="GLOB"),
     option("show", bool, None, "Show each mutant as a diff, with the tests that ought to notice "
            "it; run nothing."),
     option("list_", bool, None, "Show each mutant's id and line; run nothing."),
@@ -45,23 +44,20 @@ _OPTIONS = (
 @with_workers("Mutants at a time.")
 def _mutants(
         names: Annotated[list[str] | None, typer.Argument(
-            metavar="[ID]...", help="Mutants to run, by the ids that a sample or --list shows.",
-            show_default=False)] = None,
+            metavar="[ID]...", help="Mutants to run, by the ids that a sample or --list "
+            "shows.")] = None,
         *,
         choice,
         workers,
         timeout: Annotated[float, typer.Option(
-            "--timeout", metavar="SECONDS", min=1, help="Processor time for each process of a "
-            "mutant's tests; each may wait for five times as long. A mutant that takes longer is "
-            "noticed.")] = 200,
+            metavar="SECONDS", min=1, help="Processor time for each process of a mutant's tests; "
+            "each may wait for five times as long. A mutant that takes longer is noticed.")] = 200,
         results: Annotated[str | None, typer.Option(
-            "--results", metavar="FILE", help="Keep the outcome of each mutant in this file, a "
-            "line of JSON for each. What was noticed is not run again as long as its file is the "
-            "same, nor what survived as long as all sources are.",
-            show_default=False)] = None,
+            metavar="FILE", help="Keep the outcome of each mutant in this file, a line of JSON for "
+            "each. What was noticed is not run again as long as its file is the same, nor what "
+            "survived as long as all sources are.")] = None,
         json: Annotated[str | None, typer.Option(
-            "--json", metavar="FILE", help="Write each mutant and its outcome.",
-            show_default=False)] = None):
+            metavar="FILE", help="Write each mutant and its outcome.")] = None):
     """Plant faults, one at a time, and run the tests that ought to notice each fault.
 
     Operators make the faults from the sources: a negated condition, a missing assignment, a bound

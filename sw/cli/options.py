@@ -33,19 +33,17 @@ _CLUSTER = "Cluster"
 GRAPH_ARGUMENT = typer.Argument(
     metavar="GRAPH", help="A file (.mtx .el .wel .gr .graph .npz .adjlist or an edge list of any "
     "name, each also .gz, .bz2 or .xz), a name of the catalogue, or a generator such as "
-    "rmat:scale=12,degree=16,seed=1.",
-    show_default=False)
+    "rmat:scale=12,degree=16,seed=1.")
 Graph = Annotated[str, GRAPH_ARGUMENT]
 Preset = Annotated[str, typer.Option(
     "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",
     rich_help_panel=_HARDWARE)]
 Set = Annotated[list[str] | None, typer.Option(
     "--set", metavar="FIELD=VALUE", help="Change a field of the preset, e.g. warps=4; may be "
-    "repeated. docs/configuration.md lists the fields.",
-    rich_help_panel=_HARDWARE, show_default=False)]
+    "repeated. docs/configuration.md lists the fields.", rich_help_panel=_HARDWARE)]
 Dram = Annotated[list[str] | None, typer.Option(
     "--dram", metavar="FIELD=VALUE", help="Change the simulated DRAM, e.g. latency=200; may be "
-    "repeated.", rich_help_panel=_HARDWARE, show_default=False)]
+    "repeated.", rich_help_panel=_HARDWARE)]
 LaunchCycles = Annotated[int | None, typer.Option(
     "--launch-cycles", metavar="N", min=0, help="Cycles of the host for each launch of a kernel "
     "and each operation of the SCU, in totals and speedups.", rich_help_panel=_HARDWARE,
@@ -53,8 +51,8 @@ LaunchCycles = Annotated[int | None, typer.Option(
 Undirected = Annotated[bool, typer.Option(
     "--undirected", help="Add the reverse of each arc.", rich_help_panel=_GRAPH)]
 Weights = Annotated[int | None, typer.Option(
-    "--weights", metavar="N", min=1, help="Random weights from 1 to N for a graph without "
-    "weights.", rich_help_panel=_GRAPH, show_default=False)]
+    "--weights", metavar="N", min=1, help="Random weights from 1 to N for a graph without weights.",
+    rich_help_panel=_GRAPH, show_default=False)]
 Simplify = Annotated[bool, typer.Option(
     "--simplify", help="Drop self-loops and parallel arcs.", rich_help_panel=_GRAPH)]
 Algorithms = Annotated[str, typer.Option(
@@ -63,21 +61,20 @@ Sweeps = Annotated[int, typer.Option(
     "--iterations", metavar="N", min=1, help="Sweeps of pagerank.", rich_help_panel=_WORK)]
 Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Processes.")]
 JobsIfAny = Annotated[int | None, typer.Option(
-    "--jobs", metavar="N", min=1, help="Processes.",
-    show_default="as many as there are processors")]
+    "--jobs", metavar="N", min=1, help="Processes.", show_default="as many as there are "
+    "processors")]
 Folder = Annotated[str | None, typer.Option(
     "--folder", metavar="DIR", help="Also run on the graphs that MANIFEST.tsv of this folder "
-    "lists; a graph listed as undirected gets the reverse of each arc.", rich_help_panel=_GRAPH,
-    show_default=False)]
+    "lists; a graph listed as undirected gets the reverse of each arc.", rich_help_panel=_GRAPH)]
 Largest = Annotated[int, typer.Option(
     "--largest", metavar="N", min=1, help="Leave out graphs of the folder with more edges.",
     rich_help_panel=_GRAPH)]
 Results = Annotated[str | None, typer.Option(
     "--results", metavar="FILE", help="Keep the figures in this file, a line of JSON for each run. "
-    "Runs in the file are not repeated.", rich_help_panel=_FILES, show_default=False)]
+    "Runs in the file are not repeated.", rich_help_panel=_FILES)]
 Json = Annotated[str | None, typer.Option(
     "--json", metavar="FILE", help="Write configuration, results and every counter.",
-    rich_help_panel=_FILES, show_default=False)]
+    rich_help_panel=_FILES)]
 
 
 def parameter(name, annotation, default: Any = inspect.Parameter.empty):
@@ -131,18 +128,15 @@ def folded(name, added, made: Callable | None = None) -> Any:
 #: The files of a cluster's TLS as options.
 _TLS = (
     option("tls_ca", str, _CLUSTER, "Certificate of the authority of a cluster with TLS, in PEM "
-           "form.", metavar="FILE", show_default=False),
-    option("tls_cert", str, _CLUSTER, "Own certificate, signed by this authority.",
-           metavar="FILE", show_default=False),
-    option("tls_key", str, _CLUSTER, "Private key of this certificate.", metavar="FILE",
-           show_default=False),
+           "form.", metavar="FILE"),
+    option("tls_cert", str, _CLUSTER, "Own certificate, signed by this authority.", metavar="FILE"),
+    option("tls_key", str, _CLUSTER, "Private key of this certificate.", metavar="FILE"),
 )
 
 #: The place of a cluster as options.
 PLACE = (
     option("address", str, _CLUSTER, "Run on the workers of a cluster (`graphloom cluster`), not "
-           "in processes of this machine.", flags="--cluster", metavar="ADDRESS",
-           show_default=False),
+           "in processes of this machine.", flags="--cluster", metavar="ADDRESS"),
     *_TLS,
 )
 

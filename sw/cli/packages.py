@@ -46,7 +46,7 @@ def _setup():
 
 
 def _lock(upgrade: Annotated[bool, typer.Option(
-        "--upgrade", help="Take the newest versions that pyproject.toml allows.")] = False):
+    "--upgrade", help="Take the newest versions that pyproject.toml allows.")] = False):
     """Resolve the dependencies in pyproject.toml with uv and write requirements.lock and
     requirements-all.lock.
 

@@ -195,8 +195,8 @@ def _declared(kind, name, flag):
     settings.pop("flag", None)
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[
-            type_ | None, typer.Option(flag, rich_help_panel=f"Parameters of {kind.name}",
-                                       **settings)])
+            type_ | None, typer.Option(
+                flag, rich_help_panel=f"Parameters of {kind.name}", **settings)])
 
 
 def _default(kind, name):

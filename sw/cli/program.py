@@ -57,15 +57,15 @@ def _number(text):
 _OPTIONS = (
     option("read", list[str], _WORK, "Print the value at a symbol at the end, in the symbol's "
            "size; TYPE is u8, i8, u16, i16, u32, i32, u64 or i64. May be repeated.",
-           metavar="SYMBOL[:COUNT][:TYPE]", show_default=False),
+           metavar="SYMBOL[:COUNT][:TYPE]"),
     option("expect", list[str], _WORK, "Exit with code 1 if the symbol has another value at the "
            "end. For an array, VALUE is its first elements, separated by commas. May be repeated.",
-           metavar="SYMBOL=VALUE", show_default=False),
+           metavar="SYMBOL=VALUE"),
     option("dump", tuple[str, str], _FILES, "Write WORDS words at a symbol to a file at the end, "
-           "as raw bytes; WORDS may be the symbol behind the last word.",
-           metavar="SYMBOL:WORDS FILE", show_default=False),
+           "as raw bytes; WORDS may be the symbol behind the last word.", metavar="SYMBOL:WORDS "
+           "FILE"),
     option("load", tuple[str, str], _FILES, "Fill a symbol with the raw bytes of a file before the "
-           "start.", metavar="SYMBOL FILE", show_default=False),
+           "start.", metavar="SYMBOL FILE"),
     option("argument", str, _WORK, "Value that the CSR mscratch reads.", default="0", metavar="N"),
     option("lanes", _Lanes, _WORK, "Where active lanes of a warp disagree at a branch: stop with "
            "an error (agree), or let the lowest lane decide for all (leader), as programs may mean "
@@ -85,7 +85,7 @@ _OPTIONS = (
 def _exec(
         program: Annotated[str, typer.Argument(
             metavar="PROGRAM", help="A statically linked RV32 ELF file: text from address 0 on, "
-            "data from 0x80000000.", show_default=False)],
+            "data from 0x80000000.")],
         asked,
         machine,
         outputs):

@@ -24,16 +24,15 @@ def register(app):
 
 def _prove(
         units: Annotated[list[str] | None, typer.Argument(
-            metavar="[UNIT]...", help="Units to prove; all of them by default.",
-            show_default=False)] = None,
+            metavar="[UNIT]...", help="Units to prove; all of them by default.")] = None,
         list_: Annotated[bool, typer.Option(
             "--list", help="Show the promises of each unit and the shapes of their proofs; prove "
             "nothing.")] = False,
         full: Annotated[bool, typer.Option(
             "--full", help="Prove the larger shapes as well, which the tests leave out.")] = False,
         timeout: Annotated[float, typer.Option(
-            "--timeout", metavar="SECONDS", min=1, max=10_000_000,
-            help="Time limit of a single proof.")] = 1800):
+            metavar="SECONDS", min=1, max=10_000_000, help="Time limit of a single "
+            "proof.")] = 1800):
     """Prove the promises of the hardware's units, with SymbiYosys and z3.
 
     Induction proves a property for runs of any length. A bounded proof holds for the first cycles

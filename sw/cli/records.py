@@ -56,20 +56,20 @@ _SOURCE = (
     parameter("weights", options.Weights, None),
     option("input_format", str, _GRAPH, "Format of the file: mtx, el, wel, gr, npz, metis, cites, "
            "edges (an edge list), counted (one behind its numbers of vertices and arcs), adjlist "
-           "(lines of neighbours) or matrix.", metavar="NAME",
-           show_default="by its suffix, else by its contents"),
+           "(lines of neighbours) or matrix.", metavar="NAME", show_default="by its suffix, else "
+           "by its contents"),
     option("columns", str, _GRAPH, "Names or numbers of an edge list's columns.",
            metavar="SRC,DST[,WEIGHT]", show_default="by names, else in this order"),
     option("number_ids", bool, _GRAPH, "The vertices are the ids in the file, numbered in "
            "ascending order; an id may be any word."),
     option("weight_scale", float, _GRAPH, "Multiply the file's weights by X and round to the "
-           "nearest; 1 only rounds.", metavar="X", show_default=False),
+           "nearest; 1 only rounds.", metavar="X"),
     option("no_weights", bool, _GRAPH, "Drop the graph's weights; the weights of a file are not "
            "read."),
     parameter("undirected", options.Undirected, False),
     parameter("simplify", options.Simplify, False),
     option("seed", int, _GRAPH, "Seed for a generator whose text has none, for --weights, and for "
-           "a program with the parameter seed.", metavar="N", min=0, show_default=False),
+           "a program with the parameter seed.", metavar="N", min=0),
 )
 
 #: Those of a graph that is only looked at or converted.
@@ -86,7 +86,7 @@ with_graph = folded("source", [parameter("spec", options.Graph), *_READ], GraphS
 _ALGORITHM = parameter("algorithm", Annotated[str, typer.Argument(
     metavar="ALGORITHM", help="Algorithm: pagerank, bfs, sssp, cc, gcn or another program of "
     "`graphloom lang list`, or a file with a program: NAME.py or NAME.gt. `ALGORITHM --help` lists "
-    "its parameters, which are options.", show_default=False)])
+    "its parameters, which are options.")])
 
 #: Left out if --plan is given, as the first argument is the graph then.
 _GRAPH_IF_ANY = parameter("graph", Annotated[str | None, options.GRAPH_ARGUMENT], None)
@@ -94,36 +94,33 @@ _GRAPH_IF_ANY = parameter("graph", Annotated[str | None, options.GRAPH_ARGUMENT]
 #: The fields of a plan (:class:`sw.runtime.plan.Plan`) as options.
 _FIELDS = (
     option("plan", str, _WORK, "A whole plan as text, in place of ALGORITHM, such as "
-           "'bfs(source=3) schedule=vm direction=push'. Other options change it.", metavar="TEXT",
-           show_default=False),
+           "'bfs(source=3) schedule=vm direction=push'. Other options change it.", metavar="TEXT"),
     option("format", str, _WORK, "Storage format of the graph.", metavar="NAME",
            show_default="csr"),
     option("direction", str, _WORK, "Gather from in-neighbours, push to out-neighbours, or (bfs) "
-           "choose before each superstep.", metavar="pull|push|auto",
-           show_default="the algorithm's own"),
+           "choose before each superstep.", metavar="pull|push|auto", show_default="the "
+           "algorithm's own"),
     option("split", str, _WORK, "How warps and cores share the work. static: each takes its parts "
            "in turn. counter: each asks a counter in memory for its next part.",
            metavar="static|counter", show_default="static"),
     option("warps", int, _WORK, "Warps of each core that take part.", metavar="N", min=1,
            show_default="all"),
     option("frontier", str, _WORK, "Form of the frontier that a superstep leaves to the next: a "
-           "queue, a bitmap, a bytemap, or only a counter.", metavar="NAME",
-           show_default="the algorithm's own"),
+           "queue, a bitmap, a bytemap, or only a counter.", metavar="NAME", show_default="the "
+           "algorithm's own"),
     option("fusion", bool, _WORK, "Whether one launch runs all supersteps, with a barrier of the "
            "device between them.", flags="--fusion/--no-fusion", show_default="no"),
     option("deduplicate", bool, _WORK, "Whether the frontier keeps a vertex only once that is "
-           "added several times.", flags="--dedup/--no-dedup",
-           show_default="the frontier's own"),
+           "added several times.", flags="--dedup/--no-dedup", show_default="the frontier's own"),
 )
 
-_SCHEDULE = option(
-    "schedule", str, _WORK, "Distribution of the work to lanes: vm, vwc, em or weaver; compact, "
-    "scu, scu-enhanced, scu-stream: by stream compaction. tuned: the whole plan that `graphloom "
-    "tune` has found.", metavar="NAME", show_default="weaver")
+_SCHEDULE = option("schedule", str, _WORK, "Distribution of the work to lanes: vm, vwc, em or "
+                   "weaver; compact, scu, scu-enhanced, scu-stream: by stream compaction. tuned: "
+                   "the whole plan that `graphloom tune` has found.", metavar="NAME",
+                   show_default="weaver")
 
-_PHASES = option(
-    "phases", bool, _FILES, "Print the share of each phase in the warps' time. The kernels then "
-    "mark every phase, which costs cycles.")
+_PHASES = option("phases", bool, _FILES, "Print the share of each phase in the warps' time. The "
+                 "kernels then mark every phase, which costs cycles.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -196,22 +193,22 @@ with_parameters = folded(
 #: The options of a :class:`MachineOptions`, by its fields.
 _MACHINE = {each.name: each for each in (
     option("device", str, _HARDWARE, "Where to run: on the simulator, or on a board at a serial "
-           "port, such as serial:/dev/ttyUSB0. serial:PORT@BAUD sets another rate than "
-           f"{BAUD}.", default="simulator", metavar="simulator|serial:PORT"),
+           f"port, such as serial:/dev/ttyUSB0. serial:PORT@BAUD sets another rate than {BAUD}.",
+           default="simulator", metavar="simulator|serial:PORT"),
     parameter("preset", options.Preset, "default"),
     parameter("set_", options.Set, None),
     parameter("dram", options.Dram, None),
     option("functional", bool, _HARDWARE, "Run on the functional simulator: the same results, "
            "hundreds of times as fast, and instructions but no cycles (docs/functional.md)."),
-    option("max_cycles", int, _HARDWARE, "Stop with an error after this many cycles.",
-           metavar="N", min=1, show_default=False),
+    option("max_cycles", int, _HARDWARE, "Stop with an error after this many cycles.", metavar="N",
+           min=1),
     parameter("launch_cycles", options.LaunchCycles, None),
     option("time_limit", float, _HARDWARE, "Stop a run on a board with an error after this many "
            "seconds.", metavar="SECONDS", show_default="3600"),
 )}
 
 _BOARD_PRESET = option("preset", str, _HARDWARE, f"Hardware to start from: {', '.join(PRESETS)}.",
-                        metavar="NAME", show_default="default; with a board, its own")
+                       metavar="NAME", show_default="default; with a board, its own")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -338,16 +335,15 @@ class Outputs:
 
 
 _OUTPUTS = (
-    option("output", str, _FILES, "Write the arrays the algorithm computed.", metavar="FILE.npz",
-           show_default=False),
+    option("output", str, _FILES, "Write the arrays the algorithm computed.", metavar="FILE.npz"),
     parameter("json", options.Json, None),
     option("wave", str, _FILES, "Write waveforms of the whole run; slow and large.",
-           metavar="FILE.fst|.vcd", show_default=False),
+           metavar="FILE.fst|.vcd"),
     option("trace", str, _FILES, "Write the activity of each warp, cycle by cycle: as text, or as "
-           "a timeline for ui.perfetto.dev.", metavar="FILE.txt|.json", show_default=False),
+           "a timeline for ui.perfetto.dev.", metavar="FILE.txt|.json"),
     option("trace_cycles", str, _FILES, "Cycles to write, counted over all launches one after "
-           "another; 200,000 at most.", metavar="FROM:TO",
-           show_default="the first launch, up to 20,000 cycles"),
+           "another; 200,000 at most.", metavar="FROM:TO", show_default="the first launch, up to "
+           "20,000 cycles"),
 )
 
 

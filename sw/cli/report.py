@@ -19,12 +19,12 @@ def register(app):
 
 def _report(
         results: Annotated[list[str], typer.Argument(
-            metavar="RESULTS...", help="Files of results: of run and compare (--json), run "
-            "--trace FILE.json, tune (--json, --results), synth (--results) and reproduce; or "
-            "folders, whose .json and .jsonl files all count.", show_default=False)],
+            metavar="RESULTS...", help="Files of results: of run and compare (--json), run --trace "
+            "FILE.json, tune (--json, --results), synth (--results) and reproduce; or folders, "
+            "whose .json and .jsonl files all count.")],
         output: Annotated[str, typer.Option(
             "-o", "--output", metavar="DIR", help="Folder to make: a new one, an empty one, or an "
-            "earlier report, which is replaced.", show_default=False)],
+            "earlier report, which is replaced.")],
         mixed: Annotated[bool, typer.Option(
             "--mixed", help="Take results that were measured with different sources of Graphloom, "
             "whose cycles do not compare.")] = False):

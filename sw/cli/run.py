@@ -31,17 +31,16 @@ def _run(
         outputs,
         *,
         tuned: Annotated[str | None, typer.Option(
-            "--tuned", metavar="FILE", help="The results of `graphloom tune` for --schedule tuned.",
+            metavar="FILE", help="The results of `graphloom tune` for --schedule tuned.",
             rich_help_panel="Algorithm", show_default=DEFAULT)] = None,
         vm: Annotated[str, typer.Option(
-            "--vm", metavar="NAME", help="Machine for a program of the language: rtl is the "
-            "device; cpu, cuda and reference run it elsewhere (docs/language.md).",
+            metavar="NAME", help="Machine for a program of the language: rtl is the device; cpu, "
+            "cuda and reference run it elsewhere (docs/language.md).",
             rich_help_panel="Algorithm")] = "rtl",
         apply: Annotated[list[str] | None, typer.Option(
-            "--apply", metavar="LABEL=SCHEDULE", help="A schedule of the scheduling language "
-            "for a labelled loop or operator of a program, such as s0:s1=push; may be repeated "
-            "(docs/language.md).",
-            rich_help_panel="Algorithm", show_default=False)] = None,
+            metavar="LABEL=SCHEDULE", help="A schedule of the scheduling language for a labelled "
+            "loop or operator of a program, such as s0:s1=push; may be repeated "
+            "(docs/language.md).", rich_help_panel="Algorithm")] = None,
         verify: Annotated[bool, typer.Option(
             "--verify/--no-verify", help="With --vm: check the result.",
             rich_help_panel="Algorithm")] = True,

@@ -18,31 +18,29 @@ _LINE = "Serial line"
 def register(app):
     """Add the command."""
     app.command("board", epilog="Example: graphloom board --preset tiny --corrupt 0.001, and in "
-                                "another terminal graphloom run bfs karate --device "
-                                "serial:/dev/pts/3")(_board)
+                "another terminal graphloom run bfs karate --device serial:/dev/pts/3")(_board)
 
 
 @with_machine("dram", preset="fpga")
 def _board(
         machine,
         corrupt: Annotated[float, typer.Option(
-            "--corrupt", metavar="P", min=0.0, max=1.0, help="Probability that a byte arrives as "
-            "another.", rich_help_panel=_LINE)] = 0.0,
+            metavar="P", min=0.0, max=1.0, help="Probability that a byte arrives as another.",
+            rich_help_panel=_LINE)] = 0.0,
         lose: Annotated[float, typer.Option(
-            "--lose", metavar="P", min=0.0, max=1.0, help="Probability that a byte does not "
-            "arrive.", rich_help_panel=_LINE)] = 0.0,
+            metavar="P", min=0.0, max=1.0, help="Probability that a byte does not arrive.",
+            rich_help_panel=_LINE)] = 0.0,
         repeat: Annotated[float, typer.Option(
-            "--repeat", metavar="P", min=0.0, max=1.0, help="Probability that a byte arrives "
-            "twice.", rich_help_panel=_LINE)] = 0.0,
+            metavar="P", min=0.0, max=1.0, help="Probability that a byte arrives twice.",
+            rich_help_panel=_LINE)] = 0.0,
         seed: Annotated[int, typer.Option(
-            "--seed", metavar="N", min=0, help="Seed of the faults on the line.",
-            rich_help_panel=_LINE)] = 1,
+            metavar="N", min=0, help="Seed of the faults on the line.", rich_help_panel=_LINE)] = 1,
         divisor: Annotated[int, typer.Option(
-            "--divisor", metavar="N", help="Clock cycles of a bit. A real line takes about 50; "
-            "with fewer the simulation waits less for the line.", rich_help_panel=_LINE)] = 4,
+            metavar="N", help="Clock cycles of a bit. A real line takes about 50; with fewer the "
+            "simulation waits less for the line.", rich_help_panel=_LINE)] = 4,
         memory: Annotated[str, typer.Option(
-            "--memory", metavar="sdram|dram", help="sdram: the board's SDRAM with its controller; "
-            "dram: the DRAM model of other simulations.", rich_help_panel="Hardware")] = "sdram"):
+            metavar="sdram|dram", help="sdram: the board's SDRAM with its controller; dram: the "
+            "DRAM model of other simulations.", rich_help_panel="Hardware")] = "sdram"):
     """Simulate a board with its host link, and print the port of the board for programs.
 
     The simulation runs until Ctrl-C.

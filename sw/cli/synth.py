@@ -48,19 +48,17 @@ def _group():
 
 
 _Jobs = Annotated[int | None, typer.Option(
-    "--jobs", metavar="N", min=1, help="Runs of a tool at a time.",
-    show_default="as many as there are processors")]
+    "--jobs", metavar="N", min=1, help="Runs of a tool at a time.", show_default="as many as there "
+    "are processors")]
 _Device = Annotated[str, typer.Option(
-    "--device", metavar="NAME", help="ecp5-85k, ecp5-45k, ecp5-25k, ice40-hx8k or generic; "
-    "only an ECP5 is placed.")]
+    "--device", metavar="NAME", help="ecp5-85k, ecp5-45k, ecp5-25k, ice40-hx8k or generic; only an "
+    "ECP5 is placed.")]
 _Results = Annotated[str | None, typer.Option(
-    "--results", metavar="FILE.json", help="Write all figures.", rich_help_panel="Files",
-    show_default=False)]
+    "--results", metavar="FILE.json", help="Write all figures.", rich_help_panel="Files")]
 
 _WRITTEN = (
-    option("results", str, "Files", "Write all figures.", metavar="FILE.json", show_default=False),
-    option("logs", str, "Files", "Keep the output of the tools in this folder.", metavar="FOLDER",
-           show_default=False),
+    option("results", str, "Files", "Write all figures.", metavar="FILE.json"),
+    option("logs", str, "Files", "Keep the output of the tools in this folder.", metavar="FOLDER"),
 )
 
 
@@ -71,20 +69,18 @@ _WRITTEN = (
 def _synth(
         unit: Annotated[str, typer.Argument(
             metavar="UNIT", help="weaver, scu-1, scu-4, core, uncore (the GPU without its cores) "
-            "or gpu.", show_default=False)],
+            "or gpu.")],
         config,
         device: _Device = "ecp5-85k",
         seeds: Annotated[str, typer.Option(
-            "--seeds", metavar="N,N", help="Seeds of nextpnr, which places the unit once with "
-            "each.")]
+            metavar="N,N", help="Seeds of nextpnr, which places the unit once with each.")]
         = "1",
         jobs: _Jobs = None,
         place: Annotated[bool, typer.Option(
             "--place/--no-place", help="Whether to place and route the unit, or to leave it at "
             "logic synthesis and an estimate of the timing.")] = True,
         frequency: Annotated[float, typer.Option(
-            "--frequency", metavar="MHZ", min=1, max=500, help="Frequency that nextpnr aims "
-            "for.")] = 50,
+            metavar="MHZ", min=1, max=500, help="Frequency that nextpnr aims for.")] = 50,
         *,
         written):
     """Synthesize a unit, place it, and show its area and its frequency.
@@ -223,7 +219,7 @@ def _budgets(
 def _overhead(
         config,
         lanes: Annotated[str, typer.Option(
-            "--lanes", metavar="N,N", help="Lanes of a warp.")] = "4,8,16,32",
+            metavar="N,N", help="Lanes of a warp.")] = "4,8,16,32",
         units: Annotated[list[str] | None, typer.Option(
             "--unit", metavar="NAME", help="Only this unit: a value of gather, scu-1 or scu-4; may "
             "be repeated. Rows of other units stay in an existing file of results.")] = None,

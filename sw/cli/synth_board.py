@@ -17,8 +17,8 @@ __all__ = ["register"]
 
 def register(app):
     """Add the command to those of ``synth``."""
-    app.command("board", epilog="Example: graphloom synth board --seeds 1,2,3; then "
-                "openFPGALoader --board ulx3s graphloom.bit")(_board)
+    app.command("board", epilog="Example: graphloom synth board --seeds 1,2,3; then openFPGALoader "
+                "--board ulx3s graphloom.bit")(_board)
 
 
 #: The board's own settings, as of :class:`synth.ulx3s.Ulx3s`.
@@ -38,19 +38,19 @@ def _board(
         config,
         settings,
         seeds: Annotated[str, typer.Option(
-            "--seeds", metavar="N,N", help="Seeds of nextpnr, which runs with one after the other "
-            "until the timing is met.")] = "1,2,3",
+            metavar="N,N", help="Seeds of nextpnr, which runs with one after the other until the "
+            "timing is met.")] = "1,2,3",
         every: Annotated[bool, typer.Option(
             "--every", help="Run nextpnr with all seeds and take the fastest result.")] = False,
         jobs: Annotated[int, typer.Option(
-            "--jobs", metavar="N", min=1, help="Runs of nextpnr at a time, with --every; each "
-            "takes 3 GB.")] = 1,
+            metavar="N", min=1, help="Runs of nextpnr at a time, with --every; each takes 3 "
+            "GB.")] = 1,
         output: Annotated[str, typer.Option(
             "--output", "-o", metavar="FILE.bit", help="File of the bitstream.",
             rich_help_panel="Files")] = "graphloom.bit",
         results: Annotated[str | None, typer.Option(
-            "--results", metavar="FILE.json", help="Write the area and the frequency.",
-            rich_help_panel="Files", show_default=False)] = None):
+            metavar="FILE.json", help="Write the area and the frequency.",
+            rich_help_panel="Files")] = None):
     """Make the bitstream of a ULX3S with an ECP5-85F: the GPU, its link and its memory.
 
     The bitstream is written only if the timing is met. As WebAssembly, nextpnr takes half an

@@ -25,11 +25,9 @@ __all__ = ["register"]
 
 def register(app):
     """Add the command."""
-    app.command("test", context_settings={"allow_extra_args": True,
-                                          "ignore_unknown_options": True},
-                epilog="Examples: graphloom test; graphloom test tb/test_runner.py -x; "
-                       "graphloom test -k weaver; graphloom test --seed fresh; graphloom test "
-                       "--quick")(_test)
+    app.command("test", context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+                epilog="Examples: graphloom test; graphloom test tb/test_runner.py -x; graphloom "
+                "test -k weaver; graphloom test --seed fresh; graphloom test --quick")(_test)
 
 
 #: The environment variable that ``tb/seeds.py`` reads.
@@ -59,8 +57,8 @@ def _bytecode():
 def _test(context: typer.Context,
           seed: Annotated[str | None, typer.Option(
               metavar="N|fresh", help="Give the random tests other seeds than the usual ones: "
-              "seeds that follow from N or, with fresh, from a number that is drawn and shown.",
-              show_default=False)] = None,
+              "seeds that follow from N or, with fresh, from a number that is drawn and "
+              "shown.")] = None,
           quick: Annotated[bool, typer.Option(
               "--quick", help="Run a part of the tests that takes about five minutes: of each test "
               "function one case, without the functions that are known to be slow.")] = False,

@@ -81,14 +81,13 @@ _OPTIONS = (
            "axis after another, from the default plan.", default="tpe",
            metavar="tpe|random|exhaustive|coordinate"),
     option("only", list[str], _SEARCH, "Try only plans with this value, e.g. format=csr or "
-           "vwc:width=4; may be repeated.", metavar="AXIS=VALUE", show_default=False),
+           "vwc:width=4; may be repeated.", metavar="AXIS=VALUE"),
     option("tuned", str, _SEARCH, "Whose options are tuned too: those of the schedule, of the "
-           "format, or of none.", flags="--options", default="schedule,format",
-           metavar="A,B|none"),
+           "format, or of none.", flags="--options", default="schedule,format", metavar="A,B|none"),
     option("stop", bool, _SEARCH, "Whether a trial is stopped when it takes more cycles than the "
            "best so far.", flags="--stop/--no-stop", default=True),
     option("from_", str, _SEARCH, f"Try first the {_STARTS} best plans of the nearest graph in "
-           "these results.", metavar="FILE", show_default=False),
+           "these results.", metavar="FILE"),
     option("vm", str, _SEARCH, "Machine: plans of the device, or schedules of a program of the "
            "language on the CPU, by wall time.", default="rtl", metavar="rtl|cpu"),
     option("rounds", int, _SEARCH, "With --vm cpu: pairs of runs of a trial.", metavar="N", min=1,
@@ -108,11 +107,11 @@ def _tune(
         workers,
         machine,
         results: Annotated[str, typer.Option(
-            "--results", metavar="FILE", help="Keep each trial in this file, a line of JSON. "
-            "Trials in the file are not repeated.", rich_help_panel="Files")] = DEFAULT,
+            metavar="FILE", help="Keep each trial in this file, a line of JSON. Trials in the file "
+            "are not repeated.", rich_help_panel="Files")] = DEFAULT,
         json: Annotated[str | None, typer.Option(
-            "--json", metavar="FILE", help="Write the outcome of the search.",
-            rich_help_panel="Files", show_default=False)] = None):
+            metavar="FILE", help="Write the outcome of the search.",
+            rich_help_panel="Files")] = None):
     """Find the plan with the fewest cycles: schedule, format, direction, frontier and options.
 
     Every trial is a whole run, whose result is checked. After an interruption, the same

@@ -16,17 +16,17 @@ __all__ = ["register"]
 
 def register(app):
     """Add the command."""
-    app.command("verilog", epilog="Example: graphloom verilog weaver --set threads=32 "
-                                  "-o weaver.v")(_verilog)
+    app.command("verilog", epilog="Example: graphloom verilog weaver --set threads=32 -o "
+                "weaver.v")(_verilog)
 
 
 @with_config()
 def _verilog(
         unit: Annotated[str, typer.Argument(
-            metavar="UNIT", help="Unit to write: weaver, scu, core or gpu.", show_default=False)],
+            metavar="UNIT", help="Unit to write: weaver, scu, core or gpu.")],
         output: Annotated[str | None, typer.Option(
             "--output", "-o", metavar="FILE.v", help="File to write instead of standard "
-            "output.", show_default=False)] = None,
+            "output.")] = None,
         assertions: Annotated[bool, typer.Option(
             "--assertions", help="Keep the unit's assertions. The text is SystemVerilog "
             "then.")] = False,
