@@ -11,21 +11,11 @@ import typer
 from base.errors import UserError
 
 from . import files, options
+from .commands import app
 from .fuzz import OPTIONS, run
 from .progress import progress
 from .options import folded, option
 from .records import with_workers
-
-
-__all__ = ["register"]
-
-
-def register(app):
-    """Add the command."""
-    app.command("campaign", epilog="Exit code: 0 if everything passed, 1 if not. Examples: "
-                "graphloom campaign --results campaign.jsonl; graphloom campaign --list; graphloom "
-                "campaign --only 3 --only 7; graphloom campaign --fuzz --files 500")(
-                    _campaign)
 
 
 _OPTIONS = (
@@ -41,6 +31,9 @@ _OPTIONS = (
 )
 
 
+@app.command("campaign", epilog="Exit code: 0 if everything passed, 1 if not. Examples: graphloom "
+             "campaign --results campaign.jsonl; graphloom campaign --list; graphloom campaign "
+             "--only 3 --only 7; graphloom campaign --fuzz --files 500")
 @folded("asked", _OPTIONS)
 @folded("fuzzing", OPTIONS)
 @with_workers("Configurations, or processes of the fuzzer, at a time.",

@@ -9,21 +9,12 @@ from base.installation import PROGRAM, need
 from sw.cluster.place import ClusterPlace
 
 from . import options, process
+from .commands import app
 
 
-__all__ = ["register"]
-
-
-def register(app):
-    """Add the commands."""
-    app.command("cluster", epilog="Example: graphloom cluster, in another terminal graphloom "
-                "worker tcp://127.0.0.1:8786, and in a third graphloom reproduce cr2 --cluster "
-                "tcp://127.0.0.1:8786")(_cluster)
-    app.command("worker", epilog="Exit code: 0 if the cluster has ended, 130 after Ctrl-C. "
-                "Examples: graphloom worker tcp://127.0.0.1:8786; graphloom worker node1:8786 "
-                "--jobs 8")(_worker)
-
-
+@app.command("cluster", epilog="Example: graphloom cluster, in another terminal graphloom "
+             "worker tcp://127.0.0.1:8786, and in a third graphloom reproduce cr2 --cluster "
+             "tcp://127.0.0.1:8786")
 @options.with_tls
 def _cluster(
         port: Annotated[int, typer.Option(
@@ -50,6 +41,9 @@ def _cluster(
     return _ended(schedule(host, port, said, tls))
 
 
+@app.command("worker", epilog="Exit code: 0 if the cluster has ended, 130 after Ctrl-C. "
+             "Examples: graphloom worker tcp://127.0.0.1:8786; graphloom worker node1:8786 "
+             "--jobs 8")
 @options.with_tls
 def _worker(
         address: Annotated[str, typer.Argument(

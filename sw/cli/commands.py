@@ -16,7 +16,7 @@ from hw import numbers
 from .options import once
 
 
-__all__ = ["App", "StrictCommand"]
+__all__ = ["App", "StrictCommand", "app"]
 
 
 #: No option takes a larger number, whatever its sign: it would not fit the simulator's words.
@@ -65,6 +65,17 @@ class App(typer.Typer):
         """Run a command line with the parameters of ``click.Command.main``. The parsers of all
         commands are made once: this takes longer than most command lines that are refused."""
         return self._made(*args, **settings)
+
+
+#: The program. The module of a command adds it here.
+app = App(
+    help="""Graphloom: a SIMT GPU for graphs, simulated cycle by cycle from its RTL.
+
+GRAPH is a file (.mtx, .el, .wel, .gr, .graph, .npz or an edge list of any name; each also .gz), a \
+name of the catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.
+""", epilog="Example: graphloom compare pagerank rmat:scale=12,degree=16,seed=1",
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]})
 
 
 def _title(parameter):

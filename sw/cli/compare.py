@@ -7,19 +7,13 @@ import typer
 from sw.benchmarks.schedules import COMPARED
 
 from . import options
+from .commands import app
 from .parameters import ProgramCommand
 from .records import with_machine, with_outputs, with_work
 
 
-__all__ = ["register"]
-
-
-def register(app):
-    """Add the command."""
-    app.command("compare", cls=ProgramCommand, epilog="Example: graphloom compare pagerank "
-                "rmat:scale=12,degree=16,seed=1 --schedules vm,em,weaver")(_compare)
-
-
+@app.command("compare", cls=ProgramCommand, epilog="Example: graphloom compare pagerank "
+             "rmat:scale=12,degree=16,seed=1 --schedules vm,em,weaver")
 @with_work()
 @with_machine("device", "dram", "max_cycles", "launch_cycles", "time_limit")
 @with_outputs("json")

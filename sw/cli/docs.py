@@ -7,15 +7,10 @@ import typer
 from base.errors import UserError
 from base.installation import ROOT, need, need_tree
 
-
-__all__ = ["register"]
-
-
-def register(app):
-    """Add the command."""
-    app.command("docs", epilog="Example: graphloom docs --check")(_docs)
+from .commands import app
 
 
+@app.command("docs", epilog="Example: graphloom docs --check")
 def _docs(
         check: Annotated[bool, typer.Option(
             "--check", help="Write nothing; exit with 1 if a file is not up to date.")] = False,

@@ -11,13 +11,7 @@ from base import bootstrap
 from base.installation import ROOT, TREE, advice, browser, launched
 from base.printable import printable
 
-
-__all__ = ["register"]
-
-
-def register(app):
-    """Add the command."""
-    app.command("doctor", epilog="Exit code: 0 if graphs can be run, 1 if not.")(_doctor)
+from .commands import app
 
 
 # A check returns (state, finding, advice). The state is "ok", "broken", or "missing" for a part
@@ -231,6 +225,7 @@ _CHECKS = {
 }
 
 
+@app.command("doctor", epilog="Exit code: 0 if graphs can be run, 1 if not.")
 def _doctor():
     """Show what is installed, what is missing and what to do about it."""
     from rich.text import Text

@@ -5,15 +5,10 @@ import sys
 
 from base.installation import ROOT, need, need_tree
 
-
-__all__ = ["register"]
-
-
-def register(app):
-    """Add the command."""
-    app.command("lint", hidden=True)(_lint)
+from .commands import app
 
 
+@app.command("lint", hidden=True)
 def _lint():
     """Check the sources: ruff on the whole tree, pyright on base, sw, sim and synth."""
     need_tree("graphloom lint")

@@ -8,11 +8,9 @@ import typer
 from base.errors import UserError
 
 from . import combinations, files, options
+from .commands import app
 from .options import folded, option
 from .records import with_machine, with_workers
-
-
-__all__ = ["register"]
 
 
 #: Parts that can be listed, and the functions of each part's package: one gives all names, one
@@ -29,14 +27,6 @@ _COMBINATIONS = "combinations"
 _RUNNING = "Combinations"
 
 
-def register(app):
-    """Add the command."""
-    app.command("list", epilog="Examples: graphloom list; graphloom list formats; graphloom list "
-                "combinations --json combinations.json; graphloom list combinations --run --only "
-                "format=cr2; graphloom list combinations --all-axes --run --functional --sample "
-                "100. Exit code: 1 if a run failed.")(_list)
-
-
 _OPTIONS = (
     option("only", list[str], _RUNNING, "List only combinations with this value, e.g. format=cr2 "
            "or frontier=own; may be repeated.", metavar="AXIS=VALUE"),
@@ -51,6 +41,10 @@ _OPTIONS = (
 )
 
 
+@app.command("list", epilog="Examples: graphloom list; graphloom list formats; graphloom list "
+             "combinations --json combinations.json; graphloom list combinations --run --only "
+             "format=cr2; graphloom list combinations --all-axes --run --functional --sample 100. "
+             "Exit code: 1 if a run failed.")
 @folded("asked", _OPTIONS)
 @with_workers(panel=_RUNNING)
 @with_machine()

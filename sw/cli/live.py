@@ -8,16 +8,10 @@ import typer
 from base.errors import UserError
 
 from . import options
+from .commands import app
 
 
-__all__ = ["register"]
-
-
-def register(app):
-    """Add the command."""
-    app.command("live", epilog="Example: graphloom live road:side=8,seed=1")(_live)
-
-
+@app.command("live", epilog="Example: graphloom live road:side=8,seed=1")
 def _live(
         graph: Annotated[str | None, typer.Argument(
             metavar="GRAPH", help="The graph that the page begins with; left out, a small "

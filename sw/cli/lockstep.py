@@ -9,21 +9,15 @@ import typer
 from base.installation import PROGRAM
 
 from . import options
-
-
-__all__ = ["register"]
+from .commands import app
 
 
 #: Seconds between two lines of progress.
 _EVERY = 10
 
 
-def register(app):
-    """Add the command."""
-    app.command("lockstep", epilog="Example: graphloom lockstep --shape 2x4 --seed 7 "
-                "--instructions 1000000")(_lockstep)
-
-
+@app.command("lockstep", epilog="Example: graphloom lockstep --shape 2x4 --seed 7 --instructions "
+             "1000000")
 def _lockstep(
         shape: Annotated[list[str] | None, typer.Option(
             metavar="WARPSxLANES", help="Shape of the core; may be repeated. All of 1x1, 1x4, 4x1, "

@@ -23,23 +23,14 @@ from sim.errors import BuildError, SimulationError
 from sim.toolchain import ToolError
 from sw import __version__
 
-from . import (bench, campaign, cluster, compare, course, docs, doctor, graph, lang, lint, listing,
-               live, lockstep, mutants, packages, process, program, prove, report, reproduce, run,
-               simulated_board, synth, tests, tune, verilog)
-from .commands import App
+# The commands, in the order of the help: a module adds its own.
+from . import (run, compare, live, tune, listing, reproduce, report, cluster, program,  # noqa: F401
+               simulated_board, verilog, tests, prove, lockstep, campaign, mutants, doctor,
+               packages, docs, lint, graph, lang, course, bench, synth, process)
+from .commands import app
 
 
 __all__ = ["app", "main"]
-
-
-_HELP = """Graphloom: a SIMT GPU for graphs, simulated cycle by cycle from its RTL.
-
-GRAPH is a file (.mtx, .el, .wel, .gr, .graph, .npz or an edge list of any name; each also .gz), a \
-name of the catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.
-"""
-
-_EPILOG = "Example: graphloom compare pagerank rmat:scale=12,degree=16,seed=1"
-
 
 
 def _show_version(given: bool):
@@ -54,13 +45,6 @@ def _options(version: Annotated[bool, typer.Option(
     """The options of the program itself."""
 
 
-app = App(help=_HELP, epilog=_EPILOG, no_args_is_help=True, add_completion=False,
-          pretty_exceptions_enable=False, rich_markup_mode="rich",
-          context_settings={"help_option_names": ["-h", "--help"]})
-for module in (run, compare, live, tune, listing, reproduce, report, cluster, program,
-               simulated_board, verilog, tests, prove, lockstep, campaign, mutants, doctor,
-               packages, docs, lint):
-    module.register(app)
 app.callback()(_options)
 app.add_typer(graph.app, name="graph")
 app.add_typer(lang.app, name="lang")

@@ -9,20 +9,10 @@ from base.errors import UserError
 from base.installation import need, need_tree
 
 from . import files
+from .commands import app
 from .progress import progress
 from .options import folded, option
 from .records import with_workers
-
-
-__all__ = ["register"]
-
-
-def register(app):
-    """Add the command."""
-    app.command("mutants", epilog="Exit code: 0 if every fault is noticed or judged, 1 if not. "
-                "Examples: graphloom mutants --sample 300 --seed 7 --results mutants.jsonl; "
-                "graphloom mutants --sample 20 --room hw/scu; graphloom mutants --curated; "
-                "graphloom mutants --show ID")(_mutants)
 
 
 _OPTIONS = (
@@ -40,6 +30,10 @@ _OPTIONS = (
 )
 
 
+@app.command("mutants", epilog="Exit code: 0 if every fault is noticed or judged, 1 if not. "
+             "Examples: graphloom mutants --sample 300 --seed 7 --results mutants.jsonl; graphloom "
+             "mutants --sample 20 --room hw/scu; graphloom mutants --curated; graphloom mutants "
+             "--show ID")
 @folded("choice", _OPTIONS)
 @with_workers("Mutants at a time.")
 def _mutants(

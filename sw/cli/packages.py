@@ -13,8 +13,7 @@ from base import installation
 from base.errors import UserError
 from base.installation import APART, EXTRAS, ROOT, need, need_tree
 
-
-__all__ = ["register"]
+from .commands import app
 
 
 _MADE = "Made from pyproject.toml by `./graphloom lock`; do not edit.\n"
@@ -25,12 +24,7 @@ _OPTIONS = ("--universal", "--fork-strategy", "fewest", "--generate-hashes", "--
             "--no-emit-find-links", "--no-annotate", "--no-header", "--quiet")
 
 
-def register(app):
-    """Add the commands."""
-    app.command("setup", epilog="Exit code: 0 if all packages are installed.")(_setup)
-    app.command("lock", hidden=True)(_lock)
-
-
+@app.command("setup", epilog="Exit code: 0 if all packages are installed.")
 def _setup():
     """Install the packages of all commands now, for example before the network is gone.
 
@@ -45,6 +39,7 @@ def _setup():
     print(f"{ROOT / '.venv'} has the packages of all commands")
 
 
+@app.command("lock", hidden=True)
 def _lock(upgrade: Annotated[bool, typer.Option(
     "--upgrade", help="Take the newest versions that pyproject.toml allows.")] = False):
     """Resolve the dependencies in pyproject.toml with uv and write requirements.lock and

@@ -12,11 +12,9 @@ from base.errors import UserError
 from base.input import open_file
 from hw import numbers
 
+from .commands import app
 from .options import folded, option
 from .records import with_machine, with_outputs
-
-
-__all__ = ["register"]
 
 
 #: Cycles after which a program is stopped, unless the user says otherwise: some minutes.
@@ -40,11 +38,6 @@ class _Lanes(enum.StrEnum):
     """The behaviour where active lanes disagree at a branch."""
     AGREE  = "agree"
     LEADER = "leader"
-
-
-def register(app):
-    """Add the command."""
-    app.command("exec", epilog=_EPILOG)(_exec)
 
 
 def _number(text):
@@ -77,6 +70,7 @@ _OPTIONS = (
 )
 
 
+@app.command("exec", epilog=_EPILOG)
 @with_machine("dram", "functional", max_cycles=Annotated[int | None, typer.Option(
     "--max-cycles", metavar="N", min=1, help="Stop after N cycles, with exit code 3.",
     rich_help_panel="Hardware", show_default=f"{_MAX_CYCLES}")])

@@ -12,16 +12,11 @@ import typer
 from base.errors import UserError
 from base.installation import ROOT, advice, obtain
 
-
-__all__ = ["register"]
-
-
-def register(app):
-    """Add the command."""
-    app.command("prove", epilog="Exit code: 0 if everything holds, 1 if not. Examples: graphloom "
-                "prove; graphloom prove barrier scoreboard --full")(_prove)
+from .commands import app
 
 
+@app.command("prove", epilog="Exit code: 0 if everything holds, 1 if not. Examples: graphloom "
+             "prove; graphloom prove barrier scoreboard --full")
 def _prove(
         units: Annotated[list[str] | None, typer.Argument(
             metavar="[UNIT]...", help="Units to prove; all of them by default.")] = None,

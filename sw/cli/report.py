@@ -6,17 +6,12 @@ import typer
 
 from base.installation import need
 
-
-__all__ = ["register"]
-
-
-def register(app):
-    """Add the command."""
-    app.command("report", epilog="Examples: graphloom compare bfs karate --json bfs.json; "
-                "graphloom report bfs.json -o report; graphloom report results/cr2 tuned.json "
-                "overhead.json -o report")(_report)
+from .commands import app
 
 
+@app.command("report", epilog="Examples: graphloom compare bfs karate --json bfs.json; graphloom "
+             "report bfs.json -o report; graphloom report results/cr2 tuned.json overhead.json -o "
+             "report")
 def _report(
         results: Annotated[list[str], typer.Argument(
             metavar="RESULTS...", help="Files of results: of run and compare (--json), run --trace "

@@ -13,9 +13,7 @@ from base.installation import PROGRAM, need
 from hw.config import PRESETS
 
 from . import benches, options
-
-
-__all__ = ["register"]
+from .commands import app
 
 
 #: Edges of a real graph's file up to which it is simulated, and with --large.
@@ -26,13 +24,6 @@ _OF_FIGURES = ("large", "folder", "largest", "repeat", "preset", "set", "dram")
 
 #: Columns of the widest table: numbers are not cut off, however narrow the terminal is.
 _WIDTH = 250
-
-
-def register(app):
-    """Add the command."""
-    benches.add(app, "reproduce", _Options, _reproduce, epilog="Exit code: 0 if every run passed, "
-                "1 if not. Examples: graphloom reproduce cr2 --list; graphloom reproduce cr2 "
-                "fig3.8; graphloom reproduce cr2 --large --folder GRAPHS")
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -213,3 +204,8 @@ def _print(out, study, figure, outcome, failures):
 def _print_table(out, table):
     out.print()
     out.print(table.rich(), soft_wrap=True)
+
+
+benches.add(app, "reproduce", _Options, _reproduce, epilog="Exit code: 0 if every run passed, "
+            "1 if not. Examples: graphloom reproduce cr2 --list; graphloom reproduce cr2 "
+            "fig3.8; graphloom reproduce cr2 --large --folder GRAPHS")

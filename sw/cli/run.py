@@ -7,21 +7,15 @@ import typer
 from base.errors import UserError
 
 from . import options
+from .commands import app
 from .parameters import ProgramCommand
 from .records import with_machine, with_outputs, with_work
 from .tuned import DEFAULT, TUNED, find
 
 
-__all__ = ["register"]
-
-
-def register(app):
-    """Add the command."""
-    app.command("run", cls=ProgramCommand, epilog="Examples: graphloom run bfs road:side=64,seed=1 "
-                "--source 5 --schedule weaver --output depth.npz --json run.json; graphloom run "
-                "bfs --help")(_run)
-
-
+@app.command("run", cls=ProgramCommand, epilog="Examples: graphloom run bfs road:side=64,seed=1 "
+             "--source 5 --schedule weaver --output depth.npz --json run.json; graphloom run bfs "
+             "--help")
 @with_work("schedule", "phases")
 @with_machine("device", "dram", "functional", "max_cycles", "launch_cycles", "time_limit")
 @with_outputs("output", "json", "wave", "trace", "trace_cycles")

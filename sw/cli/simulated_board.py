@@ -6,21 +6,15 @@ import typer
 
 from base.errors import UserError
 
+from .commands import app
 from .records import with_machine
-
-
-__all__ = ["register"]
 
 
 _LINE = "Serial line"
 
 
-def register(app):
-    """Add the command."""
-    app.command("board", epilog="Example: graphloom board --preset tiny --corrupt 0.001, and in "
-                "another terminal graphloom run bfs karate --device serial:/dev/pts/3")(_board)
-
-
+@app.command("board", epilog="Example: graphloom board --preset tiny --corrupt 0.001, and in "
+             "another terminal graphloom run bfs karate --device serial:/dev/pts/3")
 @with_machine("dram", preset="fpga")
 def _board(
         machine,

@@ -18,16 +18,7 @@ from sim import cache
 from sim.children import tied
 
 from . import process
-
-
-__all__ = ["register"]
-
-
-def register(app):
-    """Add the command."""
-    app.command("test", context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-                epilog="Examples: graphloom test; graphloom test tb/test_runner.py -x; graphloom "
-                "test -k weaver; graphloom test --seed fresh; graphloom test --quick")(_test)
+from .commands import app
 
 
 #: The environment variable that ``tb/seeds.py`` reads.
@@ -54,6 +45,9 @@ def _bytecode():
     return folder
 
 
+@app.command("test", context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+             epilog="Examples: graphloom test; graphloom test tb/test_runner.py -x; graphloom test "
+             "-k weaver; graphloom test --seed fresh; graphloom test --quick")
 def _test(context: typer.Context,
           seed: Annotated[str | None, typer.Option(
               metavar="N|fresh", help="Give the random tests other seeds than the usual ones: "

@@ -11,13 +11,14 @@ from base.errors import UserError
 from base.installation import PROGRAM, need
 
 from . import options
+from .commands import app
 from .parameters import ProgramCommand
 from .options import folded, option
 from .records import given_words, with_machine, with_parameters, with_workers
 from .tuned import DEFAULT, settled
 
 
-__all__ = ["axis_values", "options_of", "register", "run_trials"]
+__all__ = ["axis_values", "options_of", "run_trials"]
 
 
 #: Trials of a strategy that would go on for long.
@@ -33,13 +34,6 @@ _EVERY = 20
 _ROUNDS = 7
 
 _SEARCH = "Search"
-
-
-def register(app):
-    """Add the command."""
-    app.command("tune", cls=ProgramCommand, epilog="Exit code: 0; 1 if a trial failed. Examples: "
-                "graphloom tune bfs rmat:scale=10,degree=8,seed=1; graphloom run bfs "
-                "rmat:scale=10,degree=8,seed=1 --schedule tuned")(_tune)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,6 +91,9 @@ _OPTIONS = (
 )
 
 
+@app.command("tune", cls=ProgramCommand, epilog="Exit code: 0; 1 if a trial failed. Examples: "
+             "graphloom tune bfs rmat:scale=10,degree=8,seed=1; graphloom run bfs "
+             "rmat:scale=10,degree=8,seed=1 --schedule tuned")
 @with_parameters
 @with_workers("Processes. With 1, the same command gives the same trials.", _SEARCH)
 @with_machine("dram", "functional", "max_cycles", "launch_cycles")

@@ -8,18 +8,11 @@ from base.errors import UserError
 from base.printable import printable
 
 from . import files
+from .commands import app
 from .records import with_config
 
 
-__all__ = ["register"]
-
-
-def register(app):
-    """Add the command."""
-    app.command("verilog", epilog="Example: graphloom verilog weaver --set threads=32 -o "
-                "weaver.v")(_verilog)
-
-
+@app.command("verilog", epilog="Example: graphloom verilog weaver --set threads=32 -o weaver.v")
 @with_config()
 def _verilog(
         unit: Annotated[str, typer.Argument(
