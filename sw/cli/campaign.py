@@ -101,12 +101,11 @@ def _check(points, executor, asked, seed, json):
         work.run(executor, ended, begun)
     seconds = time.perf_counter() - began
     failed = _print(work, seconds)
-    if json is not None:
-        files.write_json(json, {
-            "instructions": asked.instructions, "seed": seed,
-            "wall_seconds": round(seconds, 1) if executor.here else None,
-            "covered": {name: list(values) for name, values in _covered(work).items()},
-            "configurations": [work.records[point.number] for point in points]})
+    files.write_json(json, {
+        "instructions": asked.instructions, "seed": seed,
+        "wall_seconds": round(seconds, 1) if executor.here else None,
+        "covered": {name: list(values) for name, values in _covered(work).items()},
+        "configurations": [work.records[point.number] for point in points]})
     return 1 if failed else 0
 
 
@@ -181,16 +180,14 @@ def _print(work, seconds):
     out.print()
     failures = [(point, failure) for point, record in records for failure in record["failures"]]
     for point, failure in failures:
-        out.print(f"{point.config.name}: {failure['what']}: {failure['message'].rstrip()}",
-                  soft_wrap=True)
-        out.print(f"reproduce: {failure['reproduce']}", soft_wrap=True)
+        out.say(f"{point.config.name}: {failure['what']}: {failure['message'].rstrip()}")
+        out.say(f"reproduce: {failure['reproduce']}")
     values = sum(map(len, _covered(work).values()))
     total = sum(map(len, required_.values()))
     bad = len({point.number for point, _ in failures})
-    out.print(
-        f"{len(records) - bad} of {len(records)} configurations passed, {values} of {total} "
-        f"values covered; {sum(r['lockstep_instructions'] for _, r in records):,} instructions in "
-        f"lockstep, {sum(r['compared_instructions'] for _, r in records):,} by their end; "
-        f"{sum(r['operations'] for _, r in records)} operations of the SCU; "
-        f"{sum(len(r['runs']) for _, r in records)} runs verified; {seconds:.0f} s")
+    out.print(f"{len(records) - bad} of {len(records)} configurations passed, {values} of {total} "
+              f"values covered; {sum(r['lockstep_instructions'] for _, r in records):,} "
+              f"instructions in lockstep, {sum(r['compared_instructions'] for _, r in records):,} "
+              f"by their end; {sum(r['operations'] for _, r in records)} operations of the SCU; "
+              f"{sum(len(r['runs']) for _, r in records)} runs verified; {seconds:.0f} s")
     return bool(failures)

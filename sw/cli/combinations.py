@@ -39,9 +39,8 @@ def print_number():
     from .execute import console
     from sw.runtime.combinations import axes
     counts = {axis: len(values()) for axis, values in axes().items()}
-    console().print(f"combinations of {' x '.join(counts)}: {math.prod(counts.values())}; "
-                    "`graphloom list combinations` says which work",
-                    style="bold", soft_wrap=True)
+    console().say(f"combinations of {' x '.join(counts)}: {math.prod(counts.values())}; "
+                  "`graphloom list combinations` says which work", style="bold")
 
 
 def print_all(combined, each):
@@ -51,22 +50,22 @@ def print_all(combined, each):
     if each:
         _print_lines(combined)
     axes = " x ".join(combined[0].choice)
-    out.print(f"combinations of {axes}: {len(combined)}, of which {_working(combined)} work",
-              style="bold", soft_wrap=True)
+    out.say(f"combinations of {axes}: {len(combined)}, of which {_working(combined)} work",
+            style="bold")
     every = collections.Counter(combination.choice["algorithm"] for combination in combined)
     working = collections.Counter(combination.choice["algorithm"] for combination in combined
                                   if combination.reason is None)
     for algorithm, count in every.items():
-        out.print(f"  {algorithm}: {working[algorithm]} of {count}", soft_wrap=True)
+        out.say(f"  {algorithm}: {working[algorithm]} of {count}")
     from sw.reproduce.grassembler.published import AXES, PRODUCT
-    out.print(f"  GRAssembler's options for an algorithm, valid or not: {PRODUCT:,} = "
-              + " x ".join(f"{count} {axis}" for axis, count in AXES.items()), soft_wrap=True)
+    out.say(f"  GRAssembler's options for an algorithm, valid or not: {PRODUCT:,} = "
+            + " x ".join(f"{count} {axis}" for axis, count in AXES.items()))
     if not each:
         return
     reasons = collections.Counter(combination.reason for combination in combined
                                   if combination.reason is not None)
     for reason, count in reasons.most_common():
-        out.print(f"  {count} do not: {reason}", soft_wrap=True)
+        out.say(f"  {count} do not: {reason}")
 
 
 def _print_lines(combined):
@@ -148,8 +147,8 @@ def run(config, combined, asked, executor, results, hardware):
             ended(case, record)
             if "error" in record:
                 with aside():
-                    out.print(f"FAILED {case.describe()}: {record['error']}", soft_wrap=True)
-                    out.print(f"  repeat: {case.command(hardware)}", soft_wrap=True)
+                    out.say(f"FAILED {case.describe()}: {record['error']}")
+                    out.say(f"  repeat: {case.command(hardware)}")
 
         work.run(executor, report, begun)
     _print_sum(out, config, work, functional, done, time.perf_counter() - began)
@@ -181,12 +180,12 @@ def _print_sum(out, config, work, functional, before, seconds):
     what = "instructions" if functional else "cycles"
     amount = sum(record["counters"][what] for record in work.records.values()
                  if "counters" in record)
-    out.print(f"{total} runs on {'the functional simulator' if functional else 'the RTL'} "
-              f"of {config.name}: {total // len(grounds)} combinations on {len(grounds)} graphs "
-              f"({', '.join(grounds)}); {total - failed - refused} bit-identical to golden, "
-              f"{failed} failed" + f", {refused} whose program does not fit" * bool(refused) +
-              f"; {amount:,} {what}, {seconds:.0f} s"
-              + (f" ({before} runs were there)" if before else ""), soft_wrap=True, style="bold")
+    out.say(f"{total} runs on {'the functional simulator' if functional else 'the RTL'} "
+            f"of {config.name}: {total // len(grounds)} combinations on {len(grounds)} graphs "
+            f"({', '.join(grounds)}); {total - failed - refused} bit-identical to golden, "
+            f"{failed} failed" + f", {refused} whose program does not fit" * bool(refused) +
+            f"; {amount:,} {what}, {seconds:.0f} s"
+            + (f" ({before} runs were there)" if before else ""), style="bold")
 
 
 def _run_json(case, record, hardware):

@@ -61,12 +61,11 @@ def _print(job):
     out = console()
     out.print(job.title())
     for line in job.hardware_lines():
-        out.print(line, soft_wrap=True)
+        out.say(line)
     for name, reason in job.skipped.items():
-        out.print(f"{name} is left out: {reason}", soft_wrap=True)
+        out.say(f"{name} is left out: {reason}")
     out.print(tables.runs_table(job.results))
-    for note in dict.fromkeys(note for result in job.results for note in result.notes):
-        out.print(f"note: {note}", soft_wrap=True)
+    out.notes(dict.fromkeys(note for result in job.results for note in result.notes))
     checksums = {result.checksum[:16] for result in job.results}
     out.print(f"All {len(job.results)} results are {job.results[0].verdict} (checksum "
               f"{', '.join(sorted(checksums))})")

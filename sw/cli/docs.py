@@ -56,7 +56,7 @@ def _site(folder):
     found = build(folder)
     err = console(stderr=True)
     for line in found:
-        err.print(line, markup=False, soft_wrap=True)
+        err.say(line)
     if found:
         print(f"docs: the site has {len(found)} errors and was not written")
         return 1

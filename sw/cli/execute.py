@@ -24,6 +24,15 @@ def console(stderr=False):
         def render_str(self, text, **options):
             return super().render_str(printable(text, lines=True), **options)
 
+        def say(self, text, **options):
+            """Print a line, however long."""
+            self.print(text, soft_wrap=True, **options)
+
+        def notes(self, notes):
+            """Print the notes of runs."""
+            for note in notes:
+                self.say(f"note: {note}")
+
     stream = sys.stderr if stderr else sys.stdout
     return _Console(file=stream, width=None if stream.isatty() else 200, highlight=False,
                     markup=False)

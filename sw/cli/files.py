@@ -76,8 +76,9 @@ def write_pieces(path, pieces):
 
 
 def write_json(path, value):
-    """Write JSON with sorted keys: the same value gives the same bytes."""
-    write_text(path, json.dumps(value, indent=2, sort_keys=True) + "\n")
+    """Write JSON with sorted keys: the same value gives the same bytes. Without a path, nothing."""
+    if path is not None:
+        write_text(path, json.dumps(value, indent=2, sort_keys=True) + "\n")
 
 
 def write_arrays(path, arrays):

@@ -70,8 +70,8 @@ def run(fuzzing, seed, jobs, json):
     counts, faults, done = {}, [], 0
     again = (f"--case {fuzzing.case}" if fuzzing.case is not None else
              f"--lines {fuzzing.lines} --files {fuzzing.files_}")
-    out.print(f"{len(names):,} cases of seed {seed}; to repeat: "
-              f"{PROGRAM} campaign --fuzz --seed {seed} {again}", soft_wrap=True)
+    out.say(f"{len(names):,} cases of seed {seed}; to repeat: "
+            f"{PROGRAM} campaign --fuzz --seed {seed} {again}")
     with progress_display() as (show, tell):
         def report(found, more):
             nonlocal done
@@ -88,10 +88,9 @@ def run(fuzzing, seed, jobs, json):
 
         fuzz(CommandLine(main, _app), seed, names, jobs, report)
     seconds = time.monotonic() - began
-    if json is not None:
-        files.write_json(json, {"seed": seed, "lines": fuzzing.lines, "files": fuzzing.files_,
-                                "counts": counts, "faults": faults,
-                                "wall_seconds": round(seconds, 1)})
+    files.write_json(json, {"seed": seed, "lines": fuzzing.lines, "files": fuzzing.files_,
+                            "counts": counts, "faults": faults,
+                            "wall_seconds": round(seconds, 1)})
     ends = ", ".join(f"{number:,} {kind}" for kind, number in sorted(counts.items()))
     out.print(f"{done:,} cases: {ends}; {len(faults)} broke a rule; {seconds:.0f} s")
     return 1 if faults else 0
@@ -103,7 +102,6 @@ def _tell(out, fault, seed, folder):
     if fault["data"] is not None:
         folder.mkdir(parents=True, exist_ok=True)
     kept = _keep(folder, fault, seed)
-    out.print(f"{fault['case']}: {fault['fault']}\n  graphloom {fault['command']}"
-              + (f"\n  the file: {kept}" if kept else "")
-              + f"\n  to repeat: {PROGRAM} campaign --fuzz --seed {seed} --case {fault['case']}",
-              soft_wrap=True)
+    out.say(f"{fault['case']}: {fault['fault']}\n  graphloom {fault['command']}"
+            + (f"\n  the file: {kept}" if kept else "")
+            + f"\n  to repeat: {PROGRAM} campaign --fuzz --seed {seed} --case {fault['case']}")

@@ -32,8 +32,7 @@ def _info(source, json: options.Json = None):
     files.distinct({"--json": json}, [source.spec])
     files.check(json)
     facts = describe(source.load(options.note))
-    if json is not None:
-        files.write_json(json, facts)
+    files.write_json(json, facts)
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, value in facts.items():
         if value is not None:

@@ -81,11 +81,10 @@ def _show(graph, texts, direction, repeat, memory, json):
     from .execute import console, progress_display
     with progress_display() as (progress, _):
         figures = list(measure(graph, texts, direction, repeat, memory, progress))
-    if json is not None:
-        files.write_json(json, {
-            "graph": graph.name, "vertices": graph.num_vertices, "arcs": graph.num_edges,
-            "weighted": graph.weights is not None, "direction": direction,
-            "formats": [dataclasses.asdict(figure) for figure in figures]})
+    files.write_json(json, {
+        "graph": graph.name, "vertices": graph.num_vertices, "arcs": graph.num_edges,
+        "weighted": graph.weights is not None, "direction": direction,
+        "formats": [dataclasses.asdict(figure) for figure in figures]})
     out = console()
     out.print(f"{graph.name}, {direction}: {graph.num_vertices:,} vertices, "
               f"{graph.num_edges:,} arcs")

@@ -93,8 +93,7 @@ def _list(
                 ran = combinations.run(config, combined, asked, executor, results,
                                        machine.words())
             failed, found = ran["failed"], found | ran
-    if json is not None:
-        files.write_json(json, found)
+    files.write_json(json, found)
     return 1 if failed else 0
 
 
@@ -149,15 +148,15 @@ def _print_part(part, entries):
     out.print(f"{part}: {len(entries)}", style="bold")
     width = max(map(len, entries))
     for name, entry in entries.items():
-        out.print(f"  {name:<{width}}  {entry['summary']}", soft_wrap=True)
+        out.say(f"  {name:<{width}}  {entry['summary']}")
         if "directions" in entry:
             parameters = ", ".join(entry["options"]) or "none"
-            out.print(f"  {'':<{width}}  directions: {', '.join(entry['directions'])}; "
-                      f"parameters: {parameters}", soft_wrap=True)
+            out.say(f"  {'':<{width}}  directions: {', '.join(entry['directions'])}; "
+                    f"parameters: {parameters}")
         elif "options" in entry:
             for option, value in entry["options"].items():
-                out.print(f"  {'':<{width}}  :{option}={_default(value['default'])}  "
-                          f"{value['what']} ({value['legal']})", soft_wrap=True)
+                out.say(f"  {'':<{width}}  :{option}={_default(value['default'])}  "
+                        f"{value['what']} ({value['legal']})")
     out.print()
 
 

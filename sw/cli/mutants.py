@@ -85,11 +85,10 @@ def _mutants(
           as (begun, ended, _)):
         work.run(executor, ended, begun)
     reasons = judged()
-    if json is not None:
-        files.write_json(json, {"mutants": [
-            {"id": mutant.id, "file": mutant.file, "line": mutant.line, "diff": mutant.diff(),
-             "judged": reasons.get(mutant.id), **work.records.get(mutant.id, {}),
-             "outcome": work.outcome(mutant)} for mutant in mutants]})
+    files.write_json(json, {"mutants": [
+        {"id": mutant.id, "file": mutant.file, "line": mutant.line, "diff": mutant.diff(),
+         "judged": reasons.get(mutant.id), **work.records.get(mutant.id, {}),
+         "outcome": work.outcome(mutant)} for mutant in mutants]})
     return 1 if _print(work, reasons) else 0
 
 
@@ -135,9 +134,6 @@ def _print(work, reasons):
     out = console()
     rooms, open_ = {}, 0
 
-    def say(text):
-        out.print(text, soft_wrap=True, markup=False)
-
     for mutant in work.mutants:
         outcome = work.outcome(mutant)
         reason = reasons.get(mutant.id, "")
@@ -150,19 +146,19 @@ def _print(work, reasons):
             row["judged"] += bool(reason)
             row["equivalent"] += reason.startswith("equivalent: ")
             open_ += not reason
-            say(f"survives: {mutant.id} (line {mutant.line})\n"
-                + (f"  {reason}" if reason else f"  again: ./graphloom mutants '{mutant.id}'"))
+            out.say(f"survives: {mutant.id} (line {mutant.line})\n"
+                    + (f"  {reason}" if reason else f"  again: ./graphloom mutants '{mutant.id}'"))
         else:
             open_ += 1
-            say(f"{outcome}: {mutant.id}: {work.records.get(mutant.id, {}).get('detail', '')}")
+            out.say(f"{outcome}: {mutant.id}: {work.records.get(mutant.id, {}).get('detail', '')}")
             continue
         row["mutants"] += 1
     for test in sorted(work.unfair):
-        say(f"fails without a fault, so that what it noticed does not count: {test}")
+        out.say(f"fails without a fault, so that what it noticed does not count: {test}")
     _table(out, rooms)
     outcomes = [work.outcome(mutant) for mutant in work.mutants]
-    say("noticed by: " + ", ".join(f"{outcomes.count(kind)} {kind}" for kind in NOTICED
-                                   if kind in outcomes))
+    out.say("noticed by: " + ", ".join(f"{outcomes.count(kind)} {kind}" for kind in NOTICED
+                                       if kind in outcomes))
     return bool(open_ or work.unfair)
 
 

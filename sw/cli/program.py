@@ -112,15 +112,14 @@ def _exec(
         run.launch(value, checks, machine.max_cycles or (
             _MAX_INSTRUCTIONS if machine.functional else _MAX_CYCLES))
         found, wrong = symbols.look(run.machine.memory)
-    if outputs.json is not None:
-        files.write_json(outputs.json, {
-            "program": program, "configuration": dataclasses.asdict(config),
-            **({"functional": True} if machine.functional else
-               {"dram": dataclasses.asdict(memory)}),
-            "argument": value, "lanes": asked.lanes.value, "stack": stacks.size, **run.record(),
-            "memory": {text: values[0] if len(values) == 1 else values
-                       for text, values in found.items()},
-            "unexpected": wrong, "wall_seconds": round(time.perf_counter() - began, 3)})
+    files.write_json(outputs.json, {
+        "program": program, "configuration": dataclasses.asdict(config),
+        **({"functional": True} if machine.functional else
+           {"dram": dataclasses.asdict(memory)}),
+        "argument": value, "lanes": asked.lanes.value, "stack": stacks.size, **run.record(),
+        "memory": {text: values[0] if len(values) == 1 else values
+                   for text, values in found.items()},
+        "unexpected": wrong, "wall_seconds": round(time.perf_counter() - began, 3)})
     _report(run, config, symbols.reads, found, wrong)
     code = run.code or (1 if wrong else 0)
     if code:
@@ -349,25 +348,21 @@ def _contents(executable, name, file, config):
 def _report(run, config, reads, found, wrong):
     """Print how the program ended."""
     from .execute import console
-    def tell(text):
-        out.print(text, soft_wrap=True)
-
     out = console()
     if run.host.written and not run.host.written.endswith(b"\n"):
         out.print()
-    tell(f"{run.name}: {run.message}")
+    out.say(f"{run.name}: {run.message}")
     if run.host.lost:
-        tell(f"{run.host.lost} more bytes of text had no room in {run.host.CONSOLE}")
+        out.say(f"{run.host.lost} more bytes of text had no room in {run.host.CONSOLE}")
     if "cycles" not in run.counters:
-        tell(f"{run.counters['instructions']:,} instructions")
+        out.say(f"{run.counters['instructions']:,} instructions")
     elif config.counters:
-        tell(f"{run.counters['cycles']:,} cycles, "
-             f"{run.counters['instructions']:,} instructions")
+        out.say(f"{run.counters['cycles']:,} cycles, {run.counters['instructions']:,} instructions")
     for text, place in reads:
         values = found[text]
         forms = place.text if len(values) == 1 else str
         shown = " ".join(map(forms, values[:_SHOWN]))
         more = f" … ({len(values)} in all)" if len(values) > _SHOWN else ""
-        tell(f"{text} = {shown}{more}")
+        out.say(f"{text} = {shown}{more}")
     for text in wrong:
-        tell(text)
+        out.say(text)

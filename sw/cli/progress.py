@@ -38,7 +38,7 @@ def progress(total, done, describe, outcome, every=1):
             nonlocal done
             done += 1
             if done % every == 0 or "error" in record:
-                err.print(f"{done}/{total} {describe(case)}: {outcome(record)}", soft_wrap=True)
+                err.say(f"{done}/{total} {describe(case)}: {outcome(record)}")
         yield lambda case, text="": None, ended, contextlib.nullcontext
         return
 

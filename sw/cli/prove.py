@@ -101,7 +101,7 @@ def _run(work, covers, timeout):
         if table.row_count:
             out.print(table)
     for line in failures:
-        out.print(line, soft_wrap=True)
+        out.say(line)
     if failures:
         out.print(f"{len(failures)} of {len(tasks)} proofs and covers FAILED")
         return 1

@@ -100,8 +100,7 @@ def _print(job, result, counters, phases):
     out = console()
     out.print(job.title())
     out.print(tables.runs_table([result]))
-    for note in result.notes:
-        out.print(f"note: {note}", soft_wrap=True)
+    out.notes(result.notes)
     if counters:
         out.print(tables.counters_table(result.counters))
     if (counters or phases) and result.phases.size:

@@ -131,8 +131,7 @@ def run_program(vm, work, outputs, *, apply, verify):
     if outputs.output is not None:
         files.write_results(outputs.output, checked.arrays(), graph)
     record = _record(vm, plan, source, checked, verify, way) | {"wall_seconds": round(seconds, 6)}
-    if outputs.json is not None:
-        files.write_json(outputs.json, record)
+    files.write_json(outputs.json, record)
     _print(checked, record, seconds, verify)
 
 
@@ -163,10 +162,8 @@ def _print(checked, record, seconds, verify):
         out.print(f"{name}: {vertex}")
     if record["reached"] is not None:
         out.print(f"vertices reached: {record['reached']:,} of {graph.num_vertices:,}")
-    for note in record["notes"]:
-        out.print(f"note: {note}", soft_wrap=True)
+    out.notes(record["notes"])
     judged = verdict("by the interpreter" if vm == "reference" else
                      f"bit-identical to {checked.kind.MODEL}" if verify else "not compared",
                      record["checked"])
-    out.print(f"{', '.join(checked.result.outputs)}: {judged} "
-              f"(checksum {record['checksum'][:16]})")
+    out.print(f"{', '.join(checked.result.outputs)}: {judged} (checksum {record['checksum'][:16]})")

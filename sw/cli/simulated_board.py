@@ -53,8 +53,8 @@ def _board(
         board = BoardSimulator(config, divisor=divisor, sdram=memory == "sdram", dram=timing,
                                corrupt=corrupt, lose=lose, repeat=repeat, seed=seed, report=tell)
     out = console()
-    out.print(f"{board.port}: a board, {config.name}; use it with --device serial:{board.port}, "
-              "end it with Ctrl-C", soft_wrap=True)
+    out.say(f"{board.port}: a board, {config.name}; use it with --device serial:{board.port}, "
+            "end it with Ctrl-C")
     out.file.flush()
     try:
         board.run()

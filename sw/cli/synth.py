@@ -105,8 +105,7 @@ def _synth(
                                seeds=numbers if place and chip.options else (),
                                jobs=jobs or os.cpu_count() or 1, heard=heard)
     _print(target, figures)
-    if results is not None:
-        files.write_json(results, figures.record())
+    files.write_json(results, figures.record())
     if logs is not None:
         for log in figures.logs:
             files.write_bytes(os.path.join(logs, log.name), log.read_bytes())
@@ -119,8 +118,8 @@ def _print(unit, figures):
     from .placements import path_table, print_placements
     from .tables import new_table
     out, config, area = console(), figures.config, figures.area
-    out.print(f"{unit.name}: {unit.doc}; {config.name}: {config.warps} warps x "
-              f"{config.threads} lanes; {figures.device.name}", soft_wrap=True)
+    out.say(f"{unit.name}: {unit.doc}; {config.name}: {config.warps} warps x "
+            f"{config.threads} lanes; {figures.device.name}")
     table = new_table("", "taken", "of", "share")
     for resource, title in RESOURCES.items():
         whole, share = getattr(figures.device, resource), figures.share(resource)
@@ -128,8 +127,8 @@ def _print(unit, figures):
                       f"{100 * share:.1f} %" if share is not None else "")
     out.print(table)
     if area.lut4 != area.logic:
-        out.print(f"LUT4: {area.logic:,} of logic, two for each of {area.carry:,} cells of carry "
-                  f"chains, six for each of {area.lut_ram:,} cells of LUT RAM", soft_wrap=True)
+        out.say(f"LUT4: {area.logic:,} of logic, two for each of {area.carry:,} cells of carry "
+                f"chains, six for each of {area.lut_ram:,} cells of LUT RAM")
     if figures.logic.memories:
         table = new_table("memory")
         table.add_column("made of", no_wrap=True)
@@ -139,8 +138,8 @@ def _print(unit, figures):
         out.print(table)
     if figures.estimate is not None and figures.estimate.steps:
         found = figures.estimate
-        out.print(f"\nestimate, not placed: {found.frequency:.1f} MHz, {found.levels} levels of "
-                  f"logic, {found.delay:.2f} ns:", soft_wrap=True)
+        out.say(f"\nestimate, not placed: {found.frequency:.1f} MHz, {found.levels} levels of "
+                f"logic, {found.delay:.2f} ns:")
         out.print(path_table(found.steps))
     if figures.placements:
         out.print()
@@ -148,8 +147,8 @@ def _print(unit, figures):
     if figures.estimate is not None:
         out.print("~: logic without a name of its own, beside that signal")
     for tool, version in figures.record()["tools"].items():
-        out.print(f"{tool}: {version}", soft_wrap=True)
-    out.print("logs: " + ", ".join(map(str, figures.logs)), soft_wrap=True)
+        out.say(f"{tool}: {version}")
+    out.say("logs: " + ", ".join(map(str, figures.logs)))
 
 
 @app.command("budgets", epilog="Exit code: 0 if all is within the table, 1 if not.")
@@ -202,13 +201,11 @@ def _budgets(
                   "docs/resources.md up to date")
         shrunk = unlisted = []
     for line in wrong:
-        out.print(f"{line}: change the hardware, or {budgets.PATH.name} by hand", soft_wrap=True)
+        out.say(f"{line}: change the hardware, or {budgets.PATH.name} by hand")
     for line in unlisted:
-        out.print(f"{line}: if the change is intended, run ./graphloom synth budgets "
-                  "--update", soft_wrap=True)
+        out.say(f"{line}: if the change is intended, run ./graphloom synth budgets --update")
     for line in shrunk:
-        out.print(f"{line}: run ./graphloom synth budgets --update to keep the smaller "
-                  "area", soft_wrap=True)
+        out.say(f"{line}: run ./graphloom synth budgets --update to keep the smaller area")
     if wrong or unlisted:
         raise typer.Exit(1)
 

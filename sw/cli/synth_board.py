@@ -74,17 +74,15 @@ def _board(
     files.write_bytes(output, done.data)
     device, area, placement = find_device(DEVICE), done.logic.area, done.placement
     out = console()
-    out.print(f"{output}: {len(done.data):,} bytes; {config.name} on {device.name} with "
-              f"{settings['memory']}, {settings['frequency']:g} MHz, {settings['baud']} baud",
-              soft_wrap=True)
-    out.print(f"LUT4 {area.lut4:,} of {device.lut4:,}, FF {area.ff:,}, block RAM {area.block_ram} "
-              f"of {device.block_ram}, DSP {area.dsp} of {device.dsp}", soft_wrap=True)
+    out.say(f"{output}: {len(done.data):,} bytes; {config.name} on {device.name} with "
+            f"{settings['memory']}, {settings['frequency']:g} MHz, {settings['baud']} baud")
+    out.say(f"LUT4 {area.lut4:,} of {device.lut4:,}, FF {area.ff:,}, block RAM {area.block_ram} "
+            f"of {device.block_ram}, DSP {area.dsp} of {device.dsp}")
     print_placements(out, done.placements)
-    out.print(f"seed {placement.seed} is taken; the output of the tools is in {placement.folder}",
-              soft_wrap=True)
+    out.say(f"seed {placement.seed} is taken; the output of the tools is in {placement.folder}")
     if board.clock is not None:
-        out.print(f"SDRAM clock: {board.sdram_delay:.2f} ns after the system clock, margin "
-                  f"{board.clock.margin:.2f} ns", soft_wrap=True)
+        out.say(f"SDRAM clock: {board.sdram_delay:.2f} ns after the system clock, margin "
+                f"{board.clock.margin:.2f} ns")
     if results is not None:
         figures = Figures("board", config, device, done.logic, None, done.placements)
         files.write_json(results, figures.record() | {"board": {

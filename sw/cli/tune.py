@@ -320,39 +320,35 @@ def _show(search, target, command, path, json, header):
     failed = len(outcomes) - sum(map(len, by_status.values()))
     done = sorted(by_status["done"], key=lambda pair: pair[0])
     simulated = sum(cycles for found in by_status.values() for cycles, _ in found)
-    out = console()
+    out, found = console(), worth(search.space, outcomes) if done else ()
     if done:
         out.print(_best_table(search.space, done, target.unit))
-        found = worth(search.space, outcomes)
         if found:
             out.print()
             out.print(_worth_table(found, target.unit))
         out.print()
-    out.print(f"{len(outcomes)} trials, {search.repeated} of them in {path} before; "
-              f"{simulated:,} {target.unit}; {len(by_status['stopped'])} stopped early "
-              f"({100 * len(by_status['stopped']) / max(1, len(outcomes)):.0f} %), {failed} "
-              f"failed; {search.merged} plans equal to another, {search.refused.total():,} "
-              "refused", soft_wrap=True)
+    out.say(f"{len(outcomes)} trials, {search.repeated} of them in {path} before; {simulated:,} "
+            f"{target.unit}; {len(by_status['stopped'])} stopped early "
+            f"({100 * len(by_status['stopped']) / max(1, len(outcomes)):.0f} %), {failed} failed; "
+            f"{search.merged} plans equal to another, {search.refused.total():,} refused")
     notes = notes_of(record for _, record in outcomes)
-    for note in notes:
-        out.print(f"note: {note}", soft_wrap=True)
+    out.notes(notes)
     if done:
         out.print("The best plan:", style="bold")
-        out.print(f"  {command(done[0][1])}", soft_wrap=True)
+        out.say(f"  {command(done[0][1])}")
     else:
         out.print("no trial ran to its end")
-    if json is not None:
-        files.write_json(json, {
-            "study": header, "trials": [
-                {"plan": plan.text} | {name: record[name] for name in _SHOWN if name in record}
-                for plan, record in outcomes],
-            "best": done[0][1].text if done else None,
-            "command": command(done[0][1]) if done else None, "notes": notes,
-            "simulated": simulated, "stopped": len(by_status["stopped"]), "failed": failed,
-            "merged": search.merged, "refused": dict(search.refused),
-            "worth": [dataclasses.asdict(each) | {"value": spelled(each.value),
-                                                  "other": spelled(each.other)}
-                      for each in (worth(search.space, outcomes) if done else ())]})
+    files.write_json(json, {
+        "study": header, "trials": [
+            {"plan": plan.text} | {name: record[name] for name in _SHOWN if name in record}
+            for plan, record in outcomes],
+        "best": done[0][1].text if done else None,
+        "command": command(done[0][1]) if done else None, "notes": notes,
+        "simulated": simulated, "stopped": len(by_status["stopped"]), "failed": failed,
+        "merged": search.merged, "refused": dict(search.refused),
+        "worth": [dataclasses.asdict(each) | {"value": spelled(each.value),
+                                              "other": spelled(each.other)}
+                  for each in found]})
     return 1 if failed or not done else 0
 
 

@@ -77,14 +77,13 @@ def tune_schedules(work, search, rounds, json):
     line = shlex.join([PROGRAM, "run", "--plan", plan.text, words[0], "--vm", "cpu", *words[1:],
                        *(word for text in best.texts for word in ("--apply", text))])
     _print(tuner, done, checked.notes, (ratio, pairs), line)
-    if json is not None:
-        files.write_json(json, {
-            "program": program.name, "graph": work.source.spec, "base": times.base,
-            "unit": times.unit, "trials": [{"schedules": plan.texts} | record
-                                           for plan, record in tuner.outcomes.values()],
-            "reached": checked.reached, "notes": checked.notes, "best": best.texts,
-            "ratio": ratio, "pairs": pairs, "command": line, "failed": failed,
-            "refused": dict(tuner.refused)})
+    files.write_json(json, {
+        "program": program.name, "graph": work.source.spec, "base": times.base,
+        "unit": times.unit, "trials": [{"schedules": plan.texts} | record
+                                       for plan, record in tuner.outcomes.values()],
+        "reached": checked.reached, "notes": checked.notes, "best": best.texts,
+        "ratio": ratio, "pairs": pairs, "command": line, "failed": failed,
+        "refused": dict(tuner.refused)})
     return 1 if failed else 0
 
 
@@ -94,14 +93,13 @@ def _print(tuner, done, notes, compared, line):
     out.print(_table(done))
     outcomes = tuner.outcomes.values()
     failed = sum(record["status"] == "failed" for _, record in outcomes)
-    out.print(f"{len(outcomes)} trials, {len(outcomes) - len(done) - failed} stopped after two "
-              f"pairs of runs, {failed} failed; {tuner.refused.total():,} refused", soft_wrap=True)
-    for note in notes:
-        out.print(f"note: {note}", soft_wrap=True)
-    out.print(f"The best schedule, in {len(pairs)} more pairs: {1 / ratio:.2f} times as fast as "
-              f"without schedules (middle half of the pairs {1 / pairs[-1 - quarter]:.2f} to "
-              f"{1 / pairs[quarter]:.2f})", style="bold", soft_wrap=True)
-    out.print(f"  {line}", soft_wrap=True)
+    out.say(f"{len(outcomes)} trials, {len(outcomes) - len(done) - failed} stopped after two "
+            f"pairs of runs, {failed} failed; {tuner.refused.total():,} refused")
+    out.notes(notes)
+    out.say(f"The best schedule, in {len(pairs)} more pairs: {1 / ratio:.2f} times as fast as "
+            f"without schedules (middle half of the pairs {1 / pairs[-1 - quarter]:.2f} to "
+            f"{1 / pairs[quarter]:.2f})", style="bold")
+    out.say(f"  {line}")
 
 
 def refuse(**values):

@@ -80,8 +80,7 @@ class RunRequest:
         for name, value in given.items():
             kind = FIELDS.get(name)
             if kind is None:
-                raise UserError(f"the request has no field {name!r}; there are "
-                                f"{', '.join(FIELDS)}")
+                raise UserError(f"the request has no field {name!r}; there are {', '.join(FIELDS)}")
             if value is not None and type(value) is not kind:
                 raise UserError(f"the request's {name} is {value!r}, must be "
                                 f"{'a whole number' if kind is int else 'a text'}")

@@ -178,8 +178,7 @@ def _same_sources(found):
             if source.kind not in kinds or (source.kind == "tune" and "study" not in source.value):
                 continue
             if first is not None and source.sources != first.sources:
-                raise UserError(
-                    f"{source.path}: was measured with other sources of Graphloom than "
-                    f"{first.path}, so their cycles do not compare; measure again, make a "
-                    "report of each, or give --mixed")
+                raise UserError(f"{source.path}: was measured with other sources of Graphloom than "
+                                f"{first.path}, so their cycles do not compare; measure again, "
+                                "make a report of each, or give --mixed")
             first = first or source

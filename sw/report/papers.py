@@ -91,8 +91,7 @@ def _figure_blocks(value):
                            value["method"] if number == 0 else ""))
     for table in value["tables"]:
         title = f"{name}, table: {table['title']}" if found else heading
-        found.append(Block(title, "" if found else _sentence(compared), {},
-                           tuple(table["columns"]),
+        found.append(Block(title, "" if found else _sentence(compared), {}, tuple(table["columns"]),
                            tuple((tuple(row), None) for row in table["rows"]),
                            "" if found else value["method"], opened=len(value["tables"]) == 1))
     if value["comparisons"]:
