@@ -104,8 +104,7 @@ def _compiler():
                         [*compiler.link, *compiler.without_library, "-shared", made, "-o",
                          source.with_suffix(".so")]):
             done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False,
-                                  errors="replace", stdin=subprocess.DEVNULL,
-                                  env=environment)
+                                  errors="replace", stdin=subprocess.DEVNULL, env=environment)
             if done.returncode:
                 lines = done.stderr.strip().splitlines() or ["no reason given"]
                 return "broken", found, f"it cannot compile C++20: {lines[0]}"
@@ -242,8 +241,7 @@ def _doctor():
         if state == "broken":
             broken.append(name)
         style = {"ok": "green", "missing": "yellow", "broken": "red"}[state]
-        table.add_row(name, Text(state, style), Text(printable(found)),
-                      Text(printable(step)))
+        table.add_row(name, Text(state, style), Text(printable(found)), Text(printable(step)))
     out = console()
     out.print(table)
     if broken:

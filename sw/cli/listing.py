@@ -90,8 +90,7 @@ def _list(
         combinations.print_all(combined, each=not asked.run)
         if asked.run:
             with workers.executor("graphloom list combinations --run") as executor:
-                ran = combinations.run(config, combined, asked, executor, results,
-                                       machine.words())
+                ran = combinations.run(config, combined, asked, executor, results, machine.words())
             failed, found = ran["failed"], found | ran
     files.write_json(json, found)
     return 1 if failed else 0

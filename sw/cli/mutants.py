@@ -116,9 +116,8 @@ def _chosen(names, choice):
         return [find(name).mutant() if ":" in name else curated.find(name)
                 for name in dict.fromkeys(names)]
     found = [fault.mutant() for fault in curated.faults() if wanted(fault.file)] \
-        if choice.sample is None else draw(
-            choice.sample, 1 if choice.seed is None else choice.seed,
-            among=list(filter(wanted, sources())))
+        if choice.sample is None else draw(choice.sample, 1 if choice.seed is None else choice.seed,
+                                           among=list(filter(wanted, sources())))
     if not found:
         raise UserError(f"{' '.join([*rooms, *globs])}: there is no mutant in such a room or file; "
                         "rooms are such as hw/core, files such as hw/core/alu.py")

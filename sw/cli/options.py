@@ -248,8 +248,7 @@ def names(text, option, legal=None) -> list:
         if not name:
             raise UserError(f"{option} {text}: there is an empty name between the commas")
         if legal is not None and name not in legal:
-            raise UserError(f"{option} {text}: there is no {name!r}; there are "
-                            f"{', '.join(legal)}")
+            raise UserError(f"{option} {text}: there is no {name!r}; there are {', '.join(legal)}")
     return once(found, f"{option} {text}")
 
 

@@ -37,9 +37,8 @@ class _Group(TyperGroup):
 
 app = App(cls=_Group, help="Synthesize a unit (weaver, scu-1, scu-4, core, uncore, gpu) and show "
           "its area on an FPGA and its frequency: synth UNIT. `synth UNIT --help` lists the "
-          "options. Or run one of the commands below.", no_args_is_help=True,
-          epilog="Examples: graphloom synth weaver --seeds 1,2,3; graphloom synth core --no-place "
-          "--set threads=16")
+          "options. Or run one of the commands below.", no_args_is_help=True, epilog="Examples: "
+          "graphloom synth weaver --seeds 1,2,3; graphloom synth core --no-place --set threads=16")
 
 
 @app.callback()
@@ -177,9 +176,8 @@ def _budgets(
     chosen = [budget for budget in table if budget.quick or not quick]
     out = console()
     with steps_display() as heard:
-        logics = in_parallel(
-            lambda budget: budget.measure(lambda text: heard(budget.name, text)), chosen,
-            jobs or os.cpu_count() or 1)
+        logics = in_parallel(lambda budget: budget.measure(lambda text: heard(budget.name, text)),
+                             chosen, jobs or os.cpu_count() or 1)
     shown = new_table("unit", *(title for name in budgets.RESOURCES.values()
                              for title in (name, "change")), "memories", "seconds")
     wrong, unlisted, shrunk = [], [], []

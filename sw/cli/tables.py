@@ -81,8 +81,7 @@ def _rows(result, first, units):
     yield f"mean active lanes, of {threads}", _ratio(of("lanes"), of("instructions"))
     yield "instructions per cycle", _ratio(of("instructions"), cycles, "{:.3f}")
     slots = of("cycles") * result.config.cores
-    yield "stalls, of all cycles", _ratio(sum(of(name) for name in _STALLS), slots, "{:.1f} %",
-                                          100)
+    yield "stalls, of all cycles", _ratio(sum(of(name) for name in _STALLS), slots, "{:.1f} %", 100)
     for name, text in _STALLS.items():
         yield f"  {text}", _ratio(of(name), slots, "{:.1f} %", 100)
     yield None

@@ -161,8 +161,7 @@ def _on_the_cpu(work, search, machine, cluster, results, json):
                         "machines: leave out --cluster")
     refuse(set=machine.set_, dram=machine.dram, max_cycles=machine.max_cycles,
            launch_cycles=machine.launch_cycles, functional=machine.functional,
-           preset=machine.preset != "default", results=results != DEFAULT,
-           **{"from": search.from_})
+           preset=machine.preset != "default", results=results != DEFAULT, **{"from": search.from_})
     _check_installed(search)
     return tune_schedules(work, search, search.rounds or _ROUNDS, json)
 

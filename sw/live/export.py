@@ -40,8 +40,7 @@ def prepared() -> list[tuple[str, RunRequest]]:
         found.append((budget.name, RunRequest(
             algorithm=plan.algorithm, graph=budget.case.graph, schedule=plan.schedule,
             direction=plan.direction, format=None if plan.format == "csr" else plan.format,
-            preset=budget.preset, source=given.get("source"),
-            iterations=given.get("iterations"))))
+            preset=budget.preset, source=given.get("source"), iterations=given.get("iterations"))))
     return found
 
 

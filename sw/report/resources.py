@@ -39,8 +39,7 @@ class Resource:
 def line_cycles(config, dram) -> float:
     """Cycles in which the memory port moves a line at best: the bus, one request a cycle, and the
     requests that the memory holds at a time."""
-    return max(dram.occupancy(config.line_bytes), 1,
-               (1 + dram.latency_cycles) / dram.queue)
+    return max(dram.occupancy(config.line_bytes), 1, (1 + dram.latency_cycles) / dram.queue)
 
 
 def resources(counters, config, dram=None) -> list:
@@ -72,8 +71,7 @@ def resources(counters, config, dram=None) -> list:
             found.append(Resource("slow memory", slow,
                                   cycles / dram.slow_occupancy(config.line_bytes), "lines"))
     if config.scu and of("scu_cycles"):
-        found.append(Resource("SCU", of("scu_elements"), of("scu_cycles") * config.scu,
-                              "elements"))
+        found.append(Resource("SCU", of("scu_elements"), of("scu_cycles") * config.scu, "elements"))
     return found
 
 

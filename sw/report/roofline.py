@@ -70,9 +70,8 @@ def plot(runs) -> dict:
     traces = [lines([left, right], [top, top], f"issue: {count(top)} a cycle", "#7d848f", "dash")]
     for index, (level, rate) in enumerate(limits.items()):
         corner = min(right, max(left, top / rate))
-        traces.append(lines([left, corner], [left * rate, corner * rate],
-                            f"{level}: {rate:.3g} lines a cycle",
-                            COLOURS[(3, 1, 0)[index]], "dot"))
+        traces.append(lines([left, corner], [left * rate, corner * rate], f"{level}: {rate:.3g} "
+                            "lines a cycle", COLOURS[(3, 1, 0)[index]], "dot"))
     for number, ((run, _), mine) in enumerate(zip(runs, places)):
         points = [PlotPoint(f"{run.name}, {place.level}", place.values, run.command,
                             hardware_text(run.config)) for place in mine]

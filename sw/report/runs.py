@@ -50,8 +50,7 @@ def page(value, path) -> Page:
     blocks = [*([_cycles(runs)] if len(runs) > 1 else []), _resources(runs), roofline.block(runs),
               _kernels(runs), _supersteps(runs), _phases(runs), _counters(runs)]
     return Page(title, lead, _facts(runs), tuple(filter(None, blocks)), tuple(notes),
-                runs[0].command if len(runs) == 1 else "",
-                "run" if len(runs) == 1 else "compare")
+                runs[0].command if len(runs) == 1 else "", "run" if len(runs) == 1 else "compare")
 
 
 def _verdict(records):
@@ -124,10 +123,9 @@ def _resources(runs):
         points[run.name] = []
         for name in names:
             each = by_name.get(name)
-            point = each and run.point(
-                name, ("busy", f"{100 * each.share:.1f} %"),
-                ("used", f"{count(round(each.used))} {each.unit}"),
-                ("room", f"{count(round(each.room))} {each.unit}"))
+            point = each and run.point(name, ("busy", f"{100 * each.share:.1f} %"),
+                                       ("used", f"{count(round(each.used))} {each.unit}"),
+                                       ("room", f"{count(round(each.room))} {each.unit}"))
             points[run.name].append(point)
             if each:
                 rows.append(((run.name, name, f"{100 * each.share:.1f} %",
@@ -178,10 +176,9 @@ def _kernels(runs):
         for cause, (text, _) in CAUSES.items():
             share = slots[cause] / run.config.cores
             series[text].append(share)
-            points[text].append(run.point(
-                name, (text, f"{count(round(share))} cycles of a core"),
-                ("of the kernel", percent(slots[cause], total)),
-                ("launches", count(step["launches"]))))
+            points[text].append(run.point(name, (text, f"{count(round(share))} cycles of a core"),
+                                          ("of the kernel", percent(slots[cause], total)),
+                                          ("launches", count(step["launches"]))))
         rows.append(((run.name, name, count(step["launches"]), count(cycles_of(step)),
                       *(percent(slots[cause], total) for cause in CAUSES)),
                      run.point(name)))

@@ -21,8 +21,7 @@ def draw() -> str:
         "l2": ModuleGraph(L2(small)), "bank": ModuleGraph(L2Bank(small.bank))})
     d.box("core", (16, 16, 446, 408), ["Load/store unit of a core"], kind="frame")
     d.box("queue", (28, 52, 120, 54), ["Queue", "addresses checked"], of=("lsu/queue",))
-    d.box("coalescer", (28, 150, 120, 54), ["Coalescer", "lanes to passes"],
-          of=("lsu/coalescer",))
+    d.box("coalescer", (28, 150, 120, 54), ["Coalescer", "lanes to passes"], of=("lsu/coalescer",))
     d.box("loads", (28, 330, 120, 70), ["Load queue", f"{config.load_queue} loads,",
                                       "lines to lanes"], of=("lsu/loads",))
     d.box("l1", (200, 52, 250, 348), ["L1", f"{size(config.l1_bytes)}, {config.l1_ways} ways"],
@@ -68,8 +67,7 @@ def draw() -> str:
     d.box("victims", (614, 288, 148, 28), ["Write-back queue"], kind="memory", of=("bank/victims",))
     d.box("responses", (614, 330, 148, 28), ["Answers"], kind="memory", of=("bank/responses",))
     d.arrow("crossbar", "bank", into="left-4", both=True)
-    d.box("port", (796, 104, 44, 240), ["Port", "of all", "banks"], kind="memory",
-          of=("l2/port",))
+    d.box("port", (796, 104, 44, 240), ["Port", "of all", "banks"], kind="memory", of=("l2/port",))
     d.arrow("bank", "port", into="left+4")
     d.note(790, 372, "to DRAM", size=11)
     return d.svg()

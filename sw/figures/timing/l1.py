@@ -72,7 +72,6 @@ RUNS = {
                         ".A..ABA", 10, loaded="AB"),
     "miss": lambda: _run("L1, short pipeline: loads of A miss, one request; B hits meanwhile",
                          ".AAB", 14, loaded="B"),
-    "stalled": lambda: _run(
-        "L1, short pipeline: stores fill the queue of requests while none is taken",
-        ".abcdefg", 16, ready="000000000"),
+    "stalled": lambda: _run("L1, short pipeline: stores fill the queue of requests while none is "
+                            "taken", ".abcdefg", 16, ready="000000000"),
 }
