@@ -111,20 +111,17 @@ def _compiler():
     return "ok", found, ""
 
 
+def _tool(find, advice):
+    """A check of a program that ``find`` looks for, and that only tests need."""
+    def check():
+        path = find()
+        return ("missing", "none", advice) if path is None else ("ok", str(path), "")
+    return check
+
+
 def _icarus():
     from sim import toolchain
-    path = toolchain.icarus()
-    if path is None:
-        return ("missing", "none", "only its tests are skipped; Debian: apt-get install iverilog")
-    return "ok", str(path), ""
-
-
-def _chromium():
-    path = browser()
-    if path is None:
-        return ("missing", "none", "only tests of pages are skipped; Debian: apt-get install "
-                "chromium")
-    return "ok", path, ""
+    return toolchain.icarus()
 
 
 def _synthesis(name):
@@ -143,12 +140,8 @@ def _libpython():
         from find_libpython import find_libpython
     except ModuleNotFoundError:
         return "missing", "not looked for", "only cocotb tests need it, and more packages"
-    path = find_libpython()
-    if path is None:
-        number = "{}.{}".format(*sys.version_info)
-        return ("missing", "none", f"only cocotb tests are skipped; Debian: apt-get install "
-                f"libpython{number}")
-    return "ok", path, ""
+    return _tool(find_libpython, "only cocotb tests are skipped; Debian: apt-get install "
+                 "libpython{}.{}".format(*sys.version_info))()
 
 
 def _size(folder):
@@ -212,8 +205,11 @@ _CHECKS = {
     "C++ compiler": _compiler,
     # The tests are in the tree alone.
     **({"More packages": _more_packages} if launched() else {}),
-    **({"Icarus Verilog": _icarus, "Python library": _libpython, "Chromium": _chromium}
-       if TREE else
+    **({"Icarus Verilog": _tool(_icarus, "only its tests are skipped; Debian: apt-get install "
+                                "iverilog"),
+        "Python library": _libpython,
+        "Chromium": _tool(browser, "only tests of pages are skipped; Debian: apt-get install "
+                          "chromium")} if TREE else
        {f"Extra {name}": _extra(name) for name in ("reproduce", "synth")}),
     "Yosys": _synthesis("yosys"),
     "nextpnr-ecp5": _synthesis("nextpnr-ecp5"),

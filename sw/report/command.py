@@ -79,18 +79,19 @@ def run_command(plan, source, target) -> str:
     return shlex.join(words)
 
 
+def _record_of(kind, record, what):
+    names = {field.name for field in dataclasses.fields(kind)}
+    if not isinstance(record, dict) or record.keys() != names:
+        raise ConfigError(f"its {what} is of another version of Graphloom")
+    return kind(**record)
+
+
 def hardware_of(record) -> HardwareConfig:
     """The configuration with these fields. Raises ConfigError, also for fields of other versions.
     """
-    names = {field.name for field in dataclasses.fields(HardwareConfig)}
-    if not isinstance(record, dict) or record.keys() != names:
-        raise ConfigError("its configuration is of another version of Graphloom")
-    return HardwareConfig(**record)
+    return _record_of(HardwareConfig, record, "configuration")
 
 
 def memory_of(record) -> DramConfig:
     """The memory with these fields. Raises ConfigError, also for fields of other versions."""
-    names = {field.name for field in dataclasses.fields(DramConfig)}
-    if not isinstance(record, dict) or record.keys() != names:
-        raise ConfigError("its memory is of another version of Graphloom")
-    return DramConfig(**record)
+    return _record_of(DramConfig, record, "memory")

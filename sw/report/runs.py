@@ -161,27 +161,41 @@ def _slot_axis(runs):
     return "cycles" if all(run.config.cores == 1 for run in runs) else "cycles, mean of the cores"
 
 
+class _Stalls:
+    """What became of the issue slots of kernels or launches (``what``): a bar for each."""
+
+    def __init__(self, what):
+        self._what = what
+        self._series, self._points = ({text: [] for text, _ in CAUSES.values()} for _ in range(2))
+
+    def add(self, run, label, counters, more):
+        """Add a bar, with a further value of its points. Returns the share of each cause."""
+        slots, shares = issue_slots(counters, run.config), []
+        for cause, (text, _) in CAUSES.items():
+            cycles = slots[cause] / run.config.cores
+            shares.append(percent(slots[cause], sum(slots.values())))
+            self._series[text].append(cycles)
+            self._points[text].append(run.point(
+                label, (text, f"{count(round(cycles))} cycles of a core"),
+                (f"of the {self._what}", shares[-1]), more))
+        return shares
+
+    def bars(self, groups, **layout):
+        """The plot."""
+        return bars(self._series, groups, self._points, colours=dict(CAUSES.values()), **layout)
+
+
 def _kernels(runs):
     entries = [(run, name, step) for run in runs for name, step in steps_of(run)][:_KERNELS]
     entries = [entry for entry in entries if sum(issue_slots(entry[2], entry[0].config).values())]
     if not entries:
         return None
     labels = [name if len(runs) == 1 else f"{run.name}: {name}" for run, name, _ in entries]
-    series = {text: [] for text, _ in CAUSES.values()}
-    points = {text: [] for text, _ in CAUSES.values()}
-    rows = []
+    stalls, rows = _Stalls("kernel"), []
     for run, name, step in entries:
-        slots = issue_slots(step, run.config)
-        total = sum(slots.values())
-        for cause, (text, _) in CAUSES.items():
-            share = slots[cause] / run.config.cores
-            series[text].append(share)
-            points[text].append(run.point(name, (text, f"{count(round(share))} cycles of a core"),
-                                          ("of the kernel", percent(slots[cause], total)),
-                                          ("launches", count(step["launches"]))))
-        rows.append(((run.name, name, count(step["launches"]), count(cycles_of(step)),
-                      *(percent(slots[cause], total) for cause in CAUSES)),
-                     run.point(name)))
+        launches = count(step["launches"])
+        shares = stalls.add(run, name, step, ("launches", launches))
+        rows.append(((run.name, name, launches, count(cycles_of(step)), *shares), run.point(name)))
     run, name, step = max(entries, key=lambda entry: cycles_of(entry[2]))
     slots = issue_slots(step, run.config)
     cause = max((cause for cause in CAUSES if cause != "issued"), key=lambda each: slots[each])
@@ -189,8 +203,8 @@ def _kernels(runs):
     finding = (f"Kernel {name}{whole} takes the most cycles, {count(cycles_of(step))}; "
                f"{percent(slots[cause], sum(slots.values()))} of its issue slots are lost to: "
                f"{CAUSES[cause][0]}.")
-    drawn = bars(series, labels, points, x=_slot_axis(runs), y="",
-                 across=True, colours=dict(CAUSES.values()), height=190 + 30 * len(labels))
+    drawn = stalls.bars(labels, x=_slot_axis(runs), y="", across=True,
+                        height=190 + 30 * len(labels))
     return Block("Stalls by kernel", finding, {"": drawn},
                  ("schedule", "kernel", "launches", "cycles",
                   *(text for text, _ in CAUSES.values())), tuple(rows),
@@ -204,29 +218,19 @@ def _supersteps(runs):
         sets = list(zip(run.record.get("set_cycles", []), run.record.get("set_counters", [])))
         if not sets:
             continue
-        series = {text: [] for text, _ in CAUSES.values()}
-        points = {text: [] for text, _ in CAUSES.values()}
+        stalls = _Stalls("launch")
         for number, ((name, cycles), counters) in enumerate(sets, 1):
-            slots = issue_slots(counters, run.config)
-            total = sum(slots.values())
-            for cause, (text, _) in CAUSES.items():
-                series[text].append(slots[cause] / run.config.cores)
-                points[text].append(run.point(
-                    f"launch {number}: {name}",
-                    (text, f"{count(round(slots[cause] / run.config.cores))} cycles of a core"),
-                    ("of the launch", percent(slots[cause], total)),
-                    ("cycles of the launch", count(cycles))))
+            shares = stalls.add(run, f"launch {number}: {name}", counters,
+                                ("cycles of the launch", count(cycles)))
             if len(rows) < _ROWS:
-                rows.append(((run.name, count(number), name, count(cycles),
-                              *(percent(slots[cause], total) for cause in CAUSES)),
+                rows.append(((run.name, count(number), name, count(cycles), *shares),
                              run.point(f"launch {number}")))
             if slowest is None or cycles > slowest[0]:
                 slowest = cycles, number, run, sum(cycles for (_, cycles), _ in sets)
-        variants[run.name] = bars(
-            series, list(range(1, len(sets) + 1)), points,
+        variants[run.name] = stalls.bars(
+            list(range(1, len(sets) + 1)), y=_slot_axis(runs), height=400,
             x={"title": {"text": "launch of a set of kernels"}, "tickformat": ",d"},
-            y=_slot_axis(runs), colours=dict(CAUSES.values()),
-            bargap=0.1 if len(sets) < 60 else 0, height=400)
+            bargap=0.1 if len(sets) < 60 else 0)
     if slowest is None:
         return None
     cycles, number, run, whole = slowest

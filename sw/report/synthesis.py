@@ -53,9 +53,8 @@ def unit_page(value, path) -> Page:
     tools = ", ".join(value["tools"].values())
     return Page(f"Synthesis of {value['unit']}", f"{hardware_text(config)}; {value['device']}; "
                 f"{tools}.",
-                (("LUT4", count(value["area"]["lut4"])), ("flip-flops", count(value["area"]["ff"])),
-                 ("block RAMs", count(value["area"]["block_ram"])),
-                 ("DSP blocks", count(value["area"]["dsp"]))), tuple(blocks), (), command, "synth")
+                tuple((title, count(value["area"][name])) for name, title in RESOURCES.items()),
+                tuple(blocks), (), command, "synth")
 
 
 def _frequencies(value, frequencies, command, config):

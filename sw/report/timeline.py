@@ -127,6 +127,13 @@ def _heatmap(timeline, matrix, colours):
                   height=190 + row * len(timeline.rows)), width
 
 
+def _shares(names, matrix, kinds):
+    """The rows of a table: the share of each kind, from 1 on, in the cycles of each warp."""
+    return tuple(((name, *(percent(int((row == kind).sum()), int((row > 0).sum()))
+                           for kind in range(1, kinds + 1))), None)
+                 for name, row in zip(names, matrix))
+
+
 def page(value, path) -> Page:
     """The page of a timeline.
 
@@ -150,9 +157,7 @@ def page(value, path) -> Page:
         "Warp timeline", f"Warps spend {percent(waits[worst], alive)} of their cycles in the state "
         f"“{_wait(worst)}”, and issue in {percent(sums[names[1]], alive)}.", {"": drawn},
         ("warp", *(_wait(name) for name in names[1:])),
-        tuple(((row, *(percent(int((states == number).sum()), int((states > 0).sum()))
-                       for number in range(1, len(names)))), None)
-              for row, states in zip(timeline.rows, timeline.states)), note)]
+        _shares(timeline.rows, timeline.states, len(names) - 1), note)]
     if timeline.phases.any():
         drawn, _ = _heatmap(timeline, timeline.phases, {"ended": _STATES["ended"]} | _PHASE_COLOURS)
         totals = [int((timeline.phases == number + 1).sum()) for number in range(len(PHASES))]
@@ -160,9 +165,7 @@ def page(value, path) -> Page:
         blocks.append(Block(
             "Phases over time", f"Phase {PHASES[most]} takes {percent(totals[most], sum(totals))} "
             "of the warps' cycles in this window.", {"": drawn}, ("warp", *PHASES),
-            tuple(((row, *(percent(int((phases == number + 1).sum()), int((phases > 0).sum()))
-                           for number in range(len(PHASES)))), None)
-                  for row, phases in zip(timeline.rows, timeline.phases)), note))
+            _shares(timeline.rows, timeline.phases, len(PHASES)), note))
     launches = ", ".join(name for name, *_ in timeline.launches[:8])
     more = len(timeline.launches) - 8
     return Page(f"Timeline of {path}", f"Cycles {count(timeline.first)} to {count(timeline.last)} "
