@@ -17,11 +17,6 @@ __all__ = ["app"]
 app = App(help="Exercises for students, with checks and solutions.", no_args_is_help=True)
 
 
-@app.callback()
-def _group():
-    """Exercises for students, with checks and solutions."""
-
-
 @app.command("list", epilog="Example: graphloom course list")
 def _list():
     """List the exercises, each with its page."""

@@ -37,16 +37,6 @@ def _names(fuzzing):
             + [f"file:{number}" for number in range(fuzzing.files_)])
 
 
-def _keep(folder, fault, seed):
-    """Write the mutated file of a fault into the folder. Returns its path, or None."""
-    if fault["data"] is None:
-        return None
-    suffix = fault["file"].removeprefix("fuzz")
-    path = folder / f"{seed}-{fault['case'].replace(':', '-')}{suffix}"
-    files.write_bytes(str(path), bytes.fromhex(fault["data"]))
-    return path
-
-
 def _app():
     from .main import app
     return app
@@ -97,11 +87,13 @@ def run(fuzzing, seed, jobs, json):
 
 
 def _tell(out, fault, seed, folder):
-    """Print a fault and the command that repeats it."""
-    folder = pathlib.Path(folder)
+    """Print a fault and the command that repeats it, and keep its mutated file in the folder."""
+    kept = ""
     if fault["data"] is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-    kept = _keep(folder, fault, seed)
-    out.say(f"{fault['case']}: {fault['fault']}\n  graphloom {fault['command']}"
-            + (f"\n  the file: {kept}" if kept else "")
-            + f"\n  to repeat: {PROGRAM} campaign --fuzz --seed {seed} --case {fault['case']}")
+        suffix = fault["file"].removeprefix("fuzz")
+        path = pathlib.Path(folder, f"{seed}-{fault['case'].replace(':', '-')}{suffix}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write_bytes(str(path), bytes.fromhex(fault["data"]))
+        kept = f"\n  the file: {path}"
+    out.say(f"{fault['case']}: {fault['fault']}\n  graphloom {fault['command']}{kept}"
+            f"\n  to repeat: {PROGRAM} campaign --fuzz --seed {seed} --case {fault['case']}")

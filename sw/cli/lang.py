@@ -17,11 +17,6 @@ __all__ = ["app"]
 app = App(help="Look at programs of the algorithm language.", no_args_is_help=True)
 
 
-@app.callback()
-def _group():
-    """Look at programs of the algorithm language."""
-
-
 @app.command("list", epilog="Example: graphloom lang list")
 def _list():
     """List the programs that Graphloom has, their labels and the passes of the compiler."""

@@ -150,21 +150,20 @@ def _documented(cls):
             for number, line in enumerate(lines, 1) if (match := re.match(r"    (\w+): ", line))}
 
 
+_UNITS = ((30, "GiB"), (20, "MiB"), (10, "KiB"))
+
+
 def _value(value):
     if isinstance(value, bool) or not isinstance(value, int) or value < 4096:
         return f"`{str(value).lower() if isinstance(value, bool) else value}`"
-    for shift, unit in ((20, "MiB"), (10, "KiB")):
-        if value % (1 << shift) == 0:
-            return f"{value >> shift} {unit}"
-    return str(value)
+    return next((f"{value >> shift} {unit}" for shift, unit in _UNITS[1:]
+                 if value % (1 << shift) == 0), str(value))
 
 
 def _size(match):
     number = int(match[0])
-    for shift, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if number >= 1 << shift:
-            return f"{number >> shift} {unit}"
-    return f"{number} bytes" if number else "0"
+    return next((f"{number >> shift} {unit}" for shift, unit in _UNITS if number >= 1 << shift),
+                f"{number} bytes" if number else "0")
 
 
 def _legal(name):

@@ -16,9 +16,7 @@ def _signal(name):
 
 def path_table(steps) -> Table:
     """The places on a path: where it begins, what follows each wire, where it ends."""
-    table = new_table("ns")
-    table.add_column("at", no_wrap=True)
-    table.add_column("signal", overflow="fold")
+    table = new_table("ns", "<at", "|signal")
     last = len(steps) - 1
     for number, step in enumerate(steps):
         if number in (0, last) or step.kind not in ("logic", "clk-to-q"):

@@ -1,5 +1,6 @@
 """``graphloom exec``: any bare-metal RV32 program on the GPU."""
 
+import contextlib
 import dataclasses
 import enum
 import sys
@@ -196,24 +197,21 @@ class _Run:
         from sw.runtime.host import Host
 
         from .execute import progress_display
-        self._display = progress_display()
-        self._show, tell = self._display.__enter__()
-        try:
+        with contextlib.ExitStack() as ends:
+            self._show, tell = ends.enter_context(progress_display())
             wave = None if self._wave is None else Output(self._wave)
             self.machine = (
                 FunctionalSimulator(self._config, report=tell) if self._dram is None else
                 NativeMachine(self._config, self._dram, wave=wave, report=tell))
+            ends.callback(self.machine.close)
             self.host = Host(self._executable, self.machine.memory, _print)
-        except BaseException:
-            self._display.__exit__(*sys.exc_info())
-            raise
-        self._executable.fill(self.machine.memory)
-        self.machine.load_program(self._executable.words)
+            self._executable.fill(self.machine.memory)
+            self.machine.load_program(self._executable.words)
+            self._ends = ends.pop_all()
         return self
 
     def __exit__(self, *exception):
-        self.machine.close()
-        self._display.__exit__(*exception)
+        self._ends.close()
 
     @property
     def unit(self):

@@ -41,11 +41,6 @@ app = App(cls=_Group, help="Synthesize a unit (weaver, scu-1, scu-4, core, uncor
           "graphloom synth weaver --seeds 1,2,3; graphloom synth core --no-place --set threads=16")
 
 
-@app.callback()
-def _group():
-    """Area and timing on FPGAs."""
-
-
 _Jobs = Annotated[int | None, typer.Option(
     "--jobs", metavar="N", min=1, help="Runs of a tool at a time.", show_default="as many as there "
     "are processors")]
@@ -129,8 +124,7 @@ def _print(unit, figures):
         out.say(f"LUT4: {area.logic:,} of logic, two for each of {area.carry:,} cells of carry "
                 f"chains, six for each of {area.lut_ram:,} cells of LUT RAM")
     if figures.logic.memories:
-        table = new_table("memory")
-        table.add_column("made of", no_wrap=True)
+        table = new_table("memory", "<made of")
         for name, kind in figures.logic.memories.items():
             table.add_row(name, kind)
         out.print()
@@ -198,12 +192,12 @@ def _budgets(
         out.print(f"{budgets.PATH.name} holds the measured figures now; ./graphloom docs brings "
                   "docs/resources.md up to date")
         shrunk = unlisted = []
-    for line in wrong:
-        out.say(f"{line}: change the hardware, or {budgets.PATH.name} by hand")
-    for line in unlisted:
-        out.say(f"{line}: if the change is intended, run ./graphloom synth budgets --update")
-    for line in shrunk:
-        out.say(f"{line}: run ./graphloom synth budgets --update to keep the smaller area")
+    for lines, step in (
+            (wrong, f"change the hardware, or {budgets.PATH.name} by hand"),
+            (unlisted, "if the change is intended, run ./graphloom synth budgets --update"),
+            (shrunk, "run ./graphloom synth budgets --update to keep the smaller area")):
+        for line in lines:
+            out.say(f"{line}: {step}")
     if wrong or unlisted:
         raise typer.Exit(1)
 

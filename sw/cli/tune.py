@@ -142,8 +142,9 @@ def _tune(
         header = _header(plan, setting, loaded, work.source)
         found = _searched(search, Planner(target.config, loaded), setting, executor, header,
                           results, target.max_cycles)
-    command = _run_command(work.source.words() + machine.words())
-    return _show(found, target, command, results, json, header)
+    given = work.source.words() + machine.words()
+    return _show(found, target, lambda plan: shlex.join(
+        [PROGRAM, "run", "--plan", plan.text, *given]), results, json, header)
 
 
 def _check_installed(search):
@@ -298,11 +299,6 @@ def run_trials(search, setting, executor, keep, title=""):
             progress(show, f"; running {trial.candidate.plan.text}")
 
         executor.work(orders(), ended, begun)
-
-
-def _run_command(given):
-    """A function that gives the command line that runs a plan."""
-    return lambda plan: shlex.join([PROGRAM, "run", "--plan", plan.text, *given])
 
 
 def _show(search, target, command, path, json, header):
