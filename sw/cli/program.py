@@ -274,10 +274,8 @@ class _Run:
         text = fault.describe(self._executable.function(fault.pc))
         if fault.cause == Cause.LOAD_ACCESS and fault.address < self._config.imem_bytes:
             text += "; instruction memory cannot be read as data"
-        if fault.cause == Cause.LANES_DISAGREE:
-            text += "; --lanes leader accepts that"
-        if fault.cause == Cause.LANE_STACK:
-            text += "; --stack BYTES gives it another size"
+        text += {Cause.LANES_DISAGREE: "; --lanes leader accepts that",
+                 Cause.LANE_STACK: "; --stack BYTES gives it another size"}.get(fault.cause, "")
         if fault.cause == Cause.ILLEGAL and fault.pc >= 4 * len(self._executable.words):
             text += "; the program has run past its end"
         return text

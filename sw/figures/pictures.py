@@ -1,9 +1,9 @@
 """All pictures of the documentation, and the records that they are drawn from."""
 
 import functools
-import pathlib
 
 from base.errors import UserError
+from base.installation import ROOT
 
 from . import results, waves
 from .blocks import BLOCKS
@@ -12,8 +12,6 @@ from .timing import TIMING
 
 __all__ = ["FOLDER", "RECORDS", "pictures"]
 
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 #: The folder of pictures and records, in the project.
 FOLDER = "docs/figures"

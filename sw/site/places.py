@@ -3,19 +3,17 @@
 The API has a page for each package: first what the package says of itself, then its modules.
 """
 
-import pathlib
 import re
+
+from base.installation import ROOT
 
 
 __all__ = ["ROOMS", "ROOT", "api_page", "api_pages", "published", "start_page",
            "without_files"]
 
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-
 #: The folders whose modules the API shows.
 ROOMS = ("base", "hw", "sim", "sw", "synth", "formal", "campaign")
-
 
 
 def published(path) -> bool:
