@@ -64,16 +64,22 @@ def _site(folder):
     return 0
 
 
+def _outputs():
+    """{file name in docs: text} of all that is made from the code and from recorded results."""
+    from sw.figures.pictures import pictures
+
+    from .pages import pages
+    return {**pages(), **pictures()}
+
+
 def _write(check):
     """Write the files that are not up to date, or name them."""
     from sw.figures.diagram import OutOfDate
-    from sw.figures.pictures import pictures
 
     from . import files
-    from .pages import pages
     stale = []
     try:
-        outputs = {**pages(), **pictures()}
+        outputs = _outputs()
     except OutOfDate as error:
         print(f"docs: {error}")
         return 1
