@@ -11,45 +11,24 @@ from typing import Any
 import numpy as np
 
 from hw.operations import NONE, GatherSetting
-from hw.config import HardwareConfig
-from sw.golden.gather.fsm import WeaverModel
+from sw.golden.gather.fsm import GatherModel
 
 
 __all__ = ["EghwFollower", "EghwModel", "follower", "model"]
 
 
-class EghwModel:
+class EghwModel(GatherModel):
     """Registered rows, the rows that are read ahead, and the entry being handed out, of one core.
-
-    Parameters
-    ----------
-    warps, threads, entries
-        As of :class:`sw.golden.gather.fsm.WeaverModel`.
 
     Attributes
     ----------
     memory
         Has ``load_word(address, lane)``, which gives a word, and ``store_word(address, word,
         lane)``. To be set before the first registration.
-    skipped : int
-        Edges that skips have cut off, since the model was made.
-
-    Raises
-    ------
-    ValueError
-        For a shape that cannot be built.
     """
     memory: Any = None
 
-    def __init__(self, warps, threads, entries=None):
-        shape = WeaverModel(warps, threads, entries)
-        self.warps, self.threads, self.rows = warps, threads, shape.rows
-        self._lane_mask = shape._lane_mask
-        self.skipped = 0
-        self.reset()
-
     def reset(self):
-        """Forget everything, as a launch does."""
         self._settings = dict.fromkeys(GatherSetting, 0)
         self._registered = {}        # row -> lanes
         self._read = None            # entries of the row read last: [ID, edge, end]
@@ -71,10 +50,7 @@ class EghwModel:
     def skip(self, vids, mask=None, warp=None):
         """WEAVER_SKIP: the entry being handed out ends if its ID is among ``vids``. ``mask``, if
         given, has the lanes of ``vids`` that count."""
-        vids = np.asarray(vids, dtype=np.uint32)
-        if mask is not None:
-            vids = vids[self._lane_mask(mask)]
-        if self._current and np.any(vids == self._current[0]):
+        if self._current and np.any(self._that_count(vids, mask) == self._current[0]):
             self.skipped += self._current[2] - self._current[1]
             self._current = None
             self._settle()
@@ -93,7 +69,7 @@ class EghwModel:
             self._current[1] = self._current[1] + 1 & 0xFFFFFFFF
             filled += 1
             self._settle()
-        return np.arange(self.threads) < (filled or self.threads), ids
+        return self._answer(filled, ids)
 
     def _settle(self):
         """Move rows and entries on as far as possible."""
@@ -162,14 +138,13 @@ class EghwFollower(EghwModel):
                 entries.append([edge, end, False])
 
     def skip(self, vids, mask=None, warp=None):
-        vids = np.asarray(vids, dtype=np.uint32)
-        for vertex in vids[slice(None) if mask is None else self._lane_mask(mask)].tolist():
+        for vertex in self._that_count(vids, mask).tolist():
             for entry in self._open.get(vertex, [])[:1]:
                 entry[2] = True
 
     def decode_id(self, warp):
         """An answer that stands for any: :meth:`take` follows."""
-        return np.ones(self.threads, bool), np.full(self.threads, NONE, np.uint32)
+        return self._answer(0, np.full(self.threads, NONE, np.uint32))
 
     def take(self, warp, ids):
         """Store the records of an answer. Returns the IDs of lanes to which no edge is left."""
@@ -195,11 +170,4 @@ class EghwFollower(EghwModel):
                    for edge, end, skipped in entries if not skipped)
 
 
-def model(config: HardwareConfig) -> EghwModel:
-    """The model of a configuration."""
-    return EghwModel(config.warps, config.threads, config.weaver_table_entries)
-
-
-def follower(config: HardwareConfig) -> EghwFollower:
-    """The model of a configuration, for lockstep."""
-    return EghwFollower(config.warps, config.threads, config.weaver_table_entries)
+model, follower = EghwModel.of, EghwFollower.of

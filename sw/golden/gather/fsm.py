@@ -6,39 +6,35 @@ between registration and distribution. So in a kernel only a skip can overtake a
 decode. Then the hardware may or may not still count the vertex's work into the waiting decode.)
 """
 
+from typing import Self
+
 import numpy as np
 
 from hw.config import HardwareConfig
 
 
-__all__ = ["WeaverModel", "NONE", "model", "rows_under_way"]
+__all__ = ["GatherModel", "WeaverModel", "NONE", "model", "rows_under_way"]
 
 
 #: The value that a lane without work reads.
 NONE = 0xFFFFFFFF
 
 
-class WeaverModel:
-    """Sparse table, scan and dense table of one core.
-
-    The sparse table has rows of one entry a lane. An entry
-    holds at most one registration. A new registration replaces one that was not loaded yet. A
-    registration of degree 0 leaves the entry empty. The scan takes the lowest row with a
-    registration, and loads the row's lanes in rising order. Then the scan takes the next row. If a
-    row is registered again while the scan is on it, the scan takes the row again later.
+class GatherModel:
+    """A unit of one core. Base of the models.
 
     Parameters
     ----------
-    warps : int
-        Warps of the core.
-    threads : int
-        Lanes of a warp.
+    warps, threads : int
+        Warps of the core, and lanes of a warp.
     entries : int or None
-        Entries of the sparse table, a multiple of ``threads``; ``None`` or 0 for one a lane of
-        every warp. Registrations of a row beyond the table are ignored.
+        Entries of the table, a multiple of ``threads``; ``None`` or 0 for one a lane of every warp.
+        Registrations of a row beyond the table are ignored.
 
     Attributes
     ----------
+    rows : int
+        Rows of the table.
     skipped : int
         Edges that skips have cut off, since the model was made.
 
@@ -56,15 +52,45 @@ class WeaverModel:
         if entries % threads or not 0 < entries <= warps * threads:
             raise ValueError(f"entries must be a multiple of threads ({threads}) of at most "
                              f"warps x threads ({warps * threads}), not {entries!r}")
-        self.warps = warps
-        self.threads = threads
-        self.rows = entries // threads
+        self.warps, self.threads, self.rows = warps, threads, entries // threads
         self._lanes = np.arange(threads)
         self.skipped = 0
         self.reset()
 
+    @classmethod
+    def of(cls, config: HardwareConfig) -> Self:
+        """The model of a configuration's unit."""
+        return cls(config.warps, config.threads, config.weaver_table_entries)
+
     def reset(self):
         """Forget everything, as a launch does."""
+        raise NotImplementedError
+
+    def _lane_mask(self, mask):
+        if isinstance(mask, (int, np.integer)):
+            return (int(mask) >> self._lanes.astype(object) & 1).astype(bool)
+        return np.asarray(mask, dtype=bool)
+
+    def _that_count(self, vids, mask):
+        """The VIDs of a skip in the lanes of ``mask``, or in all lanes."""
+        vids = np.asarray(vids, dtype=np.uint32)
+        return vids if mask is None else vids[self._lane_mask(mask)]
+
+    def _answer(self, filled, words):
+        """The lanes that go on if the lowest ``filled`` have work, and the words of the lanes."""
+        return self._lanes < (filled or self.threads), words
+
+
+class WeaverModel(GatherModel):
+    """Sparse table, scan and dense table of one core.
+
+    The sparse table has rows of one entry a lane. An entry
+    holds at most one registration. A new registration replaces one that was not loaded yet. A
+    registration of degree 0 leaves the entry empty. The scan takes the lowest row with a
+    registration, and loads the row's lanes in rising order. Then the scan takes the next row. If a
+    row is registered again while the scan is on it, the scan takes the row again later.
+    """
+    def reset(self):
         self._table = np.zeros((3, self.rows, self.threads), dtype=np.uint32)
         self._valid = np.zeros((self.rows, self.threads), dtype=bool)
         self._row = 0                                             # row the scan is on
@@ -96,10 +122,7 @@ class WeaverModel:
         of that work has been loaded by then. ``mask``, if given, has the lanes of ``vids`` that
         count. The ``warp`` that skips does not matter.
         """
-        vids = np.asarray(vids, dtype=np.uint32)
-        if mask is not None:
-            vids = vids[self._lane_mask(mask)]
-        if np.any(vids == self._vid):
+        if np.any(self._that_count(vids, mask) == self._vid):
             self.skipped += self._degree
             self._degree = 0
 
@@ -109,8 +132,7 @@ class WeaverModel:
         Returns ``(mask, vids)``: the lanes that go on, one bool a lane, and the VID of each lane.
         Lanes without work read ``NONE``; if no lane has work, all lanes go on.
         """
-        filled, vids = self._hand_out(warp)
-        return self._lanes < (filled or self.threads), vids
+        return self._answer(*self._hand_out(warp))
 
     def decode(self, warp):
         """WEAVER_DEC: the next work, as :meth:`decode_id`, and as a third value four times the
@@ -118,7 +140,7 @@ class WeaverModel:
         filled, vids = self._hand_out(warp)
         addresses = np.where(self._lanes < filled, self._dense[warp] << np.uint32(2),
                              np.uint32(NONE))
-        return self._lanes < (filled or self.threads), vids, addresses
+        return *self._answer(filled, vids), addresses
 
     def _hand_out(self, warp):
         """The next work: the number of lanes that get some, and the VIDs. The EIDs go to the dense
@@ -157,15 +179,8 @@ class WeaverModel:
         self._vid, self._loc, self._degree = (int(value) for value in self._snapshot[:, lane])
         return True
 
-    def _lane_mask(self, mask):
-        if isinstance(mask, (int, np.integer)):
-            return (int(mask) >> self._lanes.astype(object) & 1).astype(bool)
-        return np.asarray(mask, dtype=bool)
 
-
-def model(config: HardwareConfig) -> WeaverModel:
-    """The model of a configuration."""
-    return WeaverModel(config.warps, config.threads, config.weaver_table_entries)
+model = WeaverModel.of
 
 
 def rows_under_way(config: HardwareConfig) -> int:

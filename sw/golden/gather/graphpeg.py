@@ -12,49 +12,30 @@ from typing import Any
 
 import numpy as np
 
-from hw.config import HardwareConfig
 from hw.isa import UNMAPPED
 from hw.operations import NONE, GatherSetting, InputMode
+from sw.golden.gather.fsm import GatherModel
 
 
 __all__ = ["GraphpegFollower", "GraphpegModel", "follower", "model"]
 
 
-class GraphpegModel:
+class GraphpegModel(GatherModel):
     """The input that is left, each warp's last edges, and the output list of one core.
 
     The edges of the input's vertices are handed out vertex by vertex, in the order of the input. A
     pop of edges waits before the first START of a launch. If the input's mode is that of the other
     pop, nothing is left for the pop.
 
-    Parameters
-    ----------
-    warps, threads : int
-        Warps of the core, and lanes of a warp.
-
     Attributes
     ----------
     memory
         Has ``load_word(address, lane)``, which gives a word, and ``store_word(address, word,
         lane)``. To be set before the first START.
-
-    Raises
-    ------
-    ValueError
-        For a shape that cannot be built.
     """
     memory: Any = None
 
-    def __init__(self, warps, threads):
-        if warps < 1:
-            raise ValueError(f"warps must be at least 1, not {warps!r}")
-        if threads < 1:
-            raise ValueError(f"threads must be at least 1, not {threads!r}")
-        self.warps, self.threads = warps, threads
-        self.reset()
-
     def reset(self):
-        """Forget everything, as a launch does."""
         self._settings = dict.fromkeys(GatherSetting, 0)
         self._started = False
         self._entries = collections.deque()     # [vertex, next edge, end], none of them empty
@@ -168,9 +149,6 @@ class GraphpegModel:
         return (int(self.memory.load_word(place, 0)),
                 int(self.memory.load_word(place + weights & 0xFFFFFFFF, 0)) if weights else 0)
 
-    def _answer(self, filled, words):
-        return np.arange(self.threads) < (filled or self.threads), words
-
 
 class GraphpegFollower(GraphpegModel):
     """The model for lockstep: it takes the hardware's answers, and compares each with the edges
@@ -221,7 +199,7 @@ class GraphpegFollower(GraphpegModel):
 
     def pop_vertices(self, warp):
         """An answer that stands for any: :meth:`take_vertices` follows."""
-        return self._answer(self.threads, np.full(self.threads, NONE, np.uint32))
+        return self.decode_id(warp)
 
     def take(self, warp, bases):
         """The hardware has handed out edges of ``bases``. Returns the bases of lanes to which no
@@ -278,11 +256,4 @@ class GraphpegFollower(GraphpegModel):
         return True
 
 
-def model(config: HardwareConfig) -> GraphpegModel:
-    """The model of a configuration."""
-    return GraphpegModel(config.warps, config.threads)
-
-
-def follower(config: HardwareConfig) -> GraphpegFollower:
-    """The model of a configuration, for lockstep."""
-    return GraphpegFollower(config.warps, config.threads)
+model, follower = GraphpegModel.of, GraphpegFollower.of

@@ -8,7 +8,6 @@ rest before a registration that follows the first decode request of a round.
 
 import numpy as np
 
-from hw.config import HardwareConfig
 from sw.golden.gather.fsm import NONE, WeaverModel, rows_under_way
 
 
@@ -24,19 +23,17 @@ class ScanModel(WeaverModel):
 
     Parameters
     ----------
-    warps, threads, entries
-        As of :class:`sw.golden.gather.fsm.WeaverModel`.
     under_way : int
         Rows that can be under way from the table to the window, because the table answers late.
-
-    Raises
-    ------
-    ValueError
-        For a shape that cannot be built.
     """
     def __init__(self, warps, threads, entries=None, under_way=0):
         self._most = 2 + under_way   # rows that have left the table and have edges left
         super().__init__(warps, threads, entries)
+
+    @classmethod
+    def of(cls, config):
+        return cls(config.warps, config.threads, config.weaver_table_entries,
+                   rows_under_way(config))
 
     def reset(self):
         super().reset()
@@ -54,10 +51,7 @@ class ScanModel(WeaverModel):
         among ``vids``. ``mask``, if given, has the lanes of ``vids`` that count. The ``warp`` that
         skips does not matter.
         """
-        vids = np.asarray(vids, dtype=np.uint32)
-        if mask is not None:
-            vids = vids[self._lane_mask(mask)]
-        if self._divided and np.any(vids == self._window[0][0][0]):
+        if self._divided and np.any(self._that_count(vids, mask) == self._window[0][0][0]):
             self.skipped += self._window[0][0][2]
             self._divided = False
             self._drop()
@@ -100,7 +94,4 @@ class ScanModel(WeaverModel):
         self._started &= bool(self._window)
 
 
-def model(config: HardwareConfig) -> ScanModel:
-    """The model of a configuration."""
-    return ScanModel(config.warps, config.threads, config.weaver_table_entries,
-                     rows_under_way(config))
+model = ScanModel.of

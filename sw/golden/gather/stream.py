@@ -7,8 +7,7 @@ request, and one warp at a time waits.
 
 import numpy as np
 
-from hw.config import HardwareConfig
-from sw.golden.gather.fsm import NONE, WeaverModel, rows_under_way
+from sw.golden.gather.fsm import NONE, GatherModel, rows_under_way
 
 
 __all__ = ["REGISTER", "StreamFollower", "StreamModel", "follower", "model"]
@@ -18,7 +17,7 @@ __all__ = ["REGISTER", "StreamFollower", "StreamModel", "follower", "model"]
 REGISTER = 0xFFFFFFFE
 
 
-class StreamModel:
+class StreamModel(GatherModel):
     """Table of rows, row taken, current entry, output and dense table of one core.
 
     A row goes from the table to the row *taken*, its entries one by one to the *current* entry, and
@@ -27,31 +26,19 @@ class StreamModel:
 
     Parameters
     ----------
-    warps, threads, entries
-        As of :class:`sw.golden.gather.fsm.WeaverModel`.
     under_way : int
         Rows that can be under way from the table to the row taken, because the table answers late.
-
-    Attributes
-    ----------
-    skipped : int
-        Edges that skips have cut off, since the model was made.
-
-    Raises
-    ------
-    ValueError
-        For a shape that cannot be built.
     """
     def __init__(self, warps, threads, entries=None, under_way=0):
-        shape = WeaverModel(warps, threads, entries)
-        self.warps, self.threads, self.rows = warps, threads, shape.rows
-        self._lane_mask = shape._lane_mask
         self._most = 1 + under_way   # rows that have left the table and have entries left
-        self.skipped = 0
-        self.reset()
+        super().__init__(warps, threads, entries)
+
+    @classmethod
+    def of(cls, config):
+        return cls(config.warps, config.threads, config.weaver_table_entries,
+                   rows_under_way(config))
 
     def reset(self):
-        """Forget everything, as a launch does."""
         self._table = {}             # row -> {lane: (VID, position, degree)}
         self._owners = {}            # row -> warp that registered it last
         self._turn = 0               # row with which the search for the next one begins
@@ -99,11 +86,10 @@ class StreamModel:
         NONE is among ``vids``, ``warp`` closes. ``mask``, if given, has the lanes of ``vids`` that
         count.
         """
-        vids = np.asarray(vids, dtype=np.uint32)
-        counts = np.ones(len(vids), bool) if mask is None else self._lane_mask(mask)
-        if np.any(vids[counts] == NONE):
+        vids = self._that_count(vids, mask)
+        if np.any(vids == NONE):
             self._open.discard(warp)
-        if self._last is not None and np.any(vids[counts] == self._last[0]):
+        if self._last is not None and np.any(vids == self._last[0]):
             kept = [edge for edge in self._output if edge[2] is not self._last]
             self.skipped += len(self._output) - len(kept)
             self._output = kept
@@ -129,7 +115,7 @@ class StreamModel:
         if answer is None:
             return None
         lanes, vids, filled = answer
-        return lanes, vids, np.where(np.arange(self.threads) < filled,
+        return lanes, vids, np.where(self._lanes < filled,
                                      self._dense[warp] << np.uint32(2), np.uint32(NONE))
 
     def decode_loc(self, warp):
@@ -138,7 +124,7 @@ class StreamModel:
 
     def _hand_out(self, warp):
         vids = np.full(self.threads, NONE, dtype=np.uint32)
-        edges, going_on = [], np.ones(self.threads, bool)
+        edges = []
         if warp in self._open and warp not in map(self._owners.get, self._table):
             vids[:] = REGISTER
         elif len(self._output) == self.threads or self.dry:
@@ -148,10 +134,8 @@ class StreamModel:
         self._dense[warp] = NONE
         for lane, (vid, eid, entry) in enumerate(edges):
             vids[lane], self._dense[warp, lane], self._last = vid, eid, entry
-        if edges:
-            going_on[len(edges):] = False
         self._settle()
-        return going_on, vids, len(edges)
+        return *self._answer(len(edges), vids), len(edges)
 
     def _settle(self):
         """Move rows and edges on as far as possible."""
@@ -179,14 +163,11 @@ class StreamModel:
                 return
 
 
-class StreamFollower:
+class StreamFollower(GatherModel):
     """The model for lockstep: every answer depends on the time, so none is predicted."""
 
-    def __init__(self, threads):
-        self._all, self._none = np.ones(threads, bool), np.full(threads, NONE, np.uint32)
-
     def reset(self):
-        pass
+        self._all, self._none = self._answer(0, np.full(self.threads, NONE, np.uint32))
 
     def register(self, warp, mask, vids, locs, degrees, distance=0):
         pass
@@ -204,12 +185,4 @@ class StreamFollower:
         return self._none
 
 
-def model(config: HardwareConfig) -> StreamModel:
-    """The model of a configuration."""
-    return StreamModel(config.warps, config.threads, config.weaver_table_entries,
-                       rows_under_way(config))
-
-
-def follower(config: HardwareConfig) -> StreamFollower:
-    """The model of a configuration, for lockstep."""
-    return StreamFollower(config.threads)
+model, follower = StreamModel.of, StreamFollower.of
