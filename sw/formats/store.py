@@ -71,10 +71,7 @@ def _read(path):
     with opened(path) as source:
         if not source.head.startswith(b"PK\x03\x04"):
             raise UserError(f"{path}: is not an image: it does not begin as an .npz file")
-        stream = source.seekable()
-        size = stream.seek(0, os.SEEK_END)
-        stream.seek(0)
-        return read_arrays(path, stream, size)
+        return read_arrays(path, source)
 
 
 def _header(path, arrays):

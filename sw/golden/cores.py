@@ -21,8 +21,6 @@ class Cores:
     ----------
     config : HardwareConfig
         Sizes.
-    memory : numpy array of uint8, optional
-        Global memory, as :class:`~sw.golden.simulator.Simulator`'s.
     seed : int, optional
         Interleave cores and warps at random.
 
@@ -33,13 +31,12 @@ class Cores:
     simulators : list of Simulator
     """
 
-    def __init__(self, config: HardwareConfig, *, memory=None, seed=None):
+    def __init__(self, config: HardwareConfig, *, seed=None):
         self.config = config
-        if memory is None:
-            memory = np.zeros(config.memory_bytes, np.uint8)
-        self.memory = memory
+        self.memory = np.zeros(config.memory_bytes, np.uint8)
         self.simulators = [
-            Simulator(config, core=core, memory=memory, seed=None if seed is None else seed + core)
+            Simulator(config, core=core, memory=self.memory,
+                      seed=None if seed is None else seed + core)
             for core in range(config.cores)]
         self._order = None if seed is None else random.Random(seed)
 

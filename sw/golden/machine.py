@@ -18,7 +18,7 @@ from sw.golden.scu import ScuModel
 __all__ = ["FunctionalMachine"]
 
 
-class FunctionalMachine(ArrayMemory):
+class FunctionalMachine(Cores, ArrayMemory):
     """A GPU whose cores are instruction-set simulators.
 
     Parameters
@@ -27,29 +27,17 @@ class FunctionalMachine(ArrayMemory):
         The GPU's configuration.
     seed : int, optional
         Interleave cores and warps at random, differently for each seed.
-
-    Attributes
-    ----------
-    memory : numpy array of uint8
-        Global memory, shared with the core: byte 0 is address 0x8000_0000.
-    cores : Cores
     """
 
     #: Instructions after which a launch is given up, if the caller sets no limit.
     DEFAULT_LIMIT = 1 << 30
 
     def __init__(self, config: HardwareConfig, *, seed=None):
-        self.config = config
-        self.cores = Cores(config, seed=seed)
+        super().__init__(config, seed=seed)
         self._compacts_first = seed is not None and seed % 2
-        self.memory = self.cores.memory
 
     def power_on(self) -> None:
         """Nothing to do: earlier programs leave no trace."""
-
-    def load_program(self, words) -> None:
-        """Put instruction words at address 0 of instruction memory."""
-        self.cores.load_program(words)
 
     def launch(self, entry: int, argument: int, *, checks: Checks = NO_CHECKS, max_cycles=None,
                progress=None) -> None:
@@ -60,9 +48,9 @@ class FunctionalMachine(ArrayMemory):
         RunError
             The core stopped with an error, or the limit was reached.
         """
-        self.cores.start(entry, argument, checks)
+        self.start(entry, argument, checks)
         limit = self.DEFAULT_LIMIT if max_cycles is None else max_cycles
-        self.cores.run(limit=limit, progress=progress)
+        self.run(limit=limit, progress=progress)
 
     def compact(self, registers, *, max_cycles=None, progress=None) -> ScuResult:
         """Perform an operation of the SCU, which takes no instructions.
@@ -98,21 +86,13 @@ class FunctionalMachine(ArrayMemory):
     def flush(self, invalidate: bool = False) -> None:
         """Nothing to do: there are no caches."""
 
-    def counters(self) -> dict[str, int]:
-        """Warp instructions and active lanes since the counters were last cleared."""
-        return self.cores.counters()
-
     def core_counters(self) -> list:
         """Warp instructions and active lanes of each core."""
-        return [simulator.counters() for simulator in self.cores.simulators]
+        return [simulator.counters() for simulator in self.simulators]
 
     def phase_cycles(self) -> np.ndarray:
         """An empty array: there are no cycles."""
         return np.zeros((0, 0, 0), np.uint64)
-
-    def clear_counters(self) -> None:
-        """Zero the counters."""
-        self.cores.clear_counters()
 
     def close(self) -> None:
         """Nothing to do: the memory goes with the last reference to it."""

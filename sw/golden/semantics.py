@@ -13,6 +13,8 @@ An instruction that fails raises :class:`Trap` before it has changed anything. T
 BAR and TMC: their deadlock is found after they have been executed.
 """
 
+import operator
+
 import numpy as np
 
 from hw.isa import STACK_POINTER, Cause, Csr
@@ -26,6 +28,10 @@ __all__ = ["Trap", "bind"]
 
 
 _MOVE = np.positive
+
+#: The branches that compare, of words or of rows. Of BLT and BGE both are signed.
+_HOLDS = {BranchOp.BEQ: operator.eq, BranchOp.BNE: operator.ne, BranchOp.BLT: operator.lt,
+          BranchOp.BLTU: operator.lt, BranchOp.BGE: operator.ge, BranchOp.BGEU: operator.ge}
 
 
 def bind(core, warp, pc, word):
@@ -81,12 +87,8 @@ def _agreeing(core, warp, pc, fields, execute):
         destination = first.item(warp.lowest) + fields.imm & WORD - 1
         return first != first[warp.lowest], destination
 
-    holding = {BranchOp.BEQ: np.equal, BranchOp.BNE: np.not_equal, BranchOp.BLT: np.less,
-               BranchOp.BLTU: np.less, BranchOp.BGE: np.greater_equal,
-               BranchOp.BGEU: np.greater_equal}
-
     def compare():
-        holds = holding[row.branch](first, second)
+        holds = _HOLDS[row.branch](first, second)
         taken = holds[warp.lowest]
         return holds != taken, target if taken else 0
     decide = jump_register if row.branch is BranchOp.JALR else compare
@@ -269,20 +271,9 @@ def _bind_branch(core, warp, pc, fields):
         first, second = first.view(np.int32), second.view(np.int32)
     first, second = first.item, second.item
 
-    def equal():
-        return target if first(warp.lowest) == second(warp.lowest) else following
-
-    def not_equal():
-        return target if first(warp.lowest) != second(warp.lowest) else following
-
-    def less():
-        return target if first(warp.lowest) < second(warp.lowest) else following
-
-    def not_less():
-        return target if first(warp.lowest) >= second(warp.lowest) else following
-
-    return {BranchOp.BEQ: equal, BranchOp.BNE: not_equal, BranchOp.BLT: less,
-            BranchOp.BLTU: less, BranchOp.BGE: not_less, BranchOp.BGEU: not_less}[row.branch]
+    def compare(holds=_HOLDS[row.branch]):
+        return target if holds(first(warp.lowest), second(warp.lowest)) else following
+    return compare
 
 
 def _bind_csr(core, warp, pc, word, fields):
@@ -391,40 +382,28 @@ def _bind_gather(core, warp, pc, fields):
         unit.push(sources[0][warp.select])
         return following
 
-    def hand_out(ask):
-        """An instruction whose answer sets the mask; ``ask`` is the unit's method."""
-        def wait_for_answer():
-            answer = ask(warp.number)
-            if answer is None:
-                return core.wait(warp, pc)
-            lanes, vids = answer
-            result[:] = vids
-            core.set_mask(warp, _bits(lanes))
-            return following
-        return wait_for_answer
-
-    def recall(ask):
-        """An instruction that asks for a part of the warp's last work by the unit's method."""
-        def answer_at_once():
-            result[warp.select] = ask(warp.number)[warp.select]
-            return following
-        return answer_at_once
-
-    def decode(second=warp.registers[fields.rs2 or DISCARD]):
-        answer = unit.decode(warp.number)
+    def hand_out(second=warp.registers[fields.rs2 or DISCARD]):
+        """The unit's answer sets the mask; some answers have words for a second register."""
+        answer = ask(warp.number)
         if answer is None:
             return core.wait(warp, pc)
-        lanes, vids, addresses = answer
-        second[:] = addresses
+        lanes, vids, *addresses = answer
+        if addresses:
+            second[:], = addresses
         result[:] = vids
         core.set_mask(warp, _bits(lanes))
         return following
 
-    methods = {GatherOp.DEC_LOC: "decode_loc", GatherOp.NEIGHBOR: "neighbor",
-               GatherOp.WEIGHT: "weight"}
-    if row.op in methods:
-        return recall(getattr(unit, methods[row.op]))
-    return {GatherOp.SET: lambda: set_value, GatherOp.REG: lambda: register,
-            GatherOp.SKIP: lambda: skip, GatherOp.PUSH: lambda: push, GatherOp.DEC: lambda: decode,
-            GatherOp.DEC_ID: lambda: hand_out(unit.decode_id),
-            GatherOp.POP_VERT: lambda: hand_out(unit.pop_vertices)}[row.op]()
+    def recall():
+        """A part of the warp's last work."""
+        result[warp.select] = ask(warp.number)[warp.select]
+        return following
+
+    execute, method = {
+        GatherOp.SET: (set_value, "set"), GatherOp.REG: (register, "register"),
+        GatherOp.SKIP: (skip, "skip"), GatherOp.PUSH: (push, "push"),
+        GatherOp.DEC: (hand_out, "decode"), GatherOp.DEC_ID: (hand_out, "decode_id"),
+        GatherOp.POP_VERT: (hand_out, "pop_vertices"), GatherOp.DEC_LOC: (recall, "decode_loc"),
+        GatherOp.NEIGHBOR: (recall, "neighbor"), GatherOp.WEIGHT: (recall, "weight")}[row.op]
+    ask = getattr(unit, method)
+    return execute

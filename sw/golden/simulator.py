@@ -123,9 +123,6 @@ class Simulator:
     memory : numpy array of uint8, optional
         Global memory, ``config.memory_bytes`` long; made if not given. It may be read and written
         whenever no instruction is being executed.
-    gather : optional
-        The unit that hands out edges; by default the configuration's model of
-        :mod:`sw.golden.gather.variants`.
     seed : int, optional
         Interleave warps at random.
 
@@ -140,7 +137,7 @@ class Simulator:
         zeroed. An instruction that fails is counted.
     """
 
-    def __init__(self, config: HardwareConfig, *, core=0, memory=None, gather=None, seed=None):
+    def __init__(self, config: HardwareConfig, *, core=0, memory=None, seed=None):
         self.config, self.core, self.seed = config, core, seed
         self.threads, self.barriers = config.threads, config.barriers
         self.full = (1 << config.threads) - 1
@@ -152,7 +149,7 @@ class Simulator:
                              f"shape ({config.memory_bytes},)")
         self.memory, self.local = memory, np.zeros(config.local_bytes, np.uint8)
         self.words = memory.view(np.uint32).data
-        self.gather: Any = variants.model(config) if gather is None else gather
+        self.gather: Any = variants.model(config)
         if config.gather_reads:
             self.gather.memory = self
         self.argument, self.checks = 0, NO_CHECKS

@@ -45,12 +45,7 @@ def _integers(arrays, name, path):
 
 def read_npz(source, path, name, reading):
     """Read a graph; a reader of :mod:`sw.graph.readers`."""
-    if not source.head.startswith(b"PK"):
-        raise UserError(f"{path}: is not an .npz file: it does not begin as a zip archive")
-    stream = source.seekable()
-    size = stream.seek(0, 2)
-    stream.seek(0)
-    arrays = read_arrays(path, stream, size, only={*_OURS, *_SCIPY})
+    arrays = read_arrays(path, source, only={*_OURS, *_SCIPY})
     if "graphloom_graph" in arrays:
         _only(arrays, _OURS, path)
         return _ours(arrays, path, reading.weighing)

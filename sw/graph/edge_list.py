@@ -25,7 +25,7 @@ from .signs import IDS, numbered, refuse_other, tell
 from .text import quoted, read_table
 
 
-__all__ = ["read_counted", "read_edges", "read_el", "read_wel"]
+__all__ = ["read_edges"]
 
 
 _VERTICES = re.compile(rb"^[ \t]*# graphloom: vertices (\d{1,10})[ \t\r]*$", re.MULTILINE)
@@ -149,7 +149,9 @@ class _EdgeList:
         return ends, self.layout.hint
 
 
-def _read(source, path, name, reading, values=None, counted=False):
+def read_edges(source, path, name, reading, values=None, counted=False):
+    """Read an edge list; a reader of :mod:`sw.graph.readers`. ``values`` and ``counted`` are those
+    of :class:`_EdgeList`."""
     text = _EdgeList(path, reading, values, counted)
     table = read_table(source.stream, path, text.columns, strip=text.strip, most=LIMIT - 1)
     if text.layout is None and values == 3 and reading.weighing.used:
@@ -206,24 +208,3 @@ def _counted(table, sizes, names, found, path, name, reading):
         raise UserError(f"{path}: {vertices} vertices are too many, at most {LIMIT - 1}")
     check_density(vertices, len(table), path)
     return graph_of(vertices, table, first, name)
-
-
-def read_el(source, path, name, reading):
-    """Read lines ``u v``; a reader of :mod:`sw.graph.readers`."""
-    return _read(source, path, name, reading, 2)
-
-
-def read_wel(source, path, name, reading):
-    """Read lines ``u v weight``; a reader of :mod:`sw.graph.readers`."""
-    return _read(source, path, name, reading, 3)
-
-
-def read_edges(source, path, name, reading):
-    """Read lines with or without weights; a reader of :mod:`sw.graph.readers`."""
-    return _read(source, path, name, reading)
-
-
-def read_counted(source, path, name, reading):
-    """Read lines behind one of the numbers of vertices and arcs; a reader of
-    :mod:`sw.graph.readers`."""
-    return _read(source, path, name, reading, counted=True)

@@ -99,13 +99,7 @@ def read_features(path) -> Features:
         or length, or a value is not finite.
     """
     with opened(path) as source:
-        if not source.head.startswith(b"PK"):
-            raise UserError(f"{path}: is not an .npz file: it does not begin as a zip archive")
-        stream = source.seekable()
-        size = stream.seek(0, 2)
-        stream.seek(0)
-        arrays: dict[str, Any] = read_arrays(path, stream, size,
-                                             only={*_NEEDED, "format", "weight"})
+        arrays: dict[str, Any] = read_arrays(path, source, {*_NEEDED, "format", "weight"})
     missing = [name for name in _NEEDED if name not in arrays]
     if missing:
         raise UserError(f"{path}: array {missing[0]!r} is missing; features are a csr matrix of "

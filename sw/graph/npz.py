@@ -92,17 +92,15 @@ def _array(stream, size, where):
     return np.ndarray(shape, dtype, data, order="F" if header[2] == b"True" else "C")
 
 
-def read_arrays(path, stream, size, only=None):
+def read_arrays(path, source, only=None):
     """The arrays of an ``.npz`` file.
 
     Parameters
     ----------
     path : str
         Its name in errors.
-    stream : binary stream that can seek
+    source : sw.graph.source.Source
         The file.
-    size : int
-        Size of the file, in bytes.
     only : collection of str, optional
         Names of the arrays to read; other arrays are not read.
 
@@ -114,10 +112,16 @@ def read_arrays(path, stream, size, only=None):
     Raises
     ------
     UserError
-        If a member is no array of numbers, is there twice, is encrypted, or has another size than
-        its header claims; the error names the member. Also if the arrays are more than
-        :data:`~sw.graph.source.EXPANSION` times as large as the file.
+        If the file is no zip archive, or a pipe. If a member is no array of numbers, is there
+        twice, is encrypted, or has another size than its header claims; the error names the member.
+        Also if the arrays are more than :data:`~sw.graph.source.EXPANSION` times as large as the
+        file.
     """
+    if not source.head.startswith(b"PK"):
+        raise UserError(f"{path}: is not an .npz file: it does not begin as a zip archive")
+    stream = source.seekable()
+    size = stream.seek(0, 2)
+    stream.seek(0)
     try:
         with contextlib.closing(zipfile.ZipFile(stream)) as archive:
             members = _names(path, archive)

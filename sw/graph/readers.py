@@ -26,6 +26,7 @@ The first bytes tell an archive, Matrix Market, DIMACS, and formats that are not
 """
 
 import dataclasses
+import functools
 import os
 
 from base.errors import UserError
@@ -35,7 +36,7 @@ from .archive import NPZ_VERSION, read_npz
 from .citations import read_cites
 from .dense import read_matrix
 from .dimacs import is_dimacs, read_gr
-from .edge_list import read_counted, read_edges, read_el, read_wel
+from .edge_list import read_edges
 from .graph import Graph
 from .matrix_market import read_mtx
 from .metis import read_metis
@@ -64,9 +65,11 @@ def suffix_of(path):
     return suffix, compressed
 
 
-_READERS = {"mtx": read_mtx, "el": read_el, "wel": read_wel, "gr": read_gr, "npz": read_npz,
-            "metis": read_metis, "edges": read_edges, "counted": read_counted,
-            "adjlist": read_adjacency, "matrix": read_matrix, "cites": read_cites}
+_READERS = {"mtx": read_mtx, "el": functools.partial(read_edges, values=2),
+            "wel": functools.partial(read_edges, values=3), "gr": read_gr, "npz": read_npz,
+            "metis": read_metis, "edges": read_edges,
+            "counted": functools.partial(read_edges, counted=True), "adjlist": read_adjacency,
+            "matrix": read_matrix, "cites": read_cites}
 
 #: The formats that can be asked for.
 FORMATS = tuple(_READERS)

@@ -203,7 +203,7 @@ def test_limit_of_a_later_launch(cores, seed):
         machine.launch(0, 0, max_cycles=100 * cores + 1)
     with pytest.raises(LimitError, match="not finished after 50 instructions"):
         machine.launch(0, 0, max_cycles=50)
-    simulator = machine.cores.simulators[0]
+    simulator = machine.simulators[0]
     for _ in range(2):
         simulator.start(0)
         simulator.run(limit=101)
