@@ -77,10 +77,6 @@ class Layout:
     none, and the vertex of a virtual row is stored. A row is known by its address in
     :attr:`row_array`. If :attr:`row_array` is None, a row is known by four times its number.
 
-    Parameters
-    ----------
-    task : sw.runtime.task.Task
-
     Attributes
     ----------
     index : int

@@ -115,10 +115,6 @@ def _checked(header):
 def load(path):
     """Read an image that :func:`save` has written.
 
-    Parameters
-    ----------
-    path : str or path
-
     Returns
     -------
     Image

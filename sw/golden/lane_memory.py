@@ -53,9 +53,8 @@ _ALIGNED = tuple(bytes(range(0, 256, 1 << size)) for size in range(3))
 class _Addressing:
     """The addresses of one memory instruction, as indices into a memory of the right item size.
 
-    The fast path assumes that all active lanes are in global memory, then that all are in local
-    memory. An index out of range raises IndexError before anything is transferred. Other cases
-    (lanes in both memories, or an unmapped address) go lane by lane.
+    The fast path assumes that all active lanes are in global memory. An index out of range raises
+    IndexError before anything is transferred. Other cases go lane by lane.
     """
 
     def __init__(self, core, warp, fields, dtype, misaligned, unmapped):
@@ -65,7 +64,6 @@ class _Addressing:
         self.imm = fields.imm
         self.offset = constant(core, fields.imm - MemoryMap.GLOBAL)
         self.shift = constant(core, self.size)
-        self.to_local = constant(core, MemoryMap.GLOBAL - MemoryMap.LOCAL)
         self.relative = np.empty(core.threads, np.uint32)
         self.scaled = np.empty(core.threads, np.uint32)
         self.indices = np.empty(core.threads, np.intp)
@@ -84,11 +82,6 @@ class _Addressing:
         else:
             self.indices[:] = relative
         return self.indices[select]
-
-    def local_indices(self):
-        """Indices as if every active lane's address were local."""
-        relative = self.relative + self.to_local
-        return (relative >> self.shift).astype(np.intp)[self.warp.select]
 
     def fail(self):
         """Raise the trap of the lowest lane that fails; misalignment comes before access."""
@@ -128,15 +121,9 @@ def bind_load(core, warp, pc, fields):
         try:
             result[warp.select] = memory[indices]
         except IndexError:
-            elsewhere()
+            result[warp.select] = [elsewhere.item(index)
+                                   for elsewhere, index in addressing.places()]
         return following
-
-    def elsewhere():
-        try:
-            result[warp.select] = addressing.local[addressing.local_indices()]
-        except IndexError:
-            places = addressing.places()
-            result[warp.select] = [memory.item(index) for memory, index in places]
     return load
 
 
@@ -154,18 +141,11 @@ def bind_store(core, warp, pc, fields):
         try:
             memory[indices] = data[warp.select]
         except IndexError:
-            elsewhere()
+            for (elsewhere, index), value in zip(addressing.places(), data[warp.select].tolist()):
+                elsewhere[index] = value & limit
         if core.effects is not None:
             record()
         return following
-
-    def elsewhere():
-        try:
-            addressing.local[addressing.local_indices()] = data[warp.select]
-        except IndexError:
-            places = addressing.places()
-            for (memory, index), value in zip(places, data[warp.select].tolist()):
-                memory[index] = value & limit
 
     def record():
         values = data[warp.select].tolist()

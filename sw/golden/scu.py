@@ -250,22 +250,24 @@ class ScuModel:
         begin, end, self._costs = words
         return begin, end - begin & 0xFFFF_FFFF, error
 
+    def _outside(self, addresses):
+        """``[(number, error)]`` of the first address outside the memory; empty if there is none."""
+        wrong = np.flatnonzero((addresses < self._base) | (addresses >= self._end))[:1]
+        return [(number, (ScuError.UNMAPPED, int(addresses[number]))) for number in wrong]
+
     def _until_wrong(self, addresses, error):
         """The addresses of the elements before the first that cannot be read, lacks an operand or
         has no place; and its error, or else ``error``."""
         count = len(addresses)
         destination = self._get("DESTINATION")
         # (number, order of the check, error)
-        found: list[tuple[int, int, tuple[ScuError, int]]] = []
-        unmapped = np.flatnonzero((addresses < self._base) | (addresses >= self._end))
-        if len(unmapped):
-            found.append((unmapped[0], 0, (ScuError.UNMAPPED, int(addresses[unmapped[0]]))))
-        length = self._get("OPERAND_LENGTH")
+        places = [addresses]
         if self._streams and self._get("WEIGHTS"):
-            weights = self._weight_addresses(addresses)
-            unmapped = np.flatnonzero((weights < self._base) | (weights >= self._end))
-            if len(unmapped):
-                found.append((unmapped[0], 1, (ScuError.UNMAPPED, int(weights[unmapped[0]]))))
+            places.append(self._weight_addresses(addresses))
+        found: list[tuple[int, int, tuple[ScuError, int]]] = [
+            (number, check, wrong) for check, each in enumerate(places)
+            for number, wrong in self._outside(each)]
+        length = self._get("OPERAND_LENGTH")
         for check, name in enumerate(("OPERAND", "ORDER"), 1):
             if self._get(name) and count > length and not self._streams:
                 found.append((length, check, (ScuError.VECTOR,
@@ -337,13 +339,12 @@ class ScuModel:
         places = self._vector(ScuRegister.ORDER, count).astype(np.int64) if count else (
             np.zeros(0, np.int64))
         addresses = self._get("DESTINATION") + 4 * (places // unit) & 0xFFFF_FFFF
-        wrong = np.flatnonzero((addresses < self._base) | (addresses >= self._end))
         # A place may lead around the end of the address space, back to memory.
         places = self._index(addresses) * unit + places % unit - (
             self._index(self._get("DESTINATION")) * unit)
-        if not len(wrong):
-            return places, None
-        return places[:wrong[0]], (ScuError.UNMAPPED, int(addresses[wrong[0]]))
+        for number, error in self._outside(addresses):
+            return places[:number], error
+        return places, None
 
     def _store_bits(self, bits, places):
         first = self._index(self._get("DESTINATION"))

@@ -12,7 +12,7 @@ import numpy as np
 from base.errors import UserError
 
 from .graph import LIMIT, Graph
-from .npz import read_arrays, shown
+from .npz import check_offsets, read_arrays, shown, word_of
 
 
 __all__ = ["NPZ_VERSION", "read_npz"]
@@ -75,9 +75,7 @@ def _ours(arrays, path, weighing):
 
 
 def _scipys(arrays, path, weighing):
-    kind, shape, data = arrays["format"], arrays["shape"], arrays.get("data")
-    kind = kind.item() if kind.shape == () else ""
-    kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
+    kind, data = word_of(arrays["format"]), arrays.get("data")
     if kind not in (*_COMPRESSED, "coo"):
         raise UserError(f"{path}: is a matrix of scipy of format {shown(kind)}, must be csr, csc "
                         f"or coo; tocsr() makes it so")
@@ -95,10 +93,7 @@ def _scipys(arrays, path, weighing):
         src, dst = _integers(arrays, "row", path), _integers(arrays, "col", path)
     else:
         offsets, dst = _integers(arrays, "indptr", path), _integers(arrays, "indices", path)
-        if len(offsets) != num_vertices + 1 or offsets[0] != 0 or offsets[-1] != len(dst) \
-                or np.any(offsets[1:] < offsets[:-1]):
-            raise UserError(f"{path}: indptr must ascend from 0 to {len(dst)} in "
-                            f"{num_vertices + 1} numbers")
+        check_offsets(offsets, num_vertices, len(dst), path)
         src = np.repeat(np.arange(num_vertices, dtype=np.uint32), np.diff(offsets))
         if kind == "csc":
             src, dst = dst, src

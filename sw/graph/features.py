@@ -18,7 +18,7 @@ import numpy as np
 from base.errors import UserError
 
 from .graph import LIMIT
-from .npz import read_arrays, shown
+from .npz import check_offsets, read_arrays, shown, word_of
 from .source import opened
 
 if TYPE_CHECKING:
@@ -104,17 +104,17 @@ def read_features(path) -> Features:
     if missing:
         raise UserError(f"{path}: array {missing[0]!r} is missing; features are a csr matrix of "
                         f"scipy, with {', '.join(_NEEDED)}")
-    _check_format(arrays.get("format"), path)
+    kind = arrays.get("format")
+    if kind is not None and word_of(kind) != "csr":
+        raise UserError(f"{path}: is a matrix of scipy of format {shown(word_of(kind))}, must be "
+                        "csr; tocsr() makes it so")
     rows, columns = _shape(arrays["shape"], path)
     if columns > max(_MOST_COLUMNS, _COLUMNS_PER_ENTRY * arrays["indices"].size):
         raise UserError(f"{path}: {columns} columns are too many for {arrays['indices'].size} "
                         f"entries: features of more than {_MOST_COLUMNS} columns must have an "
                         f"entry for every {_COLUMNS_PER_ENTRY}")
     offsets, indices = (_integers(arrays[name], name, path) for name in ("indptr", "indices"))
-    if len(offsets) != rows + 1 or offsets[0] != 0 or offsets[-1] != len(indices) \
-            or np.any(offsets[1:] < offsets[:-1]):
-        raise UserError(f"{path}: indptr must ascend from 0 to {len(indices)} in {rows + 1} "
-                        "numbers")
+    check_offsets(offsets, rows, len(indices), path)
     if len(indices) and (indices.min() < 0 or indices.max() >= columns):
         raise UserError(f"{path}: indices must be from 0 to {columns - 1}, the columns of shape")
     values = _numbers(arrays["data"], "data", 1, path)
@@ -128,16 +128,6 @@ def read_features(path) -> Features:
             raise UserError(f"{path}: weight has {len(weight)} rows, must have {columns}, one for "
                             "each feature")
     return Features(offsets, indices, values, columns, weight, str(path))
-
-
-def _check_format(kind, path):
-    if kind is None:
-        return
-    kind = kind.item() if kind.shape == () else ""
-    kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
-    if kind != "csr":
-        raise UserError(f"{path}: is a matrix of scipy of format {shown(kind)}, must be csr; "
-                        "tocsr() makes it so")
 
 
 def _shape(shape, path):

@@ -19,7 +19,7 @@ from base.errors import UserError
 from .source import EXPANSION, FREE
 
 
-__all__ = ["read_arrays", "shown"]
+__all__ = ["check_offsets", "read_arrays", "shown", "word_of"]
 
 
 _SUFFIX = ".npy"
@@ -37,6 +37,19 @@ _DAMAGE = (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, V
 def shown(text):
     """``text`` in quotes for a message: of bounded length, without control characters."""
     return ascii(text if len(text) <= 40 else text[:37] + "...")
+
+
+def word_of(array):
+    """The word that an array holds, as text or bytes; "" if it holds several."""
+    word = array.item() if array.shape == () else ""
+    return word.decode("ascii", "replace") if isinstance(word, bytes) else str(word)
+
+
+def check_offsets(offsets, rows, entries, path):
+    """Raise UserError unless ``indptr`` of a matrix of scipy leads from row to row."""
+    if len(offsets) != rows + 1 or offsets[0] != 0 or offsets[-1] != entries \
+            or np.any(offsets[1:] < offsets[:-1]):
+        raise UserError(f"{path}: indptr must ascend from 0 to {entries} in {rows + 1} numbers")
 
 
 def _names(path, archive):

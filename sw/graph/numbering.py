@@ -68,21 +68,16 @@ class Numbering:
         if len(longest) > _LONGEST:
             raise UserError(f"{self._path}: an id has {len(longest)} bytes, at most {_LONGEST}: "
                             f"{longest[:20].decode('utf-8', 'replace')!r}...")
-        if all(map(_WHOLE.fullmatch, words)):
-            values = [int(word) for word in words]
-            order = sorted(set(values))
-            place = {value: number for number, value in enumerate(order)}
-            numbers = [place[value] for value in values]
-            low, high = (order[0], order[-1]) if order else (0, 0)
-            if -1 << 63 <= low and high < 1 << 63:
-                names = np.array(order, np.int64)
-            else:
-                names = np.array(order, np.uint64) if low >= 0 and high < 1 << 64 \
-                    else np.array([str(value) for value in order])
-        else:
-            order = sorted(range(len(words)), key=words.__getitem__)
-            numbers = np.empty(len(words), np.uint32)
-            numbers[order] = np.arange(len(words), dtype=np.uint32)
-            names = np.array([words[at].replace(SPACE, b" ").decode("utf-8", "replace")
-                              for at in order])
-        return np.array(numbers, np.uint32), names
+        whole = all(map(_WHOLE.fullmatch, words))
+        keys = [int(word) for word in words] if whole else words
+        order: list = sorted(set(keys))
+        place = {key: number for number, key in enumerate(order)}
+        numbers = np.array([place[key] for key in keys], np.uint32)
+        if not whole:
+            return numbers, np.array([word.replace(SPACE, b" ").decode("utf-8", "replace")
+                                      for word in order])
+        low, high = (order[0], order[-1]) if order else (0, 0)
+        for least, end, kind in ((-1 << 63, 1 << 63, np.int64), (0, 1 << 64, np.uint64)):
+            if least <= low and high < end:
+                return numbers, np.array(order, kind)
+        return numbers, np.array(list(map(str, order)))

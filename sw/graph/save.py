@@ -5,7 +5,6 @@ A file is written whole or not at all (:mod:`base.output`). The same graph gives
 
 import gzip
 import io
-import itertools
 import os
 
 import numpy as np
@@ -24,12 +23,15 @@ __all__ = ["write"]
 _ROWS = 1 << 16
 
 
-def _write_rows(stream, pattern, columns):
-    for start in range(0, len(columns[0]), _ROWS):
-        rows = zip(*(column[start:start + _ROWS].tolist() for column in columns))
-        count = min(_ROWS, len(columns[0]) - start)
-        flat = tuple(itertools.chain.from_iterable(rows))
-        stream.write((pattern * count % flat).encode())
+def _write_arcs(stream, graph, first, begin=""):
+    """Write a line for each arc, with vertices counted from ``first``, and its weight if any."""
+    columns = [graph.src, graph.dst] + [graph.weights] * (graph.weights is not None)
+    pattern = begin + " ".join(["%d"] * len(columns)) + "\n"
+    for start in range(0, graph.num_edges, _ROWS):
+        rows = np.stack([column[start:start + _ROWS] for column in columns], axis=1,
+                        dtype=np.int64)
+        rows[:, :2] += first
+        stream.write((pattern * len(rows) % tuple(rows.ravel().tolist())).encode())
 
 
 def _write_edge_list(stream, graph):
@@ -37,30 +39,19 @@ def _write_edge_list(stream, graph):
     # The comment also says that a first arc is no line of sizes, if it looks like one.
     if graph.num_vertices > last + 1 or has_sizes(graph.src, graph.dst, graph.weights):
         stream.write(b"# graphloom: vertices %d\n" % graph.num_vertices)
-    if graph.weights is None:
-        _write_rows(stream, "%d %d\n", [graph.src, graph.dst])
-    else:
-        _write_rows(stream, "%d %d %d\n", [graph.src, graph.dst, graph.weights])
-
-
-def _from_one(graph):
-    """The ends of the arcs, counted from 1."""
-    return [graph.src.astype(np.int64) + 1, graph.dst.astype(np.int64) + 1]
+    _write_arcs(stream, graph, 0)
 
 
 def _write_mtx(stream, graph):
     field = "pattern" if graph.weights is None else "integer"
     stream.write(b"%%%%MatrixMarket matrix coordinate %s general\n" % field.encode())
     stream.write(b"%d %d %d\n" % (graph.num_vertices, graph.num_vertices, graph.num_edges))
-    if graph.weights is None:
-        _write_rows(stream, "%d %d\n", _from_one(graph))
-    else:
-        _write_rows(stream, "%d %d %d\n", [*_from_one(graph), graph.weights])
+    _write_arcs(stream, graph, 1)
 
 
 def _write_gr(stream, graph):
     stream.write(b"p sp %d %d\n" % (graph.num_vertices, graph.num_edges))
-    _write_rows(stream, "a %d %d %d\n", [*_from_one(graph), graph.weights])
+    _write_arcs(stream, graph, 1, "a ")
 
 
 def _write_npz(stream, graph):

@@ -91,19 +91,18 @@ def refuse_unreadable(path, head):
     UserError
         Naming the format and what helps.
     """
-    begin = head[:_START]
-    for pattern, name, advice in _BINARY:
-        if pattern.match(begin):
-            raise UserError(f"{path}: is {name}, which Graphloom does not read; {advice}")
-    binary = b"\0" in begin
-    if binary and not begin.startswith(b"PK"):
-        suffix = os.path.splitext(unpacked_name(path).lower())[1]
-        name, advice = _SUFFIXES.get(suffix, _SUFFIXES[".bin"])
+    for name, advice in _recognised(path, head[:_START]):
         raise UserError(f"{path}: is {name}, which Graphloom does not read; {advice}")
-    if not binary:
+
+
+def _recognised(path, begin):
+    """The formats that a file may be of, each with what helps."""
+    yield from ((name, advice) for pattern, name, advice in _BINARY if pattern.match(begin))
+    if b"\0" not in begin:
         before = _BEFORE.match(begin)
         start = before.end() if before else 0
-        for pattern, name, advice in _TEXT:
-            if pattern.match(begin, start):
-                raise UserError(f"{path}: is {name}, which Graphloom does not read; "
-                                f"{advice}")
+        yield from ((name, advice) for pattern, name, advice in _TEXT
+                    if pattern.match(begin, start))
+    elif not begin.startswith(b"PK"):
+        suffix = os.path.splitext(unpacked_name(path).lower())[1]
+        yield _SUFFIXES.get(suffix, _SUFFIXES[".bin"])

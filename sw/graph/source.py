@@ -190,10 +190,6 @@ class Source:
 def opened(path):
     """The :class:`Source` of an input file, for a ``with`` block.
 
-    Parameters
-    ----------
-    path : str or path
-
     Raises
     ------
     UserError

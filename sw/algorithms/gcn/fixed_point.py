@@ -35,6 +35,7 @@ numbers of the other matrix are small.
 """
 
 import dataclasses
+import math
 
 import numpy as np
 
@@ -131,17 +132,9 @@ def scales(degrees):
     """``scale`` of vertices by their degrees, uint32."""
     kinds, places = np.unique(np.asarray(degrees), return_inverse=True)
     # floor(2^32 / sqrt(d)) = floor(sqrt(floor(2^64 / d)))
-    words = [0 if degree == 0 else min(_root((1 << 64) // degree), (1 << 32) - 1)
+    words = [0 if degree == 0 else min(math.isqrt((1 << 64) // degree), (1 << 32) - 1)
              for degree in kinds.tolist()]
     return np.array(words, np.uint32)[places]
-
-
-def _root(number):
-    """The integer square root, by Newton's method."""
-    root = 1 << (number.bit_length() + 1) // 2
-    while root * root > number:
-        root = (root + number // root) // 2
-    return root
 
 
 def draw_weight(num_columns, dimension, seed):

@@ -24,8 +24,8 @@ __all__ = ["RecordLayout"]
 _FOREVER = 0xFFFF_FFFF
 
 
-class RecordArrays(Layout):
-    """The arrays of one subgraph.
+class RecordLayout(Layout):
+    """One subgraph.
 
     ``bases``
         As in the image, but global IDs are addresses in the algorithm's base array. Behind the last
@@ -121,10 +121,6 @@ class RecordArrays(Layout):
         """Bytes that a cluster's vertices take in the algorithm's base array."""
         return 4 << self.geometry.cluster_bits
 
-
-class RecordLayout(RecordArrays):
-    """One subgraph, as kernels read it."""
-
     # The prologue
 
     def prepare(self, k):
@@ -152,9 +148,6 @@ class RecordLayout(RecordArrays):
     def _row_shift(self):
         """Bits by which a row is shifted to give the distance of its location from the first."""
         return (self.k if self.task.schedule.counts_edges else self._shift) - 2
-
-    def rows_end(self, k):
-        return 4 * self.rows
 
     def get_base(self, k, row, into):
         if self._tracks:
@@ -267,15 +260,12 @@ class RecordLayout(RecordArrays):
         for index, edge in enumerate(edges):
             k.load(edge.neighbor.reg, place, self.edge_bytes, self.spacing(k) * index)
         if edges[0].weight:
-            self._load_weights(k, place, edges)
+            where = k.a.reg("where")
+            self._weight_at(k, place, where)
+            for index, edge in enumerate(edges):
+                k.a.lw(edge.weight, where, self.spacing(k) * 4 // self.edge_bytes * index)
         if self.local:
             self._to_addresses(k, edges)
-
-    def _load_weights(self, k, place, edges):
-        where = k.a.reg("where")
-        self._weight_at(k, place, where)
-        for index, edge in enumerate(edges):
-            k.a.lw(edge.weight, where, self.spacing(k) * 4 // self.edge_bytes * index)
 
     def _weight_at(self, k, place, into):
         """The address of the weight of the edge at an address."""

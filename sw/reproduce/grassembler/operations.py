@@ -43,8 +43,8 @@ class _Counting(FunctionalMachine):
         self.executed[commit.pc] += 1
 
     def launch(self, entry, argument, *, max_cycles=None, progress=None):
-        self.cores.start(entry, argument)
-        while running := [each for each in self.cores.simulators if each.running]:
+        self.start(entry, argument)
+        while running := [each for each in self.simulators if each.running]:
             for simulator in running:
                 simulator.take_turn(self._committed)
 
