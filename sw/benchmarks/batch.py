@@ -40,8 +40,8 @@ class Case(Measurement):
         return inputs(self.plan, self.graph)
 
     def key(self, config, dram) -> str:
-        return json.dumps([self.record(), dataclasses.asdict(config), dataclasses.asdict(dram)],
-                          sort_keys=True)
+        return json.dumps([self.record(), dataclasses.asdict(self.hardware(config)),
+                           dataclasses.asdict(self.memory(dram))], sort_keys=True)
 
     def record(self) -> dict:
         return self.plan.parts | {"graph": self.graph, "undirected": self.undirected,
@@ -55,7 +55,11 @@ class Case(Measurement):
     def device(self, config, dram):
         """The device that runs the case."""
         from sw.runtime import Device
-        return Device.simulate(config, dram=dram)
+        return Device.simulate(self.hardware(config), dram=self.memory(dram))
+
+    def memory(self, dram):
+        """The memory of the run, derived from the batch's memory."""
+        return dram
 
     def run(self, config, dram) -> dict:
         from sw.graph.load import load

@@ -16,7 +16,7 @@ from .batch import Batch
 
 
 __all__ = ["CaseRecords", "Cube", "Grid", "Measured", "by_point", "geometric_mean", "label",
-           "ratio"]
+           "lowest", "ratio"]
 
 
 def label(point) -> str:
@@ -41,6 +41,13 @@ def geometric_mean(values):
     return math.exp(sum(map(math.log, good)) / len(good))
 
 
+def lowest(values, otherwise=None):
+    """The key with the least of the values, and this value; None and ``otherwise`` if there is
+    none."""
+    key = min(values, key=values.__getitem__, default=None)
+    return key, values.get(key, otherwise)
+
+
 class CaseRecords(dict):
     """Records by case. Values of a failed case are None."""
 
@@ -52,24 +59,18 @@ class CaseRecords(dict):
         """The case's cycles; None if the case failed."""
         return self.value(case, "cycles")
 
-    def best(self, choices):
-        """The least cycles among several cases, and its choice.
+    def best(self, choices, cycles=None) -> tuple[Any, Any]:
+        """The choice with the least ``cycles`` among several cases, by choice, and its cycles:
+        ``(None, None)`` if all of them failed, ``(None, NaN)`` if there is no choice."""
+        done = {choice: value for choice, case in choices.items()
+                if (value := (cycles or self.cycles)(case)) is not None}
+        return lowest(done, None if choices else math.nan)
 
-        Parameters
-        ----------
-        choices : dict of choice to case
-
-        Returns
-        -------
-        (choice, cycles)
-            ``(None, None)`` if all of them failed, ``(None, NaN)`` if there is no choice.
-        """
-        done = {choice: cycles for choice, case in choices.items()
-                if (cycles := self.cycles(case)) is not None}
-        if not done:
-            return None, None if choices else math.nan
-        choice = min(done, key=done.__getitem__)
-        return choice, done[choice]
+    def best_allowed(self, choices, cycles=None):
+        """As :meth:`best`, but ``(None, NaN)`` if the planner refuses all of them."""
+        if all(self.value(case, "refused") for case in choices.values()):
+            return None, math.nan
+        return self.best(choices, cycles)
 
 
 class Cube:
@@ -178,13 +179,9 @@ class Cube:
     def least(self, axis) -> Any:
         """The point of an axis with the least value, and this value, along the other axes: two
         cubes, with None where all runs failed."""
-        points = self.axes[axis]
-
-        def least(values):
-            done = {point: value for point, value in zip(points, values) if value is not None}
-            point = min(done, key=done.__getitem__, default=None)
-            return point, done.get(point)
-        found = self.reduce(least, axis)
+        found = self.reduce(lambda values: lowest({
+            point: value for point, value in zip(self.axes[axis], values) if value is not None}),
+            axis)
         return found.map(lambda pair: pair[0]), found.map(lambda pair: pair[1])
 
 

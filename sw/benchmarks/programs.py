@@ -15,7 +15,7 @@ from sw.vm import cuda, reach
 from sw.vm.arguments import arguments
 
 
-__all__ = ["ALGORITHMS", "GRAPHS", "arcs_a_run", "on_cpu", "on_gpu", "parameters"]
+__all__ = ["ALGORITHMS", "GRAPHS", "ITERATIONS", "arcs_a_run", "on_cpu", "on_gpu", "parameters"]
 
 
 ALGORITHMS = ("pagerank", "bfs", "sssp", "cc", "bc")
@@ -26,22 +26,22 @@ GRAPHS = {"cpu": [("rmat:scale=16,degree=16,seed=1", True), ("road:side=512,seed
                    ("rmat:scale=22,degree=16,seed=1", False), ("road:side=2000,seed=1", False)]}
 
 #: Iterations of PageRank.
-_ITERATIONS = 10
+ITERATIONS = 10
 
 
 def parameters(algorithm, graph, delta=None) -> dict:
     """The parameters of a run. Searches begin at the vertex with the most arcs; ``delta`` is that
     of SSSP."""
-    known = {"source": graph.hub, "iterations": _ITERATIONS}
+    known = {"source": graph.hub, "iterations": ITERATIONS}
     if algorithm == "sssp" and delta is not None:
         known["delta"] = delta
     return {argument.name: known[argument.name] for argument in programs.find(algorithm).arguments
             if argument.name in known}
 
 
-def arcs_a_run(algorithm, graph) -> int:
+def arcs_a_run(algorithm, arcs) -> int:
     """Arcs that count in a time: all, and of PageRank in each iteration."""
-    return graph.num_edges * (_ITERATIONS if algorithm == "pagerank" else 1)
+    return arcs * (ITERATIONS if algorithm == "pagerank" else 1)
 
 
 def on_cpu(algorithm, graph, given, repeat) -> dict:

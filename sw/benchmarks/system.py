@@ -49,14 +49,11 @@ class SystemRun(Case):
     def describe(self):
         return f"{super().describe()} ({self.system.name})"
 
-    def key(self, config, dram):
-        return super().key(self.system.config, self.system.dram)
-
     def hardware(self, config):
         return self.system.config
 
-    def device(self, config, dram):
-        return super().device(self.system.config, self.system.dram)
+    def memory(self, dram):
+        return self.system.dram
 
     def measured(self, result):
         return super().measured(result) | {"steps": result.steps}

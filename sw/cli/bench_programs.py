@@ -116,7 +116,7 @@ def _measured(vm, spec, undirected, weights, algorithms, delta, repeat):
             found[algorithm] = {"refused": str(error)}
         else:
             found[algorithm] = {"parameters": given, "ways": ways,
-                                "arcs": programs.arcs_a_run(algorithm, graph)}
+                                "arcs": programs.arcs_a_run(algorithm, graph.num_edges)}
         if vm == "cpu":
             ended("done")
     return {"graph": spec, "undirected": undirected, "vertices": graph.num_vertices,

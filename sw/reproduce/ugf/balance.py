@@ -44,7 +44,7 @@ class _Balanced(Figure):
             self._of_cuda(setting).cases if absence() is None else [])
 
     def results(self, setting, found):
-        cycles = found.by(lambda records, ways: best(records, ways, setting.config)).cycles
+        cycles = found.by(best(setting.config)).cycles
         over = (cycles / cycles.at(schedule="etwc")).split("schedule")
         labels, data = over["etwc"].axes["graph"], cycles.nested()
         tables = [self._table("Cycles", cycles.split("schedule"), number),

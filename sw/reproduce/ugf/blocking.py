@@ -72,7 +72,7 @@ class EdgeBlocking(Figure):
                                          for case in self._timed(setting, vm).cases]
 
     def results(self, setting, found):
-        found = found.by(lambda records, ways: best(records, ways, setting.config))
+        found = found.by(best(setting.config))
         text, cycles, reads = (cube.split("blocked") for cube in (
             found.ways, found.cycles, found.value("counters", "dram_reads")))
         gains = cycles[False] / cycles[True]

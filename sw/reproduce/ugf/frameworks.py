@@ -33,8 +33,8 @@ class _OfAll(OfSpace):
     _spaces, _algorithms = published.SPACES, published.ALGORITHMS
 
     def _by_total(self, setting, found):
-        """What was measured, with launches in the cycles, as of :func:`~.runs.best`."""
-        return found.by(lambda records, ways: best(records, ways, self._config(setting.config)))
+        """What was measured, with launches in the cycles."""
+        return found.by(best(self._config(setting.config)))
 
 
 class _Compared(_OfAll):
@@ -126,12 +126,6 @@ class LargerRun(Tried):
 
     def hardware(self, config):
         return OnVolta()._config(config)
-
-    def key(self, config, dram):
-        return super().key(self.hardware(config), dram)
-
-    def device(self, config, dram):
-        return super().device(self.hardware(config), dram)
 
 
 class BestSchedules(_OfAll):

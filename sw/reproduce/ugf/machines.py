@@ -79,8 +79,7 @@ class CpuAndGpu(Figure):
 
     def results(self, setting, found):
         rows, data = [], {}
-        fastest = found.at(machine="device").by(
-            lambda records, ways: best(records, ways, setting.config)).best()
+        fastest = found.at(machine="device").by(best(setting.config)).best()
         cycles, on_cpu = fastest.map(lambda pair: pair[1]), _times(found, "cpu")
         arcs = on_cpu.map(lambda its: its[2])
         clocks = (cycles / on_cpu.map(lambda its: its[3])) / (

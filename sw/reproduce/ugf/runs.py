@@ -9,7 +9,9 @@ from base.errors import UserError
 from hw.control import launch_cycles
 from sw import algorithms
 from sw.benchmarks import machines
+from sw.benchmarks.programs import ITERATIONS, arcs_a_run, parameters
 from sw.benchmarks.batch import total_cycles
+from sw.benchmarks.grid import lowest
 from sw.graph.load import load
 from sw.lang import programs
 from sw.lang.schedule import SimpleSchedule, applied, read_schedules
@@ -26,9 +28,6 @@ __all__ = ["ITERATIONS", "ProgramTimes", "absence", "arcs_of", "balanced", "best
            "device", "directed", "is_road", "least", "millions", "not_run", "program_times",
            "seconds_text", "shown", "total"]
 
-
-#: Iterations of PageRank where wall time is measured; on the device there is one.
-ITERATIONS = 10
 
 #: Largest random weight for a graph without weights.
 _WEIGHTS = 64
@@ -68,27 +67,12 @@ def total(results, case, config):
     return total_cycles(results[case], launch_cycles(config))
 
 
-def best(results, choices, config) -> tuple[Any, Any]:
-    """The choice with the least :func:`total` among several cases, and its cycles.
-
-    Parameters
-    ----------
-    choices : dict of choice to case
-
-    Returns
-    -------
-    (choice, cycles)
-        (None, NaN) if all are refused: some graphs have more shortest paths than BC can count.
-        (None, None) if all others failed.
-    """
-    if all(results.value(case, "refused") for case in choices.values()):
-        return None, math.nan
-    found = {choice: cycles for choice, case in choices.items()
-             if (cycles := total(results, case, config)) is not None}
-    if not found:
-        return None, None
-    choice = min(found, key=found.__getitem__)
-    return choice, found[choice]
+def best(config):
+    """The function that gives the choice with the least :func:`total`, as
+    :meth:`~sw.benchmarks.grid.CaseRecords.best_allowed`: some graphs have more shortest paths than
+    BC can count."""
+    return lambda results, choices: results.best_allowed(
+        choices, lambda case: total(results, case, config))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,15 +99,11 @@ class ProgramTimes(OnHost):
 
     def measure(self, graph):
         program = programs.find(self.algorithm)
-        known = {"source": graph.hub, "iterations": ITERATIONS}
-        base = {argument.name: known[argument.name] for argument in program.arguments
-                if argument.name in known}
         ways, refusals = {}, {}
         for text, schedules, delta in self.ways:
-            given = base if delta is None else base | {"delta": delta}
             try:
                 ways[text] = self._machine(applied(program, read_schedules(schedules)), graph,
-                                           given)
+                                           parameters(self.algorithm, graph, delta))
             except LanguageError as error:
                 refusals[text] = str(error)
         if not ways:
@@ -192,18 +172,14 @@ def least(results, case, among=lambda text: True) -> tuple[Any, Any]:
     none or the case failed."""
     seconds = {text: min(values) for text, values in (results.value(case, "seconds") or {}).items()
                if among(text)}
-    if not seconds:
-        return None, None
-    way = min(seconds, key=seconds.__getitem__)
-    return way, seconds[way]
+    return lowest(seconds)
 
 
 def arcs_of(results, case, algorithm):
     """Arcs that count in a time: all, and of PageRank in each iteration; None if the case
     failed."""
     arcs = results.value(case, "arcs")
-    rounds = ITERATIONS if algorithm == "pagerank" else 1
-    return None if arcs is None else arcs * rounds
+    return arcs and arcs_a_run(algorithm, arcs)
 
 
 def not_run():
