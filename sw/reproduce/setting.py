@@ -24,153 +24,96 @@ class GraphChoice:
     counts: bool = True
 
 
+def _rmat(scale, degree):
+    return GraphChoice("rmat", f"rmat:scale={scale},degree={degree},seed=1")
+
+
 def _community(label, vertices, edges, communities, mixing):
     return GraphChoice(label, f"community:vertices={vertices},edges={edges},"
                        f"communities={communities},mixing={mixing},seed=1")
 
 
-#: Graphs so small that a run takes seconds. Most have twice the vertex values that the L1 of preset
-#: `default` holds: a skewed graph, communities that contain most or half of the edges, few large
-#: communities, a graph without structure, a road, and the smallest of all.
-_SIMULATED = (
-    GraphChoice("rmat", "rmat:scale=13,degree=8,seed=1"),
-    _community("community", 8192, 65536, 64, 0.1),
-    _community("mixed", 8192, 65536, 64, 0.5),
-    _community("dense", 4096, 65536, 16, 0.1),
-    GraphChoice("uniform", "uniform:vertices=8192,edges=65536,seed=1"),
-    GraphChoice("road", "road:side=64,seed=1", undirected=False),
-    GraphChoice("karate", "karate", undirected=False, counts=False),
-)
-_SIMULATED_LARGE = (
-    GraphChoice("rmat", "rmat:scale=16,degree=16,seed=1"),
-    _community("community", 65536, 1048576, 512, 0.1),
-    _community("mixed", 65536, 1048576, 512, 0.5),
-    _community("dense", 16384, 1048576, 64, 0.1),
-    GraphChoice("uniform", "uniform:vertices=65536,edges=1048576,seed=1"),
-    GraphChoice("road", "road:side=256,seed=1", undirected=False),
-)
-
-#: Graphs whose vertex values are many times as large as a core's L1.
-_WIDE = (
-    GraphChoice("rmat", "rmat:scale=15,degree=4,seed=1"),
-    _community("community", 32768, 131072, 128, 0.1),
-    GraphChoice("uniform", "uniform:vertices=32768,edges=131072,seed=1"),
-)
-_WIDE_LARGE = (
-    GraphChoice("rmat", "rmat:scale=18,degree=4,seed=1"),
-    _community("community", 262144, 1048576, 1024, 0.1),
-    GraphChoice("uniform", "uniform:vertices=262144,edges=1048576,seed=1"),
-)
-
-#: Graphs for many runs of each, with a third of the arcs. Three lists with a word for each arc are
-#: still more than an L2 of 512 KiB holds.
-_BRIEF = (
-    GraphChoice("rmat", "rmat:scale=12,degree=6,seed=1"),
-    _community("community", 4096, 24576, 32, 0.1),
-    _community("dense", 2048, 24576, 8, 0.1),
-    GraphChoice("road", "road:side=64,seed=1", undirected=False),
-)
-_BRIEF_LARGE = (
-    GraphChoice("rmat", "rmat:scale=15,degree=12,seed=1"),
-    _community("community", 32768, 393216, 256, 0.1),
-    _community("dense", 8192, 393216, 32, 0.1),
-    GraphChoice("road", "road:side=128,seed=1", undirected=False),
-)
-
-#: Graphs for hundreds of plans of each algorithm, of 4,000 and 2,000 arcs.
-_TUNED = (
-    GraphChoice("rmat", "rmat:scale=8,degree=8,seed=1"),
-    GraphChoice("road", "road:side=24,seed=1", undirected=False),
-)
-_TUNED_LARGE = (
-    GraphChoice("rmat", "rmat:scale=12,degree=16,seed=1"),
-    _community("community", 4096, 32768, 32, 0.1),
-    GraphChoice("uniform", "uniform:vertices=4096,edges=32768,seed=1"),
-    GraphChoice("road", "road:side=64,seed=1", undirected=False),
-)
+def _uniform(vertices, edges):
+    return GraphChoice("uniform", f"uniform:vertices={vertices},edges={edges},seed=1")
 
 
-#: Graphs that run on several machines, the device among them: degrees by a power law, and a road.
-_CROSSED = (
-    GraphChoice("rmat", "rmat:scale=12,degree=6,seed=1"),
-    GraphChoice("road", "road:side=64,seed=1", undirected=False),
-)
-_CROSSED_LARGE = (
-    GraphChoice("rmat", "rmat:scale=15,degree=12,seed=1"),
-    GraphChoice("road", "road:side=128,seed=1", undirected=False),
-)
-
-#: Graphs for wall times of programs.
-_TIMED = (
-    GraphChoice("rmat", "rmat:scale=17,degree=8,seed=1"),
-    GraphChoice("road", "road:side=400,seed=1", undirected=False),
-)
-_TIMED_LARGE = (
-    GraphChoice("rmat", "rmat:scale=20,degree=16,seed=1"),
-    GraphChoice("road", "road:side=2000,seed=1", undirected=False),
-)
+def _road(side):
+    return GraphChoice("road", f"road:side={side},seed=1", undirected=False)
 
 
-def _power_law(vertices, edges):
-    return GraphChoice(f"{vertices:,}", f"powerlaw:vertices={vertices},edges={edges},seed=1")
+def _skewed(share):
+    """Graphs of as many arcs on more and more vertices: a share of those of SparseWeaver's figure
+    4.11, with 1.9 million edges."""
+    return tuple(
+        GraphChoice(f"{vertices // share:,}", f"powerlaw:vertices={vertices // share},"
+                    f"edges={950_000 // share},seed=1")
+        for vertices in (10_000, 12_000, 16_000, 20_000, 40_000, 80_000))
 
 
-#: Graphs of as many arcs on more and more vertices: those of SparseWeaver's figure 4.11, and a
-#: thirty-second part of them.
-_VERTICES, _EDGES = (10_000, 12_000, 16_000, 20_000, 40_000, 80_000), 1_900_000
-_SKEWED = tuple(_power_law(vertices // 32, _EDGES // 64) for vertices in _VERTICES)
-_SKEWED_LARGE = tuple(_power_law(vertices, _EDGES // 2) for vertices in _VERTICES)
+_KARATE = GraphChoice("karate", "karate", undirected=False, counts=False)
 
-#: Graphs for measurements on the host alone. The vertices are several clusters of 2^16.
-_STORED = (
-    GraphChoice("rmat", "rmat:scale=17,degree=8,seed=1"),
-    _community("community S", 50000, 500000, 250, 0.1),
-    _community("community M", 200000, 2000000, 1000, 0.1),
-    _community("mixed M", 200000, 2000000, 1000, 0.5),
-    _community("dense M", 100000, 2000000, 100, 0.1),
-    GraphChoice("uniform", "uniform:vertices=131072,edges=1048576,seed=1"),
-    GraphChoice("road", "road:side=400,seed=1", undirected=False),
-    GraphChoice("karate", "karate", undirected=False, counts=False),
-)
-_STORED_LARGE = (
-    GraphChoice("rmat", "rmat:scale=20,degree=8,seed=1"),
-    _community("community M", 200000, 2000000, 1000, 0.1),
-    _community("community L", 1000000, 10000000, 5000, 0.1),
-    _community("mixed L", 1000000, 10000000, 5000, 0.5),
-    _community("dense L", 500000, 10000000, 100, 0.1),
-    GraphChoice("uniform", "uniform:vertices=1048576,edges=8388608,seed=1"),
-    GraphChoice("road", "road:side=1000,seed=1", undirected=False),
-)
+#: The generated graphs of each field of :class:`Setting`, and the larger ones.
+_GENERATED = {
+    # Graphs so small that a run takes seconds. Most have twice the vertex values that the L1 of
+    # preset `default` holds: a skewed graph, communities that contain most or half of the edges,
+    # few large communities, a graph without structure, a road, and the smallest of all.
+    "simulated": (
+        (_rmat(13, 8), _community("community", 8192, 65536, 64, 0.1),
+         _community("mixed", 8192, 65536, 64, 0.5), _community("dense", 4096, 65536, 16, 0.1),
+         _uniform(8192, 65536), _road(64), _KARATE),
+        (_rmat(16, 16), _community("community", 65536, 1048576, 512, 0.1),
+         _community("mixed", 65536, 1048576, 512, 0.5),
+         _community("dense", 16384, 1048576, 64, 0.1), _uniform(65536, 1048576), _road(256))),
+    # Graphs whose vertex values are many times as large as a core's L1.
+    "wide": (
+        (_rmat(15, 4), _community("community", 32768, 131072, 128, 0.1), _uniform(32768, 131072)),
+        (_rmat(18, 4), _community("community", 262144, 1048576, 1024, 0.1),
+         _uniform(262144, 1048576))),
+    # Graphs for many runs of each, with a third of the arcs. Three lists with a word for each arc
+    # are still more than an L2 of 512 KiB holds.
+    "brief": (
+        (_rmat(12, 6), _community("community", 4096, 24576, 32, 0.1),
+         _community("dense", 2048, 24576, 8, 0.1), _road(64)),
+        (_rmat(15, 12), _community("community", 32768, 393216, 256, 0.1),
+         _community("dense", 8192, 393216, 32, 0.1), _road(128))),
+    # Graphs for hundreds of plans of each algorithm, of 4,000 and 2,000 arcs.
+    "tuned": (
+        (_rmat(8, 8), _road(24)),
+        (_rmat(12, 16), _community("community", 4096, 32768, 32, 0.1), _uniform(4096, 32768),
+         _road(64))),
+    "skewed": (_skewed(32), _skewed(1)),
+    # Graphs that run on several machines, the device among them: degrees by a power law, and a
+    # road.
+    "crossed": ((_rmat(12, 6), _road(64)), (_rmat(15, 12), _road(128))),
+    # Graphs for wall times of programs.
+    "timed": ((_rmat(17, 8), _road(400)), (_rmat(20, 16), _road(2000))),
+    # Graphs for measurements on the host alone. The vertices are several clusters of 2^16.
+    "stored": (
+        (_rmat(17, 8), _community("community S", 50000, 500000, 250, 0.1),
+         _community("community M", 200000, 2000000, 1000, 0.1),
+         _community("mixed M", 200000, 2000000, 1000, 0.5),
+         _community("dense M", 100000, 2000000, 100, 0.1), _uniform(131072, 1048576), _road(400),
+         _KARATE),
+        (_rmat(20, 8), _community("community M", 200000, 2000000, 1000, 0.1),
+         _community("community L", 1000000, 10000000, 5000, 0.1),
+         _community("mixed L", 1000000, 10000000, 5000, 0.5),
+         _community("dense L", 500000, 10000000, 100, 0.1), _uniform(1048576, 8388608),
+         _road(1000))),
+}
 
 
 def choices(large, simulated=(), stored=()):
-    """The graphs of a setting: generated graphs, and behind them real graphs.
-
-    Parameters
-    ----------
-    large : bool
-        Whether to take larger graphs: hours in place of minutes.
-    simulated, stored : sequence of sw.benchmarks.folder.Listed
-        Real graphs for runs, and for measurements on the host alone.
-
-    Returns
-    -------
-    dict
-        ``simulated``, ``wide``, ``brief``, ``tuned``, ``skewed``, ``crossed``, ``timed`` and
-        ``stored`` of :class:`Setting`.
-    """
-    def real(graphs):
-        return tuple(GraphChoice(each.name, each.path, undirected=each.undirected,
-                                 symmetric=each.undirected) for each in graphs)
-
-    return {"simulated": (_SIMULATED_LARGE if large else _SIMULATED) + real(simulated),
-            "wide": (_WIDE_LARGE if large else _WIDE) + real(simulated),
-            "brief": (_BRIEF_LARGE if large else _BRIEF) + real(simulated),
-            "tuned": (_TUNED_LARGE if large else _TUNED) + real(simulated),
-            "skewed": _SKEWED_LARGE if large else _SKEWED,
-            "crossed": (_CROSSED_LARGE if large else _CROSSED) + real(simulated),
-            "timed": (_TIMED_LARGE if large else _TIMED) + real(stored),
-            "stored": (_STORED_LARGE if large else _STORED) + real(stored)}
+    """The graphs of a setting, by the fields of :class:`Setting`: generated graphs, larger ones if
+    ``large`` (hours in place of minutes), and behind them real graphs
+    (:class:`~sw.benchmarks.folder.Listed`), ``simulated`` for runs, and ``stored`` for measurements
+    on the host alone."""
+    found = {}
+    for name, generated in _GENERATED.items():
+        real = {"skewed": (), "timed": stored, "stored": stored}.get(name, simulated)
+        found[name] = generated[bool(large)] + tuple(
+            GraphChoice(each.name, each.path, undirected=each.undirected,
+                        symmetric=each.undirected) for each in real)
+    return found
 
 
 def mean(graphs, values):
