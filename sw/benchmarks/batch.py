@@ -114,26 +114,13 @@ def _run(case, config, dram):
 
 
 class Batch:
-    """A set of cases, and the file of their figures.
+    """A set of cases in the order in which they are started, their hardware and memory, and the
+    file of their figures, if any.
 
-    Parameters
-    ----------
-    cases : list of Measurement
-        Cases in the order in which they are started.
-    config, dram
-        Hardware and memory of all cases.
-    path : str or None
-        The file. Lines of other cases in it are kept, but do not count.
-    sources : str
-        Digest of the sources (:mod:`sw.benchmarks.sources`). Lines made with other sources do not
-        count. Without a digest, only lines made without a digest count.
-
-    Attributes
-    ----------
-    records : dict of Measurement to dict
-        Records of the cases that have been run. In a failed case's record ``"error"`` is the
-        reason.
-    """
+    ``records`` has the records of the cases that have been run; in a failed case's record
+    ``"error"`` is the reason. Lines of other cases in the file are kept, but do not count. Nor do
+    lines made with other ``sources``, a digest (:mod:`sw.benchmarks.sources`); without one, only
+    lines made without a digest count."""
     def __init__(self, cases, config, dram, path=None, sources=""):
         self.cases = list(cases)
         self.config, self.dram = config, dram
@@ -149,16 +136,8 @@ class Batch:
         return f"{self._sources} {key}" if self._sources else key
 
     def run(self, executor: Executor, report, begun=lambda case: None):
-        """Run the cases that have no line yet.
-
-        Parameters
-        ----------
-        executor : Executor
-        report : callable
-            Called with (case, record, done, total) at the end of each run.
-        begun : callable
-            Called with the case at the beginning of each.
-        """
+        """Run the cases that have no line yet. ``report`` is called with (case, record, done,
+        total) at the end of each run, and ``begun`` with the case at its beginning."""
         left = [case for case in self.cases if case not in self.records]
         simulated = [case for case in left if case.simulates] if executor.here else []
         for config in dict.fromkeys(case.hardware(self.config) for case in simulated):

@@ -24,15 +24,8 @@ TOLERANCE = 0.02
 
 
 class Budget:
-    """A case, its preset, and its budget in cycles.
-
-    Parameters
-    ----------
-    name : str
-        Its name in the table, ``preset/graph/algorithm/direction/schedule``, then ``/format`` if
-        the format is not CSR.
-    cycles : int
-    """
+    """A case, its preset, and its budget in cycles. Its name in the table is
+    ``preset/graph/algorithm/direction/schedule``, then ``/format`` if the format is not CSR."""
     def __init__(self, name, cycles):
         self.name, self.cycles = name, cycles
         self.preset, graph, algorithm, direction, schedule, *rest = name.split("/")

@@ -68,13 +68,8 @@ class CombinationCase(Case):
         return " ".join([*(value or OWN for _, value in self.choice), "on", self.ground])
 
     def command(self, hardware=()) -> str:
-        """The command line that repeats it.
-
-        Parameters
-        ----------
-        hardware : list of str
-            Options of the command line for the hardware.
-        """
+        """The command line that repeats it, with these options of the command line for the
+        hardware."""
         if self.functional:
             words = ["list", "combinations", "--run", "--functional"]
             for axis, value in self.choice:
@@ -87,14 +82,8 @@ class CombinationCase(Case):
 
 
 def trials(combinations, functional=False) -> list:
-    """The runs of the combinations that work, each on every graph.
-
-    Parameters
-    ----------
-    combinations : list of Combination
-    functional : bool
-        Whether they run on the functional simulator.
-    """
+    """The runs of the combinations that work, each on every graph; with ``functional`` on the
+    functional simulator."""
     found = []
     for combination in combinations:
         if combination.reason is None:

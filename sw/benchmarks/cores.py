@@ -30,39 +30,17 @@ RESOURCES = ("issue", "L1", "L2", "DRAM")
 
 
 def grid(axes, iterations, weights=None) -> Grid:
-    """The runs for one number of cores: each algorithm in its own direction.
-
-    Parameters
-    ----------
-    axes : dict
-        ``graph``: pairs of a graph, and whether the reverse of its arcs is added; ``algorithm``,
-        ``schedule`` and ``split``.
-    iterations : int
-        Sweeps of PageRank.
-    weights : int, optional
-        Largest random weight for graphs without weights.
-    """
+    """The runs for one number of cores: each algorithm in its own direction. The parameters are
+    those of :func:`sw.benchmarks.schedules.grid`, with ``split`` for ``direction``."""
     return Grid(axes, lambda graph, algorithm, schedule, split: Case(graph[0], graph[1], plan(
         algorithm, iterations, direction=DIRECTIONS[algorithm][0], schedule=schedule,
         split=split), weights))
 
 
 def limits(counters, config, dram) -> dict:
-    """Load of the parts that all work goes through, and the time that cores wait for each other.
-
-    Parameters
-    ----------
-    counters : dict
-        Counters of a whole run.
-    config : HardwareConfig
-    dram : sim.dram.DramConfig
-
-    Returns
-    -------
-    dict
-        Shares from 0 to 1, by the names of :data:`LIMITS`. Lines of a slow region do not load the
-        bus of the DRAM.
-    """
+    """Load of the parts that all work goes through, and the time that cores wait for each other:
+    shares from 0 to 1, by the names of :data:`LIMITS`, from the counters of a whole run. Lines of a
+    slow region do not load the bus of the DRAM."""
     cycles = counters["cycles"]
     of_cores, of_banks = cycles * config.cores, cycles * config.l2_banks
     slow = counters.get("slow_bytes_read", 0) + counters.get("slow_bytes_written", 0)

@@ -37,14 +37,9 @@ class Slots(contextlib.AbstractContextManager, abc.ABC):
 class Executor(contextlib.AbstractContextManager, abc.ABC):
     """Does pieces of work. The end of the context gives back what the executor holds.
 
-    Attributes
-    ----------
-    here : bool
-        Whether the pieces run on this machine. Elsewhere a wall time that a piece measures means
-        nothing, and nothing need be built here.
-    in_order : bool
-        Whether pieces end in the order in which they begin.
-    """
+    ``here`` says whether the pieces run on this machine: elsewhere a wall time that a piece
+    measures means nothing, and nothing need be built here. ``in_order`` says whether pieces end in
+    the order in which they begin."""
     here, in_order = True, False
 
     @abc.abstractmethod
@@ -58,30 +53,24 @@ class Executor(contextlib.AbstractContextManager, abc.ABC):
              fresh=False):
         """Do all pieces of work.
 
+        Raises RuntimeError if the next piece depends on another and none is being done, and
+        UserError if the executor can do no more pieces; those that have ended have been reported.
+
         Parameters
         ----------
         pieces : iterable of (piece, (function, arguments)) or None
-            The pieces in the order of their beginning. Each is asked for when it can begin. The
-            function must be importable. It runs in another process and returns a dict. None says
-            that the next piece depends on one that has not ended.
+            Each is asked for when it can begin. The function must be importable. It runs in another
+            process and returns a dict. None says that the next piece depends on one that has not
+            ended.
         ended : callable
             Called with (piece, record) at the end of each piece. If the function raised, or its
             process died, the record has only ``"error"``, a line, and the ``"traceback"`` if there
             is one.
-        begun : callable
-            Called with the piece at its beginning.
-        told : callable
-            Called with (piece, text) when the piece reports its progress
-            (:func:`sw.benchmarks.workers.tell`).
+        begun, told : callable
+            Called with a piece at its beginning; and with a piece and a text when the piece
+            reports its progress (:func:`sw.benchmarks.workers.tell`).
         fresh : bool
             Whether each piece has a process of its own, in which no other piece ran before.
-
-        Raises
-        ------
-        RuntimeError
-            The next piece depends on another, and none is being done.
-        UserError
-            The executor can do no more pieces. The pieces that have ended have been reported.
         """
         left, more, busy, count = iter(pieces), True, {}, 0
         with self.slots(fresh) as slots:
@@ -137,13 +126,7 @@ class _ProcessSlots(Slots):
 
 
 class Processes(Executor):
-    """Processes on this machine.
-
-    Parameters
-    ----------
-    jobs : int
-        Number of processes.
-    """
+    """A number of processes on this machine."""
     def __init__(self, jobs):
         self._jobs, self.in_order = jobs, jobs == 1
 

@@ -21,28 +21,10 @@ class Listed:
 
 
 def listed(folder, largest=None):
-    """The graphs of a folder.
-
-    A graph that is listed twice counts once. Copies in Matrix Market and copies with synthetic
-    weights are left out.
-
-    Parameters
-    ----------
-    folder : str
-        The folder, with a MANIFEST.tsv of the columns file, directed (yes or no), weighted and
-        edges.
-    largest : int, optional
-        Leave out graphs with more edges.
-
-    Returns
-    -------
-    list of Listed
-
-    Raises
-    ------
-    UserError
-        If there is no such list, or no graph is left.
-    """
+    """The graphs that MANIFEST.tsv of a folder lists in its columns file, directed (yes or no),
+    weighted and edges, each once, without those of more than ``largest`` edges. Copies in Matrix
+    Market and copies with synthetic weights are left out. Raises UserError if there is no such
+    list, or no graph is left."""
     manifest = pathlib.Path(folder) / "MANIFEST.tsv"
     try:
         rows = list(csv.DictReader(read_text(manifest).split("\n"), delimiter="\t"))

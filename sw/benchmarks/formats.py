@@ -42,15 +42,9 @@ def default_formats():
 
 
 def with_reference(texts):
-    """A list of formats as users spell them, with the reference put first if it is missing.
-
-    Each format is built for a graph of one vertex, so that errors appear at once.
-
-    Raises
-    ------
-    UserError
-        For an unknown format or option, or a value out of its range.
-    """
+    """A list of formats as users spell them, with the reference put first if it is missing. Each is
+    built for a graph of one vertex, so that errors appear at once. Raises UserError for an unknown
+    format or option, or a value out of its range."""
     from sw.graph import Graph
     for item in texts:
         build_image(Graph(1, [], []), item)
@@ -69,18 +63,7 @@ def _peak(graph, text, direction):
 
 
 def build_seconds(graph, texts, direction="push", repeat=3, report=lambda line: None):
-    """Build times of formats.
-
-    Parameters
-    ----------
-    graph, texts, direction, repeat, report
-        See :func:`measure`.
-
-    Returns
-    -------
-    dict of str to list of float
-        Seconds of each build, by format.
-    """
+    """Seconds of each build, by format, as :func:`measure` builds."""
     seconds = {text: [] for text in texts}
     for turn in range(repeat):
         for text in texts:
@@ -93,26 +76,12 @@ def build_seconds(graph, texts, direction="push", repeat=3, report=lambda line: 
 
 
 def measure(graph, texts, direction="push", repeat=3, memory=False, report=lambda line: None):
-    """Build a graph in several formats.
+    """The :class:`FormatMeasurements` of a graph in each of several formats
+    (``NAME[:OPTION=VALUE]...``), in their order.
 
-    Parameters
-    ----------
-    graph : Graph
-    texts : list of str
-        Formats, ``NAME[:OPTION=VALUE]...``.
-    direction : str
-    repeat : int
-        Number of builds of each format. The formats take turns, so a disturbance of the machine
-        affects all of them alike.
-    memory : bool
-        Whether to measure the memory that building takes, in one more build of each format.
-    report : callable
-        Called with a line of text that names the format being built.
-
-    Yields
-    ------
-    FormatMeasurements
-        One for each format, in the order of ``texts``.
+    Each format is built ``repeat`` times. The formats take turns, so a disturbance of the machine
+    affects all of them alike. With ``memory``, the memory that building takes is measured in one
+    more build of each. ``report`` is called with a line of text that names the format being built.
     """
     seconds = build_seconds(graph, texts, direction, repeat, report)
     for text in texts:

@@ -74,14 +74,8 @@ class CaseRecords(dict):
 
 
 class Cube:
-    """Values by the points of axes. Iterating gives the values, the last axis running fastest.
-
-    Parameters
-    ----------
-    axes : dict of str to tuple
-    values : dict of tuple to object
-        By a point of each axis. A place may be missing.
-    """
+    """Values by the points of axes, of which some may be missing. Iterating gives the values, the
+    last axis running fastest."""
 
     def __init__(self, axes, values):
         self.axes, self._values = axes, values
@@ -231,17 +225,9 @@ class Grid:
 
 
 class Measured:
-    """What the cases of a grid measured.
-
-    Parameters
-    ----------
-    places : Cube
-        The case, or the cases by way, at each place of the grid.
-    records : CaseRecords
-    choose : callable
-        ``choose(records, ways)`` gives the fastest way and its cycles, as
-        :meth:`CaseRecords.best` does.
-    """
+    """What the cases of a grid measured: the case, or the cases by way, at each place, a Cube, and
+    their :class:`CaseRecords`. ``choose(records, ways)`` gives the fastest way and its cycles, as
+    :meth:`CaseRecords.best` does."""
 
     def __init__(self, places, records, choose=CaseRecords.best):
         self.places, self.records, self._choose = places, records, choose

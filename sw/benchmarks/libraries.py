@@ -35,21 +35,8 @@ _DAMPING, _BASE = 0.85, 0.15
 class LibraryCall:
     """A call, ready to be made again and again (:func:`sw.benchmarks.machines.in_turn`).
 
-    Parameters
-    ----------
-    call : callable
-        Makes the call, and gives its result when it has ended.
-    agrees : callable
-        Called with the result and a :class:`~sw.vm.host.ProgramResult`. Tells whether they are the
-        same, or for numbers with decimals near enough.
-
-    Attributes
-    ----------
-    found : object
-        The result of the first call, which is not measured.
-    seconds : list of float
-        The times of the further calls.
-    """
+    ``call`` makes it, and gives its result when it has ended. ``found`` is the result of the first
+    call, which is not measured, and ``seconds`` has the times of the further calls."""
 
     def __init__(self, call, agrees):
         self._call, self._agrees = call, agrees
@@ -63,7 +50,8 @@ class LibraryCall:
         self.seconds.append(time.perf_counter() - begin)
 
     def agrees(self, result) -> bool:
-        """Whether the call's result is that of a program."""
+        """Whether the call's result is that of a :class:`~sw.vm.host.ProgramResult`, or for numbers
+        with decimals near enough."""
         return self._agrees(self.found, result)
 
 
@@ -101,16 +89,8 @@ def _inverse_degrees(graph, dtype):
 # SciPy
 
 def scipy_call(algorithm, graph, given) -> LibraryCall | None:
-    """The call of SciPy for an algorithm; None if it has none.
-
-    Parameters
-    ----------
-    algorithm : str
-    graph : Graph
-        With weights for ``"sssp"``.
-    given : dict
-        ``source`` or ``iterations``, if the algorithm has them.
-    """
+    """The call of SciPy for an algorithm with its ``source`` or ``iterations`` on a graph, with
+    weights for ``"sssp"``; None if it has none."""
     from scipy import sparse
     from scipy.sparse import csgraph
     size = (graph.num_vertices,) * 2

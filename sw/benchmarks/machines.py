@@ -22,14 +22,8 @@ _QUIET = 1e-3
 
 
 class TimedCpu(CpuMachine):
-    """A machine that measures its runs.
-
-    Attributes
-    ----------
-    seconds : float
-        Wall time of the last run, from the end of the vectors' first words, which NumPy computes,
-        to the first result that is read.
-    """
+    """A machine that measures its runs: ``seconds`` is the wall time of the last run, from the end
+    of the vectors' first words, which NumPy computes, to the first result that is read."""
 
     seconds = math.nan
     _began: float | None = None
@@ -47,29 +41,11 @@ class TimedCpu(CpuMachine):
 class Times:
     """A program on a machine, ready to run again and again.
 
-    Parameters
-    ----------
-    program : GraphProgram
-        As the machine has it.
-    graph : Graph
-    machine : TimedCpu or CudaMachine
-    given : dict of str to number
-        Parameters of the program.
-
-    Attributes
-    ----------
-    result : ProgramResult
-        The result of the first run, which is not measured and finds the fraction bits.
-    seconds : list of float
-        The times of the further runs, as the machine measures them.
-    whole : list of float
-        Their wall times, with the words that the host computes before.
-
-    Raises
-    ------
-    UserError
-        As of :func:`~sw.vm.host.perform`.
-    """
+    The constructor runs the program (GraphProgram) on its machine (TimedCpu or CudaMachine) with
+    these parameters once. This gives ``result``, a ProgramResult with the fraction bits, and is not
+    measured. Of further runs, ``seconds`` has the times as the machine measures them, and ``whole``
+    the wall times, with the words that the host computes before. Raises UserError as
+    :func:`~sw.vm.host.perform`."""
 
     def __init__(self, program, graph, machine, given):
         self._program, self._graph, self._given = program, graph, given

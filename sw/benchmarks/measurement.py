@@ -15,15 +15,9 @@ __all__ = ["Measurement", "inputs", "on"]
 
 
 class Measurement(abc.ABC):
-    """One thing to measure. Measurements are hashable; equal ones are done once.
-
-    Attributes
-    ----------
-    simulates : bool
-        Whether it needs the simulator.
-    timed : bool
-        Whether it measures wall time, so that nothing else may run at the same time.
-    """
+    """One thing to measure. Measurements are hashable; equal ones are done once. ``simulates`` says
+    whether it needs the simulator, and ``timed`` whether it measures wall time, so that nothing
+    else may run at the same time."""
     simulates, timed = False, False
 
     @property

@@ -47,19 +47,10 @@ def arcs_a_run(algorithm, arcs) -> int:
 def on_cpu(algorithm, graph, given, repeat) -> dict:
     """Run a program on the GraphVM cpu and SciPy's call by turns, each ``repeat`` times.
 
-    Returns
-    -------
-    dict
-        {``"cpu"`` and, if SciPy has a call, ``"scipy"``: dict with ``seconds``, the wall times of
-        whole runs, and ``same``, whether the result is that of the GraphVM cpu, or of this one,
-        whether it is right by the algorithm's own check; ``"cpu"`` also has ``notes``, as of
-        :class:`~sw.runtime.result.Result`}.
-
-    Raises
-    ------
-    UserError
-        As of :func:`~sw.vm.host.perform`.
-    """
+    Returns, by ``"cpu"`` and, if SciPy has a call, ``"scipy"``, a dict with ``seconds``, the wall
+    times of whole runs, and ``same``: whether the result is that of the GraphVM cpu, or of this
+    one, whether it is right by the algorithm's own check. ``"cpu"`` also has ``notes``, as of
+    :class:`~sw.runtime.result.Result`. Raises UserError as :func:`~sw.vm.host.perform`."""
     ours = machines.cpu_machine(programs.find(algorithm), graph, given)
     name, make = libraries.LIBRARIES["cpu"]
     theirs = make(algorithm, graph, given)

@@ -18,26 +18,15 @@ _START = b'{"key": "'
 
 
 class RecordsFile:
-    """The file.
-
-    Parameters
-    ----------
-    path : str, path or None
-        The file's name. With None nothing is read or kept.
-    """
+    """The file of a name. With None nothing is read or kept."""
 
     def __init__(self, path):
         self.path = None if path is None else os.fspath(path)
 
     def read(self):
-        """The kept pairs of key and record, in the order of the file.
-
-        Raises
-        ------
-        UserError
-            If the file cannot be read or is not a file of records. A last line without its end is
-            no error if it is the beginning of a record, as a crash leaves it. It is left out.
-        """
+        """The kept pairs of key and record, in the order of the file. Raises UserError if the file
+        cannot be read or is not a file of records. A last line without its end is no error if it is
+        the beginning of a record, as a crash leaves it. It is left out."""
         if self.path is None or not os.path.exists(self.path):
             return
         try:
@@ -60,24 +49,9 @@ class RecordsFile:
             raise self._foreign(len(lines) + 1)
 
     def keep(self, key, record) -> dict:
-        """Add a line.
-
-        Parameters
-        ----------
-        key : str
-        record : dict
-            Values that JSON can hold, without ``"key"``.
-
-        Returns
-        -------
-        dict
-            The record as :meth:`read` will give it.
-
-        Raises
-        ------
-        UserError
-            If the line cannot be written. Then the file ends with the previous line.
-        """
+        """Add a line: a key, and a record of values that JSON can hold, without ``"key"``. Returns
+        the record as :meth:`read` will give it. Raises UserError if the line cannot be written;
+        then the file ends with the previous line."""
         text = json.dumps(record, sort_keys=True)
         if self.path is not None:
             line = json.dumps({"key": key} | json.loads(text)).encode() + b"\n"

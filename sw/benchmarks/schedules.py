@@ -43,11 +43,8 @@ def grid(axes, iterations, weights=None) -> Grid:
     axes : dict
         ``graph``: pairs of a graph, and whether the reverse of its arcs is added; ``algorithm``,
         ``direction`` and ``schedule``. A direction that an algorithm does not have is left out.
-    iterations : int
-        Sweeps of PageRank.
-    weights : int, optional
-        Largest random weight for graphs without weights.
-    """
+    iterations, weights : int
+        Sweeps of PageRank; and largest random weight for graphs without weights."""
     def make(graph, algorithm, direction, schedule):
         return Compared(graph[0], graph[1], plan(
             algorithm, iterations, direction=direction, schedule=schedule),

@@ -92,28 +92,13 @@ def skewed(graph) -> bool:
 
 
 def grids(axes, units, system, iterations, weights) -> dict:
-    """The runs of the comparisons.
+    """The runs of the comparisons on each system: ``""`` for units that hand out edges, ``"large"``
+    and ``"small"`` for the SCU. Each place has the runs by what they choose, as direction and
+    split.
 
-    Parameters
-    ----------
-    axes : dict
-        ``graph``: pairs of a graph, and whether the reverse of its arcs is added; ``algorithm``;
-        ``schedule``: the rivals of units that hand out edges; ``split``: the splits of work that
-        rivals and units try (:mod:`sw.kernels.split`), not the SCU.
-    units : list of str
-    system : System
-        The hardware of all, but for the unit, which the rivals do not use, and its memory.
-    iterations : int
-        Sweeps of PageRank.
-    weights : int
-        Largest random weight for graphs without weights.
-
-    Returns
-    -------
-    dict of str to Grid
-        The runs on each system: ``""`` for units that hand out edges, ``"large"`` and ``"small"``
-        for the SCU. Each place has the runs by what they choose, as direction and split.
-    """
+    ``axes`` are those of :func:`sw.benchmarks.schedules.grid`. Their schedules are the rivals of
+    units that hand out edges, and ``split`` (:mod:`sw.kernels.split`) is not for the SCU.
+    ``system`` is the hardware of all, but for the unit, which the rivals do not use."""
     config = system.config
 
     def ways(at, graph, algorithm, schedule, choices):
@@ -162,13 +147,8 @@ class Fewest:
 
 
 def fewest(found) -> dict:
-    """The best direction and split of each schedule, from what a grid of :func:`grids` measured.
-
-    Returns
-    -------
-    dict of tuple to dict of str to Fewest
-        For each place, the best run by column.
-    """
+    """The best direction and split of each schedule, from what a grid of :func:`grids` measured:
+    for each place, the :class:`Fewest` by column."""
     places: dict = {}
     for (algorithm, column, graph), ways in found.places.items():
         way, _ = found.records.best(ways)
@@ -210,23 +190,10 @@ def _by_algorithm(values, algorithms, graphs):
 
 
 def over_software(places, unit, rivals, algorithms, graphs) -> dict:
-    """The speedups of the Weaver with a unit.
-
-    Parameters
-    ----------
-    places : dict
-        Result of :func:`fewest`.
-    unit : str
-    rivals, algorithms : list of str
-    graphs : dict of (str, bool) to bool
-        Whether each graph is skewed.
-
-    Returns
-    -------
-    dict
-        By the rival ("best", which is the best of all at each place, "vm", "em"), by the graphs
-        ("skewed", "others", "all") and by the algorithm or "all": a :func:`summary`.
-    """
+    """The speedups of the Weaver with a unit, from a result of :func:`fewest`; ``graphs`` says
+    whether each graph is skewed. A :func:`summary` by the rival ("best", which is the best of all
+    at each place, "vm", "em"), by the graphs ("skewed", "others", "all") and by the algorithm or
+    "all"."""
     groups = {"skewed": [graph for graph, is_skewed in graphs.items() if is_skewed],
               "others": [graph for graph, is_skewed in graphs.items() if not is_skewed],
               "all": list(graphs)}
@@ -245,16 +212,11 @@ def compaction(places, algorithms, graphs) -> dict:
 
 
 def resources(places, unit) -> list:
-    """The busiest part of the hardware in PageRank with a unit, for each graph.
-
-    Returns
-    -------
-    list of dict
-        ``graph``, ``undirected``, ``direction``, ``cycles``; ``binding``, the busiest of
-        :data:`~sw.benchmarks.cores.RESOURCES`; ``limits`` (:func:`~sw.benchmarks.cores.limits`);
-        and ``l1_waits``: for each cause, the cycles that passes waited in front of a bank, of all
-        cycles of all banks.
-    """
+    """The busiest part of the hardware in PageRank with a unit, for each graph: ``graph``,
+    ``undirected``, ``direction``, ``cycles``; ``binding``, the busiest of
+    :data:`~sw.benchmarks.cores.RESOURCES`; ``limits`` (:func:`~sw.benchmarks.cores.limits`); and
+    ``l1_waits``: for each cause, the cycles that passes waited in front of a bank, of all cycles of
+    all banks."""
     rows = []
     for ((graph, undirected), algorithm), columns in places.items():
         best = columns[weaver(unit)]

@@ -95,20 +95,9 @@ def _death(code):
 
 
 class PieceProcess:
-    """The process. It ends with the thread that started it.
-
-    Parameters
-    ----------
-    apart : bool
-        Whether Ctrl-C on the terminal is kept from the process, so that only :meth:`end` ends it.
-
-    Attributes
-    ----------
-    pipe : multiprocessing.connection.Connection
-        Has something to read when :meth:`hear` returns at once.
-    alive : bool
-        Whether it can do another piece.
-    """
+    """The process. It ends with the thread that started it. With ``apart``, Ctrl-C on the terminal
+    is kept from it, so that only :meth:`end` ends it. Its ``pipe`` has something to read when
+    :meth:`hear` returns at once; ``alive`` says whether it can do another piece."""
     def __init__(self, apart=False):
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()

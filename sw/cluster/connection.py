@@ -35,13 +35,8 @@ _SETTINGS = {
 
 def reach(place) -> str:
     """Look whether the scheduler of a place answers. Returns the address of this machine from which
-    it was reached.
-
-    Raises
-    ------
-    UserError
-        Nothing is there, or another program is there, or only one of the two has TLS.
-    """
+    it was reached. Raises UserError if nothing or another program is there, or only one of the two
+    has TLS."""
     try:
         with socket.create_connection((place.host, place.port), timeout=_REACH) as found:
             own = found.getsockname()[0]

@@ -30,22 +30,8 @@ _LOSSES = 4
 
 
 class Cluster(Executor):
-    """The workers of a cluster (:class:`~sw.cluster.members.Members`).
-
-    Parameters
-    ----------
-    place : ClusterPlace
-        Where it is.
-    read : iterable of str
-        Files that the pieces read. They must be the same on each worker's machine.
-    note : callable
-        Called with a line when a worker is refused or lost.
-
-    Raises
-    ------
-    UserError
-        There is no scheduler, or no worker that fits.
-    """
+    """The workers of a cluster, with the parameters of :class:`~sw.cluster.members.Members`.
+    ``note`` is also told of lost workers."""
     here, in_order = False, False
 
     def __init__(self, place, read=(), note=lambda text: None):

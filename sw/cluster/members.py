@@ -32,6 +32,11 @@ _LOOK = 0.2
 class Members:
     """A client of a scheduler, and the workers that fit.
 
+    It has the Dask ``client``; the ``identity`` of this machine; the ``folder`` in which the names
+    of the files are found, None if there are no files; and ``threads``, the pieces at a time of
+    each worker that fits, by address. Raises UserError if there is no scheduler or no worker that
+    fits.
+
     Parameters
     ----------
     place : ClusterPlace
@@ -40,21 +45,6 @@ class Members:
         Files that the pieces read. They must be the same on each worker's machine.
     note : callable
         Called with a line for each worker that is refused.
-
-    Attributes
-    ----------
-    client : distributed.Client
-    identity : dict
-        The identity of this machine.
-    folder : str or None
-        The folder in which the names of the files are found; None if there are no files.
-    threads : dict of str to int
-        The workers that fit, by address: pieces that each does at a time.
-
-    Raises
-    ------
-    UserError
-        There is no scheduler, or no worker that fits.
     """
 
     def __init__(self, place, read, note):
@@ -96,13 +86,8 @@ class Members:
             self.client.close(timeout=2)
 
     def look(self) -> dict[str, int]:
-        """Look which workers there are now. Returns :attr:`threads`.
-
-        Raises
-        ------
-        UserError
-            The scheduler is gone.
-        """
+        """Look which workers there are now. Returns :attr:`threads`. Raises UserError if the
+        scheduler is gone."""
         try:
             if self.client.status != "running":
                 raise OSError

@@ -22,13 +22,8 @@ LOOPBACK = "127.0.0.1"
 
 @dataclasses.dataclass(frozen=True)
 class Tls:
-    """Files in PEM form with which the members of a cluster know each other.
-
-    Raises
-    ------
-    UserError
-        A file cannot be read, is no such file, or the key is another certificate's.
-    """
+    """Files in PEM form with which the members of a cluster know each other. Raises UserError if a
+    file cannot be read, is no such file, or the key is another certificate's."""
     ca: str  #: Certificates of the authorities that sign the members' certificates.
     cert: str  #: This member's certificate and its private key, which has no password.
     key: str  #: This member's certificate and its private key, which has no password.
@@ -68,13 +63,8 @@ class Tls:
 
 
 def tls(ca, cert, key) -> Tls | None:
-    """The files of ``--tls-ca``, ``--tls-cert`` and ``--tls-key``; None if none is given.
-
-    Raises
-    ------
-    UserError
-        Some are missing, or :class:`Tls` refuses them.
-    """
+    """The files of ``--tls-ca``, ``--tls-cert`` and ``--tls-key``; None if none is given. Raises
+    UserError if some are missing, or :class:`Tls` refuses them."""
     given = {"--tls-ca": ca, "--tls-cert": cert, "--tls-key": key}
     missing = [option for option, path in given.items() if path is None]
     if len(missing) == len(given):
@@ -87,14 +77,8 @@ def tls(ca, cert, key) -> Tls | None:
 
 @dataclasses.dataclass(frozen=True)
 class ClusterPlace:
-    """Where a cluster is.
-
-    Raises
-    ------
-    UserError
-        The text is no such address, or TLS is asked for and its files are missing, or the other way
-        around.
-    """
+    """Where a cluster is. Raises UserError if the text is no such address, or if TLS is asked for
+    and its files are missing, or the other way around."""
     #: The address of its scheduler as the user gave it: ``HOST:PORT``, or with ``tcp://``, or with
     #: ``tls://`` before it.
     text: str

@@ -15,22 +15,11 @@ __all__ = ["schedule"]
 
 
 def schedule(host, port, said, tls=None) -> int:
-    """Be the scheduler of a cluster until a signal asks for the end. Returns its number.
+    """Be the scheduler of a cluster at an address and port until a signal asks for the end. Returns
+    its number.
 
-    Parameters
-    ----------
-    host, port : str, int
-        Where it accepts connections.
-    said : callable
-        Called with its address when it does.
-    tls : Tls, optional
-        Without it, everything is accepted, and nothing encrypted.
-
-    Raises
-    ------
-    UserError
-        It cannot accept connections there.
-    """
+    ``said`` is called with the address when connections are accepted. Without ``tls`` everything is
+    accepted, and nothing encrypted. Raises UserError if it cannot accept connections there."""
     own = bracketed(bindable(host))
     quiet()
     return asyncio.run(_schedule(own, port, said, tls and tls.security))

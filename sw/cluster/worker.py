@@ -64,15 +64,8 @@ def digests(paths) -> dict[str, str]:
 
 
 async def check_files(folder, wanted) -> str | None:
-    """On a worker: why it cannot read the files of a client; None if it can.
-
-    Parameters
-    ----------
-    folder : str
-        The folder in which the client works.
-    wanted : dict of str to str
-        Digests of the files (:func:`digests`).
-    """
+    """On a worker: why it cannot read the files of a client, whose digests by path are ``wanted``,
+    or enter its folder; None if it can."""
     def check():
         if not os.path.isdir(folder):
             return f"there is no folder {folder} there"
@@ -87,28 +80,15 @@ async def check_files(folder, wanted) -> str | None:
 
 
 def perform(piece, *, number, topic, fresh, wanted) -> dict:
-    """In a thread of a worker: have a piece done. Returns its record.
+    """In a thread of a worker: have a piece (:func:`sw.benchmarks.workers.packed`) done. Returns
+    its record.
 
-    Parameters
-    ----------
-    piece : bytes
-        The piece (:func:`sw.benchmarks.workers.packed`).
-    number : int
-        The client's number of the piece.
-    topic : str
-        Topic of Dask's events to which lines of progress go.
-    fresh : bool
-        Whether the piece has a process of its own.
-    wanted : dict
-        The identity of the client.
+    Lines of progress go to the ``topic`` of Dask's events, with the client's ``number`` of the
+    piece. With ``fresh`` the piece has a process of its own. ``wanted`` is the identity of the
+    client.
 
-    Raises
-    ------
-    GivenUpError
-        The piece ended without a record.
-    UnfitError
-        The identity of this worker has changed since its beginning.
-    """
+    Raises GivenUpError if the piece ended without a record, and UnfitError if the identity of this
+    worker has changed since its beginning."""
     worker = distributed.get_worker()
     key = worker.get_current_task()
     found = differences(identity(), wanted)
@@ -151,7 +131,10 @@ def _check_wanted(worker, key):
 
 
 def serve(place, jobs, said, host=None) -> int:
-    """Be a worker of a cluster until a signal asks for the end, or the cluster ends.
+    """Be a worker of a cluster until a signal asks for the end, or the cluster ends. Returns the
+    number of the signal, or 0.
+
+    Raises UserError if there is no cluster at the place, or the host is not this machine's.
 
     Parameters
     ----------
@@ -162,18 +145,8 @@ def serve(place, jobs, said, host=None) -> int:
     said : callable
         Called with the worker's own address when it has joined.
     host : str, optional
-        The address of this machine at which the worker accepts connections; by default the one
-        from which it reaches the scheduler, and no other.
-
-    Returns
-    -------
-    int
-        The number of the signal; 0 if the cluster has ended.
-
-    Raises
-    ------
-    UserError
-        There is no cluster at the place, or the host is not this machine's.
+        The address of this machine at which the worker accepts connections; by default the one from
+        which it reaches the scheduler, and no other.
     """
     given = None if host is None else bindable(host)
     reached_from = reach(place)

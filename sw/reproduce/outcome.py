@@ -110,18 +110,11 @@ def by_rows(title, columns, rows) -> Table:
 
 
 def bars(title, text, series, mean=geometric_mean, **options) -> Plot:
-    """A plot of cubes with one axis, by the names of the bars.
+    """A plot, under a title and with a label of the axis of values, of cubes with one axis by the
+    names of the bars.
 
-    Parameters
-    ----------
-    title, text : str
-        Title above the plot, and label of the axis of values.
-    series : dict of str to Cube
-    mean : callable or None
-        The mean over the graphs, which are the last group; with None there is no such group.
-    **options
-        Further fields of :class:`Plot`.
-    """
+    ``mean`` is the mean over the graphs, which are the last group; with None there is no such
+    group. ``options`` are further fields of :class:`Plot`."""
     first = next(iter(series.values()))
     [axis] = first.axes
     labels = first.labels(axis)

@@ -17,18 +17,9 @@ __all__ = ["Figure", "Paper"]
 class Figure:
     """A figure, a table or a claim of a paper.
 
-    Attributes
-    ----------
-    name : str
-        Its name for users, such as ``"fig3.8"``; also the name of its files.
-    title : str
-        Its content, in a line.
-    source : str
-        Where in the paper it is.
-    method : str
-        How it is measured here, with the differences from the paper's method; one or more
-        sentences.
-    """
+    It has a ``name`` for users, such as ``"fig3.8"``, which is also that of its files; a ``title``,
+    its content in a line; its ``source``, where in the paper it is; and its ``method``: sentences
+    on how it is measured here, with the differences from the paper's method."""
     name = None
     title = None
     source = None
@@ -53,19 +44,8 @@ class Figure:
 
 
 class Paper:
-    """A paper.
-
-    Attributes
-    ----------
-    paper : str
-        Its name for users.
-    title, source : str
-        The paper's title, and where it appeared.
-    figures : tuple of Figure
-        The figures in the order of the paper.
-    large : str
-        The preset of runs with ``--large``, if the user gives none.
-    """
+    """A paper: its name for users, its title, where it appeared (``source``), its figures in the
+    order of the paper, and the preset of runs with ``--large``, if the user gives none."""
     paper = None
     title = None
     source = None

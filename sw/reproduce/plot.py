@@ -107,20 +107,8 @@ def _drawn(plots, title, least=_WIDTH, height=_HEIGHT):
 
 
 def draw(plots, title):
-    """Draw the plots of a figure below each other.
-
-    Parameters
-    ----------
-    plots : tuple of Plot
-        The plots, at least one.
-    title : str
-        The title above all plots.
-
-    Returns
-    -------
-    dict of str to bytes
-        Contents of the file with each of :data:`SUFFIXES`.
-    """
+    """Draw the plots of a figure, at least one, below each other. Returns the contents of the file
+    with each of :data:`SUFFIXES`."""
     files = {}
     with _drawn(plots, title) as figure:
         for suffix in SUFFIXES:

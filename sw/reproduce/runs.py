@@ -16,22 +16,12 @@ WIDE = "All run on the same core, with up to four banks of L1 and of L2"
 
 def on_graph(choice, algorithm, kind: Any = Case, *, iterations: Any = 1, weights: Any = 64,
              system: Any = None, **choices) -> Any:
-    """A run on a graph, searches from the vertex with the most arcs.
+    """A run, a Case of some kind, on a graph, searches from the vertex with the most arcs.
 
-    Parameters
-    ----------
-    choice : GraphChoice
-    algorithm : str
-    kind : type of Case
-    iterations : int
-        Those of PageRank.
-    weights : int
-        The largest random weight where an algorithm has weights and the graph has none.
-    system : System, optional
-        The hardware of a :class:`~sw.benchmarks.system.SystemRun`.
-    **choices
-        Those of :func:`sw.runtime.plan.as_plan`.
-    """
+    ``iterations`` are those of PageRank; ``weights`` is the largest random weight where an
+    algorithm has weights and the graph has none; ``system`` is the hardware of a
+    :class:`~sw.benchmarks.system.SystemRun`; ``choices`` are those of
+    :func:`sw.runtime.plan.as_plan`."""
     on = {} if system is None else {"system": system}
     return kind(choice.graph, choice.undirected, plan(algorithm, iterations, **choices),
                 weights if algorithms.find(algorithm).weighted else None, **on)

@@ -191,13 +191,8 @@ def within(space, candidates) -> list:
 
 
 def distinct(results, candidates) -> list:
-    """The candidates that ran, with their cycles, fewest first. If several have the same program
-    and the same cycles, only the first stays.
-
-    Returns
-    -------
-    list of (int, SettledCandidate)
-    """
+    """The candidates that ran, behind their cycles, fewest first. If several have the same program
+    and the same cycles, only the first stays."""
     found = {}
     for each in candidates:
         cycles = results.cycles(each.case)
@@ -256,21 +251,9 @@ class OfSpace(Figure):
                 for name, space in self._spaces.items()}
 
     def _against(self, found, joint, names):
-        """The best candidate of each space against the best of all.
-
-        Parameters
-        ----------
-        found : Measured
-        joint : str
-            Between algorithm and graph in the name of a search.
-        names : (str, str)
-            Names, in the data, of the fewest cycles and of the gain.
-
-        Returns
-        -------
-        (rows, data, gains)
-            Cells and numbers of each search; and the gains by space.
-        """
+        """The best candidate of each space against the best of all: rows of cells and the numbers
+        of each search, and the gains by space. ``joint`` stands between algorithm and graph in the
+        name of a search; ``names`` are those, in the data, of the fewest cycles and of the gain."""
         best, rows, data = found.best(), [], {}
         over = found.cycles / found.cycles.at(space=self._whole)
         for (algorithm, choice), (plan, least) in best.at(space=self._whole).items():

@@ -73,22 +73,17 @@ def _plot(plot):
 class Study:
     """Some figures of a paper in one setting.
 
+    ``cases`` has all cases to run, each once.
+
     Parameters
     ----------
-    paper : type of Paper
-    figures : list of Figure
-    setting : Setting
+    paper, figures, setting : type of Paper, list of Figure, Setting
     folder : str or path
         The folder in which :meth:`run` writes the files; it is there by then.
     command : callable
         Called with a figure; gives the command that makes it.
     path : str, path or None
         The file of records.
-
-    Attributes
-    ----------
-    cases : list
-        All cases to run, each once.
     """
 
     def __init__(self, paper, figures, setting, folder, command, path=None):
@@ -121,17 +116,10 @@ class Study:
     def run(self, executor, begun, ended, written):
         """Run the cases without a record, and write each figure when all its cases have one.
 
-        Parameters
-        ----------
-        executor : Executor
-            Does the cases without a wall time. The others are measured on this machine, one after
-            another, while nothing else runs.
-        begun, ended : callable
-            Called with a case, and with a case and its record.
-        written : callable
-            Called with (figure, outcome, failures), in the order in which they are complete.
-            Failures are cases by reason.
-        """
+        The executor does the cases without a wall time. The others are measured on this machine,
+        one after another, while nothing else runs. ``begun`` and ``ended`` are called with a case,
+        and with a case and its record; ``written`` with (figure, outcome, failures), in the order
+        in which they are complete. Failures are cases by reason."""
         left = list(self.figures)
 
         def write():

@@ -46,13 +46,7 @@ class _Hash:
 
 
 class Planner:
-    """Asks the planner of a device, once for each plan.
-
-    Parameters
-    ----------
-    config : HardwareConfig
-    graph : Graph
-    """
+    """Asks the planner of a device, once for each plan on a graph."""
 
     def __init__(self, config, graph):
         self._device, self._graph = Device.functional(config), graph

@@ -66,14 +66,9 @@ def replay(table, strategy, seed, part) -> Costs | None:
 
 
 def compare(table, strategies, seeds, part) -> dict:
-    """The costs of each strategy over seeds 1 to ``seeds``.
-
-    Returns
-    -------
-    dict of str to dict
-        For each strategy: ``reached``, the number of searches that came near the best, and over
-        these the medians ``trials`` and ``cycles``, and ``left``, the share of the cycles that
-        early termination left. The last three are None if no search came near.
+    """The costs of each strategy over seeds 1 to ``seeds``: ``reached``, the number of searches
+    that came near the best, and over these the medians ``trials`` and ``cycles``, and ``left``, the
+    share of the cycles that early termination left. The last three are None if no search came near.
     """
     found = {}
     for strategy in strategies:

@@ -21,24 +21,12 @@ FEATURES = {
 
 
 def nearest(facts, others) -> list:
-    """The order of graphs by their distance from a graph, the nearest first.
+    """The order of graphs by their distance from a graph, the nearest first: the number of each of
+    the others, and its distance from 0 on. Equal distances keep their order. ``facts`` are the
+    figures of the graph (:func:`sw.graph.describe.describe`).
 
     Each feature is divided by its spread over all these graphs, so that no feature counts more than
-    another. The distance is Euclid's.
-
-    Parameters
-    ----------
-    facts : dict
-        The figures of the graph (:func:`sw.graph.describe.describe`).
-    others : list of dict
-        The figures of the other graphs.
-
-    Returns
-    -------
-    list of (int, float)
-        The number of each of the others, and its distance from 0 on. Equal distances keep their
-        order.
-    """
+    another. The distance is Euclid's."""
     rows = [[scale(each) for scale in FEATURES.values()] for each in (facts, *others)]
     spreads = [max(column) - min(column) or 1.0 for column in zip(*rows)]
     own, *rest = [[value / spread for value, spread in zip(row, spreads)] for row in rows]

@@ -45,24 +45,10 @@ class Axis:
 
 
 class PointSpace(abc.ABC):
-    """The points between some axes.
+    """The points between some axes, ``axes``; an option's axis follows the axis that it is under.
 
-    Parameters
-    ----------
-    axes : iterable of Axis
-        An option's axis follows the axis that it is under.
-    only : dict of str to list of str, optional
-        Texts of the wanted values of an axis, by the axis. Other axes have all values.
-
-    Attributes
-    ----------
-    axes : list of Axis
-
-    Raises
-    ------
-    UserError
-        There is no such axis or value.
-    """
+    ``only`` has texts of the wanted values of an axis, by the axis; other axes have all values.
+    Raises UserError if there is no such axis or value."""
 
     def __init__(self, axes, only=None):
         self.axes = list(axes)
@@ -105,13 +91,8 @@ class PointSpace(abc.ABC):
         return self.point({})
 
     def point(self, values) -> tuple:
-        """The point with these values by axis, and the defaults of its other axes. Values of axes
-        that do not belong to the point are left out.
-
-        Returns
-        -------
-        tuple of (str, value)
-            In the order of the axes.
+        """The point with these values by axis, and the defaults of its other axes: (axis, value)
+        pairs in the order of the axes. Values of axes that do not belong to the point are left out.
         """
         found = {}
         for axis in self.axes:

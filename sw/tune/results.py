@@ -52,16 +52,8 @@ def identity(header) -> str:
 
 
 def header_of(algorithm, parameters, graph, setting) -> dict:
-    """The header of a study (:class:`TuningStudy`).
-
-    Parameters
-    ----------
-    algorithm : str
-    parameters : dict
-        Parameters of the algorithm that were given.
-    graph : Graph
-    setting : sw.tune.runs.RunSetting
-    """
+    """The header of a study (:class:`TuningStudy`): an algorithm with the parameters that were
+    given, on a graph, in a :class:`~sw.tune.runs.RunSetting`."""
     features = describe(graph)
     return {"version": VERSION, "sources": sources(), "algorithm": algorithm,
             "parameters": dict(parameters), "graph": graph_digest(graph),
@@ -100,23 +92,9 @@ def _same(field, header):
 
 
 class ResultsFile:
-    """The file.
-
-    Parameters
-    ----------
-    path : str or None
-        Its name. With None nothing is read or kept.
-
-    Attributes
-    ----------
-    studies : dict of str to TuningStudy
-        All studies of the file, by :func:`identity`.
-
-    Raises
-    ------
-    UserError
-        The file cannot be read, is damaged, or is of another version. The message says where.
-    """
+    """The file of a name. With None nothing is read or kept. ``studies`` has all its studies, by
+    :func:`identity`. Raises UserError if the file cannot be read, is damaged, or is of another
+    version; the message says where."""
 
     def __init__(self, path):
         self.path, self._records = path, RecordsFile(path)
@@ -153,9 +131,8 @@ class ResultsFile:
             trials[rest] = record
 
     def nearest(self, header) -> list:
-        """The studies of the same algorithm, by the distance of their graphs from the graph of
-        ``header``, the nearest first. Studies without a trial that ran to its end do not count.
-        """
+        """The studies of the same algorithm with a trial that ran to its end, by the distance of
+        their graphs from the graph of ``header``, the nearest first."""
         found = [study for study in self.studies.values()
                  if study.header["algorithm"] == header["algorithm"] and study.best(1)]
         order = nearest(header["features"], [study.header["features"] for study in found])
@@ -163,13 +140,8 @@ class ResultsFile:
 
     def tuned(self, header) -> TuningStudy:
         """The study whose best plan serves a run: the same algorithm, graph and hardware, and if
-        possible the same parameters, memory, sources and cost of a launch.
-
-        Raises
-        ------
-        UserError
-            There is none. The message says what the file has.
-        """
+        possible the same parameters, memory, sources and cost of a launch. Raises UserError, which
+        says what the file has, if there is none."""
         found = [study for study in self.studies.values() if study.best(1)]
         for what, same in (
                 ("for " + header["algorithm"], _same("algorithm", header)),
@@ -184,13 +156,9 @@ class ResultsFile:
                                               "launch_cycles")])
 
     def begin(self, header) -> TuningStudy:
-        """The study of a header. Its line is added if the file does not have the study.
-
-        Raises
-        ------
-        UserError
-            The file has studies that were measured with other sources, or cannot be written.
-        """
+        """The study of a header. Its line is added if the file does not have the study. Raises
+        UserError if the file has studies that were measured with other sources, or cannot be
+        written."""
         if any(study.header["sources"] != header["sources"] for study in self.studies.values()):
             raise UserError(f"{self.path}: was measured with other sources of Graphloom, so its "
                             "cycles do not compare with new ones; name another file or remove it")

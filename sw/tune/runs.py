@@ -63,25 +63,15 @@ def _graph(setting):
 
 
 def measure(setting, plan, limit=None) -> dict:
-    """Run a plan and check its result.
+    """Run a plan, given as text, and check its result.
 
-    Parameters
-    ----------
-    setting : RunSetting
-    plan : str
-        The plan's text.
-    limit : int, optional
-        Cycles after which the run is stopped. A run of exactly so many cycles is not stopped. A
-        run that takes more only with its launches counts as stopped.
+    With a ``limit`` the run is stopped after so many cycles. A run of exactly so many cycles is not
+    stopped. A run that takes more only with its launches counts as stopped.
 
-    Returns
-    -------
-    dict
-        ``status``: ``"done"``, with ``cycles``, which are those of kernels and launches together,
-        ``launch_cycles``, ``supersteps``, ``checksum``, ``reached`` and ``notes``, as of
-        :class:`~sw.runtime.result.Result`; ``"stopped"``, with the limit as
-        ``cycles``; or ``"failed"``, with the reason as ``error``.
-    """
+    Returns a dict with ``status``: ``"done"``, with ``cycles``, which are those of kernels and
+    launches together, ``launch_cycles``, ``supersteps``, ``checksum``, ``reached`` and ``notes``,
+    as of :class:`~sw.runtime.result.Result`; ``"stopped"``, with the limit as ``cycles``; or
+    ``"failed"``, with the reason as ``error``."""
     try:
         with setting.target.device() as device:
             result = device.run(plan, _graph(setting), max_cycles=limit)

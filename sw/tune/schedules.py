@@ -69,15 +69,8 @@ class ProgramSchedules:
 
 
 class ScheduleSpace(PointSpace):
-    """All schedules of a program.
-
-    Parameters
-    ----------
-    program : GraphProgram
-    graph : Graph
-    only : dict of str to list of str, optional
-        As of :class:`~sw.tune.points.PointSpace`.
-    """
+    """All schedules of a program on a graph; ``only`` is that of
+    :class:`~sw.tune.points.PointSpace`."""
 
     def __init__(self, program, graph, only=None):
         self._program, self._labels = program, labelled(program)
@@ -140,24 +133,9 @@ class ScheduleSpace(PointSpace):
 
 
 class PairedTimes:
-    """Measures schedules beside the program without any.
-
-    Parameters
-    ----------
-    program : GraphProgram
-    graph : Graph
-    given : dict of str to number
-        Parameters of the program.
-    rounds : int
-        Pairs of runs of a trial.
-    threads : int, optional
-        As of :class:`~sw.vm.cpu.CpuMachine`.
-
-    Attributes
-    ----------
-    base : int
-        Nanoseconds of the program without any schedule: the least of some runs at the start.
-    """
+    """Measures schedules of a program with ``given`` parameters beside the program without any, in
+    so many ``rounds``, pairs of runs of a trial. ``base`` is the nanoseconds of the program without
+    any schedule: the least of some runs at the start."""
 
     unit = "ns"
 
@@ -177,15 +155,10 @@ class PairedTimes:
         return cpu_machine(program, self._graph, self._given, self._threads)
 
     def measure(self, trial) -> dict:
-        """Run a trial (:class:`~sw.tune.search.Trial`).
-
-        Returns
-        -------
-        dict
-            ``status``; ``"done"`` with ``cycles``, the nanoseconds: ``base`` times the ratio of the
-            least times of the pairs. ``"stopped"``, with the limit, if two pairs leave no hope.
-            ``"failed"`` with ``error``: the words differ, or a run ended with an error.
-        """
+        """Run a trial (:class:`~sw.tune.search.Trial`). Returns a dict with ``status``: ``"done"``
+        with ``cycles``, the nanoseconds: ``base`` times the ratio of the least times of the pairs;
+        ``"stopped"``, with the limit, if two pairs leave no hope; or ``"failed"`` with ``error``:
+        the words differ, or a run ended with an error."""
         try:
             machine = self._machine(applied(self._program, dict(trial.candidate.plan.schedules)))
         except UserError as error:

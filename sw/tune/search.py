@@ -25,6 +25,11 @@ class Trial:
 class Tuner:
     """A search.
 
+    Its state: ``outcomes``, (plan, record) of each trial that has ended, by the candidate's digest;
+    ``refused``, the number of refused points by the reason; ``merged``, the points whose plan is
+    equal to an earlier one's; ``fewest``, the fewest cycles of any trial, known ones among them, or
+    None; and ``repeated``, the trials that were known.
+
     Parameters
     ----------
     space : Space
@@ -32,29 +37,13 @@ class Tuner:
         Gives the :class:`~sw.tune.candidates.Candidate` of a plan.
     strategy : Strategy
     trials : int, optional
-        Number of trials after which the search ends; those that were known count.
+        Trials after which the search ends; those that were known count.
     starts : iterable of points
         Points that are tried first.
     known : dict of str to dict
         Records of earlier trials (``status``, ``cycles``, ``digest``), by the plan's text.
     limit : int, optional
-        Cycles at which every trial is stopped.
-    stop : bool
-        Whether a trial is stopped at the fewest cycles so far.
-
-    Attributes
-    ----------
-    outcomes : dict of str to (Plan, dict)
-        Plan and record of each trial of this search, by the candidate's digest, in the order of
-        their ends.
-    refused : collections.Counter
-        Number of refused points by the reason.
-    merged : int
-        Points whose plan is equal to an earlier one's.
-    fewest : int or None
-        The fewest cycles of any trial, among those that were known too.
-    repeated : int
-        Trials of this search that were known.
+        Cycles at which every trial is stopped; with ``stop`` also at the fewest cycles so far.
     """
 
     def __init__(self, space, ask, strategy, trials=None, starts=(), known=None, limit=None,
@@ -77,13 +66,8 @@ class Tuner:
         return len(self.outcomes) + len(self._running)
 
     def trials(self):
-        """The trials, each asked for when there is a place for it.
-
-        Yields
-        ------
-        Trial or None
-            None if the strategy must first be told of a running trial.
-        """
+        """The trials, each asked for when there is a place for it; None if the strategy must first
+        be told of a running trial."""
         while self._most is None or self.count < self._most:
             point = self._starts.pop(0) if self._starts else self.strategy.propose()
             if point is None:

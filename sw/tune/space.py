@@ -44,24 +44,11 @@ def _ordered(values):
 
 
 class Space(PointSpace):
-    """All plans of an algorithm.
+    """All plans of an algorithm with some parameters that every plan has.
 
-    Parameters
-    ----------
-    algorithm : str
-    parameters : dict
-        Parameters of the algorithm that every plan has.
-    only : dict of str to list of str, optional
-        Texts of the wanted values of an axis, by the axis. Other axes have all values.
-    options : collection of str
-        The axes whose options are axes too, of :data:`WITH_OPTIONS`. Options of the others keep
-        their defaults.
-
-    Raises
-    ------
-    UserError
-        There is no such algorithm, parameter, axis or value.
-    """
+    ``only`` is that of :class:`~sw.tune.points.PointSpace`. ``options`` names the axes whose
+    options are axes too, of :data:`WITH_OPTIONS`; options of the others keep their defaults. Raises
+    UserError if there is no such algorithm, parameter, axis or value."""
 
     def __init__(self, algorithm, parameters=(), only=None, options=WITH_OPTIONS):
         self.algorithm, self.parameters = algorithm, dict(parameters)
@@ -87,20 +74,10 @@ class Space(PointSpace):
         """Drop the values that the planner refuses at once, whatever the other values are.
 
         A value is kept if one plan with it works, where all options, splits and the like have their
-        defaults. So a strategy is not led through thousands of points that cannot work.
-
-        Parameters
-        ----------
-        ask : callable
-            Gives the :class:`~sw.tune.candidates.Candidate` of a plan.
-        begun : callable
-            Called with the name of each axis whose values are looked at.
-
-        Raises
-        ------
-        UserError
-            No plan works. The message has the reason of the default plan.
-        """
+        defaults. So a strategy is not led through thousands of points that cannot work. ``ask``
+        gives the :class:`~sw.tune.candidates.Candidate` of a plan; ``begun`` is called with the
+        name of each axis whose values are looked at. Raises UserError, with the reason of the
+        default plan, if no plan works."""
         def works(values):
             return self.candidate(self.point(values), ask).digest is not None
 

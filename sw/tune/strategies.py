@@ -30,14 +30,7 @@ class TrialOutcome:
 
 
 class Strategy:
-    """Base of the strategies.
-
-    Parameters
-    ----------
-    space : Space
-    seed : int
-        Seed of all that is drawn at random.
-    """
+    """Base of the strategies. ``seed`` is that of all that is drawn at random."""
     name: str
 
     def __init__(self, space, seed):

@@ -20,22 +20,11 @@ class Worth:
 
 
 def worth(space, trials) -> list:
-    """The worth of each axis of the best plan for which another value was tried.
+    """The :class:`Worth` of each axis of the best plan for which another value was tried, in the
+    order of the axes, from the plans that were tried and their records.
 
     A plan that differs on this axis only counts before all others. A plan that was stopped gives a
-    lower bound only.
-
-    Parameters
-    ----------
-    space : Space
-    trials : list of (Plan, dict)
-        The plans that were tried, and their records.
-
-    Returns
-    -------
-    list of Worth
-        In the order of the axes.
-    """
+    lower bound only."""
     tried = []
     for plan, record in trials:
         point = space.point_of(plan)

@@ -35,19 +35,9 @@ def run(setting, choice, algorithm, schedule, *, gather=UNITS[0], fields=(), run
         **choices):
     """A run on a graph: PageRank one iteration, searches from the vertex with the most arcs.
 
-    Parameters
-    ----------
-    setting : Setting
-    choice : GraphChoice
-    algorithm, schedule : str
-    gather : str
-        The unit that hands out edges.
-    fields : iterable of (str, object)
-        Fields of the configuration that differ from the setting's.
-    run_class : type of UnitRun
-    **choices
-        Those of :func:`sw.runtime.plan.as_plan`.
-    """
+    The unit ``gather`` hands out edges; ``fields`` are pairs of a field of the configuration and
+    its value that differ from the setting's; ``choices`` are those of
+    :func:`sw.runtime.plan.as_plan`."""
     config = wide(setting.config, gather=gather, **dict(fields))
     name = " ".join([setting.config.name, gather, *(f"{field}={value}" for field, value in fields)])
     return on_graph(choice, algorithm, run_class, schedule=schedule,

@@ -41,21 +41,8 @@ def run(setting, choice, algorithm, *, cores=None, unit=None, dram=None, run_cla
         **fields):
     """A run that pushes from the vertex with the most arcs.
 
-    Parameters
-    ----------
-    setting : Setting
-    choice : GraphChoice
-    algorithm : str
-    cores : int, optional
-        Cores, if not those of the setting.
-    unit : str, optional
-        A unit that hands out edges, whose schedule runs.
-    dram : DramConfig, optional
-        The memory, if not that of the setting.
-    run_class : type of UnitRun
-    **fields
-        Choices of the plan.
-    """
+    ``cores`` and ``dram`` are in place of the setting's; ``unit`` hands out edges under its
+    schedule; ``fields`` are choices of the plan."""
     config, name = wide(setting.config, imem_bytes=_IMEM), setting.config.name
     if cores is not None:
         config, name = config.replace(cores=cores), f"{name} cores={cores}"

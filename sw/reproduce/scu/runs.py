@@ -50,14 +50,9 @@ def run(choice, system, algorithm, schedule, direction="push"):
 
 
 def on_both(setting, algorithms, schedules) -> Grid:
-    """The grid of a figure on both systems, for all algorithms and graphs.
-
-    Parameters
-    ----------
-    schedules : dict of str to str
-        The schedules by their names in the figure; :data:`ENHANCED` stands for the best of the SCU
-        for an algorithm.
-    """
+    """The grid of a figure on both systems, for all algorithms and graphs. ``schedules`` has the
+    schedules by their names in the figure; :data:`ENHANCED` stands for the best of the SCU for an
+    algorithm."""
     known = systems(setting)
 
     def make(name, algorithm, choice, way):

@@ -22,15 +22,8 @@ _METHOD = ("The kernels mark all phases, which costs instructions. Cycles are of
 
 
 def _breakdown(cycles, data):
-    """The table and the plot of the cycles by phase.
-
-    Parameters
-    ----------
-    cycles : dict of str to list or None
-        The cycles of each phase, by the name of a run.
-    data : dict
-        Gets them by the names of phases.
-    """
+    """The table and the plot of the cycles of each phase, by the name of a run. ``data`` gets them
+    by the names of phases."""
     rows, series = [], []
     for name, found in cycles.items():
         data[name] = dict(zip(PHASES, found or [None] * len(PHASES)))

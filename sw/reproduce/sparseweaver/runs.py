@@ -32,22 +32,10 @@ HARDWARE = "The paper has six cores of 32 warps of 32 lanes."
 def run(setting, choice, algorithm, contender, direction, *, dram=None, phases=False, **fields):
     """A run on a graph: PageRank one iteration, searches from the vertex with the most arcs.
 
-    Parameters
-    ----------
-    setting : Setting
-    choice : GraphChoice
-    algorithm : str
-    contender : str
-        A schedule in software, or a key of :data:`WEAVERS` or :data:`GENERATORS`. Software runs on
-        the core that has the first of the Weavers.
-    direction : str
-    dram : DramConfig, optional
-        The memory, in place of the setting's.
-    phases : bool
-        Whether the run is a :class:`PhasedRun`.
-    **fields
-        Fields of the configuration that differ from the setting's.
-    """
+    The contender is a schedule in software, or a key of :data:`WEAVERS` or :data:`GENERATORS`.
+    Software runs on the core that has the first of the Weavers. ``dram`` is in place of the
+    setting's memory; with ``phases`` the run is a :class:`PhasedRun`; ``fields`` of the
+    configuration differ from the setting's."""
     unit = WEAVERS.get(contender, UNITS[0])
     if contender in GENERATORS:
         unit, fields = EGHW, fields | {"eghw_requests": GENERATORS[contender]}

@@ -131,13 +131,8 @@ def _steps(algorithm):
 
 
 def program_times(setting, choice, vm, algorithm, ways):
-    """The times of a program on a machine, for SSSP with each of several widths of steps.
-
-    Parameters
-    ----------
-    ways : dict of str to sequence of str
-        Schedules by the text of a way.
-    """
+    """The times of a program on a machine under the schedules of each way, for SSSP with each of
+    several widths of steps."""
     return ProgramTimes(choice.graph, choice.undirected, vm, algorithm, tuple(
         (f"{text} delta={delta}" if delta else text, tuple(schedules), delta)
         for text, schedules in ways.items() for delta in _steps(algorithm)), setting.repeat)
