@@ -14,7 +14,7 @@ from multiprocessing.reduction import ForkingPickler
 from sim.children import end_with_parent
 
 
-__all__ = ["PieceProcess", "heed_signals", "in_folder", "packed", "tell"]
+__all__ = ["PieceProcess", "defect", "heed_signals", "in_folder", "packed", "tell"]
 
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
@@ -82,9 +82,14 @@ def _record(function, arguments):
     try:
         return function(*arguments)
     except Exception as error:
-        # A defect of Graphloom: other pieces go on, and the traceback is kept.
-        return {"error": " ".join(f"{type(error).__name__}: {error}".split()),
-                "traceback": traceback.format_exc()}
+        return defect(error)
+
+
+def defect(error) -> dict:
+    """The record of a piece that has raised an exception, which is being handled: a defect of
+    Graphloom. Other pieces go on, and the traceback is kept."""
+    return {"error": " ".join(f"{type(error).__name__}: {error}".split()),
+            "traceback": traceback.format_exc()}
 
 
 def _death(code):

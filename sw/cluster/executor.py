@@ -8,11 +8,10 @@ import collections
 import contextlib
 import queue
 import time
-import traceback
 
 from base.errors import UserError
 from sw.benchmarks.executors import Executor, Slots
-from sw.benchmarks.workers import in_folder, packed
+from sw.benchmarks.workers import defect, in_folder, packed
 
 from .members import Members
 from .worker import GivenUpError, UnfitError, perform
@@ -121,14 +120,12 @@ class _ClusterSlots(Slots):
             pass                                 # the worker ends, or ended with the record
         except Exception as error:
             if type(error).__module__.partition(".")[0] != "distributed":
-                return {"error": " ".join(f"{type(error).__name__}: {error}".split()),
-                        "traceback": traceback.format_exc()}
+                return defect(error)
         self._again(number)
         return None
 
     def _again(self, number):
-        placed = self._pieces[number]
-        placed.future, placed.worker = None, None
+        self._pieces[number].future = self._pieces[number].worker = None
         self._left.append(number)
 
     def _look(self):

@@ -30,17 +30,23 @@ class Figure:
         :class:`sw.benchmarks.measurement.Measurement`."""
         return Grid({"nothing": ()}, lambda nothing: None)
 
-    def cases(self, setting) -> list:
-        """The cases of the grid. Equal cases are run once for all figures."""
-        return self.grid(setting).cases
+    def further(self, setting) -> dict[str, Grid]:
+        """Further grids, by the names under which :meth:`results` gets what they measured."""
+        return {}
 
-    def results(self, setting, found: Measured) -> Outcome:
+    def cases(self, setting) -> list:
+        """The cases of all grids. Equal cases are run once for all figures."""
+        return [case for grid in (self.grid(setting), *self.further(setting).values())
+                for case in grid.cases]
+
+    def results(self, setting, found: Measured, **further: Measured) -> Outcome:
         """The figure's results, from what the cases measured; some may have failed."""
         raise NotImplementedError
 
     def outcome(self, setting, records) -> Outcome:
         """The figure's results, from the record of each case."""
-        return self.results(setting, self.grid(setting).found(records))
+        return self.results(setting, self.grid(setting).found(records), **{
+            name: grid.found(records) for name, grid in self.further(setting).items()})
 
 
 class Paper:

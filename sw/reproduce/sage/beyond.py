@@ -95,22 +95,9 @@ class _Searches(Figure):
     def _search(self, setting, choice, **way):
         return run(setting, choice, "bfs", run_class=SearchRun, **way)
 
-    def _frontiers(self, setting):
-        return Grid({"graph": setting.brief},
-                    lambda choice: Frontiers(choice.graph, choice.undirected))
-
-    def cases(self, setting):
-        return super().cases(setting) + self._frontiers(setting).cases
-
-    def outcome(self, setting, records):
-        found = self.grid(setting).found(records)
-        return self.modelled(setting, found, {
-            choice: record if "arcs" in record else None for (choice,), record
-            in self._frontiers(setting).found(records).value().items()})
-
-    def modelled(self, setting, found, frontiers) -> Outcome:
-        """The figure's results; ``frontiers`` has the record of each graph, or None."""
-        raise NotImplementedError
+    def further(self, setting):
+        return {"frontiers": Grid({"graph": setting.brief},
+                                  lambda choice: Frontiers(choice.graph, choice.undirected))}
 
     @staticmethod
     def _of_graphs(cubes, function):
@@ -118,6 +105,12 @@ class _Searches(Figure):
         graphs = cubes[0].axes["graph"]
         return Cube({"graph": graphs}, {(choice,): function(choice, *values)
                                         for choice, *values in zip(graphs, *cubes)})
+
+
+def _counted(frontiers) -> dict[Any, Any]:
+    """The record of each graph; None if the case failed."""
+    return {choice: record if "arcs" in record else None
+            for (choice,), record in frontiers.value().items()}
 
 
 class OutOfCore(_Searches):
@@ -145,7 +138,8 @@ class OutOfCore(_Searches):
         return Grid({"graph": setting.brief, "way": ways},
                     lambda choice, name: self._search(setting, choice, **ways[name]))
 
-    def modelled(self, setting, found, frontiers):
+    def results(self, setting, found, frontiers):
+        frontiers = _counted(frontiers)
         cycles, sets = found.cycles.split("way"), found.value("set_cycles")
 
         def subway(choice, *done):
@@ -185,7 +179,9 @@ class TwoDevices(_Searches):
         return Grid({"graph": setting.brief, "way": _IN_CORE},
                     lambda choice, name: self._search(setting, choice, **_IN_CORE[name]))
 
-    def modelled(self, setting, found, frontiers):
+    def results(self, setting, found, frontiers):
+        frontiers = _counted(frontiers)
+
         def on_two(choice, sets, way):
             """The cycles on two devices that own vertices in this way."""
             if sets is None or frontiers[choice] is None:

@@ -83,9 +83,9 @@ class Skewness(_Series):
               "of edge mapping.")
     _label = "vertices"
 
-    def _turns(self, setting):
-        return Grid({"graph": setting.skewed}, lambda choice: WarpIterations(
-            choice.graph, choice.undirected, setting.config.threads))
+    def further(self, setting):
+        return {"turns": Grid({"graph": setting.skewed}, lambda choice: WarpIterations(
+            choice.graph, choice.undirected, setting.config.threads))}
 
     def grid(self, setting):
         return Grid({"point": [choice.label for choice in setting.skewed], "graph": setting.skewed,
@@ -93,16 +93,12 @@ class Skewness(_Series):
                          setting, choice, "pagerank", name, "pull")
                     if choice.label == point else None)
 
-    def cases(self, setting):
-        return super().cases(setting) + self._turns(setting).cases
-
-    def outcome(self, setting, records):
-        found = super().outcome(setting, records)
-        turns = self._turns(setting).found(records)
+    def results(self, setting, found, turns):
+        outcome = super().results(setting, found)
         shares = list(turns.value("iterations", "vm") / turns.value("iterations", "em"))
-        return dataclasses.replace(found, comparisons=(Comparison(
+        return dataclasses.replace(outcome, comparisons=(Comparison(
             "turns of vm over em, fewest to most vertices", "rises",
-            f"{times(shares[0])} to {times(shares[-1])}"), *found.comparisons))
+            f"{times(shares[0])} to {times(shares[-1])}"), *outcome.comparisons))
 
     def _comparisons(self, points, gains):
         for name in self._contenders[1:]:

@@ -34,16 +34,13 @@ class _Balanced(Figure):
             direction: device(choice, self._algorithm, schedule=schedule, direction=direction)
             for direction in self._directions})
 
-    def _of_cuda(self, setting):
-        return Grid({"graph": setting.timed}, lambda choice: program_times(
-            setting, choice, "cuda", self._algorithm,
-            balanced(self._algorithm, _WAYS, self._directions)))
+    def further(self, setting):
+        return {} if absence() is not None else {
+            "timed": Grid({"graph": setting.timed}, lambda choice: program_times(
+                setting, choice, "cuda", self._algorithm,
+                balanced(self._algorithm, _WAYS, self._directions)))}
 
-    def cases(self, setting):
-        return super().cases(setting) + (
-            self._of_cuda(setting).cases if absence() is None else [])
-
-    def results(self, setting, found):
+    def results(self, setting, found, timed=None):
         cycles = found.by(best(setting.config)).cycles
         over = (cycles / cycles.at(schedule="etwc")).split("schedule")
         labels, data = over["etwc"].axes["graph"], cycles.nested()
@@ -63,8 +60,7 @@ class _Balanced(Figure):
                 comparisons.append(Comparison(f"{kind}: {name} over etwc, mean", times(theirs),
                                               times(ours)))
         notes = [where(setting)]
-        if absence() is None:
-            timed = self._of_cuda(setting).found(found.records)
+        if timed is not None:
             its = {name: timed.of(least, lambda text, name=name: text.startswith(name)).map(
                 lambda pair: pair[1]) for name in _WAYS}
             tables.append(self._table("The GraphVM cuda, in milliseconds", its, seconds_text))

@@ -52,10 +52,6 @@ class EdgeBlocking(Figure):
               "GraphVM cpu pushes; the GraphVM cuda is measured where a GPU answers, with the time "
               "in which the host cuts the graph into blocks.")
 
-    @staticmethod
-    def _machines():
-        return ("cpu", *["cuda"] * (absence() is None))
-
     def grid(self, setting):
         def make(choice, blocked):
             texts = [f"coo:block={size}" for size in _sizes(choice)] if blocked else ["coo"]
@@ -64,14 +60,11 @@ class EdgeBlocking(Figure):
                 for text in texts for direction in _DIRECTIONS}
         return Grid({"graph": setting.wide, "blocked": (False, True)}, make)
 
-    def _timed(self, setting, vm):
-        return Grid({"graph": setting.timed}, lambda choice: _times(setting, choice, vm))
+    def further(self, setting):
+        return {vm: Grid({"graph": setting.timed}, lambda choice, vm=vm: _times(
+            setting, choice, vm)) for vm in ("cpu", *["cuda"] * (absence() is None))}
 
-    def cases(self, setting):
-        return super().cases(setting) + [case for vm in self._machines()
-                                         for case in self._timed(setting, vm).cases]
-
-    def results(self, setting, found):
+    def results(self, setting, found, **timed):
         found = found.by(best(setting.config))
         text, cycles, reads = (cube.split("blocked") for cube in (
             found.ways, found.cycles, found.value("counters", "dram_reads")))
@@ -94,9 +87,8 @@ class EdgeBlocking(Figure):
                                   times(max(gains.known, default=None))),
                        Comparison("the device: speedup, mean",
                                   times(geometric_mean(theirs.values())), times(gains.mean()))]
-        for vm in self._machines():
-            table, speedups, rounds, data[vm] = self._of_machine(
-                self._timed(setting, vm).found(found.records), vm)
+        for vm, measured in timed.items():
+            table, speedups, rounds, data[vm] = self._of_machine(measured, vm)
             tables.append(table)
             comparisons.append(Comparison(f"the GraphVM {vm}: speedup, at most", most,
                                           times(max(speedups.known, default=None))))

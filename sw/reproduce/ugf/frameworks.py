@@ -137,23 +137,18 @@ class BestSchedules(_OfAll):
               "the vertices in a block; delta and the threshold, which it leaves open, are our own "
               "choice.")
 
-    @staticmethod
-    def _theirs(setting):
+    def further(self, setting):
         """The runs of the thesis' schedules."""
         def make(algorithm, choice):
             weighted = algorithm == "sssp"
             block = max(1, -(-graph_of(choice, weighted).num_vertices // 4))
             plan = as_plan(published.BEST[algorithm, _kind(choice)].replace("{block}", str(block)))
             return Tried(choice.graph, choice.undirected, plan, 64 if weighted else None)
-        return Grid({"algorithm": published.ALGORITHMS, "graph": setting.tuned}, make)
+        return {"theirs": Grid({"algorithm": published.ALGORITHMS, "graph": setting.tuned}, make)}
 
-    def cases(self, setting):
-        return super().cases(setting) + self._theirs(setting).cases
-
-    def results(self, setting, found):
+    def results(self, setting, found, theirs):
         rows, data = [], {}
         fastest = self._by_total(setting, found).best().at(space="UGF")
-        theirs = self._theirs(setting).found(found.records)
         its = theirs.of(lambda records, case: math.nan if records.value(case, "refused")
                         else total(records, case, setting.config))
         values = its / fastest.map(lambda pair: pair[1])

@@ -40,18 +40,15 @@ class KernelFusion(Figure):
                     lambda algorithm, choice, fused: device(
                         choice, algorithm, schedule=_BALANCE, direction="push", fusion=fused))
 
-    @staticmethod
-    def _of_cuda(setting):
-        return Grid({"algorithm": _ALGORITHMS, "graph": setting.timed},
-                    lambda algorithm, choice: program_times(setting, choice, "cuda", algorithm, {
-                        **balanced(algorithm, (_BALANCE,), ("push",)),
-                        **balanced(algorithm, (_BALANCE,), ("push",), fused=True)}))
+    def further(self, setting):
+        return {} if absence() is not None else {
+            "timed": Grid({"algorithm": _ALGORITHMS, "graph": setting.timed},
+                          lambda algorithm, choice: program_times(
+                              setting, choice, "cuda", algorithm, {
+                                  **balanced(algorithm, (_BALANCE,), ("push",)),
+                                  **balanced(algorithm, (_BALANCE,), ("push",), fused=True)}))}
 
-    def cases(self, setting):
-        return super().cases(setting) + (
-            self._of_cuda(setting).cases if absence() is None else [])
-
-    def results(self, setting, found):
+    def results(self, setting, found, timed=None):
         rows, data, port = [], {}, launch_cycles(setting.config)
         cycles, launches = found.cycles, found.value("orders")
         totals = found.of(total, setting.config)
@@ -79,8 +76,8 @@ class KernelFusion(Figure):
             ", ".join(f"{name} up to {factor}x" for name, factor in published.FUSION.items()),
             times(max(roads, default=None))),)
         notes = [where(setting)]
-        if absence() is None:
-            table, data["cuda"] = self._with_cuda(self._of_cuda(setting).found(found.records))
+        if timed is not None:
+            table, data["cuda"] = self._with_cuda(timed)
             tables.append(table)
         else:
             notes.append(not_run())

@@ -66,18 +66,16 @@ class CpuAndGpu(Figure):
         return Grid({"algorithm": published.ALGORITHMS, "graph": setting.crossed,
                      "machine": ("device", "cpu")}, make)
 
-    @staticmethod
-    def _timed(setting):
+    def further(self, setting):
+        if absence() is not None:
+            return {}
+
         def make(algorithm, choice, machine):
             return (cpu if machine == "cpu" else _of_cuda)(setting, choice, algorithm)
-        return Grid({"algorithm": published.ALGORITHMS, "graph": setting.timed,
-                     "machine": ("cpu", "cuda")}, make)
+        return {"timed": Grid({"algorithm": published.ALGORITHMS, "graph": setting.timed,
+                               "machine": ("cpu", "cuda")}, make)}
 
-    def cases(self, setting):
-        timed = self._timed(setting).cases if absence() is None else []
-        return super().cases(setting) + timed
-
-    def results(self, setting, found):
+    def results(self, setting, found, timed=None):
         rows, data = [], {}
         fastest = found.at(machine="device").by(best(setting.config)).best()
         cycles, on_cpu = fastest.map(lambda pair: pair[1]), _times(found, "cpu")
@@ -104,8 +102,8 @@ class CpuAndGpu(Figure):
             times(_over_power_laws([(is_road(choice), clock) for (algorithm, choice), clock
                                     in clocks.items() if algorithm == "sssp"])))]
         notes = [where(setting)]
-        if absence() is None:
-            table, share, data["cuda"] = self._with_cuda(self._timed(setting).found(found.records))
+        if timed is not None:
+            table, share, data["cuda"] = self._with_cuda(timed)
             tables.append(table)
             comparisons.append(Comparison(
                 "SSSP: the GPU's time over the CPU's, roads over power laws", times(theirs),
