@@ -93,7 +93,7 @@ def _units(asked):
     kinds = {(graph, undirected): comparison.skewed(load(graph, undirected=undirected))
              for graph, undirected in pairs}
     batch = Batch(cases, config, memory, asked.results)
-    with progress(len(batch.cases), len(batch.records), _describe, _outcome) \
+    with progress(len(batch.cases), len(batch.records), _describe, benches.outcome) \
             as (begun, ended, _):
         batch.run(Processes(asked.jobs), lambda case, record, done, total: ended(case, record),
                   begun)
@@ -118,11 +118,6 @@ def _describe(case):
     split = f" {plan.split}" * (plan.split != "static")
     return (f"{plan.algorithm} {plan.direction} {plan.schedule}{split} on "
             f"{_name(case.graph, case.undirected)} ({where})")
-
-
-def _outcome(record):
-    return (f"{record['cycles']:,} cycles" if "cycles" in record
-            else record.get("error") or record["refused"])
 
 
 def _name(graph, undirected):

@@ -11,24 +11,13 @@ from base.errors import UserError
 from . import options
 
 
-__all__ = ["ManyRuns", "add", "end", "table"]
+__all__ = ["ManyRuns", "add", "end", "outcome", "table"]
 
 
 def add(app, name, record, run, **settings):
-    """Add a command whose arguments and options are the fields of a dataclass.
-
-    Parameters
-    ----------
-    app : App
-    name : str
-    record : type
-        The dataclass. A field ``cluster`` stands for the options of a cluster.
-    run : callable
-        The command, called with an instance of the record as ``asked``. Its docstring is the
-        command's help.
-    **settings
-        Those of ``app.command``.
-    """
+    """Add a command whose arguments and options are the fields of a dataclass; a field ``cluster``
+    stands for the options of a cluster. ``run`` is called with an instance of it as ``asked``, and
+    its docstring is the command's help. ``settings`` are those of ``app.command``."""
     fields = [inspect.Parameter(
         field.name, inspect.Parameter.KEYWORD_ONLY, annotation=field.type,
         default=inspect.Parameter.empty if field.default is dataclasses.MISSING
@@ -93,10 +82,14 @@ class ManyRuns:
         err = console(stderr=True)
 
         def report(case, record, done, total):
-            outcome = (f"{record['cycles']:,} cycles" if "cycles" in record
-                       else record.get("error") or record["refused"])
-            err.print(f"{done}/{total}{describe(case)}: {outcome}", markup=False)
+            err.print(f"{done}/{total}{describe(case)}: {outcome(record)}", markup=False)
         return grid.run(Processes(self.jobs), grid.batch(config, memory, self.results), report)
+
+
+def outcome(record) -> str:
+    """A case's record in a few words."""
+    return (f"{record['cycles']:,} cycles" if "cycles" in record
+            else record.get("error") or record["refused"])
 
 
 def table(texts, numbers):

@@ -143,8 +143,16 @@ def _reproduce(asked):
 
 def _run(study, executor, out):
     """Run the cases, and print each figure. Returns the reasons of failed runs."""
+    from .progress import progress
     failed = []
-    with _progress(study) as (begun, ended, aside):
+
+    def ending(record):
+        if "error" in record:
+            return f"failed: {record['error']}"
+        return f"{record['cycles']:,} cycles" if "cycles" in record else "measured"
+
+    with progress(len(study.cases), len(study.records), lambda case: case.describe(), ending) \
+            as (begun, ended, aside):
         def written(figure, outcome, failures):
             failed.extend(failures)
             with aside():
@@ -174,19 +182,6 @@ def _list(paper, figures):
     for figure in figures:
         table.add_row(figure.name, figure.title, figure.source)
     out.print(table)
-
-
-def _progress(study):
-    """The display of a study's progress."""
-    from .progress import progress
-
-    def outcome(record):
-        if "error" in record:
-            return f"failed: {record['error']}"
-        return f"{record['cycles']:,} cycles" if "cycles" in record else "measured"
-
-    return progress(len(study.cases), len(study.records),
-                    lambda case: case.describe(), outcome)
 
 
 def _print(out, study, figure, outcome, failures):

@@ -79,9 +79,8 @@ class Schedules(Figure):
             rows, means = [], {what: cube.mean() for what, cube in over.items()}
             for what, cube in own.items():
                 rows += [(f"{choice.label}: {what}", [
-                    number(value) + _way(ways.at(algorithm=algorithm, graph=choice, schedule=name),
-                                         what)
-                    for name, value in its.split("schedule").items()])
+                    number(value) + (f" ({way})" if way and what == "cycles" else "")
+                    for way, value in zip(ways.at(algorithm=algorithm, graph=choice), its)])
                     for choice, its in cube.split("graph").items()]
                 rows.append((f"mean {what}, of {BASELINE}'s", means[what].cells(times)))
             names = means["cycles"].axes["schedule"]
@@ -101,8 +100,3 @@ class Schedules(Figure):
         return Outcome(tables, plots, comparisons, data, (
             f"On `{config.name}`: {config.cores} core(s) of {config.warps} warps of "
             f"{config.threads} lanes; every result is that of the golden model, bit by bit.",))
-
-
-def _way(way, what):
-    """The way of a number of cycles, if that is not the usual way."""
-    return f" ({way})" if way and what == "cycles" else ""
