@@ -1,13 +1,12 @@
 """A digest of the sources. Figures taken with other sources say nothing about these sources."""
 
 import hashlib
-import pathlib
+
+from base.installation import ROOT
 
 
 __all__ = ["digest"]
 
-
-_ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 _SUFFIXES = (".py", ".S", ".c", ".cpp", ".cuh", ".el", ".gt", ".h", ".jinja", ".json", ".lark",
              ".ld", ".sv", ".toml", ".v")
@@ -18,9 +17,9 @@ def digest(*places) -> str:
     as ``"hw"``, with all source files in it."""
     found = hashlib.sha256()
     for place in places:
-        place = _ROOT / place
+        place = ROOT / place
         for path in [place] if place.is_file() else sorted(place.rglob("*")):
             if path.suffix in _SUFFIXES:
-                found.update(f"{path.relative_to(_ROOT)}\0".encode())
+                found.update(f"{path.relative_to(ROOT)}\0".encode())
                 found.update(path.read_bytes())
     return found.hexdigest()

@@ -18,11 +18,6 @@ __all__ = ["app"]
 app = App(help="Measure Graphloom and the programs that run on it.", no_args_is_help=True)
 
 
-@app.callback()
-def _group():
-    """Measure Graphloom and the programs that run on it."""
-
-
 @app.command("sim", epilog="Example: graphloom bench sim --preset fpga")
 def _sim(
         graph: Annotated[str, typer.Option(

@@ -92,18 +92,15 @@ def _settled(task) -> str:
         for side in _sides(task)]], sort_keys=True, default=str)
 
 
-def _driven(schedule):
-    """Whether the schedule has a part in the work of the host."""
-    return type(schedule).passes is not Schedule.passes
-
-
 def _digest(task):
-    """The digest of a task: its program, its memory, and what decides the work of the host."""
+    """The digest of a task: its program, its memory, and what decides the work of the host. A
+    schedule has a part in this work if it has passes of its own."""
     program, memory = task.program, _Hash()
     host = [_rule(task), task.algorithm.name, task.algorithm.parameters(), program.entries,
             task.frontier and task.frontier.name,
             [[side.direction, side.warps, side.schedule.name,
-              side.plan.schedule if _driven(side.schedule) else None] for side in _sides(task)]]
+              None if type(side.schedule).passes is Schedule.passes else side.plan.schedule]
+             for side in _sides(task)]]
     memory.sha.update(json.dumps(host, sort_keys=True, default=str).encode())
     memory.sha.update(np.array(program.words, np.uint32).data)
     task.build()

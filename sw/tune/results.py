@@ -60,7 +60,7 @@ def header_of(algorithm, parameters, graph, setting) -> dict:
             "name": features.pop("name"), "features": features,
             "config": dataclasses.asdict(setting.target.config),
             "dram": dataclasses.asdict(setting.target.dram), "unit": setting.target.unit,
-            "launch_cycles": setting.cost_of_launch}
+            "launch_cycles": setting.target.device().launch_cycles}
 
 
 @dataclasses.dataclass

@@ -51,11 +51,6 @@ class RunSetting:
         """The graph; ``note`` is told of input that looks odd. Raises UserError."""
         return self.source.load(note)
 
-    @property
-    def cost_of_launch(self) -> int:
-        """Cycles of the host for a launch."""
-        return self.target.device().launch_cycles
-
 
 @functools.lru_cache(maxsize=1)
 def _graph(setting):

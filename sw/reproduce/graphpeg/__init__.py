@@ -24,5 +24,4 @@ class GraphPegPaper(Paper):
     title = "GraphPEG: a unit that gathers edges, and cores that exchange them"
     source = ("Y. Lü, H. Guo, L. Huang, Q. Yu, L. Shen, N. Xiao, Z. Wang: GraphPEG: Accelerating "
               "Graph Processing on GPUs. ACM TACO 18, 2021, doi 10.1145/3450440")
-    large = "default"
     figures = (Throughput(), Balancing(), Exchange(), Thresholds(), Sizes(), AddedArea())

@@ -24,6 +24,5 @@ class SagePaper(Paper):
     title = "Self-adaptive Graph Traversal on GPUs"
     source = ("M. Sha, Y. Li, K.-L. Tan: Self-adaptive Graph Traversal on GPUs. SIGMOD 2021, "
               "doi 10.1145/3448016.3457279")
-    large = "default"
     figures = (LinesByOrdering(), Orders(), Rounds(), Systems(), OutOfCore(), TwoDevices(), Parts(),
                ReorderingTime(), TilingShare())

@@ -92,9 +92,6 @@ class Frontiers(OnHost):
 class _Searches(Figure):
     """Base: runs of BFS, and what a model makes of their supersteps."""
 
-    def _search(self, setting, choice, **way):
-        return run(setting, choice, "bfs", run_class=SearchRun, **way)
-
     def further(self, setting):
         return {"frontiers": Grid({"graph": setting.brief},
                                   lambda choice: Frontiers(choice.graph, choice.undirected))}
@@ -136,7 +133,8 @@ class OutOfCore(_Searches):
         ways = {f"{name}, in core": way for name, way in _IN_CORE.items()}
         ways |= {name: way | {"dram": slow} for name, way in self._slow.items()}
         return Grid({"graph": setting.brief, "way": ways},
-                    lambda choice, name: self._search(setting, choice, **ways[name]))
+                    lambda choice, name: run(setting, choice, "bfs", run_class=SearchRun,
+                                              **ways[name]))
 
     def results(self, setting, found, frontiers):
         frontiers = _counted(frontiers)
@@ -177,7 +175,8 @@ class TwoDevices(_Searches):
 
     def grid(self, setting):
         return Grid({"graph": setting.brief, "way": _IN_CORE},
-                    lambda choice, name: self._search(setting, choice, **_IN_CORE[name]))
+                    lambda choice, name: run(setting, choice, "bfs", run_class=SearchRun,
+                                              **_IN_CORE[name]))
 
     def results(self, setting, found, frontiers):
         frontiers = _counted(frontiers)
