@@ -121,21 +121,13 @@ def tried(config, choice, algorithm, *, schedule, format, direction, blocked=Fal
                     direction=direction, warps=half(config) if halved else None, **others)
 
 
-def _departures(space, kind) -> typing.Iterator[dict[str, typing.Any]]:
+def _departures(space, kind) -> list[dict[str, typing.Any]]:
     """The choices of the axes of which a candidate departs on one at most."""
-    yield {}
-    if space.blocked:
-        yield {"blocked": True}
-    if space.cta:
-        yield {"halved": True}
-    for name in space.frontiers:
-        yield {"frontier": name}
-    if space.deduplicates:
-        yield from ({"deduplicate": value} for value in (True, False))
-    if "delta" in kind.options:
-        yield {"delta": "auto"}
-    if space.fuses:
-        yield {"fusion": True}
+    return [{}, *[{"blocked": True}] * bool(space.blocked), *[{"halved": True}] * space.cta,
+            *({"frontier": name} for name in space.frontiers),
+            *({"deduplicate": value} for value in (True, False) if space.deduplicates),
+            *[{"delta": "auto"}] * ("delta" in kind.options),
+            *[{"fusion": True}] * space.fuses]
 
 
 def _frontier(task):

@@ -7,6 +7,7 @@ a value on another axis, as the width of a schedule to points with this schedule
 import abc
 import dataclasses
 import functools
+import itertools
 import math
 from typing import Any
 
@@ -112,20 +113,13 @@ class PointSpace(abc.ABC):
     def _mixed(self):
         """For each axis that is under none: all its values, each with all values of its options,
         as dicts."""
-        found = []
-        for axis in self.axes:
-            if axis.under is not None:
-                continue
-            entries = []
-            for value in axis.values:
-                texts = [{axis.name: value}]
-                for option in self.axes:
-                    if option.under == (axis.name, value):
-                        texts = [text | {option.name: each} for text in texts
-                                 for each in option.values]
-                entries += texts
-            found.append(entries)
-        return found
+        def entries(axis, value):
+            options = {option.name: option.values for option in self.axes
+                       if option.under == (axis.name, value)}
+            return [{axis.name: value} | dict(zip(options, each))
+                    for each in itertools.product(*options.values())]
+        return [[entry for value in axis.values for entry in entries(axis, value)]
+                for axis in self.axes if axis.under is None]
 
     @property
     def size(self) -> int:
