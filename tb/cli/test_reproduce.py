@@ -26,8 +26,8 @@ _HEADER = "file\tdirected\tweighted\tedges\n"
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Draw figures on karate alone."""
-    for name in ("_SIMULATED", "_WIDE", "_BRIEF", "_STORED"):
-        monkeypatch.setattr(setting, name, _KARATE)
+    for name in ("simulated", "wide", "brief", "stored"):
+        monkeypatch.setitem(setting._GENERATED, name, (_KARATE, _KARATE))
 
 
 def _error(capsys, *arguments):
@@ -47,9 +47,8 @@ def test_list(capsys):
 
 @pytest.mark.parametrize("arguments, name", [([], "default"), (["--large"], "paper"),
                                              (["--large", "--preset", "tiny"], "tiny")])
-def test_the_hardware_of_large_runs(monkeypatch, tmp_path, arguments, name):
+def test_the_hardware_of_large_runs(tmp_path, arguments, name):
     """SparseWeaver's large runs have the paper's hardware, unless the user names another."""
-    monkeypatch.setattr(setting, "_STORED_LARGE", _KARATE)
     assert main(["reproduce", "sparseweaver", "fig4.2a", *arguments, "--output",
                  str(tmp_path)]) == 0
     record = json.loads((tmp_path / "fig4.2a.json").read_text())

@@ -84,8 +84,8 @@ def test_reproduce(cluster, capsys, tmp_path, monkeypatch):
     """Cycles are counted on the cluster. Wall times are measured here: no worker gets such a run.
     """
     karate = (GraphChoice("karate", "karate", False),)
-    for name in ("_SIMULATED", "_WIDE", "_BRIEF", "_STORED"):
-        monkeypatch.setattr(setting, name, karate)
+    for name in ("simulated", "wide", "brief", "stored"):
+        monkeypatch.setitem(setting._GENERATED, name, (karate, karate))
     sent = []
     begin = "sw.cluster.executor._ClusterSlots.begin"
     from sw.cluster.executor import _ClusterSlots

@@ -95,7 +95,7 @@ def test_the_figure(monkeypatch, tmp_path):
     from sw.cli.main import main
     from sw.reproduce import setting
     karate = (setting.GraphChoice("karate", "karate", undirected=False),)
-    monkeypatch.setattr(setting, "_SIMULATED", karate)
+    monkeypatch.setitem(setting._GENERATED, "simulated", (karate, karate))
     assert main(["reproduce", "extra", "--preset", "tiny", "--jobs", "1", "--output",
                  str(tmp_path)]) == 0
     data = json.loads((tmp_path / "extra1.json").read_text())["data"]
