@@ -355,13 +355,13 @@ def test_names_that_are_not_utf8(capfdbinary, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("environment, words", [
-    ({"GRAPHLOOM_CACHE": "{}/file"}, ["is no folder", "set GRAPHLOOM_CACHE"]),
-    ({"GRAPHLOOM_CACHE": "{}/file/cache"}, ["is no folder", "set GRAPHLOOM_CACHE"]),
-    ({"GRAPHLOOM_CACHE": "{}/link"}, ["is a link to gone", "set GRAPHLOOM_CACHE"]),
-    ({"GRAPHLOOM_CACHE": "{}/open"}, ["can be written by every user", "chmod go-w"]),
+    ({"GRAPHLOOM_CACHE": "{}/file"}, ["/file:", "set GRAPHLOOM_CACHE"]),
+    ({"GRAPHLOOM_CACHE": "{}/file/cache"}, ["/file/cache:", "set GRAPHLOOM_CACHE"]),
+    ({"GRAPHLOOM_CACHE": "{}/link"}, ["/link:", "set GRAPHLOOM_CACHE"]),
+    ({"GRAPHLOOM_CACHE": "{}/open"}, ["/open can be written", "chmod go-w"]),
     ({"GRAPHLOOM_CACHE": "/proc/graphloom"}, ["/proc/graphloom", "set GRAPHLOOM_CACHE"]),
     ({"GRAPHLOOM_CACHE": "~nobodyofthisname/x"}, ["'~nobodyofthisname/x'", "home folder"]),
-    ({"GRAPHLOOM_CACHE": "", "XDG_CACHE_HOME": "", "HOME": "home"}, ["HOME='home'", "absolute"]),
+    ({"GRAPHLOOM_CACHE": "", "XDG_CACHE_HOME": "", "HOME": "home"}, ["HOME", "set GRAPHLOOM_CACHE"]),
 ])
 @pytest.mark.parametrize("command", [["run", "bfs", GENERATED], ["prove", "stages"]])
 def test_unusable_cache(capsys, tmp_path, monkeypatch, environment, words, command):

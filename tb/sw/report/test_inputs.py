@@ -66,7 +66,7 @@ def test_folders(made, tmp_path):
     with pytest.raises(UserError, match="package.json: is not a file of results"):
         inputs.find([str(tmp_path)])
     for missing in ("nothing.json", "nothing.jsonl", "nothing"):
-        with pytest.raises(UserError, match=f"^{missing}: "):
+        with pytest.raises(UserError, match=f"/{missing}: "):
             inputs.find([str(tmp_path / missing)])
     (tmp_path / "empty.jsonl").write_text("")
     with pytest.raises(UserError, match="has no record of a run"):
