@@ -21,6 +21,7 @@ from sw.cli.main import main
 from sw.cli.tests import ROOT
 from sw.graph import Graph
 from sw.graph.save import write
+from tb import seeds
 
 
 PATH = ROOT / "examples" / "notebook" / "three_schedules.ipynb"
@@ -66,14 +67,14 @@ def grid(side):
 
 
 def test_cycles(printed, tmp_path, capsys, monkeypatch):
-    """Each printed number of cycles is that of `graphloom run` with the same graph."""
+    """Printed numbers of cycles, some drawn, are those of `graphloom run` with the same graph."""
     monkeypatch.chdir(tmp_path)
     write(grid(7), "grid.npz")
     write(Graph(6, [0] * 5, [1, 2, 3, 4, 5], name="star"), "star.npz")
     graphs = {"club": "karate", "grid": "grid.npz", "star": "star.npz"}
     lines = re.findall(r"(?m)^(\w+) (\w+) (\w+): (\d+) cycles$", printed)
     assert len(lines) == 13 and len(set(lines)) == 13
-    for algorithm, graph, schedule, cycles in lines:
+    for algorithm, graph, schedule, cycles in seeds.draw("notebook").sample(lines, 4):
         parameters = ["--source", "0"] if algorithm == "bfs" else ["--iterations", "2"]
         assert main(["run", algorithm, graphs[graph], *parameters, "--schedule", schedule,
                      "--preset", "tiny", "--json", "run.json"]) == 0

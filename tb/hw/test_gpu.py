@@ -24,6 +24,7 @@ import dataclasses
 
 import cocotb
 import numpy as np
+import pytest
 from cocotb.task import bridge
 from cocotb.utils import get_sim_time
 
@@ -271,12 +272,14 @@ def test_gpu(simulator):
                                  "counters": native_counters()})
 
 
+@pytest.mark.sample(1)
 def test_fused_on_two_cores(simulator):
     config = CONFIG.replace(cores=2, l1_banks=2, l2_banks=2, imem_bytes=1 << 14)
     runner.run_bench(Gpu(config), "gpu", __name__, simulator=simulator,
                      parameters={"config": dataclasses.asdict(config)}, tests=["fused"])
 
 
+@pytest.mark.sample(1)
 def test_launched_at_once(simulator):
     config = CONFIG.replace(pipeline="long")
     runner.run_bench(Gpu(config), "gpu", __name__, simulator=simulator,

@@ -114,7 +114,7 @@ def _run(shape, simulator, tests):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_random(simulator, shape):
     _run(shape, simulator, ["against_golden", "in_turn"])
 
