@@ -361,7 +361,8 @@ def test_names_that_are_not_utf8(capfdbinary, tmp_path, monkeypatch):
     ({"GRAPHLOOM_CACHE": "{}/open"}, ["/open can be written", "chmod go-w"]),
     ({"GRAPHLOOM_CACHE": "/proc/graphloom"}, ["/proc/graphloom", "set GRAPHLOOM_CACHE"]),
     ({"GRAPHLOOM_CACHE": "~nobodyofthisname/x"}, ["'~nobodyofthisname/x'", "home folder"]),
-    ({"GRAPHLOOM_CACHE": "", "XDG_CACHE_HOME": "", "HOME": "home"}, ["HOME", "set GRAPHLOOM_CACHE"]),
+    ({"GRAPHLOOM_CACHE": "", "XDG_CACHE_HOME": "", "HOME": "home"},
+     ["HOME", "set GRAPHLOOM_CACHE"]),
 ])
 @pytest.mark.parametrize("command", [["run", "bfs", GENERATED], ["prove", "stages"]])
 def test_unusable_cache(capsys, tmp_path, monkeypatch, environment, words, command):
