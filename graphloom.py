@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from hw.config import HardwareConfig, preset
     from sim.dram import DramConfig
     from sw.graph import Graph, generate, load
-    from sw.hashing import HashTable
+    from sw.operators.hashing import HashTable
     from sw.lang.names import (Label, PriorityQueue, decimal, edgeset, fixed, fraction, infinity,
                                loopless, none, program, simple, symmetric, uint, vector, vertex,
                                vertexset, vertices)
-    from sw.reordering import Reordering
-    from sw.runtime import Device, Result
+    from sw.operators.reordering import Reordering
+    from sw.device import Device, Result
 
 
 __all__ = ["Device", "DramConfig", "Graph", "HardwareConfig", "HashTable", "Reordering", "Result",
@@ -49,12 +49,12 @@ def __getattr__(name):
     from hw.config import HardwareConfig, preset  # noqa: F401
     from sim.dram import DramConfig  # noqa: F401
     from sw.graph import Graph, generate, load  # noqa: F401
-    from sw.hashing import HashTable  # noqa: F401
+    from sw.operators.hashing import HashTable  # noqa: F401
     from sw.lang.names import (  # noqa: F401
         Label, PriorityQueue, decimal, edgeset, fixed, fraction, infinity, loopless, none, program,
         simple, symmetric, uint, vector, vertex, vertexset, vertices)
-    from sw.reordering import Reordering  # noqa: F401
-    from sw.runtime import Device, Result  # noqa: F401
+    from sw.operators.reordering import Reordering  # noqa: F401
+    from sw.device import Device, Result  # noqa: F401
     found = locals()
     globals().update((public, found[public]) for public in __all__ if public in found)
     return found[name]

@@ -22,7 +22,7 @@ __all__ = ["ROOMS", "Hook", "renamed"]
 
 
 #: The folders whose modules import each other by absolute names.
-ROOMS = ("base", "hw", "sw", "sim", "synth", "formal", "campaign")
+ROOMS = ("base", "hw", "sw", "sim", "synth", "checks")
 
 
 def renamed(source: str, name: str) -> str:

@@ -8,7 +8,7 @@ names the field, the value and the reason.
 import contextlib
 import dataclasses
 
-from hw import numbers
+from base import numbers
 from hw.gather.variant import GatherVariant
 from hw.gather.variants import VARIANTS
 

@@ -1,6 +1,6 @@
 """The one instruction table.
 
-The decoder (:mod:`hw.core.decode`), the assembler (:mod:`sw.kernels.assembler`), the
+The decoder (:mod:`hw.core.decode`), the assembler (:mod:`sw.compile.asm.assembler`), the
 instruction-set simulator (:mod:`sw.golden.simulator`) and the generated ISA page all use
 :data:`INSTRUCTIONS`. The encoding of an instruction is written only here.
 

@@ -38,7 +38,7 @@ each region by itself: those of the slow region with `slow_queue`, `slow_bytes_p
 import dataclasses
 from collections.abc import Iterable
 
-from hw import numbers
+from base import numbers
 from hw.config import ConfigError
 
 

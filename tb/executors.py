@@ -1,6 +1,6 @@
 """An executor that does pieces of work in the process of the test."""
 
-from sw.benchmarks.executors import Executor, Slots
+from sw.study.benchmarks.executors import Executor, Slots
 
 
 __all__ = ["InThisProcess"]

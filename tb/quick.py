@@ -39,16 +39,17 @@ def _spread(tests, most):
 #: start of Yosys (proofs, placement), the simulator of the page, that of the board, a list of all
 #: combinations, a model of a configuration of their own.
 SLOW: dict[str, tuple[str, ...]] = {
-    "tb/benchmarks/test_batch.py": (
+    "tb/sw/study/benchmarks/test_batch.py": (
         "test_a_line_cut_off_is_done_again", "test_a_failure_loses_no_other_run",
         "test_a_direction_that_a_schedule_does_not_have_is_no_failure"),
-    "tb/benchmarks/test_cores.py": ("test_command", "test_limits_are_shares_of_what_there_is"),
-    "tb/benchmarks/test_system.py": ("test_a_batch_runs_them_on_their_own",),
-    "tb/campaign/test_campaign.py": (
+    "tb/sw/study/benchmarks/test_cores.py": (
+        "test_command", "test_limits_are_shares_of_what_there_is"),
+    "tb/sw/study/benchmarks/test_system.py": ("test_a_batch_runs_them_on_their_own",),
+    "tb/checks/campaign/test_campaign.py": (
         "test_differences", "test_a_defect_of_the_host", "test_configurations",
         "test_a_process_that_dies"),
-    "tb/campaign/test_fuzz.py": ("test_corpus",),
-    "tb/campaign/test_mutants.py": ("test_command",),
+    "tb/checks/campaign/test_fuzz.py": ("test_corpus",),
+    "tb/checks/campaign/test_mutants.py": ("test_command",),
     "tb/cli/test_launcher.py": ("test_launcher", "test_more_packages"),
     "tb/cli/test_prove.py": ("test_timeout", "test_proof", "test_refuted"),
     "tb/cli/test_reproduce.py": ("test_a_figure_on_a_system_of_its_own",),
@@ -57,13 +58,14 @@ SLOW: dict[str, tuple[str, ...]] = {
         "test_compare_builds_the_unit_that_a_schedule_needs", "test_compare_leaves_out"),
     "tb/cli/test_synth.py": ("test_unit", "test_budgets", "test_no_place", "test_overhead"),
     "tb/cli/test_tune.py": ("test_bad_graphs", "test_all_strategies_find_the_best"),
-    "tb/course/test_course.py": ("test_unsolved", "test_solved", "test_faults"),
+    "tb/checks/course/test_course.py": ("test_unsolved", "test_solved", "test_faults"),
     "tb/examples/test_hash_lookup.py": ("test_it_prints_a_table",),
     "tb/examples/test_notebook.py": ("test_cycles", "test_pictures", "test_the_waveform"),
     "tb/examples/test_widest_path.py": ("test_it_runs",),
-    "tb/formal/test_mutants.py": ("test_mutant_is_refuted",),
-    "tb/formal/test_proofs.py": ("test_proof", "test_covers", "test_a_cover_that_is_not_reached"),
-    "tb/formal/test_streams.py": ("test_not_kept", "test_refuted_by_structure"),
+    "tb/checks/formal/test_mutants.py": ("test_mutant_is_refuted",),
+    "tb/checks/formal/test_proofs.py": (
+        "test_proof", "test_covers", "test_a_cover_that_is_not_reached"),
+    "tb/checks/formal/test_streams.py": ("test_not_kept", "test_refuted_by_structure"),
     "tb/hw/gather/test_stream_random.py": ("test_seeds",),
     "tb/hw/link/test_framing.py": ("test_receiver",),
     "tb/hw/link/test_link.py": ("test_link",),
@@ -90,27 +92,27 @@ SLOW: dict[str, tuple[str, ...]] = {
         "test_optimization_changes_no_cycle"),
     "tb/sim/test_cores.py": ("test_wave", "test_assertion_in_a_core", "test_path_through_the_gpu"),
     "tb/sim/test_gpu.py": ("test_wave",),
-    "tb/sw/cluster/test_cluster.py": (
+    "tb/sw/study/cluster/test_cluster.py": (
         "test_a_killed_worker", "test_a_worker_that_joins_later", "test_a_piece_that_loses_workers",
         "test_the_scheduler_ends", "test_another_version", "test_a_plain_worker",
         "test_cycles_are_those_of_local_runs"),
-    "tb/sw/cluster/test_commands.py": (
+    "tb/sw/study/cluster/test_commands.py": (
         "test_list", "test_tune", "test_reproduce", "test_mutants",
         "test_an_interruption_keeps_what_is_done", "test_the_end_of_servers", "test_no_worker"),
-    "tb/sw/figures/test_results.py": (
+    "tb/sw/show/figures/test_results.py": (
         "test_a_recorded_run_gives_the_same_cycles", "test_every_file_is_a_picture_or_a_record",
         "test_pictures_are_up_to_date", "test_a_run_that_fails"),
-    "tb/sw/live/test_machine.py": (
+    "tb/sw/show/live/test_machine.py": (
         "test_figures", "test_parts", "test_state_machine", "test_other_words", "test_other_cycles",
         "test_other_counters", "test_outside_memory"),
-    "tb/sw/live/test_page.py": (
+    "tb/sw/show/live/test_page.py": (
         "test_budgets", "test_default", "test_steps", "test_a_message_moves_no_button", "test_keys",
         "test_race", "test_again", "test_command", "test_differs", "test_widths", "test_live",
         "test_scu", "test_dropped_file", "test_drawn_graph", "test_size", "test_what_is_refused"),
-    "tb/sw/report/test_pages.py": ("test_every_page",),
-    "tb/sw/reproduce/test_graphpeg_runs.py": (
+    "tb/sw/show/report/test_pages.py": ("test_every_page",),
+    "tb/sw/study/reproduce/test_graphpeg_runs.py": (
         "test_a_run_exchanges_edges", "test_a_run_counts_phases"),
-    "tb/sw/runtime/test_combinations.py": (
+    "tb/sw/study/test_combinations.py": (
         "test_some_on_the_rtl", "test_what_is_listed_is_what_runs",
         "test_a_trial_is_its_combination", "test_no_further_value_helps", "test_drawn",
         "test_with_the_fewest_registers", "test_some_on_every_unit_and_several_cores",

@@ -3,8 +3,7 @@
 ======================  ========================================================
 circles                 test_no_circles: no module needs itself, so each can be
                         imported alone; test_alone: one by one, in a new process
-layers                  test_layers: each package imports only packages below it;
-                        test_golden: users of the reference models
+layers                  test_layers: each room imports only rooms below it
 names                   test_class_names: a class has a name of its own;
                         test_file_names: a file says what it holds
 pages                   test_pages: every cited page exists
@@ -25,76 +24,30 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-ROOMS = ("base", "hw", "sim", "sw", "synth", "formal", "campaign", "tb")
+ROOMS = ("base", "hw", "sim", "sw", "synth", "checks", "tb")
 
-#: Users' errors, files and text.
-BELOW = ("base",)
-
-#: {package: modules of the project that it may import besides itself}. The longest matching name
-#: counts, so a module may have a separate row.
+#: {room: the rooms that it may import besides itself}, each above those that it imports: no arrow
+#: leads up.
 LAYERS = {
     "base": (),
-    "hw": (),
-    "sim": ("hw",),
-    "synth": ("hw", "sim", *BELOW),
-    "formal": ("hw", "sim"),
-    "sw.graph": ("hw.numbers", *BELOW),
-    "sw.kernels": ("hw", *BELOW),
-    "sw.schedules": ("hw", *BELOW, "sw.kernels", "sw.compaction", "sw.formats.compressed"),
-    "sw.formats": ("hw", *BELOW, "sw.graph", "sw.kernels"),
-    "sw.algorithms": ("hw", *BELOW, "sw.kernels", "sw.golden", "sw.lang", "sw.vm.rtl"),
-    "sw.hashing": ("hw", *BELOW, "sw.kernels", "sw.formats.storage_format", "sw.golden.hashing",
-                   "sw.schedules", "sw.runtime"),
-    "sw.reordering": (*BELOW, "sw.graph", "sw.kernels", "sw.runtime"),
-    # It has a second graph, which it makes from the features of the vertices.
-    "sw.algorithms.gcn": ("hw", *BELOW, "sw.graph", "sw.kernels", "sw.algorithms", "sw.golden"),
-    "sw.lang": ("sw.graph", *BELOW),
-    "sw.vm": ("sim", *BELOW, "sw.graph", "sw.lang"),
-    "sw.vm.rtl": ("hw", *BELOW, "sw.graph", "sw.lang", "sw.kernels", "sw.vm"),
-    "sw.compaction": ("hw", *BELOW, "sw.kernels", "sw.formats.compressed"),
-    "sw.golden": ("hw", "sim", *BELOW, "sw.kernels.disassembler"),
-    "sw.link": ("hw", "sim", *BELOW),
-    "sw.trace": ("hw", "sim", *BELOW, "sw.kernels"),
-    "sw.runtime": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats", "sw.schedules",
-                   "sw.algorithms", "sw.lang", "sw.link"),
-    "sw.benchmarks": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats",
-                      "sw.schedules", "sw.algorithms", "sw.runtime"),
-    # They measure programs on machines other than the device, beside libraries.
-    "sw.benchmarks.machines": (*BELOW, "sw.lang", "sw.vm"),
-    "sw.benchmarks.libraries": ("sw.lang.types",),
-    "sw.benchmarks.programs": ("sw.algorithms", "sw.lang", "sw.vm", "sw.benchmarks"),
-    "sw.cluster": ("hw.numbers", *BELOW, "sw.benchmarks"),
-    "sw.reproduce": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats",
-                     "sw.schedules", "sw.algorithms", "sw.runtime", "sw.benchmarks"),
-    "sw.reproduce.ugf": ("hw", "sim", *BELOW, "sw.graph", "sw.lang", "sw.vm", "sw.runtime",
-                         "sw.algorithms", "sw.benchmarks", "sw.reproduce"),
-    # It counts the instructions that the machine without RTL executes.
-    "sw.reproduce.grassembler.operations": ("hw", "sw.benchmarks", "sw.golden.machine",
-                                            "sw.kernels", "sw.reproduce", "sw.runtime"),
-    # It synthesizes cores.
-    "sw.reproduce.area": ("hw", "sim", "sw.benchmarks", "sw.reproduce", "synth"),
-    "sw.reproduce.sparseweaver.area": ("hw", "sw.benchmarks", "sw.reproduce", "synth"),
-    "sw.tune": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats", "sw.schedules",
-                "sw.algorithms", "sw.runtime", "sw.benchmarks"),
-    # It tunes programs on the CPU, by the scheduling language.
-    "sw.tune.schedules": (*BELOW, "sw.lang", "sw.benchmarks", "sw.tune"),
-    "sw.report": ("hw", "sim", *BELOW, "sw.graph", "sw.runtime", "sw.tune", "sw.benchmarks",
-                  "synth"),
-    "sw.figures": ("hw", "sim", *BELOW, "sw.benchmarks", "sw.reproduce.outcome",
-                   "sw.reproduce.plot"),
-    "sw.site": BELOW,
-    "sw.course": ("sim.children", *BELOW),
-    "sw.live": ("hw", "sim", *BELOW, "sw.graph", "sw.lang.programs", "sw.schedules",
-                "sw.algorithms", "sw.runtime", "sw.benchmarks"),
-    "campaign": ("base", "hw", "sim", "sw", "formal", "synth"),
-    "sw.cli": ("base", "hw", "sim", "sw", "synth", "formal", "campaign"),
-}
-
-#: Modules that may import the reference models, besides the models, the campaign and the command
-#: line: the algorithms, whose results are compared with the models, and a count of operations.
-USERS_OF_GOLDEN = {
-    "sw.algorithms", "sw.algorithms.gcn.convolution", "sw.hashing.lookup",
-    "sw.reproduce.grassembler.operations",
+    "hw": ("base",),
+    "sim": ("base", "hw"),
+    "synth": ("base", "hw", "sim"),
+    "sw.graph": ("base",),
+    "sw.lang": ("base", "sw.graph"),
+    "sw.golden": ("base", "hw", "sim"),
+    "sw.vm": ("base", "sim", "sw.graph", "sw.lang"),
+    "sw.compile": ("base", "hw", "sw.graph", "sw.lang", "sw.golden", "sw.vm"),
+    "sw.device": ("base", "hw", "sim", "sw.graph", "sw.lang", "sw.compile"),
+    "sw.operators": ("base", "hw", "sw.graph", "sw.golden", "sw.compile", "sw.device"),
+    "sw.study": ("base", "hw", "sim", "synth", "sw.graph", "sw.lang", "sw.golden", "sw.vm",
+                 "sw.compile", "sw.device"),
+    "sw.show": ("base", "hw", "sim", "synth", "sw.graph", "sw.lang", "sw.compile", "sw.device",
+                "sw.study"),
+    "checks": ("base", "hw", "sim", "sw.graph", "sw.golden", "sw.compile", "sw.device",
+               "sw.study"),
+    "sw.cli": ("base", "hw", "sim", "synth", "sw.graph", "sw.lang", "sw.golden", "sw.vm",
+               "sw.compile", "sw.device", "sw.study", "sw.show", "checks"),
 }
 
 #: {name that several classes may have: why}.
@@ -146,7 +99,7 @@ def _within(name, package):
 
 def test_imports():
     """``imports`` on modules whose imports are known."""
-    assert imports("sw.link", False) == {"sw", "sw.link.machine"}
+    assert imports("sw.device.link", False) == {"sw", "sw.device", "sw.device.link.machine"}
     assert {"sim.board_simulator", "sw.cli", "sw.cli.execute"} <= imports("sw.cli.simulated_board")
     assert "sim.board_simulator" not in imports("sw.cli.simulated_board", False)
     assert "sw.cli.records" in imports("sw.cli.simulated_board", False)
@@ -183,7 +136,7 @@ def test_alone():
     """
     every = [name for name in modules() if not _within(name, "tb") and "__main__" not in name]
     names = sorted({name for name in every if modules()[name].name == "__init__.py"}
-                   | {"sw.runtime.task", "sw.runtime.buffers", "sw.runtime.device"})
+                   | {"sw.compile.task", "sw.compile.buffers", "sw.device.device"})
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     for code, arguments in ((_ALONE, names), ("\n".join(f"import {name}" for name in every), [])):
         done = subprocess.run([sys.executable, "-c", code, *arguments], cwd=ROOT, env=environment,
@@ -192,24 +145,22 @@ def test_alone():
 
 
 def test_layers():
-    wrong = []
+    rooms = list(LAYERS)
+    assert all(rooms.index(below) < rooms.index(room) for room in rooms for below in LAYERS[room])
+    arrows, wrong = set(), []
     for name in modules():
         if _within(name, "tb") or name == "sw":
             continue
-        row = max((package for package in LAYERS if _within(name, package)), key=len)
-        allowed = (row, *LAYERS[row])
-        # An allowed part of a package also imports the package.
-        wrong += [f"{name} imports {other}" for other in imports(name)
-                  if not any(_within(other, package) or _within(package, other)
-                             for package in allowed)]
+        room, = (room for room in rooms if _within(name, room))
+        for other in imports(name) - {"sw"}:
+            if _within(other, room):
+                continue
+            arrows.update((room, below) for below in rooms if _within(other, below))
+            if not any(_within(other, below) for below in LAYERS[room]):
+                wrong.append(f"{name} imports {other}")
     assert not wrong, "\n".join(wrong)
-
-
-def test_golden():
-    users = {name for name in modules() for other in imports(name)
-             if _within(other, "sw.golden") and name.partition(".")[0] not in ("tb", "campaign")
-             and not _within(name, "sw.golden") and not _within(name, "sw.cli")}
-    assert users == USERS_OF_GOLDEN
+    unused = {(room, below) for room in rooms for below in LAYERS[room]} - arrows
+    assert not unused, f"no module needs these: {unused}"
 
 
 def classes(names):

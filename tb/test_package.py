@@ -30,7 +30,7 @@ from base.installation import ROOT
 
 
 #: Modules that work on the source tree alone: they plant faults in it or mutate its README.
-_TREE_ONLY = ("campaign/mutants/", "campaign/fuzz/")
+_TREE_ONLY = ("checks/campaign/mutants/", "checks/campaign/fuzz/")
 
 
 def _modules():
@@ -188,7 +188,7 @@ def test_names_of_a_user(site, tmp_path):
     done = _python(f"{tmp_path}{os.pathsep}{site}", "-c",
                    "import sim\nfrom graphloom import Device\n"
                    "print(sim.mine, Device.__module__)", cwd=tmp_path)
-    assert done.stdout.split() == ["1", "graphloom.sw.runtime.device"], done.stderr
+    assert done.stdout.split() == ["1", "graphloom.sw.device.device"], done.stderr
 
 
 def test_version(site, tmp_path):

@@ -1,4 +1,4 @@
-// The machine for WebAssembly, behind sw/live/page/machine.js: the functions of harness.cpp, and
+// The machine for WebAssembly, behind sw/show/live/page/machine.js: the functions of harness.cpp, and
 // those that show a running GPU. Compiled with GPU_PAGE and the definitions of harness.cpp.
 
 #include "harness.cpp"

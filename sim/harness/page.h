@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <cstring>
 
-/// Addresses and numbers of what is shown. sw/live/page/machine.js reads the same words.
+/// Addresses and numbers of what is shown. sw/show/live/page/machine.js reads the same words.
 struct View {
     std::uint32_t ring;            ///< address of the ring: RING rows of `row` words
     std::uint32_t rows, row;

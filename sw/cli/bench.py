@@ -41,9 +41,9 @@ def _sim(
 
     from sim.bench import measure
     from sim.toolchain import compiler
-    from sw.benchmarks.schedules import plan
+    from sw.study.benchmarks.schedules import plan
     from sw.graph.load import load
-    from sw.runtime import Device
+    from sw.device import Device
     work_of, loaded = plan(algorithm, 2, schedule=schedule), load(graph)
     make = Device.functional if functional else Device.simulate
     # A combination that cannot run is refused before anything is built.

@@ -23,7 +23,7 @@ def _budgets(
     """Measure the cases of the cycle budgets; fail if one is exceeded by more than 2 %."""
     if update:
         need_tree("graphloom bench budgets --update")
-    from sw.benchmarks import budgets
+    from sw.study.benchmarks import budgets
 
     from .execute import console
     table = benches.table(("case",), ("budget", "measured", "change"))

@@ -29,7 +29,7 @@ def _core(
     config, memory = options.hardware(preset, set_), options.memory(dram, "a microbenchmark")
 
     from sim.native import NativeMachine
-    from sw.benchmarks.core import BENCHMARKS
+    from sw.study.benchmarks.core import BENCHMARKS
 
     from . import files
     from .execute import console

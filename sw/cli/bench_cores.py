@@ -41,9 +41,9 @@ def _cores(asked):
     Cycles and speedups count the launches.
     """
     from hw.control import launch_cycles
-    from sw import schedules as known_schedules
-    from sw.benchmarks import cores as comparison
-    from sw.kernels.split import SPLITS
+    from sw.compile import schedules as known_schedules
+    from sw.study.benchmarks import cores as comparison
+    from sw.compile.kernels.split import SPLITS
 
     from .execute import console
     names = options.names(asked.schedules, "--schedules")
@@ -76,8 +76,8 @@ def _cores(asked):
 
 
 def _table(every, memory, cost):
-    from sw.benchmarks.cores import LIMITS, limits
-    from sw.benchmarks.schedules import totals
+    from sw.study.benchmarks.cores import LIMITS, limits
+    from sw.study.benchmarks.schedules import totals
     first, *more = every
     last = [first, *more][-1]
     table = benches.table(("graph", "algorithm", "schedule", "split"), (

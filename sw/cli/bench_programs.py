@@ -50,7 +50,7 @@ def _programs(
     Searches start at the vertex with the most out-arcs; PageRank makes 10 iterations. Where no GPU
     answers, --vm cuda compiles the programs, if there is an nvcc, and says that it runs nothing.
     """
-    from sw.benchmarks import programs
+    from sw.study.benchmarks import programs
     from sw.vm import cuda
 
     from . import files
@@ -97,7 +97,7 @@ def _compile(algorithms, absence):
 
 def _measured(vm, spec, undirected, weights, algorithms, delta, repeat):
     """The figures of a graph, as JSON can hold them."""
-    from sw.benchmarks import programs
+    from sw.study.benchmarks import programs
     from sw.graph.load import load
 
     from .execute import console
@@ -124,7 +124,7 @@ def _measured(vm, spec, undirected, weights, algorithms, delta, repeat):
 
 
 def _print(out, vm, figures):
-    from sw.benchmarks.libraries import LIBRARIES
+    from sw.study.benchmarks.libraries import LIBRARIES
     records = figures["algorithms"]
     library = LIBRARIES[vm][0]
     ways = list(dict.fromkeys(way for record in records.values() for way in record.get("ways", ())))

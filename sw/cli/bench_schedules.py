@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from base.errors import UserError
-from sw.benchmarks.schedules import COMPARED
+from sw.study.benchmarks.schedules import COMPARED
 
 from . import benches, options
 
@@ -47,8 +47,8 @@ def _schedules(asked):
     the cycles of launches, and the first table does not.
     """
     from hw.control import launch_cycles
-    from sw import schedules as known_schedules
-    from sw.benchmarks import schedules as comparison
+    from sw.compile import schedules as known_schedules
+    from sw.study.benchmarks import schedules as comparison
 
     from .execute import console
     names = options.names(asked.schedules, "--schedules")

@@ -67,7 +67,7 @@ class _Options:
 
     def target(self):
         """The machine of the trials. Raises UserError."""
-        from sw.runtime.target import Target
+        from sw.device.target import Target
         return Target(options.hardware(self.preset, self.set_), options.memory(self.dram),
                       functional=self.functional, launch_cycles=self.launch_cycles)
 
@@ -80,11 +80,11 @@ def _compare(asked):
     """
     target = asked.target()
 
-    from sw import algorithms as known
+    from sw.compile import algorithms as known
     from sw.graph.load import load
-    from sw.tune import strategies as all_strategies
-    from sw.tune.comparison import compare
-    from sw.tune.results import ResultsFile
+    from sw.study.tune import strategies as all_strategies
+    from sw.study.tune.comparison import compare
+    from sw.study.tune.results import ResultsFile
 
     from . import files
     from .execute import console, progress_display
@@ -122,16 +122,16 @@ def _compare(asked):
 
 def _table(file, algorithm, graph, target, asked):
     """The table of an algorithm on a graph, and the number of trials that failed."""
-    from sw import algorithms
-    from sw.benchmarks.executors import Processes
+    from sw.compile import algorithms
+    from sw.study.benchmarks.executors import Processes
     from sw.graph.load import GraphSource
-    from sw.tune.candidates import Planner
-    from sw.tune.comparison import CandidateTable
-    from sw.tune.results import header_of
-    from sw.tune.runs import RunSetting
-    from sw.tune.search import Tuner
-    from sw.tune.space import Space
-    from sw.tune.strategies import make
+    from sw.study.tune.candidates import Planner
+    from sw.study.tune.comparison import CandidateTable
+    from sw.study.tune.results import header_of
+    from sw.study.tune.runs import RunSetting
+    from sw.study.tune.search import Tuner
+    from sw.study.tune.space import Space
+    from sw.study.tune.strategies import make
 
     from .tune import axis_values, options_of, reduce, run_trials
     kind = algorithms.find(algorithm)

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from base.errors import UserError
-from sw.benchmarks.units import ALGORITHMS, SOFTWARE, UNITS
-from sw.kernels.split import SPLITS
+from sw.study.benchmarks.units import ALGORITHMS, SOFTWARE, UNITS
+from sw.compile.kernels.split import SPLITS
 
 from . import benches, options
 
@@ -61,10 +61,10 @@ def _units(asked):
     splits on each graph. Searches start at the vertex with the most out-arcs. The means are
     geometric.
     """
-    from sw.benchmarks import units as comparison
-    from sw.benchmarks.batch import Batch, notes_of
-    from sw.benchmarks.executors import Processes
-    from sw.benchmarks.system import System
+    from sw.study.benchmarks import units as comparison
+    from sw.study.benchmarks.batch import Batch, notes_of
+    from sw.study.benchmarks.executors import Processes
+    from sw.study.benchmarks.system import System
     from sw.graph.load import load
 
     from . import files
@@ -126,7 +126,7 @@ def _name(graph, undirected):
 
 def _figures(places, units, rivals, algorithms, kinds):
     """All figures, as JSON can hold them, from the best runs at each place of each system."""
-    from sw.benchmarks import units as comparison
+    from sw.study.benchmarks import units as comparison
     found = {
         "graphs": [{"graph": graph, "undirected": undirected, "skewed": kind}
                    for (graph, undirected), kind in kinds.items()],
@@ -151,8 +151,8 @@ def _figures(places, units, rivals, algorithms, kinds):
 
 
 def _print(out, figures):
-    from sw.benchmarks import units as comparison
-    from sw.benchmarks.cores import LIMITS
+    from sw.study.benchmarks import units as comparison
+    from sw.study.benchmarks.cores import LIMITS
     out.width = max(out.width, _WIDTH)
     for system, rows in figures["cycles"].items():
         out.print(f"\nCycles{f', {system} system' * bool(system)}:")
@@ -204,7 +204,7 @@ def _summaries(title, algorithms, rows):
 
 
 def _resources(rows):
-    from sw.benchmarks.cores import LIMITS
+    from sw.study.benchmarks.cores import LIMITS
     table = benches.table(("graph", "direction"),
                           ("cycles", "binding", *LIMITS, "in front of the L1"))
     for row in rows:

@@ -62,7 +62,7 @@ class ManyRuns:
     @property
     def chosen(self) -> list:
         """The names of the algorithms."""
-        from sw import algorithms
+        from sw.compile import algorithms
         return options.names(self.algorithms, "--algorithms", algorithms.names())
 
     def pairs(self, graphs, default=()) -> list:
@@ -72,11 +72,11 @@ class ManyRuns:
 
     def measure(self, grid, config, memory, describe):
         """Run what is not in the file of results, with a line for each run on standard error. Gives
-        what the grid measured (:class:`sw.benchmarks.grid.Measured`).
+        what the grid measured (:class:`sw.study.benchmarks.grid.Measured`).
 
         ``describe`` gives a case in a few words.
         """
-        from sw.benchmarks.executors import Processes
+        from sw.study.benchmarks.executors import Processes
 
         from .execute import console
         err = console(stderr=True)
@@ -100,7 +100,7 @@ def table(texts, numbers):
 
 def end(out, records):
     """Print the notes of all records. Exits with 1 if a run failed."""
-    from sw.benchmarks.batch import notes_of
+    from sw.study.benchmarks.batch import notes_of
     for note in notes_of(records):
         out.print(f"note: {note}", soft_wrap=True)
     if any("error" in record for record in records):

@@ -66,7 +66,7 @@ def _campaign(
         files.check(json, (".json",))
         return run(fuzzing, _drawn() if seed is None else seed,
                    workers.jobs or os.cpu_count() or 1, json)
-    from campaign.covering import covering
+    from checks.campaign.covering import covering
 
     points = {point.number: point for point in covering()}
     for number in asked.only or ():
@@ -84,7 +84,7 @@ def _campaign(
 
 def _check(points, executor, asked, seed, json):
     """Check the points, and print and write the outcome. Returns the exit code."""
-    from campaign.work import Work
+    from checks.campaign.work import Work
     if executor.here:
         from sim import toolchain
         toolchain.verilator()          # told in one line if it is missing, before anything is done
@@ -142,7 +142,7 @@ def _shape(point):
 
 def _covered(work):
     """{field: values, or roles, of the points that passed}, in their order."""
-    from campaign.covering import covered_by, required
+    from checks.campaign.covering import covered_by, required
     found = {name: set() for name in required()}
     for point in work.points:
         if not work.records[point.number]["failures"]:
@@ -154,7 +154,7 @@ def _covered(work):
 
 def _print(work, seconds):
     """Print tables and failures; whether there are any."""
-    from campaign.covering import required
+    from checks.campaign.covering import required
 
     from .execute import console
     from .tables import new_table

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from base.installation import PROGRAM, need
-from sw.cluster.place import ClusterPlace
+from sw.study.cluster.place import ClusterPlace
 
 from . import options, process
 from .commands import app
@@ -31,7 +31,7 @@ def _cluster(
     machine. docs/cluster.md says more.
     """
     need("graphloom cluster", "distributed")
-    from sw.cluster.scheduler import schedule
+    from sw.study.cluster.scheduler import schedule
 
     def said(address):
         files = "" if tls is None else ", all with --tls-ca, --tls-cert and --tls-key"
@@ -64,7 +64,7 @@ def _worker(
     """
     place = ClusterPlace(address, tls)
     need("graphloom worker", "distributed")
-    from sw.cluster.worker import serve
+    from sw.study.cluster.worker import serve
     jobs = jobs or os.cpu_count() or 1
 
     def said(own):

@@ -18,8 +18,8 @@ _EVERY = 100
 
 def only(assignments) -> dict:
     """The values of each axis that ``--only`` names. Raises UserError."""
-    from sw.benchmarks.combinations import OWN
-    from sw.runtime.combinations import ASKED, AXES, FURTHER, HARDWARE
+    from sw.study.benchmarks.combinations import OWN
+    from sw.study.combinations import ASKED, AXES, FURTHER, HARDWARE
     known, found = AXES | FURTHER | ASKED | HARDWARE, {}
     for text in assignments or ():
         axis, equals, value = text.partition("=")
@@ -37,7 +37,7 @@ def only(assignments) -> dict:
 def print_number():
     """Print how many combinations there are, without planning them."""
     from .execute import console
-    from sw.runtime.combinations import axes
+    from sw.study.combinations import axes
     counts = {axis: len(values()) for axis, values in axes().items()}
     console().say(f"combinations of {' x '.join(counts)}: {math.prod(counts.values())}; "
                   "`graphloom list combinations` says which work", style="bold")
@@ -57,7 +57,7 @@ def print_all(combined, each):
                                   if combination.reason is None)
     for algorithm, count in every.items():
         out.say(f"  {algorithm}: {working[algorithm]} of {count}")
-    from sw.reproduce.grassembler.published import AXES, PRODUCT
+    from sw.study.reproduce.grassembler.published import AXES, PRODUCT
     out.say(f"  GRAssembler's options for an algorithm, valid or not: {PRODUCT:,} = "
             + " x ".join(f"{count} {axis}" for axis, count in AXES.items()))
     if not each:
@@ -114,7 +114,7 @@ def run(config, combined, asked, executor, results, hardware):
         For JSON: the runs, each with its result, and the number of failures.
     """
     from sim.dram import DramConfig
-    from sw.benchmarks.combinations import batch, draw, trials
+    from sw.study.benchmarks.combinations import batch, draw, trials
 
     from .execute import console
     from .progress import progress
@@ -159,7 +159,7 @@ def run(config, combined, asked, executor, results, hardware):
 
 def _prepare(config, functional):
     """Build the simulator, once and before several processes need it."""
-    from sw.runtime import Device
+    from sw.device import Device
 
     from .execute import progress_display
     with progress_display() as (show, tell):

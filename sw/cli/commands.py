@@ -1,7 +1,7 @@
 """The mechanism of every command: how the words of a command line become values.
 
 :class:`App` stands for ``typer.Typer`` everywhere. Each of its commands refuses an option that is
-given twice, unless the option is a list, and reads numbers by the grammar of :mod:`hw.numbers`.
+given twice, unless the option is a list, and reads numbers by the grammar of :mod:`base.numbers`.
 The functions of the commands are given numbers, never texts that spell them.
 """
 
@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from base.errors import UserError
-from hw import numbers
+from base import numbers
 
 from .options import once
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from sw.benchmarks.schedules import COMPARED
+from sw.study.benchmarks.schedules import COMPARED
 
 from . import options
 from .commands import app
@@ -32,8 +32,8 @@ def _compare(
     where all else is the same. The table then has the unit of each, and the lookup tables (LUT4)
     that the unit adds to a core of the preset fpga with as many lanes.
     """
-    from sw.runtime.plan import as_plan
-    from sw.schedules import make
+    from sw.compile.plan import as_plan
+    from sw.compile.schedules import make
     names = list(COMPARED) if schedules is None else options.names(schedules, "--schedules")
     plan = work.plan()
     plans = [as_plan(plan, schedule=name) for name in names]
@@ -43,7 +43,7 @@ def _compare(
     configs = (options.own_hardware(target.config, plans, machine.set_) if target.board is None
                else None)
 
-    from sw.benchmarks.measurement import inputs
+    from sw.study.benchmarks.measurement import inputs
 
     from .execute import Job
     outputs.check(inputs(plan, work.source.spec))

@@ -20,7 +20,7 @@ app = App(help="Exercises for students, with checks and solutions.", no_args_is_
 @app.command("list", epilog="Example: graphloom course list")
 def _list():
     """List the exercises, each with its page."""
-    from sw.course import EXERCISES
+    from checks.course import EXERCISES
     need_tree("graphloom course list")
     for exercise in EXERCISES:
         print(f"{exercise.name:12} {exercise.task}\n{'':12} {exercise.page}")
@@ -35,8 +35,8 @@ def _check(
             "--solution", help="Check a copy of the tree to which the solution was applied. The "
             "tree itself stays as it is.")] = False):
     """Check your work on an exercise: the tree as you have changed it."""
-    from sw.course import find
-    from sw.course.checks import solved, verdict
+    from checks.course import find
+    from checks.course.checks import solved, verdict
     need_tree(f"graphloom course check {name}")
     need("graphloom course check", "pytest")
     exercise = find(name)

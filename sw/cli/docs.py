@@ -37,7 +37,7 @@ def _docs(
     if port is not None and not serve:
         raise UserError("--port needs --serve")
     if serve:
-        from sw.site import build
+        from sw.show.site import build
         return build.serve(build.PORT if port is None else port)
     if site is not None:
         return _site(site)
@@ -50,7 +50,7 @@ def _docs(
 
 def _site(folder):
     """Build the site; exit code 1 if a link of a page leads nowhere."""
-    from sw.site.build import build
+    from sw.show.site.build import build
 
     from .execute import console
     found = build(folder)
@@ -66,7 +66,7 @@ def _site(folder):
 
 def _outputs():
     """{file name in docs: text} of all that is made from the code and from recorded results."""
-    from sw.figures.pictures import pictures
+    from sw.show.figures.pictures import pictures
 
     from .pages import pages
     return {**pages(), **pictures()}
@@ -74,7 +74,7 @@ def _outputs():
 
 def _write(check):
     """Write the files that are not up to date, or name them."""
-    from sw.figures.diagram import OutOfDate
+    from sw.show.figures.diagram import OutOfDate
 
     from . import files
     stale = []
@@ -102,7 +102,7 @@ def _write(check):
 
 def _record():
     """Record the traces and results that pictures are drawn from."""
-    from sw.figures.pictures import FOLDER, RECORDS
+    from sw.show.figures.pictures import FOLDER, RECORDS
 
     from . import files
     from .execute import console

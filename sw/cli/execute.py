@@ -83,7 +83,7 @@ class Job:
         The files, which have been checked.
     configs : list of HardwareConfig or None
         The hardware of each plan; None if all have that of the target.
-    recorder : sw.trace.recorder.Recorder or None
+    recorder : sw.device.trace.recorder.Recorder or None
         Recorder of the trace.
     loaded : Graph or None
         The graph, if it is loaded.
@@ -93,7 +93,7 @@ class Job:
 
     def __init__(self, plans, source, target, outputs, *, configs=None, recorder=None, loaded=None,
                  skip=False):
-        from sw import algorithms
+        from sw.compile import algorithms
 
         self.source, self.target, self.outputs = source.seeded(), target, outputs
         self.recorder = recorder
@@ -166,7 +166,7 @@ class Job:
 
     def command(self, plan):
         """The command line that runs a plan alone."""
-        from sw.report.command import run_command
+        from sw.show.report.command import run_command
         return run_command(plan.text, self.source, self._targets[plan])
 
     def write(self, failure=None):
@@ -174,7 +174,7 @@ class Job:
         runs of the same command."""
         if self.outputs.json is None:
             return
-        from sw.tune.runs import sources
+        from sw.study.tune.runs import sources
         value = {
             "version": __version__, "sources": sources(),
             "configuration": dataclasses.asdict(self.target.config),

@@ -47,7 +47,7 @@ def run(fuzzing, seed, jobs, json):
     counts and faults to the file ``json``, if there is one. Returns the exit code: 1 if a case
     broke a rule."""
     need_tree("graphloom campaign --fuzz")
-    from campaign.fuzz.work import CommandLine, fuzz, parse
+    from checks.campaign.fuzz.work import CommandLine, fuzz, parse
 
     from .execute import console, progress_display
     from .main import main

@@ -42,8 +42,8 @@ def register_bench(app):
 
 def _prepare(graph, formats, direction, json):
     """The formats that are asked for, after everything that can be refused was."""
-    from sw.benchmarks.formats import default_formats, with_reference
-    from sw.formats.image import DIRECTIONS
+    from sw.study.benchmarks.formats import default_formats, with_reference
+    from sw.compile.formats.image import DIRECTIONS
 
     from . import files
     if direction not in DIRECTIONS:
@@ -75,7 +75,7 @@ def _bench_formats(
 
 
 def _show(graph, texts, direction, repeat, memory, json):
-    from sw.benchmarks.formats import measure
+    from sw.study.benchmarks.formats import measure
 
     from . import files
     from .execute import console, progress_display

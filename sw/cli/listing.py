@@ -84,7 +84,7 @@ def _list(
     if what is None:
         combinations.print_number()
     elif what == _COMBINATIONS:
-        from sw.runtime.combinations import combinations as every
+        from sw.study.combinations import combinations as every
         combined = list(every(config, wanted, asked.all_axes))
         found |= combinations.to_json(config, combined)
         combinations.print_all(combined, each=not asked.run)
@@ -117,8 +117,8 @@ def _check_given(what, asked, machine, of_runs):
 
 def _described(part):
     """The entries of a part, by name: the summary and the options of each."""
-    from sw import algorithms, formats, schedules
-    from sw.kernels import frontiers
+    from sw.compile import algorithms, formats, schedules
+    from sw.compile import frontiers
     module = {"algorithms": algorithms, "schedules": schedules, "formats": formats,
               "frontiers": frontiers}[part]
     package, (names, find) = module.__name__, _PARTS[part]
@@ -161,5 +161,5 @@ def _print_part(part, entries):
 
 def _default(value):
     """The text of a default. A value that is chosen for each graph has no default."""
-    from sw.kernels.options import word
+    from sw.compile.options import word
     return "..." if value is None else word(value)

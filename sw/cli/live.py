@@ -32,10 +32,10 @@ def _live(
                 raise UserError(f"--export writes prepared runs: leave out {option} {value}")
         _export(export)
         return
-    from sw.live.server import HOST, PORT, LiveServer
+    from sw.show.live.server import HOST, PORT, LiveServer
     if graph is not None:
         from sw.graph.load import load
-        from sw.live.recording import check_graph
+        from sw.show.live.recording import check_graph
         check_graph(load(graph, note=options.note))
     with LiveServer(HOST if host is None else host, PORT if port is None else port,
                     graph) as server:
@@ -45,7 +45,7 @@ def _live(
 
 
 def _export(folder):
-    from sw.live.export import check_folder, export
+    from sw.show.live.export import check_folder, export
 
     from .execute import progress_display
     check_folder(folder)

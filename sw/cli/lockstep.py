@@ -42,8 +42,8 @@ def _lockstep(
     A difference ends a shape: the command prints both states, and a command that repeats the
     difference. The exit code is 1 if there was a difference.
     """
-    from campaign import functional as without_rtl
-    from campaign import lockstep
+    from checks.campaign import functional as without_rtl
+    from checks.campaign import lockstep
 
     configs = [lockstep.shape(text, set_ or (), rtl=not functional)
                for text in shape or lockstep.SHAPES]
@@ -58,7 +58,7 @@ def _lockstep(
 def _campaign(run, config, first, instructions, size, launches, again):
     """One shape; whether there was no difference. ``again`` are the other options of a command that
     repeats a difference."""
-    from campaign.lockstep import Run
+    from checks.campaign.lockstep import Run
     from sw.golden.lockstep import Difference
 
     done, seed, began = Run(), first, time.perf_counter()

@@ -56,10 +56,10 @@ def _mutants(
 
     Operators make the faults from the sources: a negated condition, a missing assignment, a bound
     off by one. Each fault is planted in a copy of the sources, whose tests run until one fails. A
-    mutant that survives is a gap in the tests, unless campaign/mutants/judged.toml says why not.
-    docs/verification.md says more.
+    mutant that survives is a gap in the tests, unless checks/campaign/mutants/judged.toml says why
+    not. docs/verification.md says more.
     """
-    from campaign.mutants.mutant import MutantError
+    from checks.campaign.mutants.mutant import MutantError
     need_tree("graphloom mutants")
     if choice.seed is not None and choice.sample is None:
         raise UserError("--seed applies to --sample only: give --sample as well")
@@ -77,8 +77,8 @@ def _mutants(
     need("graphloom mutants", "pytest")
     files.check(results)
     files.check(json, (".json",))
-    from campaign.mutants.draw import judged
-    from campaign.mutants.run import MutantWork
+    from checks.campaign.mutants.draw import judged
+    from checks.campaign.mutants.run import MutantWork
     work = MutantWork(mutants, timeout=timeout, path=results)
     with (workers.executor("graphloom mutants") as executor,
           progress(len(mutants), len(work.records), lambda mutant: mutant.id, _outcome)
@@ -99,10 +99,10 @@ def _outcome(record):
 
 def _chosen(names, choice):
     """The mutants of a command line."""
-    from campaign.mutants import curated
-    from campaign.mutants.draw import draw
-    from campaign.mutants.mutant import room
-    from campaign.mutants.places import files as sources, find
+    from checks.campaign.mutants import curated
+    from checks.campaign.mutants.draw import draw
+    from checks.campaign.mutants.mutant import room
+    from checks.campaign.mutants.places import files as sources, find
     rooms, globs = choice.room or [], choice.file or []
 
     def wanted(file):
@@ -127,7 +127,7 @@ def _chosen(names, choice):
 def _print(work, reasons):
     """Print what was not noticed, and the score of each room. Returns whether there is a problem:
     a survivor that nobody has judged, or a test that fails without a fault."""
-    from campaign.mutants.run import NOTICED
+    from checks.campaign.mutants.run import NOTICED
 
     from .execute import console
     out = console()

@@ -13,7 +13,7 @@ import typer
 from base.errors import UserError
 from base.installation import need
 from base.printable import one_line
-from hw import numbers as _numbers
+from base import numbers as _numbers
 from hw.config import PRESETS
 
 
@@ -142,13 +142,13 @@ PLACE = (
 
 
 def _tls(tls_ca, tls_cert, tls_key):
-    from sw.cluster.place import tls
+    from sw.study.cluster.place import tls
     return tls(tls_ca, tls_cert, tls_key)
 
 
 def cluster_place(address, **files_):
     """The ClusterPlace of the options :data:`PLACE`; None without ``--cluster``."""
-    from sw.cluster.place import ClusterPlace
+    from sw.study.cluster.place import ClusterPlace
     tls = _tls(**files_)
     if address is not None:
         return ClusterPlace(address, tls)
@@ -159,23 +159,24 @@ def cluster_place(address, **files_):
 
 
 #: A decorator: a command with the options of a cluster's TLS in place of its parameter ``tls``,
-#: which gets the :class:`~sw.cluster.place.Tls`; None if none is given.
+#: which gets the :class:`~sw.study.cluster.place.Tls`; None if none is given.
 with_tls = folded("tls", _TLS, _tls)
 
 #: A decorator: a command with ``--cluster`` and the options of its TLS in place of its parameter
-#: ``cluster``, which gets the :class:`~sw.cluster.place.ClusterPlace`; None without ``--cluster``.
+#: ``cluster``, which gets the :class:`~sw.study.cluster.place.ClusterPlace`; None without
+#: ``--cluster``.
 with_cluster = folded("cluster", PLACE, cluster_place)
 
 
 def hardware(preset, set_, schedules=()):
     """The HardwareConfig of ``--preset`` and ``--set``. It gets the units that the named schedules
-    need, unless the user set them (:func:`sw.schedules.equip`). Raises UserError for an unknown
-    schedule."""
+    need, unless the user set them (:func:`sw.compile.schedules.equip`). Raises UserError for an
+    unknown schedule."""
     from hw.config import HardwareConfig
     config = HardwareConfig.parse(preset, set_ or ())
     if not schedules:
         return config
-    from sw.schedules import equip
+    from sw.compile.schedules import equip
     return equip(config, schedules, said(set_))
 
 
@@ -188,7 +189,7 @@ def own_hardware(config, plans, assignments) -> list:
     """For each plan, the configuration with the unit that hands out edges which the plan's schedule
     needs. If ``--set`` names the unit, this is the unit of the plans that do not need another; it
     stays if there are none."""
-    from sw.schedules import make, with_unit
+    from sw.compile.schedules import make, with_unit
     sides = [[make(side.schedule) for side in plan.sides.values()] for plan in plans]
     if "gather" in said(assignments) and all(
             schedule.needs_unit for each in sides for schedule in each):
@@ -232,7 +233,7 @@ def graphs(named, folder, largest) -> list:
         load(graph, note=note)         # a slip is told before anything runs
     found = [(graph, False) for graph in named or ()]
     if folder is not None:
-        from sw.benchmarks.folder import listed
+        from sw.study.benchmarks.folder import listed
         found += [(graph.path, graph.undirected) for graph in listed(folder, largest)]
     return found
 
@@ -282,14 +283,14 @@ def executor(command, cluster, jobs, *, read=(), default=None):
     UserError
         Both are given, the extra is not installed, or no worker of the cluster can be used.
     """
-    from sw.benchmarks.executors import Processes
+    from sw.study.benchmarks.executors import Processes
     if cluster is None:
         return Processes(jobs or default or os.cpu_count() or 1)
     if jobs is not None:
         raise UserError("--jobs: the workers of a cluster say how many runs they take: give --jobs "
                         "to graphloom worker")
     need(f"{command} --cluster", "distributed")
-    from sw.cluster.executor import Cluster as Machines
+    from sw.study.cluster.executor import Cluster as Machines
     return Machines(cluster, read=[name for name in read if os.path.isfile(name)], note=note)
 
 

@@ -21,7 +21,7 @@ from hw.link import frames
 from hw.operations import Format
 from hw.scu import registers as scu
 from sim.dram import DramConfig
-from sw.site.docstrings import comment, markdown
+from sw.show.site.docstrings import comment, markdown
 from synth import budgets
 
 

@@ -124,7 +124,7 @@ class ProgramCommand(StrictCommand):
 
     def _parameters(self, name):
         """The parameters of the algorithm of this name; none if there is no such algorithm."""
-        from sw import algorithms
+        from sw.compile import algorithms
         try:
             kind = None if name is None else algorithms.find(name)
         except (UserError, OSError) as error:

@@ -11,7 +11,7 @@ import typer
 
 from base.errors import UserError
 from base.input import open_file
-from hw import numbers
+from base import numbers
 
 from .commands import app
 from .options import folded, option
@@ -93,8 +93,8 @@ def _exec(
     value = _number(asked.argument)
 
     from hw.registers import Checks
-    from sw.runtime.elf import load_elf
-    from sw.runtime.stacks import Stacks
+    from sw.device.elf import load_elf
+    from sw.device.stacks import Stacks
 
     from . import files
     outputs.check([program, *(asked.load or ())[1:]], {"--dump": asked.dump and asked.dump[1]})
@@ -132,7 +132,7 @@ class _Symbols:
     that are read, compared or written to a file at the end."""
 
     def __init__(self, executable, config, asked):
-        from sw.runtime import places
+        from sw.device import places
 
         from . import files
         self.reads = [(text, places.find(executable, text, config)) for text in asked.read or ()]
@@ -173,7 +173,7 @@ class _Run:
         The file.
     machine : NativeMachine or FunctionalSimulator
         The functional simulator if ``dram`` is None.
-    host : sw.runtime.host.Host
+    host : sw.device.host.Host
     stop : str
         Why the program stopped: ``"end"``, ``"exit"``, ``"error"`` or ``"limit"``.
     message : str
@@ -194,7 +194,7 @@ class _Run:
         from base.output import Output
         from sim.functional.machine import FunctionalSimulator
         from sim.native import NativeMachine
-        from sw.runtime.host import Host
+        from sw.device.host import Host
 
         from .execute import progress_display
         with contextlib.ExitStack() as ends:
@@ -294,7 +294,7 @@ def _print(content):
 
 def _expectation(executable, text, config):
     """The meaning of an ``--expect``: its text, the place and the values."""
-    from sw.runtime import places
+    from sw.device import places
     name, equals, values = text.rpartition("=")
     if not equals:
         raise UserError(f"--expect {text}: must be SYMBOL=VALUE")
@@ -326,7 +326,7 @@ def _contents(executable, name, file, config):
     import numpy as np
 
     from hw.isa import MemoryMap
-    from sw.runtime import places
+    from sw.device import places
     place = places.find(executable, name + ":u8", config)
     start = place.address - MemoryMap.GLOBAL
     known = not name[:1].isdigit() and executable.symbol(name).size

@@ -35,8 +35,8 @@ def _prove(
     that matter: a run from reset must reach each cover, or the proof says nothing about that state.
     docs/verification.md says more.
     """
-    from formal import registry
-    from formal.prove import unavailable
+    from checks.formal import registry
+    from checks.formal.prove import unavailable
     from sim.toolchain import ToolError
 
     for unit in units or ():
@@ -112,7 +112,7 @@ def _run(work, covers, timeout):
 
 def _tried(entry, name, check, timeout):
     """What is wrong, for the table and in a line; two empty texts if the check passes."""
-    from formal.prove import Refuted
+    from checks.formal.prove import Refuted
     from sim import cache
     place = cache.folder("proofs")
     with cache.writing(place):

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from base.errors import UserError
-from hw import numbers
+from base import numbers
 from hw.config import PRESETS
 from hw.link.frames import BAUD
 from sw.graph.load import GraphSource
@@ -91,7 +91,7 @@ _ALGORITHM = parameter("algorithm", Annotated[str, typer.Argument(
 #: Left out if --plan is given, as the first argument is the graph then.
 _GRAPH_IF_ANY = parameter("graph", Annotated[str | None, options.GRAPH_ARGUMENT], None)
 
-#: The fields of a plan (:class:`sw.runtime.plan.Plan`) as options.
+#: The fields of a plan (:class:`sw.compile.plan.Plan`) as options.
 _FIELDS = (
     option("plan", str, _WORK, "A whole plan as text, in place of ALGORITHM, such as "
            "'bfs(source=3) schedule=vm direction=push'. Other options change it.", metavar="TEXT"),
@@ -133,13 +133,13 @@ class RunOptions:
 
     def plan(self) -> Any:
         """The Plan or Hybrid. Raises UserError."""
-        from sw.runtime.plan import as_plan
+        from sw.compile.plan import as_plan
         return as_plan(self.algorithm, **self.fields, parameters=self.parameters)
 
     def bare(self, asked, whom) -> Any:
         """The Plan, which only names the algorithm and its parameters. Raises UserError if it
         chooses anything else; ``asked`` is the option for it, and ``whom`` the plan is for."""
-        from sw.runtime.plan import Plan
+        from sw.compile.plan import Plan
         plan = self.plan()
         bare = Plan(plan.algorithm, plan.parameters)
         if plan != bare:
@@ -241,13 +241,13 @@ class MachineOptions:
         return options.memory(self.dram, graphless)
 
     def target(self, plans=(), **simulated):
-        """The :class:`~sw.runtime.target.Target`, which can run the plans. A board is asked for its
+        """The :class:`~sw.device.target.Target`, which can run the plans. A board is asked for its
         configuration unless the user gives one.
 
         Raises UserError for a device there is not, for an option of simulations (``simulated``)
         that was given for a board, and for a time limit that was given for a simulation or is none.
         """
-        from sw.runtime.target import Target
+        from sw.device.target import Target
         if self.time_limit is not None and self.time_limit <= 0:
             raise UserError(f"--time-limit {self.time_limit:g}: must be above 0")
         limits = {name: getattr(self, name)
@@ -262,8 +262,8 @@ class MachineOptions:
 
     def _board(self, simulated):
         """The board and its configuration."""
-        from sw.runtime import Device
-        from sw.runtime.target import Board
+        from sw.device import Device
+        from sw.device.target import Board
         kind, colon, port = self.device.partition(":")
         port, at, rate = port.rpartition("@") if "@" in port else (port, "", str(BAUD))
         baud = numbers.integer(rate)

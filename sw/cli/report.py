@@ -28,8 +28,8 @@ def _report(
     Each point of a plot shows the command that makes it. The pages ask no network for anything.
     """
     need("graphloom report", "plotly")
-    from sw.report.build import build
-    from sw.report.plots import counted
+    from sw.show.report.build import build
+    from sw.show.report.plots import counted
     pages = build(results, output, mixed=mixed)
     plots = sum(bool(block.variants) for _, page in pages for block in page.blocks)
     for path, page in pages:

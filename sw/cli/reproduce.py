@@ -83,14 +83,14 @@ class _Options:
 
     def setting(self, paper):
         """The hardware and the graphs. Raises UserError."""
-        from sw.reproduce.setting import Setting, choices
+        from sw.study.reproduce.setting import Setting, choices
         config = options.hardware(self.preset or (paper.large if self.large else "default"),
                                   self.set_)
         memory, real = options.memory(self.dram), {}
         if self.largest is not None and self.folder is None:
             raise UserError("--largest limits the graphs of --folder: give --folder as well")
         if self.folder is not None:
-            from sw.benchmarks.folder import listed
+            from sw.study.benchmarks.folder import listed
             limit = self.largest or _LARGEST[self.large]
             real = {"stored": listed(self.folder), "simulated": listed(self.folder, limit)}
         need("graphloom reproduce", "matplotlib")
@@ -103,7 +103,7 @@ def _reproduce(asked):
     A run that fails is shown as failed, with its reason, and loses no other run. After an
     interruption, the same command continues with the runs that are missing.
     """
-    from sw import reproduce
+    from sw.study import reproduce
 
     from .execute import console
     paper = reproduce.find(asked.paper)
@@ -114,7 +114,7 @@ def _reproduce(asked):
         return 0
     setting = asked.setting(paper)
 
-    from sw.reproduce.study import Study
+    from sw.study.reproduce.study import Study
 
     from . import files
     files.check(asked.results)
@@ -185,7 +185,7 @@ def _list(paper, figures):
 
 
 def _print(out, study, figure, outcome, failures):
-    from sw.reproduce.study import failed_table
+    from sw.study.reproduce.study import failed_table
     out.print(f"\n{figure.name}: {figure.title} ({figure.source})", style="bold")
     out.print(f"    {study.command(figure)}", soft_wrap=True)
     for table in filter(None, [*outcome.tables, outcome.compared()]):

@@ -57,7 +57,7 @@ def _run(
         return
     plan, target, loaded = _planned(work, machine, outputs, tuned, apply)
 
-    from sw.benchmarks.measurement import inputs
+    from sw.study.benchmarks.measurement import inputs
 
     from . import files, tracing
     from .execute import Job
@@ -111,8 +111,8 @@ def _print(job, result, counters, phases):
 def _applied(plan, texts):
     """The plan with schedules of the scheduling language. Raises UserError."""
     from sw.lang.schedule import read_schedules
-    from sw.runtime.plan import Plan
-    from sw.runtime.scheduled import scheduled
+    from sw.compile.plan import Plan
+    from sw.compile.scheduled import scheduled
 
     from .run_program import program_of
     if not isinstance(plan, Plan):

@@ -19,7 +19,7 @@ __all__ = ["Checked", "program_of", "run_program"]
 def program_of(vm, name) -> Any:
     """The class and the program of a name or a file, without choices of any schedule. Raises
     UserError if it is no program of the language."""
-    from sw import algorithms
+    from sw.compile import algorithms
     from sw.lang import programs
     kind = algorithms.find(name)
     if getattr(kind, "program", None) is None:
@@ -137,7 +137,7 @@ def run_program(vm, work, outputs, *, apply, verify):
 
 def _record(vm, plan, source, checked, verify, way):
     """What ``--json`` writes, without times."""
-    from sw.runtime.result import checksum
+    from sw.device.result import checksum
     result, graph = checked.result, checked.graph
     return {"vm": vm, "program": checked.program.name, "plan": plan.text,
             "graph": {"spec": source.spec, "vertices": graph.num_vertices,
@@ -152,7 +152,7 @@ def _record(vm, plan, source, checked, verify, way):
 
 def _print(checked, record, seconds, verify):
     """Print the result in some lines."""
-    from sw.runtime.result import verdict
+    from sw.device.result import verdict
     out, vm, graph = console(), record["vm"], checked.graph
     out.print(f"{checked.program.name} on {printable(graph.name, PIECE)}: "
               f"{graph.num_vertices:,} vertices, {graph.num_edges:,} arcs; GraphVM {vm}")

@@ -13,7 +13,7 @@ import typer
 
 from base.errors import UserError
 from base.installation import ROOT, need, need_tree
-from hw import numbers
+from base import numbers
 from sim import cache
 from sim.children import tied
 

@@ -14,7 +14,7 @@ SUFFIXES = (".txt", ".json")
 
 def recorder(path, cycles, config):
     """The recorder of the trace, or None without a trace. Refuses a file that cannot be written."""
-    from sw.trace.recorder import Recorder, window
+    from sw.device.trace.recorder import Recorder, window
     if path is None:
         if cycles is not None:
             raise UserError("--trace-cycles selects the cycles of --trace: give --trace as well")
@@ -26,7 +26,7 @@ def recorder(path, cycles, config):
 def write(path, recorder, command=""):
     """Write a trace in the format of the file's name; nothing if nothing was launched. A timeline
     has the command line of its run."""
-    from sw.trace import text, timeline
+    from sw.device.trace import text, timeline
     if recorder is None or not recorder.kernels:
         return
     files.write_pieces(path, text.pieces(recorder) if path.lower().endswith(".txt")

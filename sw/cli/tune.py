@@ -60,9 +60,9 @@ class SearchOptions:
         return axis_values(self.only)
 
     def tuner(self, space, ask, **settings):
-        """The :class:`~sw.tune.search.Tuner`."""
-        from sw.tune import strategies
-        from sw.tune.search import Tuner
+        """The :class:`~sw.study.tune.search.Tuner`."""
+        from sw.study.tune import strategies
+        from sw.study.tune.search import Tuner
         return Tuner(space, ask, strategies.make(self.strategy, space, self.search_seed),
                      trials=self.most, stop=self.stop, **settings)
 
@@ -120,11 +120,11 @@ def _tune(
         raise UserError("--rounds: only with --vm cpu; the device's cycles are exact")
     plan, target = work.bare("graphloom tune", "the tuner"), machine.target()
 
-    from sw import algorithms
-    from sw.benchmarks.measurement import inputs
-    from sw.tune import strategies
-    from sw.tune.candidates import Planner
-    from sw.tune.runs import RunSetting
+    from sw.compile import algorithms
+    from sw.study.benchmarks.measurement import inputs
+    from sw.study.tune import strategies
+    from sw.study.tune.candidates import Planner
+    from sw.study.tune.runs import RunSetting
 
     from . import files
     strategies.check(search.strategy)
@@ -169,7 +169,7 @@ def _on_the_cpu(work, search, machine, cluster, results, json):
 
 def _header(plan, setting, loaded, source):
     """The header of the study, with the words of the graph as it was given."""
-    from sw.tune.results import header_of
+    from sw.study.tune.results import header_of
     parameters = settled(plan.kind, loaded, plan.parameters)
     return header_of(plan.algorithm, parameters, loaded, setting) | {
         "arguments": source.words() + given_words(launch_cycles=setting.target.launch_cycles)}
@@ -177,8 +177,8 @@ def _header(plan, setting, loaded, source):
 
 def _searched(search, planner, setting, executor, header, results, limit):
     """Run the search, and keep its trials in the file of results. Returns the Tuner."""
-    from sw.tune.results import ResultsFile, identity
-    from sw.tune.space import Space
+    from sw.study.tune.results import ResultsFile, identity
+    from sw.study.tune.space import Space
 
     from . import files
     file = ResultsFile(results)
@@ -225,7 +225,7 @@ def _file_of(algorithm):
 
 def options_of(text) -> list:
     """The axes that ``--options`` names. Raises UserError."""
-    from sw.tune.space import WITH_OPTIONS
+    from sw.study.tune.space import WITH_OPTIONS
     return [] if text == "none" else options.names(text, "--options", list(WITH_OPTIONS))
 
 
@@ -244,8 +244,8 @@ def _plans_of_the_nearest(path, header):
     """The best plans of the nearest graph in a file."""
     if path is None:
         return []
-    from sw.runtime.plan import Plan
-    from sw.tune.results import ResultsFile
+    from sw.compile.plan import Plan
+    from sw.study.tune.results import ResultsFile
     if not os.path.exists(path):
         raise UserError(f"--from {path}: there is no such file")
     studies = ResultsFile(path).nearest(header)
@@ -267,8 +267,8 @@ def run_trials(search, setting, executor, keep, title=""):
     title : str
         Beginning of the lines of progress.
     """
-    from sw.tune.runs import measure
-    from sw.tune.search import whole
+    from sw.study.tune.runs import measure
+    from sw.study.tune.search import whole
 
     from .execute import progress_display
     with progress_display() as (show, tell):
@@ -303,9 +303,9 @@ def run_trials(search, setting, executor, keep, title=""):
 
 def _show(search, target, command, path, json, header):
     """Print the outcome, and write it to a file. Returns the exit code."""
-    from sw.benchmarks.batch import notes_of
-    from sw.tune.points import spelled
-    from sw.tune.worth import worth
+    from sw.study.benchmarks.batch import notes_of
+    from sw.study.tune.points import spelled
+    from sw.study.tune.worth import worth
 
     from . import files
     from .execute import console
@@ -355,7 +355,7 @@ _ROWS = 10
 
 
 def _best_table(space, done, unit):
-    from sw.tune.points import spelled
+    from sw.study.tune.points import spelled
 
     from .tables import new_table
     points = [dict(space.point_of(plan) or ()) for _, plan in done[:_ROWS]]
@@ -372,7 +372,7 @@ def _best_table(space, done, unit):
 
 
 def _worth_table(found, unit):
-    from sw.tune.points import spelled
+    from sw.study.tune.points import spelled
 
     from .tables import new_table
     table = new_table("<axis", "<best value", "<next best", f">{unit}", "<")

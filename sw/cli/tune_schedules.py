@@ -42,7 +42,7 @@ def tune_schedules(work, search, rounds, json):
     ------
     UserError
     """
-    from sw.tune.schedules import PairedTimes, ScheduleSpace
+    from sw.study.tune.schedules import PairedTimes, ScheduleSpace
     plan = work.bare("--vm cpu", "cpu")
     kind, program = program_of("cpu", plan.algorithm)
     files.distinct({"--json": json}, [work.source.spec])

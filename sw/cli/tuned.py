@@ -49,9 +49,9 @@ def find(path, work, target, note):
         The file has no plan for this algorithm, graph and hardware, or the choices have a part of
         a tuned plan.
     """
-    from sw.runtime.plan import Plan, as_plan
-    from sw.tune.results import ResultsFile, header_of
-    from sw.tune.runs import RunSetting
+    from sw.compile.plan import Plan, as_plan
+    from sw.study.tune.results import ResultsFile, header_of
+    from sw.study.tune.runs import RunSetting
     for name in work.fields:
         if name not in ("schedule", "phases"):
             option = {"deduplicate": "dedup"}.get(name, name)

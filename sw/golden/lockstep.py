@@ -40,7 +40,7 @@ from sim.trace import access_of, written_by
 from sw.golden.semantics import Trap
 from sw.golden.simulator import Simulator
 from sw.golden.gather import variants
-from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
+from hw.disassembler import REGISTER_NAMES, disassemble, operands
 
 
 __all__ = ["Difference", "Lockstep"]

@@ -1,4 +1,4 @@
-"""The instruction-set simulator as a machine that :class:`sw.runtime.Device` can drive.
+"""The instruction-set simulator as a machine that :class:`sw.device.Device` can drive.
 
 The machine runs kernels at the speed of the instruction-set simulator. Its only counters are
 instructions and active lanes: others have no meaning without a pipeline.

@@ -21,7 +21,7 @@ from hw.isa import STACK_POINTER, Cause, Csr
 from hw.operations import AluOp, BranchOp, CrossOp, DivOp, MemOp, MulOp, Unit, WarpOp, GatherOp
 from sw.golden.lane_memory import (DISCARD, WORD, Trap, bind_amo, bind_load, bind_store,
                                    constant)
-from sw.kernels.disassembler import operands
+from hw.disassembler import operands
 
 
 __all__ = ["Trap", "bind"]

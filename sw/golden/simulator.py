@@ -24,7 +24,7 @@ from hw.isa import CAUSE_DOCS, Cause, Csr, MemoryMap
 from hw.registers import NO_CHECKS, Checks
 from sw.golden.gather import variants
 from sw.golden.semantics import Trap, bind
-from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
+from hw.disassembler import REGISTER_NAMES, disassemble, operands
 
 
 __all__ = ["Commit", "CoreError", "InstructionLimit", "Simulator"]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from base.errors import UserError
-from hw import numbers
+from base import numbers
 
 from .graph import LIMIT, WEIGHT_LIMIT, Graph, check_density
 

@@ -16,7 +16,7 @@ their places relative to each other.
 
 All of this is a count (:func:`count`): of the other vertices of the tiles of a vertex, those whose
 numbers begin with given bits. On the device a kernel counts
-(:mod:`sw.reordering`); here numpy does, for orderings of formats.
+(:mod:`sw.operators.reordering`); here numpy does, for orderings of formats.
 """
 
 from __future__ import annotations

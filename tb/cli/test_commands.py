@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 
 from base import installation
 from base.installation import APART, ROOT
-from sw import formats
+from sw.compile import formats
 from sw.cli import doctor, pages
 from sw.cli.main import main
 from synth import tools

@@ -13,7 +13,7 @@ import pytest
 from base import installation
 from sw.cli import docs
 from sw.cli.main import main
-from sw.site import build
+from sw.show.site import build
 from tb.cli.test_errors import refused
 
 
@@ -65,8 +65,8 @@ def test_a_site_with_a_broken_link(capsys, monkeypatch):
 
 def test_a_picture_that_is_not_so(capsys, monkeypatch):
     """`docs --check` says which one, in a line."""
-    from sw.figures import pictures
-    from sw.figures.diagram import OutOfDate
+    from sw.show.figures import pictures
+    from sw.show.figures.diagram import OutOfDate
 
     def draw():
         raise OutOfDate("Block diagram of the core: no box stands for core/newcomer")
@@ -78,7 +78,7 @@ def test_a_picture_that_is_not_so(capsys, monkeypatch):
 def test_recording(capsys, monkeypatch, tmp_path):
     """Records are made first; what is drawn from them is written then."""
     from sw.cli import docs
-    from sw.figures import pictures
+    from sw.show.figures import pictures
     (tmp_path / "docs" / "figures").mkdir(parents=True)
     record = tmp_path / "docs" / "figures" / "one.json"
     monkeypatch.setattr(docs, "ROOT", tmp_path)
@@ -95,7 +95,7 @@ def test_serving(tmp_path):
     with socket.socket() as free:
         free.bind((build.HOST, 0))
         port = free.getsockname()[1]
-    code = ("import sys, pathlib; from sw.site import build, places\n"
+    code = ("import sys, pathlib; from sw.show.site import build, places\n"
             "build.serve(int(sys.argv[1]), pathlib.Path(sys.argv[2]))\n")
     settings = tmp_path / "mkdocs.yml"
     (tmp_path / "docs").mkdir()

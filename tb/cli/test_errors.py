@@ -11,7 +11,7 @@ import pytest
 
 from sim import toolchain
 from sw.cli.main import main
-from sw.runtime import Device
+from sw.device import Device
 
 
 GENERATED = "rmat:scale=4,degree=2,seed=1"
@@ -261,7 +261,7 @@ def test_truncated_gz(capsys, tmp_path):
                                           ("--wave", "a.fst"), ("--trace", "a.txt"),
                                           ("--trace", "a.json")])
 def test_output_is_checked_before_the_run(capsys, tmp_path, monkeypatch, option, name):
-    monkeypatch.setattr("sw.runtime.Device.simulate", None)        # a run would fail otherwise
+    monkeypatch.setattr("sw.device.Device.simulate", None)        # a run would fail otherwise
     (tmp_path / name).mkdir()
     for target in (tmp_path / "missing" / name, tmp_path / name):
         assert str(target) in refused(capsys, "run", "bfs", GENERATED, option, str(target))
@@ -342,7 +342,7 @@ def test_names_that_are_not_utf8(capfdbinary, tmp_path, monkeypatch):
     assert main(["graph", "formats", paths[1], "--formats", "csr", "--repeat", "1", "--json",
                  f"{folder}/\udcfe.json"]) == 0
     assert main(["verilog", "weaver", "--preset", "tiny", "-o", f"{folder}/\udcff.v"]) == 0
-    monkeypatch.setattr("sw.runtime.Device.simulate",
+    monkeypatch.setattr("sw.device.Device.simulate",
                         lambda config, **settings: Device.functional(config))
     assert main(["run", "bfs", paths[2], "--preset", "tiny", "--json", f"{folder}/\udcfd.json",
                  "--output", f"{folder}/\udcfd.npz"]) == 0

@@ -19,7 +19,7 @@ import sys
 
 import pytest
 
-from campaign.elf_files import elf
+from checks.campaign.elf_files import elf
 from hw.isa import encode
 from sw.cli.main import main
 

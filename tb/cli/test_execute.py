@@ -12,9 +12,10 @@ from sw.cli.execute import Job, console, progress_display
 from sw.cli.main import main
 from sw.cli.records import Outputs
 from sw.graph.load import GraphSource
-from sw.kernels.assembler import Assembler
-from sw.runtime import Device, as_plan, planning
-from sw.runtime.target import Target
+from sw.compile.asm.assembler import Assembler
+from sw.device import Device, as_plan
+from sw.compile import planning
+from sw.device.target import Target
 
 
 @pytest.fixture
@@ -96,7 +97,8 @@ def test_command_plans_once(counts, capsys):
 def test_a_program_that_does_not_fit_is_refused_before_any_run(monkeypatch):
     """A schedule whose turn is later is refused beforehand too."""
     sizes = iter([100] + 9 * [1 << 20])
-    monkeypatch.setattr("sw.kernels.program.Program.size", property(lambda program: next(sizes)))
+    monkeypatch.setattr("sw.compile.asm.program.Program.size",
+                        property(lambda program: next(sizes)))
     with pytest.raises(UserError, match="schedule=em direction=push frontier=counter "
                                         "deduplicate=no takes 1048576 bytes"):
         job(["vm", "em"])

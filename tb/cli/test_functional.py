@@ -15,7 +15,7 @@ import re
 import numpy as np
 import pytest
 
-from campaign import functional
+from checks.campaign import functional
 from hw.isa import encode
 from sim import bench
 from sw.cli.main import main

@@ -9,12 +9,13 @@ import pytest
 
 from base.errors import UserError
 from hw.config import preset
-from sw import algorithms, formats, schedules
+from sw.compile import algorithms, formats, schedules
 from sw.cli import options
 from sw.cli.main import main
 from sw.graph.load import load
-from sw.kernels.frontiers import FRONTIERS, pairs
-from sw.runtime import Device, combinations
+from sw.compile.frontiers import FRONTIERS, pairs
+from sw.device import Device
+from sw.study import combinations
 from tb.executors import InThisProcess
 
 
@@ -158,7 +159,7 @@ def test_a_sample_on_the_rtl(capsys, tmp_path):
 def test_a_failure_is_told_with_its_command(monkeypatch, capsys, tmp_path, functional):
     """With an impossible limit of cycles all runs fail, and no record counts as a success."""
     monkeypatch.setattr(options, "executor", lambda *_, **__: InThisProcess())
-    monkeypatch.setattr("sw.benchmarks.combinations._LIMIT", 50)
+    monkeypatch.setattr("sw.study.benchmarks.combinations._LIMIT", 50)
     arguments = ["--preset", "tiny", "--only", "algorithm=bfs", "--only", "format=tigr", "--only",
                  "block=none", "--only", "schedule=weaver", "--only", "direction=push", "--only",
                  "frontier=own",

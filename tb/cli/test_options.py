@@ -5,10 +5,10 @@ import pytest
 
 from base.errors import UserError
 from hw.config import ConfigError, HardwareConfig, preset
-from sw import schedules
+from sw.compile import schedules
 from sw.cli import options
 from sw.cli.commands import App
-from sw.runtime.plan import as_plan
+from sw.compile.plan import as_plan
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ def test_signal_cleans_up(tmp_path, number):
 # Workers that each start a program, like a worker that builds a simulator.
 CHILDREN = """if True:
     import functools, subprocess
-    from sw.benchmarks.executors import Processes
+    from sw.study.benchmarks.executors import Processes
     from sw.cli import process
     process.begin()
     process.started()

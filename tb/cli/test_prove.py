@@ -6,9 +6,9 @@ import types
 
 import pytest
 
-from campaign.mutants import curated
-from formal.prove import unavailable
-from formal.registry import PROPERTIES, UNITS
+from checks.campaign.mutants import curated
+from checks.formal.prove import unavailable
+from checks.formal.registry import PROPERTIES, UNITS
 from sw.cli.main import main
 
 
@@ -44,7 +44,7 @@ def test_unknown_unit(capsys):
 
 
 def test_missing_tools(capsys, monkeypatch):
-    monkeypatch.setattr("formal.prove.unavailable", lambda: "not installed: z3")
+    monkeypatch.setattr("checks.formal.prove.unavailable", lambda: "not installed: z3")
     assert main(["prove", "stages"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -71,7 +71,7 @@ def test_refuted(capsys, monkeypatch):
                                  "arrivals >= self.count", "arrivals > self.count")
     wrong = types.ModuleType("wrong")
     exec(fault.mutant().after, wrong.__dict__)
-    monkeypatch.setattr("formal.barrier.Barriers", wrong.Barriers)
+    monkeypatch.setattr("checks.formal.barrier.Barriers", wrong.Barriers)
     assert main(["prove", "barrier"]) == 1
     text = capsys.readouterr().out
     assert re.search(r"barrier +release +induction +2 warps, 1 barrier +REFUTED", text)

@@ -14,7 +14,7 @@ import pytest
 
 from sw import __version__
 from sw.cli.main import main
-from sw.tune.runs import sources
+from sw.study.tune.runs import sources
 from tb.cli.test_errors import refused
 
 

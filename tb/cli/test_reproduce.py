@@ -9,13 +9,13 @@ import time
 
 import pytest
 
-from sw import reproduce
-from sw.benchmarks.batch import Batch
-from sw.benchmarks.measurement import Measurement
+from sw.study import reproduce
+from sw.study.benchmarks.batch import Batch
+from sw.study.benchmarks.measurement import Measurement
 from sw.cli.main import main
 from sw.cli.tests import ROOT
-from sw.reproduce import plot, setting
-from sw.reproduce.setting import GraphChoice
+from sw.study.reproduce import plot, setting
+from sw.study.reproduce.setting import GraphChoice
 
 
 _KARATE = (GraphChoice("karate", "karate", undirected=False),)
@@ -131,7 +131,7 @@ def test_a_graph_that_cannot_be_read_loses_no_other(capsys, tmp_path):
 
 
 def test_large_graphs_of_a_folder_are_not_simulated(tmp_path):
-    from sw.benchmarks.folder import listed
+    from sw.study.benchmarks.folder import listed
     (tmp_path / "MANIFEST.tsv").write_text(
         _HEADER + "small.el.gz\tno\tno\t10\nlarge.el\tyes\tno\t1000\ncopy.mtx\tyes\tno\t10\n"
         "small.weights.wel\tno\tsynthetic\t10\n")

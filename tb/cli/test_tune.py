@@ -15,8 +15,8 @@ import pytest
 
 from sw.cli.main import main
 from sw.cli.tests import ROOT
-from sw.tune.results import ResultsFile, identity
-from sw.tune.schedules import PairedTimes
+from sw.study.tune.results import ResultsFile, identity
+from sw.study.tune.schedules import PairedTimes
 from tb.cli.test_errors import refused
 
 

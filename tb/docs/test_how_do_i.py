@@ -26,7 +26,7 @@ for block in markdown.blocks((ROOT / "docs" / "how-do-i.md").read_text()):
 BOARD = "How do I use a board?"
 
 #: The folders that a copy of the sources has; the other folders and files are there as links.
-COPIED = ("base", "hw", "sim", "sw", "campaign", "tb", "docs")
+COPIED = ("base", "hw", "sim", "sw", "checks", "tb", "docs")
 
 
 def _script(path, text):

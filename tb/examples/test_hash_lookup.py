@@ -11,8 +11,8 @@ import pytest
 
 from hw.config import preset
 from sw.cli.tests import ROOT
-from sw.hashing import HashTable
-from sw.runtime import Device
+from sw.operators.hashing import HashTable
+from sw.device import Device
 
 
 SCRIPT = ROOT / "examples" / "hash_lookup.py"

@@ -20,7 +20,7 @@ from sw.cli.main import main
 from sw.cli.tests import ROOT
 from sw.graph import load
 from sw.lang.reader import read_file, read_text
-from sw.runtime import Device
+from sw.device import Device
 from sw.vm import reference
 
 

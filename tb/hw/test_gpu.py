@@ -28,8 +28,8 @@ import pytest
 from cocotb.task import bridge
 from cocotb.utils import get_sim_time
 
-from campaign.machines import check_counters, simulate
-from campaign.random_programs import random_case
+from checks.campaign.machines import check_counters, simulate
+from checks.campaign.random_programs import random_case
 from hw.config import preset
 from hw.control import launch_cycles
 from hw.counters import counting_cycles
@@ -41,7 +41,7 @@ from hw.scu.registers import SCU_BASE, SCU_REGISTERS
 from sim.dram import DramConfig
 from sim.errors import SimulationError
 from sim.native import NativeMachine
-from sw.runtime import Device
+from sw.device import Device
 from tb import runner
 from tb.clocking import tick
 from tb.hw.bench_gpu import BenchMachine

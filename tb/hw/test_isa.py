@@ -10,7 +10,7 @@ from hw.config import LEGAL
 from hw.isa import (BY_NAME, CAUSE_DOCS, CSR_DOCS, INSTRUCTIONS, PHASES, UNMAPPED, Cause, Csr,
                     MemoryMap, decode, encode)
 from hw.operations import AluOp, Format, Unit
-from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
+from hw.disassembler import REGISTER_NAMES, disassemble, operands
 
 
 registers = st.integers(0, 31)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hw.numbers import integer, real
+from base.numbers import integer, real
 
 
 @pytest.mark.parametrize("text, value", [

@@ -2,8 +2,8 @@
 
 import pytest
 
-from campaign.machines import CONFIGS, CORES, SCUS, check_counters, machine
-from sw.runtime import Device
+from checks.campaign.machines import CONFIGS, CORES, SCUS, check_counters, machine
+from sw.device import Device
 
 
 __all__ = ["OPTIONS", "run"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from base.errors import RunError
-from campaign.machines import CONFIGS, CORES, Launch, machine, verify
+from checks.campaign.machines import CONFIGS, CORES, Launch, machine, verify
 from hw.isa import UNMAPPED, Csr, MemoryMap
 from hw.operations import GatherSetting
 from hw.scu.registers import ScuCommand, ScuOperation, ScuRegister
@@ -15,7 +15,7 @@ from sim.errors import SimulationError
 from sim.functional.machine import FunctionalSimulator
 from sim.native import NativeMachine
 from sw.golden.machine import FunctionalMachine
-from sw.kernels.assembler import Assembler, Condition
+from sw.compile.asm.assembler import Assembler, Condition
 
 
 #: In the middle of global memory. No place that differs in one bit is used for results.

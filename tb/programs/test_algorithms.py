@@ -6,8 +6,8 @@ Every schedule and direction of every algorithm, on the extreme shapes that can 
 import numpy as np
 import pytest
 
-from campaign.machines import CONFIGS
-from sw import algorithms
+from checks.campaign.machines import CONFIGS
+from sw.compile import algorithms
 from sw.graph import Graph
 from tb.programs.algorithms import OPTIONS, run
 from tb.sw.graphs import random_graph

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from campaign.machines import SCUS
+from checks.campaign.machines import SCUS
 from hw.registers import cycles_of
 from tb.programs.algorithms import run
 from tb.programs.test_algorithms import GRAPHS

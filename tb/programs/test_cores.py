@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from campaign.lanes import place_of_lane
-from campaign.machines import (CORES, Launch, check_cores, check_counters, machine, run, simulate,
-                                  verify)
-from campaign.random_programs import random_case
+from checks.campaign.lanes import place_of_lane
+from checks.campaign.machines import (CORES, Launch, check_cores, check_counters, machine, run,
+                                      simulate, verify)
+from checks.campaign.random_programs import random_case
 from hw.isa import Cause, Csr, MemoryMap
 from sw.graph import Graph
-from sw.kernels.assembler import Assembler, Condition
-from sw.kernels.split import SPLITS
-from sw.runtime import Device
+from sw.compile.asm.assembler import Assembler, Condition
+from sw.compile.kernels.split import SPLITS
+from sw.device import Device
 from tb import seeds
 from tb.sw.graphs import random_graph
 

@@ -1,6 +1,6 @@
 """Counters: they add up, and known programs give known counts.
 
-For every program of this folder, :func:`campaign.machines.check_counters` checks that issued
+For every program of this folder, :func:`checks.campaign.machines.check_counters` checks that issued
 instructions and stalls add up to the cycles.
 """
 
@@ -8,14 +8,14 @@ import functools
 
 import pytest
 
-from campaign.machines import CONFIGS, Launch, check_counters, machine, run, verify
-from campaign.random_programs import random_case
+from checks.campaign.machines import CONFIGS, Launch, check_counters, machine, run, verify
+from checks.campaign.random_programs import random_case
 from hw.isa import Csr, MemoryMap, encode
 from hw.registers import COUNTERS
 from hw.stalls import L1_STALLS
 from sim.native import NativeMachine
 from sw.golden.simulator import Simulator
-from sw.kernels.assembler import Assembler, Condition
+from sw.compile.asm.assembler import Assembler, Condition
 
 
 CONFIG = CONFIGS["tiny"]

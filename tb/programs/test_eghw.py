@@ -11,13 +11,13 @@ lockstep                          test_lockstep, test_lockstep_notices
 import numpy as np
 import pytest
 
-from campaign import lockstep
-from campaign.machines import CONFIGS, Launch, machine, run, verify
+from checks.campaign import lockstep
+from checks.campaign.machines import CONFIGS, Launch, machine, run, verify
 from hw.isa import Cause, Csr, MemoryMap
 from hw.operations import GatherSetting
 from sw.golden.gather.eghw import EghwFollower
 from sw.golden.lockstep import Difference
-from sw.kernels.assembler import Assembler
+from sw.compile.asm.assembler import Assembler
 
 
 GLOBAL, LOCAL = MemoryMap.GLOBAL, MemoryMap.LOCAL

@@ -10,11 +10,11 @@ import pathlib
 import numpy as np
 import pytest
 
-from campaign.machines import CONFIGS, Launch, machine, run, verify
+from checks.campaign.machines import CONFIGS, Launch, machine, run, verify
 from hw.isa import STACK_POINTER, Cause, Csr, MemoryMap, encode
 from hw.registers import Checks
 from sim.errors import SimulationError
-from sw.kernels.assembler import Assembler, Condition, GeneralRegister
+from sw.compile.asm.assembler import Assembler, Condition, GeneralRegister
 
 
 GLOBAL, LOCAL = MemoryMap.GLOBAL, MemoryMap.LOCAL

@@ -14,13 +14,13 @@ import functools
 import numpy as np
 import pytest
 
-from campaign.machines import CONFIGS, Launch, run
+from checks.campaign.machines import CONFIGS, Launch, run
 from hw.isa import Cause, Csr, MemoryMap
 from hw.operations import GatherSetting
 from sim.native import NativeMachine
 from sw.graph import load
-from sw.kernels.assembler import Assembler
-from sw.runtime import Device
+from sw.compile.asm.assembler import Assembler
+from sw.device import Device
 
 
 GLOBAL = MemoryMap.GLOBAL

@@ -6,10 +6,10 @@ Directed programs of divisions, votes, shuffles and atomics are in test_instruct
 import numpy as np
 import pytest
 
-from campaign.machines import CONFIGS, Launch, machine, run, verify
-from campaign.random_programs import random_case
+from checks.campaign.machines import CONFIGS, Launch, machine, run, verify
+from checks.campaign.random_programs import random_case
 from hw.isa import Csr, MemoryMap, encode
-from sw.kernels.assembler import Assembler, Condition
+from sw.compile.asm.assembler import Assembler, Condition
 
 
 GLOBAL, LOCAL = MemoryMap.GLOBAL, MemoryMap.LOCAL

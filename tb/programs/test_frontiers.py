@@ -9,8 +9,8 @@ import itertools
 import pytest
 
 from sw.graph import Graph
-from sw.kernels.frontiers import FRONTIERS, pairs
-from sw.kernels.split import SPLITS
+from sw.compile.frontiers import FRONTIERS, pairs
+from sw.compile.kernels.split import SPLITS
 from tb.programs.algorithms import run
 from tb.sw.graphs import random_graph
 

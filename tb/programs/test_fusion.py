@@ -8,7 +8,7 @@ six cores                       test_six_cores
 counters, phases                test_phases
 the cost of launches            test_launch_cycles
 on both simulators of the RTL   tb/hw/test_gpu.py
-barrier, plans, refusals        tb/sw/kernels/test_fusion.py
+barrier, plans, refusals        tb/sw/compile/kernels/test_fusion.py
 ==============================  ===================================================
 
 ``Device.run`` compares every result with the golden model.
@@ -19,17 +19,17 @@ import types
 import numpy as np
 import pytest
 
-from campaign.machines import CORES, Launch, machine
-from campaign.machines import run as run_program
+from checks.campaign.machines import CORES, Launch, machine
+from checks.campaign.machines import run as run_program
 from hw.config import preset
 from hw.control import launch_cycles
 from sim.native import NativeMachine
 from sw.graph import Graph
-from sw.kernels import barrier
-from sw.kernels.kernel import Kernel
-from sw.kernels.virtual import VirtualAssembler
-from sw.runtime import Device
-from sw.runtime.buffers import Buffers
+from sw.compile.kernels import barrier
+from sw.compile.kernels.kernel import Kernel
+from sw.compile.asm.virtual import VirtualAssembler
+from sw.device import Device
+from sw.compile.buffers import Buffers
 from tb.programs.algorithms import run
 from tb.sw.graphs import random_graph
 

@@ -16,15 +16,15 @@ lockstep                          test_lockstep, test_lockstep_notices
 import numpy as np
 import pytest
 
-from campaign import lockstep
-from campaign.machines import CONFIGS, Launch, machine, run, simulate, verify
+from checks.campaign import lockstep
+from checks.campaign.machines import CONFIGS, Launch, machine, run, simulate, verify
 from hw.isa import UNMAPPED, Cause, Csr, MemoryMap
 from hw.operations import GatherSetting, InputMode
 from sim.dram import DramConfig
 from sim.native import NativeMachine
 from sw.golden.gather.graphpeg import GraphpegFollower
 from sw.golden.lockstep import Difference
-from sw.kernels.assembler import Assembler
+from sw.compile.asm.assembler import Assembler
 
 
 GLOBAL = MemoryMap.GLOBAL

@@ -8,9 +8,9 @@ import itertools
 import numpy as np
 import pytest
 
-from campaign.machines import CONFIGS, machine, run, verify
+from checks.campaign.machines import CONFIGS, machine, run, verify
 from hw.isa import Csr, MemoryMap
-from sw.kernels.assembler import Assembler, Condition
+from sw.compile.asm.assembler import Assembler, Condition
 from tb.programs.test_features import assembler, finish
 
 

@@ -15,9 +15,9 @@ import functools
 import numpy as np
 import pytest
 
-from campaign import lockstep
-from campaign.machines import Launch, run as run_case
-from campaign.random_programs import random_case
+from checks.campaign import lockstep
+from checks.campaign.machines import Launch, run as run_case
+from checks.campaign.random_programs import random_case
 from hw.isa import Cause, Csr
 from hw.operations import AluOp
 from sim.trace import Tracer
@@ -26,7 +26,7 @@ from sw.golden import semantics
 from sw.golden.gather.fsm import WeaverModel
 from sw.golden.lockstep import Difference, Lockstep
 from sw.golden.simulator import Simulator
-from sw.kernels.assembler import Assembler, GeneralRegister
+from sw.compile.asm.assembler import Assembler, GeneralRegister
 from tb import seeds
 
 

@@ -8,9 +8,9 @@ import collections
 import numpy as np
 import pytest
 
-from campaign.machines import CONFIGS, machine, simulate, verify
-from campaign.random_programs import fitting_case, random_case
-from campaign.random_statements import memory_needed
+from checks.campaign.machines import CONFIGS, machine, simulate, verify
+from checks.campaign.random_programs import fitting_case, random_case
+from checks.campaign.random_statements import memory_needed
 from hw.operations import GatherSetting
 from sw.golden.gather.graphpeg import GraphpegModel
 from sw.golden.simulator import Simulator

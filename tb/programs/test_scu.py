@@ -22,10 +22,10 @@ import numpy as np
 import pytest
 
 from base.errors import RunError
-from campaign import machines
-from campaign.compaction import perform, perform_random
-from campaign.lanes import place_of_lane
-from campaign.machines import SCUS, check_counters
+from checks.campaign import machines
+from checks.campaign.compaction import perform, perform_random
+from checks.campaign.lanes import place_of_lane
+from checks.campaign.machines import SCUS, check_counters
 from hw.config import ConfigError, preset
 from hw.isa import Csr, MemoryMap
 from hw.registers import cycles_of
@@ -35,8 +35,8 @@ from hw.stalls import SCU_STALLS
 from sim.errors import SimulationError
 from sim.native import NativeMachine
 from sw.golden.machine import FunctionalMachine
-from sw.kernels.assembler import Assembler
-from sw.runtime import Device
+from sw.compile.asm.assembler import Assembler
+from sw.device import Device
 from tb import seeds
 from tb.sw.graphs import random_graph
 

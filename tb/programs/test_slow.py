@@ -16,8 +16,8 @@ import pytest
 from hw.config import HardwareConfig
 from sim.dram import DramConfig
 from sw.cli.main import main
-from sw.hashing import HashTable
-from sw.runtime import Device
+from sw.operators.hashing import HashTable
+from sw.device import Device
 from tb.sw.graphs import random_graph
 
 

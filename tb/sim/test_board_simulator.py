@@ -23,14 +23,14 @@ import numpy as np
 import pytest
 
 from base.errors import UserError
-from campaign.machines import check_counters
+from checks.campaign.machines import check_counters
 from hw.config import ConfigError, preset
 from hw.isa import MemoryMap, encode
 from sim.board_simulator import BoardSimulator
 from sim.errors import SimulationError
 from sw.cli.main import main
-from sw.link import SerialMachine
-from sw.runtime import Device
+from sw.device.link import SerialMachine
+from sw.device import Device
 from tb.sw.graphs import random_graph
 
 

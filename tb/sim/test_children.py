@@ -89,10 +89,10 @@ def sleep(file):
 
 
 WORKERS = {
-    "benchmarks": "from sw.benchmarks.executors import Processes\n"
+    "benchmarks": "from sw.study.benchmarks.executors import Processes\n"
                   "Processes(1).work([(0, (sleep, (sys.argv[1],)))], print)",
-    "campaign": "from campaign.work import Work\n"
-                "from sw.benchmarks.executors import Processes\n"
+    "campaign": "from checks.campaign.work import Work\n"
+                "from sw.study.benchmarks.executors import Processes\n"
                 "work = Work([], instructions=1, seed=1)\n"
                 "work.points = [Sleeper(sys.argv[1])]\n"
                 "work.run(Processes(1), print, print)",

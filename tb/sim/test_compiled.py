@@ -14,7 +14,7 @@ from sim.errors import SimulationError
 from sim.native import NativeMachine
 from sw.cli.main import main
 from sw.graph.load import load
-from sw.runtime import Device
+from sw.device import Device
 
 
 def _both(monkeypatch, work):

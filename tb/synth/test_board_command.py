@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import synth.ulx3s
 from base.errors import UserError
 from sw.cli import synth_board
-from sw.report import build, inputs
+from sw.show.report import build, inputs
 from tb.synth.test_ulx3s import small_board
 
 

@@ -16,7 +16,7 @@ from amaranth.sim import Simulator
 from hw.config import preset
 from hw.memory.replacement import Replacement
 from sw.graph.load import load
-from sw.runtime import Device
+from sw.device import Device
 
 
 ANSWERS = pathlib.Path(__file__).parent / "answers.json"

@@ -14,17 +14,17 @@ import itertools
 import pytest
 
 from base.installation import ROOT
-from campaign.machines import Launch, run, simulate, verify
-from campaign.random_programs import random_case
+from checks.campaign.machines import Launch, run, simulate, verify
+from checks.campaign.random_programs import random_case
 from hw.config import preset
 from hw.isa import BY_NAME, Csr, decode
 from hw.registers import CORE_COUNTERS
 from sim.native import NativeMachine
 from sw.cli import pages
 from sw.graph.load import load
-from sw.kernels.assembler import Assembler
-from sw.runtime import Device
-from sw.trace.recorder import Recorder
+from sw.compile.asm.assembler import Assembler
+from sw.device import Device
+from sw.device.trace.recorder import Recorder
 
 
 CONFIG = preset("tiny").replace(trace=True)
@@ -116,7 +116,7 @@ def test_what_does_not_count(build, count):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_model_agrees(seed):
-    """Random programs: :func:`campaign.machines.verify` compares each counter that the
+    """Random programs: :func:`checks.campaign.machines.verify` compares each counter that the
     instruction-set simulator has with the RTL's."""
     case = random_case(CONFIG, seed)
     assert NAME in simulate(CONFIG, case).counters, \

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from base.installation import ROOT
-from campaign import lockstep
-from campaign.machines import Launch
-from campaign.random_programs import fitting_case
+from checks.campaign import lockstep
+from checks.campaign.machines import Launch
+from checks.campaign.random_programs import fitting_case
 from hw.isa import BY_NAME, Csr, MemoryMap, decode, encode
 from sw.cli import pages
 from sw.golden.simulator import Simulator
-from sw.kernels.assembler import Assembler
-from sw.kernels.disassembler import disassemble
+from sw.compile.asm.assembler import Assembler
+from hw.disassembler import disassemble
 
 
 CONFIG = lockstep.shape("2x4")
@@ -113,5 +113,5 @@ def test_random_programs(seed):
     case = fitting_case(CONFIG, seed, 400)
     row = BY_NAME["clz"]
     assert any(word & row.mask == row.match for word in case.words), \
-        "campaign/random_statements.py never emits clz"
+        "checks/campaign/random_statements.py never emits clz"
     assert lockstep.compare(machine(), [case]).instructions > 400

@@ -15,11 +15,11 @@ import pytest
 
 from base.errors import UserError
 from hw.config import preset
-from sw import schedules
+from sw.compile import schedules
 from sw.graph import Graph
 from sw.graph.load import load
-from sw.runtime import Device
-from sw.runtime.combinations import combinations
+from sw.device import Device
+from sw.study.combinations import combinations
 
 
 CONFIG = preset("tiny")
@@ -40,7 +40,7 @@ RUNS = [("bfs", "push", {"source": 3}), ("bfs", "pull", {"source": 3}),
 
 
 def test_it_is_found():
-    assert NAME in schedules.names(), "no file of sw/schedules has a class with the name 'warp'"
+    assert NAME in schedules.names(), "no file of sw/compile/schedules has a class named 'warp'"
 
 
 @pytest.mark.parametrize("algorithm", ["bfs", "pagerank"])

@@ -11,8 +11,8 @@ import pytest
 
 from hw.config import preset
 from sw.graph.load import load
-from sw.runtime import Device
-from sw.trace.recorder import Recorder
+from sw.device import Device
+from sw.device.trace.recorder import Recorder
 
 
 ANSWERS = pathlib.Path(__file__).parent / "answers.json"

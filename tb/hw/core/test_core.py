@@ -21,12 +21,12 @@ import cocotb
 import numpy as np
 import pytest
 
-from campaign.machines import Launch, simulate
-from campaign.random_programs import random_case
+from checks.campaign.machines import Launch, simulate
+from checks.campaign.random_programs import random_case
 from hw.config import LEGAL, HardwareConfig
 from hw.core.core import Core
 from hw.isa import Cause, Csr, MemoryMap, encode
-from sw.kernels.assembler import Assembler, Condition
+from sw.compile.asm.assembler import Assembler, Condition
 from tb import runner
 from tb.hw.core.bench_core import CoreBench
 

@@ -2,7 +2,7 @@
 """The trace port: its layout and its states for software, and designs without the port.
 
 ``tb/programs/test_lockstep.py`` compares the records with the simulator.
-``tb/sw/trace/test_trace.py`` compares the records with the counters.
+``tb/sw/device/trace/test_trace.py`` compares the records with the counters.
 """
 
 import numpy as np

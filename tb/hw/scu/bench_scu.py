@@ -6,7 +6,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, ReadOnly
 
-from campaign.operations import Operations, text
+from checks.campaign.operations import Operations, text
 from hw.isa import MemoryMap
 from hw.scu.interface import event_layout
 from hw.scu.registers import (ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput,

@@ -8,8 +8,8 @@ middle. Every answer is stored. Some programs end with warps that wait for ever.
 import numpy as np
 import pytest
 
-from campaign import functional
-from campaign.machines import CONFIGS, Launch
+from checks.campaign import functional
+from checks.campaign.machines import CONFIGS, Launch
 from hw.isa import Csr, MemoryMap, encode
 from sw.golden.cores import Cores
 from sw.golden.simulator import InstructionLimit

@@ -14,8 +14,8 @@ import itertools
 import numpy as np
 import pytest
 
-from campaign import functional
-from campaign.machines import Launch
+from checks.campaign import functional
+from checks.campaign.machines import Launch
 from hw.config import preset
 from hw.isa import INSTRUCTIONS, Csr, MemoryMap, encode
 from hw.operations import BranchOp, Format, MemOp, Unit, WarpOp

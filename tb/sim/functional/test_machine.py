@@ -19,8 +19,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from campaign.machines import CONFIGS, CORES
-from campaign.random_programs import fitting_case
+from checks.campaign.machines import CONFIGS, CORES
+from checks.campaign.random_programs import fitting_case
 from hw.config import LEGAL, preset
 from hw.isa import BY_NAME, INSTRUCTIONS, Csr, MemoryMap, encode
 from sim import toolchain
@@ -28,8 +28,8 @@ from sim.errors import BuildError, SimulationError
 from sim.functional import build
 from sim.functional.decode import DISCARD, ILLEGAL, decoded, names
 from sim.functional.machine import FunctionalSimulator
-from sw.kernels.assembler import Assembler, Condition
-from sw.kernels.disassembler import operands
+from sw.compile.asm.assembler import Assembler, Condition
+from hw.disassembler import operands
 from tb.seeds import draw, seed
 
 

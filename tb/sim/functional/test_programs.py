@@ -6,7 +6,8 @@ a difference is told            test_a_difference_is_told
 errors                          test_errors, test_errors_of_units; on the RTL tb/programs
 messages                        test_messages_are_those_of_the_rtl
 the same memory and counts      test_as_the_rtl
-every unit, whole algorithms    test_units; all schedules: tb/sw/schedules; all combinations:
+every unit, whole algorithms    test_units; all schedules:
+                                tb/sw/compile/schedules; all combinations:
                                 ``list combinations --run --functional``
 ==============================  ==================================================================
 """
@@ -16,11 +17,11 @@ import itertools
 import numpy as np
 import pytest
 
-from campaign import functional
-from campaign.lockstep import Run
-from campaign.machines import CONFIGS, CORES, machine, simulate
-from campaign.machines import run as run_rtl
-from campaign.random_programs import fitting_case
+from checks.campaign import functional
+from checks.campaign.lockstep import Run
+from checks.campaign.machines import CONFIGS, CORES, machine, simulate
+from checks.campaign.machines import run as run_rtl
+from checks.campaign.random_programs import fitting_case
 from hw.config import preset
 from hw.gather.variants import VARIANTS
 from hw.isa import BY_NAME, Cause, MemoryMap
@@ -28,7 +29,7 @@ from sim.errors import SimulationError
 from sim.functional import machine as functional_machine
 from sim.functional.decode import names
 from sw.golden.lockstep import Difference
-from sw.runtime import Device
+from sw.device import Device
 from tb.programs import test_eghw as of_eghw
 from tb.programs import test_errors as of_errors
 from tb.programs import test_graphpeg as of_graphpeg

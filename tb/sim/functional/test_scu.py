@@ -13,7 +13,7 @@ import random
 import numpy as np
 import pytest
 
-from campaign.operations import Operations, text
+from checks.campaign.operations import Operations, text
 from hw.config import ConfigError, preset
 from hw.isa import MemoryMap, encode
 from hw.scu.registers import (ScuCommand, ScuOperation, ScuRegister, ScuResult, error_text)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array
 
-from sw.algorithms.gcn.fixed_point import COEFFICIENTS, _inverse_roots, choose, draw_weight
+from sw.compile.algorithms.gcn.fixed_point import COEFFICIENTS, _inverse_roots, choose, draw_weight
 from sw.golden.gcn import _inverse_root, gcn
 from sw.golden.results.gcn import fault, gcn_float
 from sw.graph import Graph

@@ -12,7 +12,7 @@ from hw.isa import Csr, encode
 from hw.operations import GatherSetting
 from sw.golden.machine import FunctionalMachine
 from sw.golden.simulator import InstructionLimit, Simulator
-from sw.kernels.assembler import Assembler
+from sw.compile.asm.assembler import Assembler
 from tb.sw.golden.simt_programs import (END, VARIABLES, compile_program, depth_of, interpret,
                                         programs, shape, started)
 

@@ -26,7 +26,7 @@ from hypothesis import given, settings
 from hypothesis.extra import numpy as arrays
 
 from base.errors import UserError
-from sw.formats.store import load as load_image
+from sw.compile.formats.store import load as load_image
 from sw.graph import load as load_graph
 from sw.graph.npz import read_arrays
 

@@ -22,7 +22,7 @@ from sw.lang import programs
 from sw.lang.names import edgeset, program, symmetric, vector, vertices
 from sw.lang.reader import read_text
 from sw.lang.types import LanguageError
-from sw.runtime import Device
+from sw.device import Device
 from sw.vm import cpu, reference
 from tb.sw.graphs import graphs
 

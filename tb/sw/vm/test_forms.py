@@ -1,4 +1,4 @@
-"""Forms of loops that become one algorithm with a frontier (sw.vm.rtl.forms).
+"""Forms of loops that become one algorithm with a frontier (sw.compile.lower.forms).
 
 ===========================  ==================================================================
 which program has which      test_forms, test_near_a_form
@@ -23,19 +23,19 @@ from hypothesis import strategies as st
 from base.errors import UserError
 from hw.config import preset
 from hw.gather.variants import VARIANTS
-from sw import algorithms
+from sw.compile import algorithms
 from sw.graph import Graph, load
 from sw.lang import programs
 from sw.lang.passes.chain import chained, may_chain, certain_loads, without_stores
 from sw.lang.reader import read_text
-from sw.runtime import Device
+from sw.device import Device
 from sw.vm import reference
 from sw.vm.evaluate import Evaluator
-from sw.vm.rtl.algorithm import ProgramAlgorithm
-from sw.vm.rtl.forms import algorithm_of
-from sw.vm.rtl.loops.level_search import LevelSearch
-from sw.vm.rtl.loops.relaxation import Relaxation
-from sw.vm.rtl.loops.sweep import Sweep
+from sw.compile.lower.algorithm import ProgramAlgorithm
+from sw.compile.lower.forms import algorithm_of
+from sw.compile.lower.loops.level_search import LevelSearch
+from sw.compile.lower.loops.relaxation import Relaxation
+from sw.compile.lower.loops.sweep import Sweep
 from tb.sw.graphs import graphs
 
 

@@ -24,7 +24,7 @@ from sw.graph import Graph
 from sw.lang import programs
 from sw.lang.faults import can_fail
 from sw.lang.types import LARGEST
-from sw.runtime import Device
+from sw.device import Device
 from sw.vm import cpu, cuda, reference
 from tb.sw.graphs import random_graph
 from tb.sw.vm.small_programs import program

@@ -29,12 +29,12 @@ from hypothesis import strategies as st
 from base.errors import UserError
 from hw.config import preset
 from hw.gather.variants import VARIANTS
-from sw import formats
+from sw.compile import formats
 from sw.graph import Graph, load
 from sw.graph.order import ORDERS
 from sw.lang import programs
 from sw.lang.reader import read_text
-from sw.runtime import Device
+from sw.device import Device
 from sw.vm import reference
 from tb.sw.graphs import graphs
 from tb.sw.vm.random_programs import program_texts
@@ -354,7 +354,7 @@ def grows(edges: edgeset):
     edges.apply(add)
     return x
 """)
-    monkeypatch.setattr("sw.vm.rtl.algorithm.ProgramAlgorithm.drive", None)
+    monkeypatch.setattr("sw.compile.lower.algorithm.ProgramAlgorithm.drive", None)
     with pytest.raises(UserError, match=r"grows\.py:7:9: x\[0\] does not fit in 32 bits"):
         run(str(path), verify=False)
 

@@ -19,7 +19,7 @@ from sw.cli.main import main
 from sw.graph import Graph, load
 from sw.lang import programs
 from sw.lang.reader import read_text
-from sw.runtime import Device
+from sw.device import Device
 from sw.vm import reach, reference
 from sw.vm.arguments import arguments, moved
 from tb.sw.vm.small_programs import program

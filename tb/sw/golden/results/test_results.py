@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from base.errors import RunError
 from hw.config import preset
-from sw import algorithms
+from sw.compile import algorithms
 from sw.cli.main import main
 from sw.golden.results import CHECKS
 from sw.golden.results.check import sweeps
@@ -29,10 +29,10 @@ from sw.golden.results.pagerank import pagerank, pagerank_float
 from sw.graph import Graph, load
 from sw.lang import programs
 from sw.lang.reader import read_text
-from sw.runtime import Device
+from sw.device import Device
 from sw.vm import reference
 from sw.vm.arguments import arguments
-from sw.vm.rtl.forms import algorithm_of
+from sw.compile.lower.forms import algorithm_of
 from tb.sw.graphs import graphs, random_graph
 
 

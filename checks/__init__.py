@@ -1,0 +1,1 @@
+"""Proofs, campaigns of random runs, mutants and the fuzzer."""

@@ -1,0 +1,1 @@
+"""From an operator, its facts and a plan to kernels: the compiler of the device."""

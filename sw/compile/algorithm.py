@@ -1,0 +1,367 @@
+"""The interface of an algorithm (GRAssembler, table 2.4)."""
+
+import operator
+from typing import Any
+
+from base.errors import UserError
+from sw.compile.kernels.fusion import Loop
+
+
+__all__ = ["Algorithm"]
+
+
+class Algorithm:
+    """Base of the algorithms. An instance is one run: a graph and its parameters.
+
+    The methods that emit code work on batches. They get all edges that a lane works on at once, so
+    that the loads of these edges can be under way together.
+
+    Attributes
+    ----------
+    name : str
+        Its name for users.
+    ARRAYS : tuple of str
+        Its vertex arrays, the one in whose addresses kernels know vertices first.
+    ITEM : tuple of (str, str)
+        The name of an entry of its results, and the plural.
+    MODEL : str
+        The name of the model by which :meth:`golden` has its outputs.
+    check : sw.golden.results.ResultCheck or None
+        The check of its results that shares no text with it, if there is one.
+    directions : tuple of str
+        Directions that it supports, its own choice first. In ``"pull"`` a vertex collects over the
+        edges that enter it; in ``"push"`` a vertex sends over the edges that leave it.
+    options : dict of str to tuple
+        Its parameters, by name: the type of the value, and the words that may stand for one.
+    weighted : bool
+        Whether it uses the weights of the edges.
+    switches : bool
+        Whether each superstep can go by another plan (:class:`sw.compile.plan.Hybrid`). Such an
+        algorithm names its kernels by the task's sides.
+    sends : bool
+        Whether a vertex that pushes sends its word in the base array along its edges, plus the
+        weight of the edge if there are weights. Then :meth:`gather` and :meth:`sum` need no base
+        of an edge that has its ``value``. If not, :meth:`gather` of edges that are selected does
+        not read their bases.
+    sends_early : bool
+        Whether the word that a vertex sends may be read long before its edges are worked on, at no
+        cost in supersteps. Then no word is all ones, or one less.
+    identity : int or None
+        The word that changes nothing where words are collected, if a vertex that pulls may collect
+        by :meth:`collect_at`.
+    least_wins : bool
+        Whether an edge that pushes may be dropped if another edge with the same destination has
+        been taken in, in this superstep or before, whose word is not larger. The word is the one
+        that is sent, or the address of the source in the base array.
+    TRIES : dict of str to tuple
+        Parameters that change only the cost of a run, each with the values that the tuner tries,
+        the default first.
+    listable : bool
+        Whether a schedule may make lists of the edges on which the algorithm works.
+    words : int or None
+        Words of a vertex on which an edge's work is done. A lane works on all of them, or
+        neighbouring lanes share them
+        (:meth:`~sw.compile.schedules.schedule.Schedule.lanes_of_words`). None if the algorithm
+        knows vertices of one word only.
+    void_edge : str
+        The edge that changes nothing, for a format's places without edges. ``"self"`` is an edge
+        from a vertex to itself, with weight 0. ``"padding"`` is an edge from a vertex to the
+        padding vertex, which follows the last vertex.
+    """
+    name: Any = None
+    ARRAYS: tuple[str, ...] = ()
+    ITEM = "vertex", "vertices"
+    MODEL = "the golden model"
+    directions = ("pull", "push")
+    options: dict[str, tuple] = {}
+    TRIES: dict[str, tuple] = {}
+    weighted = False
+    void_edge = "self"
+    switches = False
+    sends = sends_early = least_wins = False
+    listable = True
+    identity: int | None = None
+    words: Any = None
+    check: Any = None
+
+    def __init__(self, graph):
+        self.graph = graph
+
+    @property
+    def subject(self) -> str:
+        """The graph and its size, for messages."""
+        graph = self.graph
+        return f"{graph.name} ({graph.num_vertices} vertices, {graph.num_edges} edges)"
+
+    @classmethod
+    def check_has(cls, direction):
+        """Raise UserError if the algorithm cannot take this direction."""
+        if direction == "auto" and not cls.switches:
+            raise UserError(f"algorithm {cls.name!r} cannot change its direction (auto) or its "
+                            "plan between supersteps; it has the directions "
+                            f"{', '.join(cls.directions)}")
+        if direction not in (*cls.directions, "auto"):
+            raise UserError(f"algorithm {cls.name!r} has no direction {direction!r}; it has "
+                            f"{', '.join(cls.directions)}" + ", auto" * cls.switches)
+
+    def source_vertex(self, source) -> int:
+        """The number of a vertex that was given as a parameter; ``"hub"`` is the vertex with the
+        most out-arcs, and of several the one with the lowest number. Raises UserError if there is
+        no such vertex."""
+        vertex = self.graph.hub if source == "hub" else operator.index(source)
+        if not 0 <= vertex < self.graph.num_vertices:
+            raise UserError(f"{self.name}: source {source} is not a vertex of {self.graph.name}, "
+                            f"must be from 0 to {self.graph.num_vertices - 1}")
+        return vertex
+
+    def operators(self) -> dict:
+        """The algorithms that go through graphs of their own as parts of this one, by the names of
+        this one's kernels; empty if it goes through its graph itself."""
+        return {}
+
+    def edges_at_once(self, task) -> int | None:
+        """Most edges that a lane works on at once, if the user does not say; None for any
+        number."""
+        return None
+
+    #: Whether :meth:`shrink` makes a difference.
+    shrinks = False
+
+    def shrink(self, divisor):
+        """Divide what the code of an edge's work does at once."""
+
+    # Memory
+
+    def reserve(self, task):
+        """Reserve the vertex arrays, of ``task.vertex_words`` words each, and the frontier."""
+        for name in self.ARRAYS:
+            task.buffers.reserve(name, task.vertex_words)
+        if task.frontier is not None:
+            task.frontier.reserve(task)
+
+    def init_vertex_value(self, task):
+        """Fill the reserved buffers."""
+        raise NotImplementedError
+
+    def neighbor_array(self, task) -> str:
+        """The vertex array in whose addresses the neighbours are stored."""
+        return self.ARRAYS[0]
+
+    def base_array(self, task) -> str:
+        """The vertex array whose addresses stand for base vertices in kernels."""
+        return self.ARRAYS[0]
+
+    # The frontier. If it is a list, kernels work on its vertices. Otherwise `filter` gets every
+    # vertex, or with schedules that need "edges" the base vertex of every edge.
+
+    def frontiers(self, task) -> tuple:
+        """Kinds of frontier to which a superstep may add (:mod:`sw.compile.frontiers`), its own
+        choice first; empty if it has no frontier."""
+        return ()
+
+    def frontier_reason(self, task) -> str:
+        """The reason for which it supports no other frontier."""
+        raise NotImplementedError
+
+    def reverses(self, task) -> bool:
+        """Whether a superstep may go through a list of the vertices that are :meth:`pending`."""
+        return False
+
+    def pending_data(self, k, base, into):
+        """Load the word by which :meth:`pending` tells."""
+        raise NotImplementedError
+
+    def pending(self, k, data, into):
+        """``into`` = 1 if a pull still has to visit the vertex, else 0. A padding vertex, which may
+        come up, is never pending."""
+        raise NotImplementedError
+
+    def tested(self, task) -> bool:
+        """Whether the values of a vertex do not tell if the vertex is in the frontier."""
+        return False
+
+    def adds_once(self, task, asked) -> bool:
+        """Whether it adds no vertex twice in a superstep. ``asked`` is whether it should avoid
+        that if it can."""
+        return False
+
+    def first_threshold(self, task) -> int | None:
+        """The threshold of the first supersteps, if vertices whose word in the base array is below
+        a threshold go first; else None."""
+        return None
+
+    def new_threshold(self, k, old, into):
+        """``into`` = the threshold that follows ``old`` (getNewGlobalThreshold)."""
+        raise NotImplementedError
+
+    def first_only(self, k) -> bool:
+        """Whether the first edge of a row that counts settles the row."""
+        return False
+
+    def selective(self, task) -> bool:
+        """Whether only the edges count that :meth:`accepts` accepts."""
+        return False
+
+    # Code of the kernels
+
+    def kernels(self, task) -> dict:
+        """The program's kernels, by name: ``("gather" | "apply", variant)``."""
+        raise NotImplementedError
+
+    def prepare(self, k):
+        """Prologue: ask for the constants, read the state of the superstep."""
+
+    def filters(self, task) -> bool:
+        """Whether base vertices are filtered."""
+        return False
+
+    def filter_data(self, k, base, into):
+        """Load the word by which a base vertex is filtered."""
+
+    def filter(self, k, base, data, into):
+        """``into`` = 1 if the base vertex takes part in this superstep, else 0."""
+
+    def expect(self, k, base):
+        """The base vertex comes up in the next round: prefetch into the shared level the line that
+        :meth:`sum` will write."""
+
+    def token(self, k, base):
+        """The form in which a schedule hands out base vertices: ``base`` itself, or a vertex in a
+        new register."""
+        return base
+
+    @property
+    def sums_fit(self) -> bool:
+        """Whether no word that is sent, plus a weight, passes 32 bits."""
+        return True
+
+    @staticmethod
+    def along(k, word, weight, fits=True):
+        """``weight`` = the word that arrives over an edge: the sum of the word that its source
+        sends and of the weight. A sum that passes 32 bits becomes all ones, unless all sums are
+        known to fit."""
+        k.a.add(weight, weight, word)
+        if not fits:
+            passed = k.a.reg("passed")
+            k.a.sltu(passed, weight, word)
+            k.a.neg(passed, passed)
+            k.a.or_(weight, weight, passed)
+
+    def begin(self, k, base):
+        """A lane starts on a base vertex of its own (only if the schedule owns it)."""
+
+    @staticmethod
+    def source_word(k, edge, array, into):
+        """A register with the word of an edge's source in ``array``, the vertex array of that end
+        of the edge. A word that was not gathered before is loaded into ``into()``."""
+        if edge.value is not None:
+            return edge.value
+        source = edge.neighbor if k.direction == "pull" else edge.base
+        into = into()
+        k.a.lw(into, k.pointer(source, array, into))
+        return into
+
+    def gather(self, k, edges):
+        """Load the data to collect over the edges. Returns one register for each edge."""
+        raise NotImplementedError
+
+    def accepts(self, k, data, into, counts=True):
+        """``into`` = 1 if an edge with this data counts (or does not), else 0."""
+        raise NotImplementedError
+
+    def counts(self, k, data, into, left=None, place=0):
+        """``into`` = 1 if an edge with this data counts, else 0. With ``left``, the number of bytes
+        to the end of a list, an edge ``place`` bytes on or more does not count."""
+        if self.selective(k.task):
+            self.accepts(k, data, into)
+        else:
+            k.a.li(into, 1)
+        if left is not None:
+            behind = k.a.reg("behind")
+            k.a.slti(behind, left, place + 1)
+            k.a.sltu(into, behind, into)
+
+    def sum(self, k, edge, data, predicate):
+        """Combine the edge's data into its destination.
+
+        Only lanes whose edge counts are active. The code may narrow the lanes, by ``predicate``
+        only; the schedule sets them again. ``data`` is None if the first edge that counts settles
+        its base vertex and the schedule owns the vertex.
+        """
+        raise NotImplementedError
+
+    def collects(self, task) -> bool:
+        """Whether a lane that owns a vertex collects in registers, which :meth:`finish` then
+        stores."""
+        return False
+
+    def collects_words(self, task) -> int:
+        """The number of registers in which a lane collects."""
+        return 1
+
+    def collected(self, k) -> list:
+        """The registers in which a lane collects."""
+        raise NotImplementedError
+
+    def merge(self, k, other, number=0):
+        """For lanes that share a vertex: merge the register ``other``, with what another lane has
+        collected, into the register ``number`` of :meth:`collected`. All lanes are active."""
+        raise NotImplementedError
+
+    def collect_at(self, k, data, address):
+        """Merge an edge's data into the word at ``address`` in local memory, by a local atomic. In
+        the end :meth:`begin`, :meth:`merge` of this word and :meth:`finish` follow each other."""
+        raise NotImplementedError
+
+    def finish(self, k, base):
+        """A lane has done all edges of its base vertex (only if the schedule owns it)."""
+
+    def apply(self, k):
+        """Emit the loop over vertices of an apply kernel."""
+        raise NotImplementedError
+
+    # Work of the host
+
+    def loop(self, task) -> Loop:
+        """The supersteps as a loop without work of the host. Raises UserError, with the reason, if
+        the host has work between supersteps."""
+        raise UserError(f"{self.name}: fusion=yes needs an algorithm whose supersteps are a loop "
+                        "of the same kernels, without work of the host")
+
+    def drive(self, session) -> int:
+        """Run the supersteps. Returns their number."""
+        return session.task.loop.drive(session)
+
+    def outputs(self, session) -> dict:
+        """The result arrays, by name."""
+        raise NotImplementedError
+
+    def derived(self, outputs) -> dict:
+        """Further arrays by name, with which the result arrays are readable alone."""
+        return {}
+
+    def golden(self) -> dict:
+        """The outputs that :meth:`outputs` must give, by the reference model."""
+        raise NotImplementedError
+
+    def fault(self, outputs) -> str | None:
+        """The first fault of outputs by :attr:`check`, as a text; None if there is none, or no
+        check."""
+        return None
+
+    def starts(self) -> dict[str, int]:
+        """The parameters that are vertices, by name."""
+        return {}
+
+    def reached(self, outputs) -> int | None:
+        """The number of vertices that a search has reached; None of what is no search."""
+        return None
+
+    def notes(self, reached) -> list[str]:
+        """Lines about a run that has :meth:`reached` so many vertices: what whoever reads its
+        figures must know."""
+        return []
+
+    def parameters(self) -> dict:
+        """The parameters of the run, for the record."""
+        raise NotImplementedError

@@ -1,0 +1,1 @@
+"""The assembler: instructions as methods, virtual registers and their allocation, programs."""

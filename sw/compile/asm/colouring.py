@@ -1,0 +1,287 @@
+"""The colouring of a kernel's registers: which of them hold values at once, and numbers for all.
+
+:mod:`sw.compile.asm.virtual` says how a lane flows through the text, and what comes before and
+after.
+"""
+
+import numpy as np
+
+from hw.operations import Format, Unit
+from sw.compile.asm.assembler import Label, OutOfRegisters
+from sw.compile.kernels.lines import Constant, Pinned, VirtualLine
+
+
+__all__ = ["RegisterFlow"]
+
+
+#: How many times more often a loop's instructions run than the instructions around it.
+_LOOP = 8
+
+
+def _bits(bits):
+    """The numbers of the bits that are 1."""
+    while bits:
+        bit = bits & -bits
+        yield bit.bit_length() - 1
+        bits ^= bit
+
+
+def _matrix(rows, count):
+    """Sets of so many registers as rows of 0 and 1. Numpy does in a tenth of the time what can be
+    done with all rows at once."""
+    size = -(-count // 8)
+    flat = np.frombuffer(b"".join(row.to_bytes(size, "little") for row in rows), np.uint8)
+    return np.unpackbits(flat.reshape(len(rows), size), axis=1, count=count, bitorder="little")
+
+
+def _both_ways(rows):
+    """The neighbours of each register in ascending order, from rows of bits that may lack half of
+    the matrix."""
+    if not rows:
+        return []
+    matrix = _matrix(rows, len(rows))
+    matrix |= matrix.T
+    np.fill_diagonal(matrix, 0)
+    ends = np.cumsum(np.count_nonzero(matrix, axis=1)).tolist()
+    others = np.nonzero(matrix)[1].tolist()
+    return [others[start:end] for start, end in zip([0, *ends], ends)]
+
+
+class RegisterFlow:
+    """The flow of a kernel's text, and which registers are live together.
+
+    Sets of registers are bits of an int.
+
+    Parameters
+    ----------
+    text : list
+        Lines and labels.
+    colours : int
+        How many registers there are.
+    """
+
+    def __init__(self, text, colours):
+        self._colours = colours
+        self._lines = [item for item in text if isinstance(item, VirtualLine)]
+        self._places, self._depths = {}, [0] * (len(self._lines) + 1)
+        count = 0
+        for item in text:
+            if isinstance(item, VirtualLine):
+                count += 1
+            else:
+                self._places[id(item)] = count
+        self._number()
+        self._blocks()
+        self._live()
+
+    def _number(self):
+        """Give every register a bit."""
+        self._registers, bits = [], {}
+        self._uses, self._writes, self._firsts = [], [], []
+        for line in self._lines:
+            for register in (*line.reads, *line.writes):
+                if register not in bits:
+                    bits[register] = 1 << len(bits)
+                    self._registers.append(register)
+        seen = 0
+        for line in self._lines:
+            uses = 0
+            for register in line.reads:
+                uses |= bits[register]
+            written = 0
+            for register in line.writes:
+                written |= bits[register]
+            self._uses.append(uses)
+            self._writes.append(written)
+            self._firsts.append(written & ~seen)
+            seen |= written
+
+    def _next(self, index):
+        """The places of the instructions that may follow."""
+        line, after = self._lines[index], [index + 1]
+        targets = [self._places[id(value)] for value in line.operands.values()
+                   if isinstance(value, Label)]
+        if line.row.format is Format.B:
+            return after + targets
+        if line.row.name == "jal":
+            return targets
+        if line.row.name == "tmc" and line.operands["rs1"].number == 0:
+            return []
+        return after
+
+    def _blocks(self):
+        """Divide the text into basic blocks."""
+        ends: list[list[int] | None] = [None] * len(self._lines)
+        starts = {0}
+        for index, line in enumerate(self._lines):
+            if line.row.format is Format.B or line.row.name in ("jal", "tmc"):
+                ends[index] = places = [place for place in self._next(index)
+                                        if place < len(self._lines)]
+                starts.update((index + 1, *places))
+                for place in places:
+                    if place <= index:
+                        for inside in range(place, index + 1):
+                            self._depths[inside] += 1
+        starts = sorted(place for place in starts if place < len(self._lines))
+        self._ranges = list(zip(starts, [*starts[1:], len(self._lines)]))
+        numbers = {start: number for number, start in enumerate(starts)}
+        self._following = []
+        for _, end in self._ranges:
+            places = ends[end - 1]
+            if places is None:
+                places = [end] if end < len(self._lines) else []
+            self._following.append([numbers[place] for place in places])
+
+    def _live(self):
+        """The registers that are live behind each block, and that may be written before it."""
+        count = len(self._ranges)
+        needs, kills, makes = [0] * count, [0] * count, [0] * count
+        for number, (start, end) in enumerate(self._ranges):
+            for index in range(end - 1, start - 1, -1):
+                needs[number] = needs[number] & ~self._firsts[index] | self._uses[index]
+                kills[number] |= self._firsts[index]
+                makes[number] |= self._writes[index]
+        entered, self._behind = [0] * count, [0] * count
+        changed = True
+        while changed:
+            changed = False
+            for number in range(count - 1, -1, -1):
+                behind = 0
+                for following in self._following[number]:
+                    behind |= entered[following]
+                self._behind[number] = behind
+                before = needs[number] | behind & ~kills[number]
+                if before != entered[number]:
+                    entered[number], changed = before, True
+        self._made = [0] * count
+        changed = True
+        while changed:
+            changed = False
+            for number in range(count):
+                made = self._made[number] | makes[number]
+                for following in self._following[number]:
+                    if made & ~self._made[following]:
+                        self._made[following] |= made
+                        changed = True
+
+    def _together(self):
+        """For each register, the registers that must not share its number."""
+        neighbours = [0] * len(self._registers)
+        self._crowds = []
+        for number, (start, end) in enumerate(self._ranges):
+            made, mades = self._made[number], []
+            for index in range(start, end):
+                mades.append(made)
+                made |= self._writes[index]
+            live = self._behind[number]
+            for index in range(end - 1, start - 1, -1):
+                written = self._writes[index]
+                made = mades[index - start]
+                if written:
+                    there = live & (made | written) | written
+                    if there.bit_count() > self._colours:
+                        self._crowds.append(there)
+                    for number in _bits(written):
+                        neighbours[number] |= there
+                live = live & ~self._firsts[index] | self._uses[index]
+        return _both_ways(neighbours)
+
+    def _costs(self):
+        """For each register, the instructions that it costs to keep it in no register; None if it
+        must have one."""
+        costs = [0] * len(self._registers)
+        bound = set()
+        for index, line in enumerate(self._lines):
+            weight = _LOOP ** min(self._depths[index], 4)
+            for bits in (self._uses[index], self._writes[index]):
+                for number in _bits(bits):
+                    costs[number] += weight
+            if line.masks or line.row.unit is Unit.WARP:
+                bound.update(line.writes)
+            if line.row.unit is Unit.CROSS:
+                # A slot would be loaded in the active lanes only, but a shuffle reads others too.
+                bound.add(line.operands["rs1"])
+        return [None if register in bound or isinstance(register, Pinned)
+                or (isinstance(register, Constant) and register.kept) else cost
+                for register, cost in zip(self._registers, costs)]
+
+    def colour(self):
+        """Numbers from 1 on for all registers, as a dict, and the registers that must leave; if
+        there are any, the numbers are of no use."""
+        neighbours = self._together()
+        if self._crowds:
+            leaving = self._thinned(self._costs())
+            if leaving:
+                return {}, leaving
+        degrees = [len(others) for others in neighbours]
+        left, order, costs = set(range(len(neighbours))), [], None
+        easy = [number for number in left if degrees[number] < self._colours]
+        while left:
+            if easy:
+                number = easy.pop()
+                if number not in left:
+                    continue
+            else:
+                costs = costs or self._costs()
+                number = min(left, key=lambda number: self._urgency(costs, degrees, number))
+            left.remove(number)
+            order.append(number)
+            for other in neighbours[number]:
+                degrees[other] = degree = degrees[other] - 1
+                if degree == self._colours - 1:
+                    easy.append(other)
+        colours, bits = [0] * len(neighbours), [0] * len(neighbours)
+        stuck = []
+        for number in reversed(order):
+            used = 1
+            for other in neighbours[number]:
+                used |= bits[other]
+            free = (2 << self._colours) - 1 & ~used
+            if free:
+                colours[number] = colour = self._pick(free)
+                bits[number] = 1 << colour
+            else:
+                stuck.append(number)
+        if stuck:
+            costs = costs or self._costs()
+            leaving = (self._leaves(number, neighbours, costs) for number in stuck)
+            return {}, list(dict.fromkeys(leaving))     # in order: the same program every time
+        return dict(zip(self._registers, colours)), []
+
+    def _thinned(self, costs) -> list:
+        """The registers that leave so that nowhere more registers are live than there are: those
+        that cost least for each crowded place, constants first."""
+        places = _matrix(self._crowds, len(self._registers)).sum(axis=0, dtype=int).tolist()
+        order = {number: (not isinstance(self._registers[number], Constant),
+                          cost / max(1, places[number]))
+                 for number, cost in enumerate(costs) if cost is not None and places[number]}
+        gone, leaving = 0, []
+        for crowd in self._crowds:
+            left = crowd & ~gone
+            excess = left.bit_count() - self._colours
+            if excess > 0:
+                for number in sorted((number for number in _bits(left) if number in order),
+                                     key=order.__getitem__)[:excess]:
+                    gone |= 1 << number
+                    leaving.append(self._registers[number])
+        return leaving
+
+    @staticmethod
+    def _pick(free) -> int:
+        """A number of those whose bits are 1: the smallest."""
+        return (free & -free).bit_length() - 1
+
+    def _urgency(self, costs, degrees, number):
+        """The order in which registers leave: constants first, then what costs least."""
+        cost = costs[number]
+        if cost is None:
+            return 2, 0.0
+        return not isinstance(self._registers[number], Constant), cost / (degrees[number] + 1)
+
+    def _leaves(self, number, neighbours, costs):
+        """The register that leaves to make room for a register without a number."""
+        near = [other for other in (number, *neighbours[number]) if costs[other] is not None]
+        if not near:
+            raise OutOfRegisters(f"no register is left for {self._registers[number].name!r}")
+        degrees = [len(others) for others in neighbours]
+        return self._registers[min(near, key=lambda other: self._urgency(costs, degrees, other))]

@@ -1,0 +1,365 @@
+"""Virtual registers: the assembler of kernels, and the allocation of their registers.
+
+A kernel takes as many registers as it likes, and gives none back. When the program is finished,
+each kernel's registers get the numbers 1 to 31 (:func:`allocate`):
+
+1. Constants are loaded before the loops in which they are used.
+2. Liveness tells which registers hold values at once, and the
+   graph of these registers is coloured (Chaitin; Briggs' optimistic order).
+3. If 31 colours do not suffice, a constant is recomputed where it is used. If no constant is left,
+   a register moves to a slot in local memory. Then step 2 is repeated.
+
+The flow of a lane
+------------------
+A register has a value for each lane, so liveness follows the path of a single lane. A lane takes
+one side of a SPLIT: the branch behind the SPLIT leads to the other side, and JOIN goes on with the
+next instruction. While a warp runs the side of other lanes, nothing is written in this lane.
+
+An instruction writes its register in the active lanes only. An inactive lane passes the instruction
+and keeps its old value. So a write does not end the life of the old value, unless it is the first
+write of the register in the order of the text. A register whose value matters in inactive lanes has
+to be written once with all these lanes active. An example is a predicate by which
+:meth:`~sw.compile.kernels.kernel.Kernel.narrow` decides: the branch reads it in lane 0, which may
+be inactive.
+
+Sections
+--------
+A kernel may have *sections*, one after the other, each with registers of its own: no register has a
+value for another section. So a section has the registers that it would have as a kernel, less those
+that are kept (:meth:`VirtualAssembler.keep`), whose values all sections share. A jump may lead to
+another section (:meth:`VirtualAssembler.jump_to_section`), and no branch does. Sections may have
+the same name: a fused loop emits a kernel once for each superstep that it writes out.
+"""
+
+import dataclasses
+
+from hw.isa import Csr
+from sw.compile.asm.assembler import (ROWS, Assembler, AssemblyError, GeneralRegister, Label,
+                                      OutOfRegisters, constant_parts)
+from sw.compile.asm.colouring import RegisterFlow
+from sw.compile.kernels.lines import Constant, Pinned, RegisterCopy, VirtualLine
+
+
+__all__ = ["VirtualAssembler"]
+
+
+#: Bytes that an offset of 12 bits reaches, which bounds the slots of a lane.
+_REACH = 2048
+
+
+class _Part:
+    """A mark in the text: a part of a kernel begins, with constants of its own."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Section:
+    """A mark in the text: a section of a kernel begins."""
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class _Elsewhere:
+    """The target of a jump to another section."""
+    label: Label
+
+    @property
+    def name(self):
+        """The label's name."""
+        return self.label.name
+
+
+class VirtualAssembler(Assembler):
+    """An assembler whose registers are virtual until :meth:`finish`.
+
+    Parameters
+    ----------
+    reserve : callable
+        ``reserve(words)`` gives the address of so many words of local memory for each warp, as
+        ``(address, bytes from one warp's words to the next warp's)``. It is called when registers
+        do not suffice.
+    threads : int
+        Lanes of a warp.
+    registers : int
+        How many registers may be used, from x1 on.
+
+    Attributes
+    ----------
+    slots : list of (str, int)
+        The name of each kernel, or section, whose registers did not suffice, and how many of its
+        registers are in local memory.
+    argument : GeneralRegister or None
+        The kept register with the argument of a superstep, in a fused loop
+        (:mod:`sw.compile.kernels.fusion`).
+    """
+
+    def __init__(self, reserve=None, threads=1, registers=31):
+        super().__init__()
+        self._reserve, self._threads, self._registers = reserve, threads, registers
+        self.slots = []
+        self.argument = None
+
+    def reg(self, name) -> GeneralRegister:
+        """A new virtual register."""
+        return GeneralRegister(None, name)
+
+    def constant(self, name, value, kept=False) -> Constant:
+        """A register that holds a constant in the open part of the kernel. The constant is loaded
+        before the first loop that uses it, with all lanes active."""
+        return Constant(name, value & 0xFFFF_FFFF, kept)
+
+    def part(self):
+        """A part of a kernel begins, with all lanes active. A constant belongs to one part."""
+        self._code.append((None, _Part()))
+
+    def keep(self, name) -> GeneralRegister:
+        """A register that keeps its value in all sections, for the whole program. It has a number
+        at once, so that no other register gets it."""
+        self._registers -= 1
+        return GeneralRegister(self._registers + 1, name)
+
+    def section(self, name):
+        """A section of a kernel begins, with all lanes active."""
+        self._code.append((None, _Section(name)))
+
+    def jump_to_section(self, label):
+        """Jump to a label in another section."""
+        self.jal(self.zero, _Elsewhere(label))
+
+    def _address_of(self, label):
+        self._code.append((None, label))
+        return -1                           # known when the program is finished
+
+    def finish(self):
+        """Allocate the registers, resolve the labels and encode everything."""
+        frames, code, self.slots = [], [], []
+        for name, text in self._kernels():
+            text, frame = _allocate(name, text, self._threads, self._registers)
+            if frame.slots:
+                frames.append(frame)
+                self.slots.append((name, frame.size))
+            code += text
+        if frames:
+            words = max(frame.size for frame in frames) * self._threads
+            assert self._reserve is not None, "registers do not suffice"
+            address, stride = self._reserve(words)
+            for frame in frames:
+                frame.settle(address, stride)
+        self._code = []
+        for item in code:
+            if isinstance(item, VirtualLine):
+                self._code.append((item.row, {
+                    field: value.label if isinstance(value, _Elsewhere) else value
+                    for field, value in item.operands.items()}))
+            elif isinstance(item, Label):
+                item.address = self.here
+        return super().finish()
+
+    def lines(self) -> list:
+        """The instructions of a text without labels."""
+        return [VirtualLine.of(row, operands) for row, operands in self._code]
+
+    def _kernels(self):
+        """The text of each kernel or section, with its name."""
+        entries = {id(label): name for name, label in self._entries.items()}
+        name, text = "", []
+        for row, operands in self._code:
+            begun = operands.name if isinstance(operands, _Section) else \
+                entries.get(id(operands)) if row is None else None
+            if begun is not None:
+                if text:
+                    yield name, text
+                name, text = begun, []
+            text.append(operands if row is None else VirtualLine.of(row, operands))
+        yield name, text
+
+
+class _Frame:
+    """The slots of one kernel in local memory, by lane. Registers of different parts share slots.
+
+    Parameters
+    ----------
+    threads : int
+        Lanes of a warp.
+    parts : dict of GeneralRegister to set of int
+        The parts in which each register is used.
+    """
+
+    class Pointer(Pinned):
+        """The register with the address of the lane's first slot."""
+        __slots__ = ()
+
+    def __init__(self, threads, parts):
+        self._threads, self._parts = threads, parts
+        self.slots = {}                     # by register, its number
+        self.pointer = self.Pointer(None, "frame")
+        self._late = []                     # operands that settle() completes
+
+    def add(self, register):
+        """A slot for a register."""
+        most = _REACH // (4 * self._threads)
+        taken = {slot for other, slot in self.slots.items()
+                 if self._parts[other] & self._parts[register]}
+        slot = next(slot for slot in range(most + 1) if slot not in taken)
+        if slot == most:
+            raise OutOfRegisters(f"register {register.name!r} is one too many: all registers and "
+                                 f"{most} slots in local memory are in use")
+        self.slots[register] = slot
+
+    @property
+    def size(self) -> int:
+        """Slots of a lane."""
+        return max(self.slots.values()) + 1
+
+    def offset(self, register) -> int:
+        """Bytes from the lane's pointer to the register's slot."""
+        return 4 * self._threads * self.slots[register]
+
+    def prologue(self) -> list:
+        """Lines that make the lane's pointer: the address, plus the warp's and the lane's places.
+        """
+        a, pointer = VirtualAssembler(), self.pointer
+        place, stride = a.regs("place", "stride")
+        for register in (pointer, stride):
+            a.lui(register, 0)
+            a.addi(register, register, 0)
+        a.csrr(place, Csr.WARP_ID)
+        a.mul(stride, stride, place)
+        a.add(pointer, pointer, stride)
+        a.csrr(place, Csr.THREAD_ID)
+        a.slli(place, place, 2)
+        a.add(pointer, pointer, place)
+        lines = a.lines()
+        self._late = [line.operands for line in lines[:4]]
+        return lines
+
+    def settle(self, address, stride):
+        """Complete the lines of :meth:`prologue`."""
+        for (upper, lower), value in zip((self._late[:2], self._late[2:]), (address, stride)):
+            upper["imm"], lower["imm"] = constant_parts(value)
+
+
+def _allocate(name, text, threads, registers):
+    """The text of a kernel with registers from 1 to ``registers``, and its :class:`_Frame`.
+
+    Raises OutOfRegisters, with the kernel's name, if neither registers nor slots suffice.
+    """
+    frame, recomputed = _Frame(threads, _parts(text)), set()
+    hoisted = _hoisted(text)
+    while True:
+        current = _rewritten(text, hoisted, recomputed, frame)
+        flow = RegisterFlow(current, registers)
+        colours, stuck = flow.colour()
+        if not stuck:
+            break
+        for register in stuck:
+            if isinstance(register, Constant):
+                recomputed.add(register)
+            else:
+                try:
+                    frame.add(register)
+                except OutOfRegisters as error:
+                    raise OutOfRegisters(f"kernel {name!r}: {error}") from None
+    for register, colour in colours.items():
+        register.number = colour
+    return current, frame
+
+
+def _parts(text):
+    """The parts in which each register is used."""
+    part, parts = 0, {}
+    for item in text:
+        if isinstance(item, _Part):
+            part += 1
+        elif isinstance(item, VirtualLine):
+            for register in (*item.reads, *item.writes):
+                parts.setdefault(register, set()).add(part)
+    return parts
+
+
+def _lines_of_constant(register, value):
+    a = VirtualAssembler()
+    a.li(register, value)
+    return a.lines()
+
+
+def _jumps(text):
+    """The places of all branches and of their targets, as pairs."""
+    places = {id(item): index for index, item in enumerate(text) if isinstance(item, Label)}
+    jumps = []
+    for index, item in enumerate(text):
+        if isinstance(item, VirtualLine):
+            for value in item.operands.values():
+                if isinstance(value, Label):
+                    if id(value) not in places:
+                        raise AssemblyError(f"label {value.name!r} is used but has no place")
+                    jumps.append((index, places[id(value)]))
+    return jumps
+
+
+def _hoisted(text):
+    """The constants that each place of the text loads, as a dict of lists by place.
+
+    A constant is loaded where it is first used, but before the loops around this place, before
+    every branch that leads from before this place to a use behind it, and before the first
+    instruction of the part that changes the mask.
+    """
+    jumps = _jumps(text)
+    uses, part, first_mask, masks = {}, 0, None, {}
+    for index, item in enumerate(text):
+        if isinstance(item, _Part):
+            part, first_mask = index + 1, None
+        elif isinstance(item, VirtualLine):
+            for register in item.reads:
+                if isinstance(register, Constant):
+                    uses.setdefault(register, [index, index, part])[1] = index
+                    if uses[register][2] != part:
+                        raise AssemblyError(f"constant {register.name!r} is used in two parts")
+            if first_mask is None and item.masks:
+                first_mask = index
+                masks[part] = index
+    places = {}
+    for register, (first, last, part) in uses.items():
+        place = min(first, masks.get(part, first))
+        moved = True
+        while moved:
+            moved = False
+            for source, target in jumps:
+                if target < place <= source and target >= part:         # a loop around it
+                    place, moved = target, True
+                elif part <= source < place <= target <= last:          # a branch over it
+                    place, moved = source, True
+        places.setdefault(place, []).append(register)
+    return places
+
+
+def _rewritten(text, hoisted, recomputed, frame):
+    """The text with the loads of constants and the accesses to slots."""
+    lines = []
+    for index, item in enumerate(text):
+        for register in hoisted.get(index, ()):
+            if register not in recomputed:
+                lines += _lines_of_constant(register, register.value)
+        if not isinstance(item, VirtualLine):
+            lines.append(item)
+            continue
+        after = []
+        for register in dict.fromkeys(item.reads):
+            if register in recomputed:
+                copy = RegisterCopy(register)
+                lines += _lines_of_constant(copy, register.value)
+                item = item.replaced(register, copy)
+        for register in dict.fromkeys([*item.reads, *item.writes]):
+            if register in frame.slots:
+                copy = RegisterCopy(register)
+                operands = {"rs1": frame.pointer, "imm": frame.offset(register)}
+                if register in item.reads:
+                    lines.append(VirtualLine.of(ROWS["lw"], {"rd": copy, **operands}))
+                if register in item.writes:
+                    after.append(VirtualLine.of(ROWS["sw"], {"rs2": copy, **operands}))
+                item = item.replaced(register, copy)
+        lines.append(item)
+        lines += after
+    if frame.slots:
+        first = next(index for index, item in enumerate(lines) if isinstance(item, VirtualLine))
+        lines[first:first] = frame.prologue()
+    return lines

@@ -1,0 +1,274 @@
+"""The split of a kernel's work among warps and cores.
+
+The work is a sequence of vertices, of queue entries or of blocks of edges. The sequence is divided
+into parts of equal size. A *taker* takes one part after another: a warp for itself, or the warps of
+a core together. Every taker begins with the part of its own number. A split distributes the other
+parts:
+
+*static*
+    The takers go on in turn: each of n takers goes on by n parts.
+*counter*
+    The takers ask a counter in global memory, by one atomic addition a part. A taker that is done
+    early takes more.
+
+A warp asks one part ahead, so that the latency passes while the warp works on a part. For a core,
+the first warp asks at the beginning of a round. Two counters change roles: superstep s takes from
+counter s mod 2 and makes the other counter ready for the next superstep.
+"""
+
+from hw.isa import Csr
+from sw.compile.asm.assembler import Condition
+
+
+__all__ = ["SPLITS", "Split", "passed", "reserve", "split"]
+
+
+#: The place in local memory where the warp that asks for its core leaves the answer.
+_SLOT = "ticket"
+
+
+def _arrays(layout, name):
+    """The names of the array with the counters of a pass in a layout, and of the array with their
+    values at the beginning of a superstep."""
+    suffix = f"_{name}" if name else ""
+    return layout.array(f"tickets{suffix}"), layout.array(f"first_tickets{suffix}")
+
+
+def _all_arrays(task):
+    return [_arrays(layout, item.name) for layout in task.layouts
+            for item in task.schedule.passes(task)]
+
+
+def reserve(task):
+    """Reserve the counters, if the task needs them."""
+    if task.split == "counter":
+        for names in _all_arrays(task):
+            for name in names:
+                task.buffers.reserve(name, 2)
+        if _SLOT not in task.local:
+            task.local.reserve(_SLOT, 1)
+
+
+def passed(k, task):
+    """In the prologue of a kernel that does not use the counters of a task: make the counters of
+    the next superstep ready."""
+    a = k.a
+    if task.split != "counter":
+        return
+    parity, place, first = a.regs("parity", "place", "first")
+    k.superstep(parity)
+    a.xori(parity, parity, 1)
+    a.andi(parity, parity, 1)
+    a.slli(parity, parity, 2)
+    for counters, firsts in _all_arrays(task):
+        a.li(place, k.address(firsts))
+        a.add(place, place, parity)
+        a.lw(first, place)
+        a.li(place, k.address(counters))
+        a.add(place, place, parity)
+        a.sw(first, place)
+
+
+class Split:
+    """The static split, and the common part of all splits.
+
+    A part is known by its *place*: bytes from the beginning of the work, or the address in the
+    queue.
+
+    Parameters
+    ----------
+    k : Kernel
+    part : int
+        Bytes of a part, the work of a taker in a round.
+    warps : int
+        Warps of a core that take part.
+    together : bool
+        Whether the warps of a core are one taker.
+    """
+
+    def __init__(self, k, part, warps, together):
+        self._k, self._warps, self._together = k, warps, together
+        self._part = part
+        self._takers = k.config.cores * (1 if together else warps)
+        self._stride = self._part * self._takers
+        self._end = self._place = None
+
+    #: Whether there must be a barrier between :meth:`offer` and :meth:`take`.
+    waits = False
+
+    def start(self, end=None, queue=None, own=1):
+        """In the prologue.
+
+        Parameters
+        ----------
+        end : int or GeneralRegister, optional
+            The place behind the work; needed for :meth:`more`.
+        queue : sw.compile.frontiers.queue.Queue, optional
+            The queue that holds the work. Its register ``start`` is taken over.
+        own : int
+            Number of first parts that each taker owns. If there are two, :meth:`second` gives the
+            second, and the taker always takes a part ahead.
+        """
+        if self._needs_place(end):
+            self._start_place(queue)
+        if end is not None:
+            self._end = self._k.constant(end, "work_end") if isinstance(end, int) else end
+
+    def _needs_place(self, end):
+        return end is not None
+
+    def _start_place(self, queue):
+        k, a = self._k, self._k.a
+        if queue is not None:
+            self._place = queue.start
+        else:
+            self._place = k.a.reg("place")
+            a.mv(self._place, a.zero)
+        if self._takers == 1:
+            return
+        taker, factor = a.regs("taker", "factor")
+        a.csrr(taker, Csr.CORE_ID if self._together else Csr.WARP_ID)
+        if not self._together and k.config.cores > 1:
+            core = a.reg("core")
+            a.csrr(core, Csr.CORE_ID)
+            a.li(factor, self._warps)
+            a.mul(core, core, factor)
+            a.add(taker, taker, core)
+        a.li(factor, self._part)
+        a.mul(taker, taker, factor)
+        a.add(self._place, self._place, taker)
+
+    def second(self, into, pointer):
+        """In the prologue: take the second part; ``into`` = the pointer moved there."""
+        self._k.step(into, self._stride, pointer)
+
+    def ask(self):
+        """At the beginning of a round, if the warps of a core are one taker. Gives the register in
+        which the answer is going to be, or None."""
+
+    def offer(self, answer):
+        """Pass the register that :meth:`ask` gave on to the warps that :meth:`take`."""
+
+    def go_on(self):
+        """The next round begins, with the part that was taken ahead, or that is taken next."""
+        if self._place is not None:
+            self._k.step(self._place, self._stride)
+
+    def take(self, *pointers):
+        """Take a part, and move the pointers to it. All lanes must be active."""
+        for pointer in pointers:
+            self._k.step(pointer, self._stride)
+
+    def more(self) -> Condition:
+        """Whether there is work in the round. All warps of a taker agree."""
+        return Condition("ltu", self._place, self._end)
+
+
+class _Counter(Split):
+    """Parts from a counter, which holds the place of the next part."""
+
+    def start(self, end=None, queue=None, own=1):
+        k, a, task = self._k, self._k.a, self._k.task
+        starts = (0, 0) if queue is None else queue.starts(task)
+        counters, firsts = _arrays(k.layout, k.pass_name)
+        for name in (counters, firsts):
+            task.buffers.fill(name, [start + own * self._stride for start in starts])
+        self._counter = k.a.reg("counter")
+        self._now = k.a.reg("now") if end is not None and own == 2 else None
+        value, other = a.regs("value", "other")
+        k.superstep(self._counter)
+        a.andi(self._counter, self._counter, 1)
+        a.slli(self._counter, self._counter, 2)
+        a.li(other, k.address(counters))
+        a.add(self._counter, self._counter, other)
+        a.xori(other, self._counter, 4)
+        a.li(value, sum(starts) + own * self._stride & 0xFFFF_FFFF)
+        if queue is not None:
+            a.sub(value, value, queue.start)
+        a.sw(value, other)
+        super().start(end, queue, own)
+        if not self._together:
+            self._drawn = k.a.reg("ticket")
+            self._draw(self._drawn)
+
+    def _needs_place(self, end):
+        return True                 # to know how far to move
+
+    def _draw(self, into):
+        """Add to the counter, by one lane; ``into`` = the old value."""
+        a = self._k.a
+        a.li(into, 1)
+        a.tmc(into)
+        a.li(into, self._part)
+        a.amoadd_w(into, into, self._counter)
+        self._k.widen()
+
+    def _first_warp(self, body):
+        a = self._k.a
+        after = a.label("others")
+        warp = a.reg("warp")
+        a.csrr(warp, Csr.WARP_ID)
+        a.bnez(warp, after)
+        body()
+        a.place(after)
+
+    @property
+    def waits(self):
+        return self._together
+
+    def ask(self):
+        if not self._together:
+            return None
+        answer = self._k.a.reg("answer")
+        self._first_warp(lambda: self._draw(answer))
+        return answer
+
+    def offer(self, answer):
+        if answer is not None:
+            self._first_warp(lambda: self._leave(answer))
+
+    def _leave(self, answer):
+        a = self._k.a
+        slot = a.reg("slot")
+        a.shfl_idx(answer, answer, a.zero)
+        a.li(slot, self._k.task.local.address(_SLOT))
+        a.sw(answer, slot)
+
+    def second(self, into, pointer):
+        a = self._k.a
+        stride = a.reg("stride")
+        a.li(stride, self._stride)
+        a.add(into, pointer, stride)
+        a.add(self._place, self._place, stride)
+
+    def go_on(self):
+        if self._now is not None:
+            self._k.a.mv(self._now, self._place)
+
+    def more(self):
+        return Condition("ltu", self._now or self._place, self._end)
+
+    def take(self, *pointers):
+        a = self._k.a
+        distance = a.reg("distance")
+        if self._together:
+            a.li(distance, self._k.task.local.address(_SLOT))
+            a.lw(distance, distance)
+        else:
+            a.shfl_idx(distance, self._drawn, a.zero)
+        a.sub(distance, distance, self._place)
+        for register in (self._place, *pointers):
+            a.add(register, register, distance)
+        if not self._together:
+            self._draw(self._drawn)
+
+
+_KINDS = {"static": Split, "counter": _Counter}
+
+#: Names of the splits.
+SPLITS = tuple(_KINDS)
+
+
+def split(k, part, *, warps=None, together=False) -> Split:
+    """The split that the kernel's task asks for; parameters as of :class:`Split`."""
+    return _KINDS[k.task.split](k, part, warps or k.task.warps, together)

@@ -1,0 +1,48 @@
+"""The class of a program on the device: that of the first form that it has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sw.lang.graph_ir import GraphProgram
+from sw.lang.passes import analysed
+from sw.lang.types import Type
+from sw.compile.lower.algorithm import ProgramAlgorithm
+from sw.compile.lower.loops.level_search import LevelSearch
+from sw.compile.lower.loops.relaxation import Relaxation
+from sw.compile.lower.run import ProgramRun
+from sw.compile.lower.loops.sweep import Sweep
+
+
+__all__ = ["FORMS", "algorithm_of"]
+
+
+#: Forms of programs. A program has one of the first three, which are of one loop, at most; the last
+#: is of any program.
+FORMS = (Relaxation, LevelSearch, Sweep, ProgramAlgorithm)
+
+#: Types of parameters: as of :attr:`~sw.compile.algorithm.Algorithm.options`.
+_OPTIONS = {Type.UINT: (int,), Type.WHOLE: (int,), Type.BOOL: (int,), Type.DECIMAL: (float,),
+            Type.VERTEX: (int, "hub")}
+
+
+def algorithm_of(program: GraphProgram, check: Any = None) -> type[ProgramRun]:
+    """The algorithm of a program: a class, whose instances are runs.
+
+    Parameters
+    ----------
+    program : GraphProgram
+    check : sw.golden.results.ResultCheck, optional
+        The check of its results, if the program is a known algorithm.
+    """
+    program = analysed(program)
+    options = {argument.name: _OPTIONS[argument.type] for argument in program.arguments}
+    kind, form = next((kind, form) for kind in FORMS
+                      if (form := kind.form_of(program)) is not None)
+    bases: tuple[Any, ...] = (kind,)
+    return type(program.name, bases, {
+        "__doc__": program.summary, "name": program.name, "program": program, "form": form,
+        "check": check, "MODEL": "the interpreter of its text" + (
+            "" if check else ", which is its only check"),
+        "weighted": program.weighted, "options": options,
+        **kind.attributes(program, form, options)})

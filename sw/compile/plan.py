@@ -1,0 +1,439 @@
+"""Plans: frozen records of how an algorithm is to run, each with one text form.
+
+A plan is the algorithm, its parameters in parentheses, and fields. The text leaves out fields at
+their default::
+
+    sssp(delta=auto,source=3) schedule=vwc:width=4 direction=push frontier=queue split=counter
+
+A hybrid is two plans and a rule. It runs the second plan in the supersteps for which the rule
+holds, and the first plan in all others::
+
+    bfs direction=push | bfs direction=pull schedule=em when frontier>=0.05
+
+``frontier`` is the frontier's share of all vertices. The field ``direction=auto`` is a shorthand
+for the hybrid of pushing and pulling with Beamer et al.'s rule (SC 2012), with vertices in place of
+edges, and a threshold of 0.05.
+
+:func:`as_plan` is the one place that turns texts and keywords into plans.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import operator
+import re
+from typing import TYPE_CHECKING, Any
+
+from base.errors import UserError
+from base import numbers
+from hw.config import LEGAL
+from sw.compile import algorithms, formats, schedules
+from sw.compile import frontiers
+from sw.compile.options import Choice, Integer, Switch, settle, word
+from sw.compile.kernels.split import SPLITS
+from sw.lang.choices import least_vertices
+from sw.lang.names import ProgramText
+
+if TYPE_CHECKING:
+    from hw.config import HardwareConfig
+    from sw.compile.algorithm import Algorithm
+    from sw.compile.formats.storage_format import StorageFormat
+
+
+__all__ = ["CLOSED", "Hybrid", "Plan", "as_plan"]
+
+
+#: The fields of a plan with a closed set of values.
+CLOSED = {
+    "direction": Choice(("pull", "push"), None, "way along the edges"),
+    "frontier": frontiers.OPTION,
+    "deduplicate": Switch(None, "whether the frontier has a vertex once"),
+    "split": Choice(SPLITS, "static", "how warps and cores share the work"),
+    "warps": Integer(1, LEGAL["warps"].values[-1], None, "warps of a core that take part"),
+    "phases": Switch(False, "whether kernels mark all phases"),
+    "fusion": Switch(False, "whether one launch runs all supersteps"),
+}
+
+#: Share of the frontier from which ``direction=auto`` pulls.
+_PULL_SHARE = 0.05
+
+
+@functools.lru_cache(1000, typed=True)
+def _settled(*values):
+    """Values of the fields of :data:`CLOSED`, in its order, as :func:`settle` returns them."""
+    return settle(CLOSED, dict(zip(CLOSED, values)), "plan")
+
+
+def _closed(plan):
+    """The fields of a plan with a closed set of values. Raises UserError."""
+    values = [getattr(plan, name) for name in CLOSED]
+    try:
+        return _settled(*values)
+    except TypeError:               # a list cannot be a key of the cache, nor a legal value
+        return settle(CLOSED, dict(zip(CLOSED, values)), "plan")
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """A choice of everything on which a run depends, besides the graph and the hardware.
+
+    Names are checked, and values brought into one form. So equal plans have equal texts.
+
+    Raises
+    ------
+    UserError
+        A name or an option that does not exist, or a value out of its range.
+    """
+    algorithm: str  #: Its name.
+    #: tuple of (str, value). The algorithm's parameters that are given, sorted by name; a dict is
+    #: accepted.
+    parameters: tuple = ()
+    #: ``NAME[:OPTION=VALUE]...``, options sorted by name. An option that is given stays, also at
+    #: its default.
+    schedule: str = "weaver"
+    format: str = "csr"  #: See `schedule`.
+    direction: str | None = None  #: ``"pull"`` or ``"push"``; None for the algorithm's own choice.
+    #: A name or a pair of :mod:`sw.compile.frontiers`; None for the algorithm's own choice.
+    frontier: str | None = None
+    #: Whether a vertex that is added to the frontier several times is in the frontier, and counted,
+    #: only once; None for the frontier's own choice.
+    deduplicate: bool | None = None
+    #: How the work is split between warps and cores (:mod:`sw.compile.kernels.split`).
+    split: str = "static"
+    #: Warps of each core that take part, from warp 0 on (CTA size, GRAssembler table 2.5); None for
+    #: all.
+    warps: int | None = None
+    #: Whether the kernels mark all phases of the work on an edge, which costs instructions. If not,
+    #: all of the work is counted as edge access.
+    phases: bool = False
+    #: Whether one kernel, launched once, runs all supersteps (:mod:`sw.compile.kernels.fusion`).
+    fusion: bool = False
+
+    def __post_init__(self):
+        kind = algorithms.find(self.algorithm)
+        if self.direction is not None:
+            if self.direction == "auto":
+                raise UserError("direction auto is a hybrid of two plans, and not part of one")
+            kind.check_has(self.direction)
+        form = {"parameters": tuple(sorted((name, _parameter(kind, name, value))
+                                           for name, value in dict(self.parameters).items())),
+                "schedule": schedules.canonical(self.schedule),
+                "format": formats.canonical(self.format),
+                **_closed(self)}
+        for name, value in form.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def text(self) -> str:
+        """The text form; :meth:`parse` is the inverse."""
+        given = ",".join(f"{name}={_spelled(value)}" for name, value in self.parameters)
+        return " ".join([self.algorithm + (given and f"({given})"),
+                         *(f"{name}={word(getattr(self, name))}" for name, default in
+                           _FIELDS.items() if getattr(self, name) != default)])
+
+    @staticmethod
+    def parse(text: str) -> Plan | Hybrid:
+        """The plan, or the hybrid, that a text spells. Raises UserError, which tells the place in
+        the text."""
+        return _parse(text)
+
+    def to_json(self) -> dict[str, Any]:
+        """The record, as JSON can hold it; :meth:`from_json` is the inverse."""
+        return dataclasses.asdict(self) | {"parameters": dict(self.parameters)}
+
+    @staticmethod
+    def from_json(record: dict[str, Any]) -> Plan | Hybrid:
+        """The plan or hybrid of a record. Raises UserError if it is not one."""
+        try:
+            if "first" in record:
+                plans: dict[str, Any] = {name: Plan(**record[name])
+                                         for name in ("first", "second")}
+                return Hybrid(**record | plans)
+            return Plan(**record)
+        except (TypeError, KeyError, ValueError):
+            raise UserError(f"{record!r} is not the record of a plan") from None
+
+    @property
+    def parts(self) -> dict[str, str | None]:
+        """The parts that records and tables show beside the text, by name."""
+        return _parts(self)
+
+    # For a task
+
+    @property
+    def kind(self) -> type[Algorithm]:
+        """The class of the algorithm."""
+        return algorithms.find(self.algorithm)
+
+    @property
+    def way(self) -> str:
+        """The direction; left out, the schedule's own choice."""
+        return self.direction or schedules.make(self.schedule).directions(self.kind)[0]
+
+    def stored(self, graph: Any) -> StorageFormat:
+        """The graph in the plan's format."""
+        return formats.find(self.format)(formats.image_of(graph, self.format, self.way))
+
+    @property
+    def sides(self) -> dict[str, Plan]:
+        """The plan of each kernel that goes through the graph, by its name."""
+        return {"gather": self}
+
+    def check(self, config: HardwareConfig | None = None) -> None:
+        """Raise UserError if the schedule cannot run the algorithm in the direction, or if the
+        hardware, where it is given, cannot run the schedule on so many warps."""
+        strategy = schedules.make(self.schedule)
+        if self.direction is not None:
+            strategy.check_direction(self.kind, self.direction)
+        if config is not None:
+            strategy.check_config(config)
+            if self.warps is not None and self.warps > config.warps:
+                raise UserError(f"warps is {self.warps}, must be from 1 to {config.warps}, the "
+                                f"warps of a core of configuration {config.name!r}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Hybrid:
+    """Two plans, and the rule by which supersteps change between them.
+
+    The plans have the algorithm, its parameters and the frontier's deduplication in common, and use
+    the same vertex arrays. Both may read the frontier in their own way.
+
+    Raises
+    ------
+    UserError
+        The algorithm cannot change its plan, or the two plans do not fit together.
+    """
+    first: Plan  #: The run begins with ``first``.
+    second: Plan  #: The run begins with ``first``.
+    #: ``"frontier"``: the share of all vertices that is in the frontier.
+    criterion: str = "frontier"
+    #: A superstep takes ``second`` if its criterion is at least this, above 0 and at most 1.
+    threshold: float = _PULL_SHARE
+
+    def __post_init__(self):
+        if not isinstance(self.first, Plan) or not isinstance(self.second, Plan):
+            raise UserError("a hybrid has two plans, and none of them is a hybrid")
+        for name in ("algorithm", "parameters", "deduplicate", "warps", "phases"):
+            one, other = (getattr(plan, name) for plan in (self.first, self.second))
+            if one != other:
+                raise UserError(f"the plans of a hybrid must agree on {name}, which is {one!r} and "
+                                f"{other!r}")
+        algorithms.find(self.algorithm).check_has("auto")
+        if self.first.fusion or self.second.fusion:
+            raise UserError("fusion=yes is for one plan: the host chooses the plan of each "
+                            "superstep of a hybrid, so its supersteps cannot be one launch")
+        if self.criterion != "frontier":
+            raise UserError(f"there is no criterion {self.criterion!r}; there is frontier")
+        if not isinstance(self.threshold, (int, float)) or not 0 < self.threshold <= 1:
+            raise UserError(f"threshold is {self.threshold!r}, must be above 0 and at most 1")
+
+    @property
+    def text(self) -> str:
+        """The text form; :meth:`Plan.parse` is the inverse."""
+        return (f"{self.first.text} | {self.second.text} when {self.criterion}>="
+                f"{_spelled(self.threshold)}")
+
+    def to_json(self) -> dict[str, Any]:
+        """The record, as JSON can hold it; :meth:`Plan.from_json` is the inverse."""
+        return {"first": self.first.to_json(), "second": self.second.to_json(),
+                "criterion": self.criterion, "threshold": self.threshold}
+
+    @property
+    def sides(self) -> dict[str, Plan]:
+        """The two plans by the names of their kernels: their directions, if they differ."""
+        ways = [plan.way for plan in (self.first, self.second)]
+        names = ways if ways[0] != ways[1] else ("first", "second")
+        return dict(zip(names, (self.first, self.second)))
+
+    def check(self, config: HardwareConfig | None = None) -> None:
+        """As :meth:`Plan.check`, of both plans."""
+        for plan in (self.first, self.second):
+            plan.check(config)
+
+    def second_follows(self, vertices: int, of: int) -> bool:
+        """Whether a superstep takes the second plan, with ``vertices`` of ``of`` vertices in its
+        frontier."""
+        return vertices >= least_vertices(self.threshold, of)
+
+    # The common part, for tables and records
+
+    @property
+    def parts(self) -> dict[str, str | None]:
+        """As :attr:`Plan.parts`; two values of a part have a bar between them."""
+        return _parts(self)
+
+    def _common(self, name) -> Any:
+        one, other = getattr(self.first, name), getattr(self.second, name)
+        return one if one == other else f"{one} | {other}"
+
+    algorithm = property(lambda self: self.first.algorithm)
+    parameters = property(lambda self: self.first.parameters)
+    warps = property(lambda self: self.first.warps)
+    phases = property(lambda self: self.first.phases)
+    fusion = False
+    schedule = property(lambda self: self._common("schedule"))
+    format = property(lambda self: self._common("format"))
+    split = property(lambda self: self._common("split"))
+
+    @property
+    def direction(self) -> str | None:
+        """``"auto"`` if the plans have different directions."""
+        return "auto" if "first" not in self.sides else self.first.direction
+
+
+#: The fields of a plan that a text may give, with their defaults.
+_FIELDS: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(Plan)
+                           if field.name not in ("algorithm", "parameters")}
+
+
+def as_plan(asked: str | Plan | Hybrid | ProgramText, **choices: Any) -> Plan | Hybrid:
+    """A plan with some choices changed.
+
+    Parameters
+    ----------
+    asked : str, Plan, Hybrid or ProgramText
+        A plan, or its text; the name of an algorithm is the text of a plan. A program of the
+        language in this process.
+    **choices
+        Fields of the plan, by name, in both plans of a hybrid; other names are the algorithm's
+        parameters, and ``parameters`` a dict of some. A value may be its text. None leaves a choice
+        as it is. With ``direction`` = ``"auto"`` the plan becomes a hybrid.
+
+    Raises
+    ------
+    UserError
+        As :class:`Plan` and :class:`Hybrid`.
+    """
+    if isinstance(asked, ProgramText):
+        asked = asked.algorithm
+    plan = _parse(asked) if isinstance(asked, str) else asked
+    given = {name: value for name, value in choices.items() if value is not None}
+    if isinstance(plan, Hybrid) and given:
+        first, second = (_changed(each, given) for each in (plan.first, plan.second))
+        return dataclasses.replace(plan, first=first, second=second)
+    return _changed(plan, given) if given else plan
+
+
+def _changed(plan, given):
+    fields = {name: value for name, value in given.items() if name in _FIELDS}
+    parameters = {name: value for name, value in given.items() if name not in _FIELDS}
+    parameters |= parameters.pop("parameters", {})
+    auto = fields.get("direction") == "auto"
+    if auto:
+        del fields["direction"]
+    plan = dataclasses.replace(plan, parameters=dict(plan.parameters) | parameters, **fields)
+    if not auto:
+        return plan
+    plan.kind.check_has("auto")
+    return Hybrid(*(dataclasses.replace(plan, direction=way) for way in ("push", "pull")))
+
+
+def _parts(plan):
+    return {name: getattr(plan, name) for name in ("algorithm", "schedule", "format", "direction",
+                                                   "split")}
+
+
+# Values
+
+def _parameter(kind, name, value):
+    """A parameter's value: a number, one of the words that stand for one, or a text."""
+    if name not in kind.options:
+        raise UserError(f"algorithm {kind.name!r} has no parameter {name!r}; it has "
+                        f"{', '.join(kind.options) or 'no parameters'}")
+    number, *words = kind.options[name]
+    if number is str:
+        return _text(kind, name, value)
+    found = value
+    if isinstance(value, str) and value not in words:
+        found = numbers.integer(value)
+        if found is None and number is float:
+            found = numbers.real(value)
+    elif not isinstance(value, str):
+        try:
+            found = operator.index(value) if number is int else value + 0
+        except TypeError:
+            found = None
+    if found is None:
+        what = "a whole number" if number is int else "a number"
+        raise UserError(f"{kind.name}: {name} is {value!r}, must be {' or '.join([what, *words])}")
+    return found
+
+
+def _text(kind, name, value):
+    """The text of a parameter, which the text of a plan can hold."""
+    text = str(value)
+    wrong = [mark for mark in text if mark in ",()|=" or mark.isspace() or not mark.isprintable()]
+    if wrong or not text:
+        raise UserError(f"{kind.name}: {name} is {text!r}, must be a text without commas, "
+                        "parentheses, bars, equals signs and spaces")
+    return text
+
+
+def _spelled(value):
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+# Texts
+
+_HEAD = re.compile(r"\s*([^\s(|=]+)\s*(?:\(([^)]*)\))?(?=\s|$)")
+_RULE = re.compile(r"^(.*\S)\s+when\s+([^\s>=]+)\s*>=\s*(\S+)\s*$", re.DOTALL)
+
+
+def _parse(text):
+    halves = text.split("|")
+    if len(halves) == 1:
+        return _parse_plan(text, 0, text)
+    if len(halves) > 2:
+        raise _wrong(text, len(halves[0]) + len(halves[1]) + 1, "a hybrid has two plans")
+    rule = _RULE.match(halves[1])
+    place = len(halves[0]) + 1
+    if rule is None:
+        raise _wrong(text, place, "the second plan must end with a rule, as in when frontier>=0.05")
+    first, second = _parse_plan(halves[0], 0, text), _parse_plan(rule[1], place, text)
+    threshold = numbers.real(rule[3])
+    try:
+        if threshold is None:
+            raise UserError(f"{rule[3]!r} is not a number")
+        return Hybrid(first, second, rule[2], threshold)
+    except UserError as error:
+        raise _wrong(text, place + rule.start(2), str(error)) from None
+
+
+def _parse_plan(part, place, text):
+    """The plan of a part of a text that begins at ``place``."""
+    head = _HEAD.match(part)
+    if head is None:
+        raise _wrong(text, place, "must begin with an algorithm, as in bfs(source=3) schedule=vm")
+    if head.span() == (0, len(text)) and head[2] is None:
+        return Plan(head[1])                    # a name alone
+    plan: Any = None
+    try:
+        plan = Plan(head[1])
+    except UserError as error:
+        raise _wrong(text, place + head.start(1), str(error)) from None
+    items = [(head.start(2) + item.start(), item[0], False)
+             for item in re.finditer(r"[^,]+", head[2] or "")]
+    items += [(head.end() + item.start(), item[0], True)
+              for item in re.finditer(r"\S+", part[head.end():])]
+    seen = set()
+    for start, item, is_field in items:
+        name, equals, value = (piece.strip() for piece in item.partition("="))
+        try:
+            if not equals or not value:
+                raise UserError(f"{item.strip()!r} must be NAME=VALUE")
+            if name in seen:
+                raise UserError(f"{name} is given twice")
+            seen.add(name)
+            if is_field and name not in _FIELDS:
+                raise UserError(f"a plan has no field {name!r}; it has {', '.join(_FIELDS)}")
+            plan = as_plan(plan, **{name: value}) if is_field else \
+                dataclasses.replace(plan, parameters=dict(plan.parameters) | {name: value})
+        except UserError as error:
+            raise _wrong(text, place + start, str(error)) from None
+    return plan
+
+
+def _wrong(text, place, what):
+    return UserError(f"plan {text!r}, character {place + 1}: {what}")

@@ -1,0 +1,102 @@
+"""Planning: settles the task of a plan on a graph."""
+
+import dataclasses
+
+import numpy as np
+
+from base.errors import UserError
+from sw.compile import schedules
+from sw.compile import frontiers
+from sw.compile import memory
+from sw.compile.buffers import Buffers
+from sw.compile.task import Task
+
+
+__all__ = ["make"]
+
+
+def make(config, plan, graph, slow_edges=False) -> Task:
+    """The task of a plan on a graph, with its layout of memory. With ``slow_edges``, edges lie in
+    slow memory (:class:`~sw.compile.buffers.Buffers`).
+
+    Raises
+    ------
+    UserError
+        The parts of the plan cannot work together, or the graph does not fit in the device's
+        memory. Nothing has been built.
+    """
+    plan.check(config)
+    plans = plan.sides
+    one = next(iter(plans.values()))
+    algorithm = one.kind(graph, **dict(one.parameters))
+    buffers = Buffers(config, max(each.warps or config.warps for each in plans.values()),
+                      slow_edges)
+    sides = {name: _side(config, operator, one, buffers)
+             for name, operator in algorithm.operators().items()} or \
+        {name: _side(config, algorithm, each, buffers, len(plans) > 1)
+         for name, each in plans.items()}
+    sides = _with_frontiers(sides)
+    task, *others = sides.values()
+    if task.algorithm is not algorithm:
+        task = dataclasses.replace(task, algorithm=algorithm, sides=sides)
+        _check_operators(task)
+    elif others:
+        settled = dataclasses.replace(plan, **{name: side.plan for name, side in
+                                               zip(("first", "second"), sides.values())})
+        task = dataclasses.replace(task, plan=settled, sides=sides)
+        _check_sides(task)
+    memory.reserve(task, list(sides.values()))
+    return task
+
+
+def _side(config, algorithm, plan, buffers, switches=False):
+    """The task of one plan, without a frontier yet."""
+    plan = dataclasses.replace(plan, direction=plan.way)
+    task = Task(config, algorithm, schedules.make(plan.schedule), plan.stored(algorithm.graph),
+                plan, buffers, switches=switches)
+    task.choices.most = algorithm.edges_at_once(task)
+    task.schedule.check(task)
+    task.format.check(task)
+    return task
+
+
+def _with_frontiers(sides):
+    """The sides with their frontier, inputs and layouts."""
+    frontier, inputs = frontiers.choose(list(sides.values()))
+    found, first = {}, 0
+    for (name, side), read in zip(sides.items(), inputs):
+        plan = side.plan
+        if frontier is not None and read is not None:
+            plan = dataclasses.replace(plan, deduplicate=frontier.deduplicate,
+                                       frontier=f"{read.name}/{frontier.name}")
+        task = found[name] = dataclasses.replace(side, frontier=frontier, input=read, plan=plan,
+                                                 first_layout=first)
+        first += len(task.layouts) + 1                  # and one layout of its format
+        task.schedule.check_options(task)
+    return found
+
+
+def _check_operators(task):
+    """Refuse what the operators of an algorithm cannot share."""
+    graphs = [side.algorithm.graph for side in task.sides.values()]
+    if task.new_ids is not None and len({id(graph.ordered_as or graph)
+                                         for graph in graphs}) > 1:
+        raise UserError(f"format {task.plan.format} orders the vertices of each graph in its "
+                        f"own way, and {task.algorithm.name} has {len(task.sides)} graphs with "
+                        "the same vertices")
+
+
+def _check_sides(task):
+    """Refuse sides that cannot use the same arrays."""
+    one, other = task.sides.values()
+    if not np.array_equal(one.new_ids, other.new_ids):
+        raise UserError(f"format {one.plan.format} and format {other.plan.format} order the "
+                        "vertices in different ways, so the plan cannot change")
+    if one.schedule.has_lists and other.schedule.has_lists:
+        raise UserError("both plans list the edges of the frontier, by schedules "
+                        f"{one.plan.schedule} and {other.plan.schedule}, and there is room for "
+                        "one")
+    if one.format.has_lists and other.format.has_lists:
+        raise UserError(f"both plans make lists of the frontier's records, by formats "
+                        f"{one.plan.format} and {other.plan.format}, and there is room for "
+                        "one")

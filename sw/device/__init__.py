@@ -1,0 +1,8 @@
+"""The host runtime: devices, plans, buffers, runs and results."""
+
+from .device import Device
+from sw.compile.plan import Hybrid, Plan, as_plan
+from .result import Result
+
+
+__all__ = ["Device", "Hybrid", "Plan", "Result", "as_plan"]

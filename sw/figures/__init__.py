@@ -1,6 +1,0 @@
-"""The pictures of the documentation: block diagrams, waveforms and a figure of results.
-
-:mod:`sw.figures.pictures` draws all of them. Block diagrams are drawn from the elaborated RTL
-(:mod:`sw.figures.blocks`). The others are drawn from the records in ``docs/figures``, which
-``./graphloom docs --record`` makes.
-"""

@@ -1,8 +1,0 @@
-"""The host runtime: devices, plans, buffers, runs and results."""
-
-from .device import Device
-from .plan import Hybrid, Plan, as_plan
-from .result import Result
-
-
-__all__ = ["Device", "Hybrid", "Plan", "Result", "as_plan"]

@@ -1,0 +1,1 @@
+"""What is shown: reports, the live page, figures, the site."""

@@ -1,0 +1,66 @@
+"""The pages of the site that are no files of ``docs``: the start page, and the API.
+
+The API has a page for each package: first what the package says of itself, then its modules.
+"""
+
+import re
+
+from base.installation import ROOT
+
+
+__all__ = ["ROOMS", "ROOT", "api_page", "api_pages", "published", "start_page",
+           "without_files"]
+
+
+#: The folders whose modules the API shows.
+ROOMS = ("base", "hw", "sim", "sw", "synth", "checks")
+
+
+def published(path) -> bool:
+    """Whether the API shows the object of a dotted path, as far as names tell."""
+    return path.partition(".")[0] in ROOMS and not any(
+        part.startswith("_") and part != "__init__" for part in path.split("."))
+
+
+def without_files(text, folder, root=ROOT) -> str:
+    """A page whose links to files of the project that the site lacks are plain text.
+
+    Parameters
+    ----------
+    text : str
+        Markdown.
+    folder : path
+        The folder of the page. A link that leads to no file stays, and MkDocs refuses the link.
+    root : path
+        The project's folder.
+    """
+    def plain(match):
+        target = (folder / match[2].partition("#")[0]).resolve()
+        outside = target.is_file() and not target.is_relative_to(root / "docs")
+        return match[1] if outside else match[0]
+    return re.sub(r"(?<!!)\[([^\]]*)\]\((?!https?:|#)([^)]*)\)", plain, text)
+
+
+def start_page(root=ROOT) -> str:
+    """README as the page that the site begins with: its links lead to the pages of the site."""
+    text = without_files((root / "README.md").read_text(), root, root)
+    return text.replace("](docs/", "](").replace('="docs/', '="')
+
+
+def api_page(package) -> str:
+    """The name of a package's page."""
+    return f"api/{package}.md"
+
+
+def api_pages(root=ROOT) -> dict:
+    """{package: text of its page}, for every package that has a public name."""
+    pages = {}
+    for room in ROOMS:
+        for init in sorted((root / room).rglob("__init__.py")):
+            package = ".".join(init.parent.relative_to(root).parts)
+            modules = [package] + [
+                f"{package}.{path.stem}" for path in sorted(init.parent.glob("*.py"))
+                if path.stem not in ("__init__", "__main__")]
+            blocks = [f"::: {module}\n" for module in modules]
+            pages[package] = f"# {package}\n\n" + "\n".join(blocks)
+    return pages

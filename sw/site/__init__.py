@@ -1,5 +1,0 @@
-"""The site: the pages of ``docs`` and the API of everything public, made by MkDocs.
-
-:mod:`sw.site.build` builds and serves it. MkDocs calls :mod:`sw.site.hooks` for the pages that are
-no files of ``docs``, and Griffe calls :mod:`sw.site.extension` for the docstrings.
-"""

@@ -1,0 +1,1 @@
+"""Many runs: benchmarks, tuner, reproductions of the papers, and where the runs are done."""

@@ -1,0 +1,165 @@
+"""Every combination of algorithm, format, schedule, direction and frontier, and which can work.
+
+There is no list of the combinations that work. Each is planned as for a run, on three small graphs.
+A combination that is refused on one of the graphs gives the reason. Planning makes no program: a
+program that does not fit in instruction memory is refused when the combination is run.
+"""
+
+import dataclasses
+import itertools
+
+from base.errors import UserError
+from hw.config import LEGAL
+from hw.gather.variants import VARIANTS
+from sw.compile import algorithms, formats, schedules
+from sw.compile.formats.image import DIRECTIONS
+from sw.graph.load import load
+from sw.compile import frontiers
+from sw.device.device import Device
+
+
+__all__ = ["ASKED", "AXES", "FURTHER", "GRAPHS", "HARDWARE", "Combination", "Ground", "axes",
+           "combinations", "equipped"]
+
+
+#: The axes: all values of each choice of :func:`~sw.compile.plan.as_plan`, by its name. None
+#: leaves the choice to the algorithm. A further axis is a further line. A block is an option of the
+#: format.
+AXES = {
+    "algorithm": algorithms.names,
+    "format": formats.image_names,
+    "block": lambda: ["none", "16"],
+    "schedule": schedules.names,
+    "direction": lambda: [*DIRECTIONS, "auto"],
+    "frontier": lambda: [None, *frontiers.pairs()],
+}
+
+#: Further axes, which multiply the combinations: deduplication, the least CTA size, and near and
+#: far.
+FURTHER = {
+    "deduplicate": lambda: [None, "yes", "no"],
+    "warps": lambda: [None, "1"],
+    "delta": lambda: [None, "auto"],
+}
+
+#: Axes that a list has if they are asked for: whether one launch runs all supersteps.
+ASKED = {
+    "fusion": lambda: [None, "yes"],
+}
+
+#: Axes of the hardware, by the field of the configuration. A list has those that are asked for.
+HARDWARE = {
+    "gather": lambda: [*VARIANTS],
+    "cores": lambda: [str(number) for number in LEGAL["cores"].values],
+}
+
+#: Axes whose values make no combination work that is refused without them. Fewer warps may: they
+#: need less local memory.
+_LEFT_OPEN = ("deduplicate", "delta", "fusion")
+
+#: Options of formats by which a graph of 64 vertices has several clusters, blocks and shards.
+_DIVIDED = {"cr2": "cr2:cluster_bits=4:warp_bits=3", "ell": "ell:width=2",
+            "g-shards": "g-shards:shard=16", "tigr": "tigr:k=3"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Ground:
+    """A graph that combinations are tried on."""
+    graph: str  #: A graph with weights, as a text for :func:`sw.graph.load.load`.
+    #: Formats that have options on this graph, with the text that gives the options.
+    formats: dict[str, str]
+
+    def asked(self, choice) -> dict:
+        """Choices of :func:`~sw.compile.plan.as_plan` for a combination on this ground."""
+        asked = {axis: value for axis, value in choice.items() if axis not in HARDWARE}
+        text = self.formats.get(choice["format"], choice["format"])
+        block = asked.pop("block")
+        return asked | {"format": text if block == "none" else f"{text}:block={block}"}
+
+
+#: The graphs by their special property. ``odd`` has vertices without edges, self-loops and parallel
+#: arcs.
+GRAPHS = {
+    "skewed": Ground("rmat:scale=6,degree=6,seed=1,weights=9", _DIVIDED),
+    "road": Ground("road:side=8,seed=1,longest=9", {}),
+    "odd": Ground("powerlaw:vertices=60,edges=120,exponent=2,seed=1,weights=9", _DIVIDED),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Combination:
+    """A combination."""
+    choice: dict[str, str] | None  #: A value of each axis of the list.
+    reason: str | None  #: Why it cannot work; None if it works.
+
+
+def axes(only=(), further=False) -> dict:
+    """The axes of a list: :data:`AXES`; those of :data:`FURTHER` that ``only`` names or, with
+    ``further``, all; and those of :data:`ASKED` and of :data:`HARDWARE` that ``only`` names."""
+    return (AXES | {axis: values for axis, values in FURTHER.items() if further or axis in only}
+            | {axis: values for axis, values in (ASKED | HARDWARE).items() if axis in only})
+
+
+def equipped(config, choice):
+    """The configuration with a combination's values of the axes of :data:`HARDWARE`."""
+    changes = {axis: choice[axis] for axis in HARDWARE if axis in choice}
+    if "cores" in changes:
+        changes["cores"] = int(changes["cores"])
+    return config.replace(**changes) if changes else config
+
+
+def combinations(config, only=None, further=False):
+    """All combinations, in the order of the axes.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        The hardware on which they would run.
+    only : dict of str to list, optional
+        The wanted values of an axis, by the axis; other axes have all values.
+    further : bool
+        Whether the combinations have all axes of :data:`FURTHER`.
+
+    Axes of :data:`HARDWARE` change the hardware.
+
+    Yields
+    ------
+    Combination
+    """
+    only = only or {}
+    planner = _Planner(config)
+    wanted = {axis: [value for value in values() if axis not in only or value in only[axis]]
+              for axis, values in axes(only, further).items()}
+    for values in itertools.product(*wanted.values()):
+        choice = dict(zip(wanted, values))
+        yield Combination(choice, planner.reason(choice))
+
+
+class _Planner:
+    """Plans combinations. If a combination is refused though it leaves deduplication and near and
+    far open, no value of these axes helps, and the reason is the same."""
+
+    def __init__(self, config):
+        self._config = config
+        self._grounds = [(load(ground.graph), ground) for ground in GRAPHS.values()]
+        self._open = {}
+
+    def reason(self, choice):
+        """Why a combination cannot work, or None."""
+        opened = choice | {axis: None for axis in _LEFT_OPEN if axis in choice}
+        key = tuple(opened.values())
+        if key not in self._open:
+            self._open[key] = self._asked(opened)
+        if self._open[key] is not None or opened == choice:
+            return self._open[key]
+        return self._asked(choice)
+
+    def _asked(self, choice):
+        device = Device.functional(equipped(self._config, choice))
+        try:
+            for graph, ground in self._grounds:
+                asked = ground.asked(choice)
+                device.plan(asked.pop("algorithm"), graph, **asked)
+        except UserError as error:
+            return str(error)
+        return None

@@ -1,0 +1,77 @@
+"""The figure of results is drawn from recorded results, and these are true."""
+
+import dataclasses
+import functools
+import json
+import pathlib
+
+import pytest
+
+from sw.show.figures import results
+from sw.show.figures.pictures import RECORDS, ROOT, pictures
+from sw.device import as_plan
+
+
+RECORD = ROOT / "docs" / "figures" / "results.json"
+
+
+def test_the_record_has_all_runs():
+    record = json.loads(RECORD.read_text())
+    assert [(row["graph"], row["algorithm"], row["direction"], row["schedule"])
+            for row in record["rows"]] == [
+        (case.graph, case.plan.algorithm, case.plan.direction, case.plan.schedule)
+        for case in results.cases()]
+    assert record["command"] == "./graphloom docs --record" and record["preset"] == "default"
+    assert len(record["commit"]) == 40
+
+
+def test_graphs_are_generated():
+    """No file is needed to repeat the runs."""
+    for graph in results.GRAPHS.values():
+        assert "seed=" in graph
+
+
+def test_the_figure_is_drawn_from_the_record():
+    text = RECORD.read_text()
+    record = json.loads(text)
+    drawn = results.draw(text)
+    assert drawn == (RECORD.parent / "results.svg").read_text()
+    for row in record["rows"]:
+        if row["schedule"] == "weaver":
+            row["cycles"] *= 2
+    assert results.draw(json.dumps(record)) != drawn
+    for word in (*results.GRAPHS, "weaver", f"its paper: {results.PAPER}"):
+        assert f">{word}<" in drawn, word
+
+
+def test_a_recorded_run_gives_the_same_cycles():
+    """The shortest one. Run `./graphloom docs --record` after a change on purpose."""
+    row = min(json.loads(RECORD.read_text())["rows"], key=lambda row: row["cycles"])
+    case, = (case for case in results.cases()
+             if (case.graph, case.plan.algorithm, case.plan.schedule)
+             == (row["graph"], row["algorithm"], row["schedule"]))
+    again = json.loads(results.measure(ROOT, chosen=[case]))
+    assert again["rows"] == [row]
+
+
+def test_a_run_that_fails():
+    case = results.cases()[0]
+    case = dataclasses.replace(case, plan=as_plan(case.plan, warps=32))
+    with pytest.raises(RuntimeError, match="warps is 32"):
+        results.measure(ROOT, chosen=[case])
+
+
+@functools.cache
+def drawn():
+    """All pictures, by the name of their file in docs."""
+    return pictures()
+
+
+def test_pictures_are_up_to_date():
+    for name, text in drawn().items():
+        assert (ROOT / "docs" / name).read_text() == text, "run `./graphloom docs`"
+
+
+def test_every_file_is_a_picture_or_a_record():
+    made = {pathlib.Path(name).name for name in drawn()} | set(RECORDS)
+    assert {path.name for path in RECORD.parent.iterdir()} == made
