@@ -31,7 +31,7 @@ time.sleep(600)
 PROGRAMS = {
     "proof": """
 import pathlib
-from formal import prove
+from checks.formal import prove
 prove._run(words, pathlib.Path("."), 600)
 """,
     "synthesis": """

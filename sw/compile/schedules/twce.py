@@ -73,6 +73,10 @@ class _Rounds:
         self._queues = CoreBins(k, bins)
         k.barrier()
 
+    def wait(self):
+        """Wait until all warps have appended."""
+        self._k.barrier()
+
     def emit(self):
         """Emit the loop."""
         k, a, rows = self._k, self._k.a, self._rows
@@ -93,7 +97,7 @@ class _Rounds:
             rows.advance()
         self._schedule.append(k, self, has, (vertex, begin, size), tails)
         rows.offer(answer)
-        k.barrier()
+        self.wait()
         if rows.waits:
             rows.advance()
         k.phase(3)

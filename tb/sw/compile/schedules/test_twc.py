@@ -130,7 +130,7 @@ def test_refused(schedule, hardware, message):
 
 def test_a_missing_barrier_is_seen(monkeypatch):
     """A planted fault: warps go through the queues before all have appended."""
-    monkeypatch.setattr(twce.CoreQueues, "go_on", lambda self, k: None)
+    monkeypatch.setattr(twce._Rounds, "wait", lambda self: None)
     with pytest.raises(RunError):
         for seed in range(8):
             check(config(4, 4), "pagerank", GRAPHS["dense"], "twce:warp=3:core=9", "push",

@@ -36,10 +36,10 @@ def test_comments_of_a_name():
 
 def test_every_package_has_a_page():
     pages = api_pages()
-    assert {"hw", "hw.core", "sw.compile.frontiers", "sim", "campaign"} <= pages.keys()
+    assert {"hw", "hw.core", "sw.compile.frontiers", "sim", "checks.campaign"} <= pages.keys()
     assert "::: hw.core.alu\n" in pages["hw.core"]
     assert "::: hw.core.alu\n" not in pages["hw"]
-    for room in ("base", "hw", "sim", "sw", "synth", "formal", "campaign"):
+    for room in ("base", "hw", "sim", "sw", "synth", "checks"):
         for file in (ROOT / room).rglob("*.py"):
             module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
             module = module.removesuffix(".__init__")
