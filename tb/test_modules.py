@@ -6,6 +6,7 @@ circles                 test_no_circles: no module needs itself, so each can be
 layers                  test_layers: each room imports only rooms below it
 names                   test_class_names: a class has a name of its own;
                         test_file_names: a file says what it holds
+sizes                   test_sizes: parameters, methods, lines of RTL
 pages                   test_pages: every cited page exists
 ======================  ========================================================
 """
@@ -48,6 +49,27 @@ LAYERS = {
                "sw.study"),
     "sw.cli": ("base", "hw", "sim", "synth", "sw.graph", "sw.lang", "sw.golden", "sw.vm",
                "sw.compile", "sw.device", "sw.study", "sw.show", "checks"),
+}
+
+#: Most parameters of a function of sw, methods of a class of sw, and lines of a method of RTL.
+MOST_PARAMETERS, MOST_METHODS, MOST_LINES = 8, 25, 120
+
+#: {function or class above these limits: why}.
+LARGER = {
+    "sw.compile.algorithm.Algorithm": "the interface of the kernels, until facts replace its hooks",
+    "sw.compile.asm.assembler.Assembler": "a method for each instruction and structure",
+    "sw.compile.formats.cr2.records.RecordLayout": "what kernels ask of a format's records",
+    "sw.compile.kernels.kernel.Kernel": "what kernels are made of",
+    "sw.compile.kernels.tiles.WarpTiles._leaders": "registers of one loop",
+    "sw.compile.lower.emitter.Emitter.__init__": "what an operator's functions are emitted into",
+    "sw.compile.lower.loops.level_search.LevelSearch": "a form of a program, until facts do",
+    "sw.compile.lower.loops.relaxation.Relaxation": "a form of a program, until facts do",
+    "sw.compile.lower.loops.sweep.Sweep": "a form of a program, until facts do",
+    "sw.compile.lower.operators.EdgeOperator": "overrides the hooks of Algorithm",
+    "sw.golden.simulator.Simulator": "state of a core that the instructions' closures change",
+    "sw.lang.instructions.ProgramReader": "a method for each statement of the language",
+    "sw.vm.cpu.machine.CpuMachine": "a method for each instruction of the host",
+    "sw.vm.cuda.machine.CudaMachine": "a method for each instruction of the host",
 }
 
 #: {name that several classes may have: why}.
@@ -181,6 +203,39 @@ def test_class_names():
              if name not in SAME_NAME]
     assert not wrong, "\n".join(wrong)
     assert SAME_NAME.keys() <= shared.keys()
+
+
+def _sizes(name):
+    """The functions and classes of a module that are above a limit, with what they have."""
+    def walk(node, path):
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, (ast.FunctionDef, ast.ClassDef)):
+                yield from walk(child, path)
+                continue
+            own = f"{path}.{child.name}"
+            if isinstance(child, ast.ClassDef):
+                methods = sum(isinstance(each, ast.FunctionDef) for each in child.body)
+                if name.startswith("sw.") and methods > MOST_METHODS:
+                    yield own, f"{methods} methods"
+            else:
+                given = child.args
+                count = sum(each.arg not in ("self", "cls") for each in (
+                    *given.posonlyargs, *given.args, *given.kwonlyargs))
+                lines = (child.end_lineno or child.lineno) - child.lineno + 1
+                if name.startswith("sw.") and count > MOST_PARAMETERS:
+                    yield own, f"{count} parameters"
+                if name.startswith("hw.") and lines > MOST_LINES:
+                    yield own, f"{lines} lines"
+            yield from walk(child, own)
+    return walk(ast.parse(modules()[name].read_text()), name)
+
+
+def test_sizes():
+    """Nothing is above the limits but what has a reason, and every reason is needed."""
+    found = dict(pair for name in modules() for pair in _sizes(name))
+    wrong = [f"{name}: {what}" for name, what in found.items() if name not in LARGER]
+    assert not wrong, "\n".join(wrong)
+    assert LARGER.keys() <= found.keys()
 
 
 def test_file_names():
