@@ -16,12 +16,15 @@ from base import bootstrap
 from base.errors import UserError
 
 
-__all__ = ["APART", "EXTRAS", "PROGRAM", "ROOT", "TREE", "add_all", "advice", "browser", "extra_of",
-           "launched", "need", "need_tree", "obtain"]
+__all__ = ["APART", "EXTRAS", "PROGRAM", "ROOMS", "ROOT", "TREE", "add_all", "advice", "browser",
+           "extra_of", "launched", "need", "need_tree", "obtain"]
 
 
 #: The folder of ``hw``, ``sw`` and so on.
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+#: Its folders of modules.
+ROOMS = ("base", "hw", "sim", "sw", "synth", "checks")
 
 #: Whether that folder is the source tree.
 TREE = (ROOT / "pyproject.toml").exists()

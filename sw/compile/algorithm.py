@@ -1,6 +1,5 @@
 """The interface of an algorithm (GRAssembler, table 2.4)."""
 
-import operator
 from typing import Any
 
 from base.errors import UserError
@@ -103,16 +102,6 @@ class Algorithm:
         if direction not in (*cls.directions, "auto"):
             raise UserError(f"algorithm {cls.name!r} has no direction {direction!r}; it has "
                             f"{', '.join(cls.directions)}" + ", auto" * cls.switches)
-
-    def source_vertex(self, source) -> int:
-        """The number of a vertex that was given as a parameter; ``"hub"`` is the vertex with the
-        most out-arcs, and of several the one with the lowest number. Raises UserError if there is
-        no such vertex."""
-        vertex = self.graph.hub if source == "hub" else operator.index(source)
-        if not 0 <= vertex < self.graph.num_vertices:
-            raise UserError(f"{self.name}: source {source} is not a vertex of {self.graph.name}, "
-                            f"must be from 0 to {self.graph.num_vertices - 1}")
-        return vertex
 
     def operators(self) -> dict:
         """The algorithms that go through graphs of their own as parts of this one, by the names of

@@ -1,16 +1,15 @@
 """Valid command lines from pages and from the help of commands, and their mutations."""
 
-import pathlib
 import re
 import shlex
 
 import typer
 
+from base.installation import ROOT
+
 
 __all__ = ["Lines"]
 
-
-_ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 #: Pages whose command lines are valid.
 _PAGES = ("README.md", "docs/commands.md")
@@ -69,7 +68,7 @@ class Lines:
         self._commands = {words: command for words, command in _commands(group)
                           if words[0] not in _LEFT_OUT}
         known = {words[0] for words in self._commands}
-        text = "".join((_ROOT / page).read_text("utf-8") for page in _PAGES)
+        text = "".join((ROOT / page).read_text("utf-8") for page in _PAGES)
         found = list(_examples("\n".join(re.findall(r"(?m)^    \./(graphloom .*)$", text))))
         for words, command in self._commands.items():
             found += _examples(f"{command.epilog or ''}\n")

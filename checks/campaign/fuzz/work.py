@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import importlib
 import io
-import pathlib
 import pkgutil
 import random
 import shlex
@@ -16,6 +15,7 @@ from collections.abc import Callable
 import typer
 
 from base.errors import UserError
+from base.installation import ROOMS, ROOT
 from base import numbers
 from sw.study.benchmarks.executors import Processes
 
@@ -29,11 +29,6 @@ __all__ = ["FuzzCase", "Cases", "CommandLine", "KINDS", "fuzz", "parse"]
 
 #: Kinds of cases: a mutated command line, and a command with a mutated file.
 KINDS = ("line", "file")
-
-#: Folders of the modules that a command may import.
-_ROOMS = ("base", "hw", "sim", "sw", "synth", "checks")
-
-_ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 #: Cases that a process runs before it reports.
 _BATCH = 50
@@ -98,8 +93,8 @@ def _action(main, words):
 
 def _load_all(main):
     """Import every module and run a command, so that cases need no time for this."""
-    for room in _ROOMS:
-        for found in pkgutil.walk_packages([str(_ROOT / room)], f"{room}."):
+    for room in ROOMS:
+        for found in pkgutil.walk_packages([str(ROOT / room)], f"{room}."):
             if not found.name.endswith("__main__"):
                 importlib.import_module(found.name)
     heard = io.StringIO()

@@ -7,9 +7,7 @@ import socket
 
 from base import output
 from base.errors import UserError
-from base.installation import EXTRAS, need
-
-from .places import ROOT
+from base.installation import EXTRAS, ROOT, need
 
 
 __all__ = ["HOST", "PORT", "build", "check_port", "serve"]

@@ -4,8 +4,10 @@ import ast
 
 import griffe
 
+from base.installation import ROOMS
+
 from .docstrings import comment, markdown
-from .places import ROOMS, published
+from .places import published
 
 
 __all__ = ["Docstrings"]

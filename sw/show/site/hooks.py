@@ -4,7 +4,8 @@ from pathlib import Path
 
 from mkdocs.structure.files import File
 
-from sw.show.site.places import ROOT, api_page, api_pages, start_page, without_files
+from base.installation import ROOT
+from sw.show.site.places import api_page, api_pages, start_page, without_files
 
 
 __all__ = ["on_config", "on_files", "on_page_markdown"]

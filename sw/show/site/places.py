@@ -5,15 +5,10 @@ The API has a page for each package: first what the package says of itself, then
 
 import re
 
-from base.installation import ROOT
+from base.installation import ROOMS, ROOT
 
 
-__all__ = ["ROOMS", "ROOT", "api_page", "api_pages", "published", "start_page",
-           "without_files"]
-
-
-#: The folders whose modules the API shows.
-ROOMS = ("base", "hw", "sim", "sw", "synth", "checks")
+__all__ = ["api_page", "api_pages", "published", "start_page", "without_files"]
 
 
 def published(path) -> bool:

@@ -8,7 +8,7 @@ import yaml
 
 from base.errors import UserError
 from sw.show.site import build
-from sw.show.site.places import ROOT
+from base.installation import ROOT
 
 
 @pytest.fixture

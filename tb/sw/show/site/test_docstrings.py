@@ -3,7 +3,8 @@
 import pytest
 
 from sw.show.site.docstrings import MEMBERS, comment, markdown
-from sw.show.site.places import ROOT, api_pages, published, start_page, without_files
+from base.installation import ROOMS, ROOT
+from sw.show.site.places import api_pages, published, start_page, without_files
 
 
 def path(name):
@@ -39,7 +40,7 @@ def test_every_package_has_a_page():
     assert {"hw", "hw.core", "sw.compile.frontiers", "sim", "checks.campaign"} <= pages.keys()
     assert "::: hw.core.alu\n" in pages["hw.core"]
     assert "::: hw.core.alu\n" not in pages["hw"]
-    for room in ("base", "hw", "sim", "sw", "synth", "checks"):
+    for room in ROOMS:
         for file in (ROOT / room).rglob("*.py"):
             module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
             module = module.removesuffix(".__init__")

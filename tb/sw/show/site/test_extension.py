@@ -6,7 +6,7 @@ import griffe
 import pytest
 
 from sw.show.site.extension import Docstrings
-from sw.show.site.places import ROOMS, ROOT
+from base.installation import ROOMS, ROOT
 
 
 @functools.cache
