@@ -30,7 +30,8 @@ _ITERATIONS = 3
 _LIMIT = 5_000_000
 
 #: Sources that a result depends on.
-_SOURCES = ("hw", "sim", "sw/graph", "sw/golden", "sw/compile", "sw/device", "sw/study/benchmarks")
+_SOURCES = ("base", "hw", "sim", "sw/graph", "sw/lang", "sw/golden", "sw/vm", "sw/compile",
+            "sw/device", "sw/study/benchmarks")
 
 
 @dataclasses.dataclass(frozen=True)
