@@ -72,6 +72,10 @@ def imported(mutant):
         for name in _mine():
             del sys.modules[name]
         sys.modules.update(before)
+        for name, module in before.items():
+            parent, _, child = name.rpartition(".")
+            if parent in sys.modules:
+                setattr(sys.modules[parent], child, module)
 
 
 def refutation(proof, folder, *, timeout=600):
