@@ -2,7 +2,8 @@
 
 A function with this mark runs N of its cases. The cases are divided into N groups of neighbours,
 and one case of each group is drawn. With the usual seed the draw is the same every time;
-``./graphloom test --seed fresh`` draws others. A bench without the mark that has several shapes
+``./graphloom test --seed fresh`` draws others. Functions of a file draw alike, so that those of the
+same shapes share what they build. A bench without the mark that has several shapes
 runs each shape on one simulator, in turn, where both simulators are there. Random tests of benches
 do a part of their turns (:func:`tb.runner.turns`), and tests of Hypothesis half of their examples.
 All cases, turns and examples run with ``./graphloom test --full``, or if the function is named.
@@ -86,13 +87,18 @@ def left_out(items, named) -> set[str]:
 def one_simulator_each(function, shapes) -> set[str]:
     """One case of each shape of a bench. ``shapes`` are lists of cases, a case for each simulator;
     the simulators take turns, and the seed draws which is first."""
-    first = random.Random(f"{function} {seeds.seed(0)}").randrange(2)
+    first = _draws(function).randrange(2)
     return {cases[turn % len(cases)] for turn, cases in enumerate(shapes, first)}
 
 
 def sampled(function, cases, count) -> set[str]:
     """So many of a function's cases, one of each group of neighbours."""
-    rng = random.Random(f"{function} {seeds.seed(0)}")
+    rng = _draws(function)
     places = [len(cases) * group // count for group in range(count + 1)]
     return {cases[rng.randrange(begin, end)] for begin, end in itertools.pairwise(places)
             if begin < end}
+
+
+def _draws(function):
+    """The random numbers of a function's file."""
+    return random.Random(f"{function.partition('::')[0]} {seeds.seed(0)}")

@@ -206,4 +206,4 @@ def test_some_cases_run(capfd):
                       [function], [f"{function}[narrow-near]"]):
         assert main(["test", *arguments, "--collect-only", "-n", "0"]) == 0
         counts.append(capfd.readouterr().out.count(f"{function}["))
-    assert counts == [3, 12, 12, 1]
+    assert counts == [2, 12, 12, 1]

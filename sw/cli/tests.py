@@ -82,7 +82,8 @@ def _test(context: typer.Context,
         print(f"Random tests have the seed {number}", flush=True)
     if not any(word in ("-n", "--numprocesses", "--pdb") or (word.startswith("-n")
                and word[2:].isdigit()) for word in extra):
-        command += ["-n", "2", "--dist", "worksteal"]
+        # One more than there are processors, since some tests wait for a process or a clock.
+        command += ["-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal"]
     # A standard output that cannot be written is told here: pytest would do so with a traceback.
     print("Running the tests", flush=True)
     pytest = subprocess.Popen([*command, *extra], cwd=ROOT, preexec_fn=tied(), env=environment)

@@ -39,6 +39,7 @@ def test_verilator(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", UNITS)
+@pytest.mark.sample(2)
 def test_yosys(tmp_path, name):
     """Plain Yosys reads the text as Verilog, and finds all modules."""
     path = tmp_path / f"{name}.v"
@@ -51,6 +52,7 @@ def test_yosys(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", UNITS)
+@pytest.mark.sample(2)
 def test_assertions(name):
     """They are kept if that is asked for; registers and memories are the same."""
     plain, kept = _text(name), _text(name, True)

@@ -74,7 +74,7 @@ def test_reverse_queues(name, frontier):
 @pytest.mark.parametrize("name", ("tiny", "one", "large", "pair", "trio"))
 @pytest.mark.parametrize("schedule", ("vm", "weaver"))
 @pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_near_and_far(name, schedule, split):
     for graph in GRAPHS.values():
         plain = run(name, graph, "sssp", schedule, split=split)

@@ -57,7 +57,7 @@ def machine(name, memory="usual"):
 
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("name", SCUS)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_operations(name, memory):
     outcomes = perform_random(machine(name, memory), seed=1, count=150, errors=0.4)
     assert {outcome.error for outcome in outcomes} == {*ScuError}

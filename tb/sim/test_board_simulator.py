@@ -37,7 +37,7 @@ from tb.sw.graphs import random_graph
 pytestmark = pytest.mark.usefixtures("optimized")
 
 CONFIG = preset("tiny")
-GRAPH = random_graph(100, 400, 1)
+GRAPH = random_graph(40, 160, 1)
 END = encode("tmc")
 
 #: A loop that reads the first words of global memory again and again, without a cached copy.
@@ -62,7 +62,7 @@ def _device(board, **options):
 def test_algorithms(sdram):
     with BoardSimulator(CONFIG, sdram=sdram, corrupt=0.001, lose=0.001, seed=7) as board, \
             _device(board) as device:
-        for algorithm, options in (("bfs", {"source": 3}), ("pagerank", {"iterations": 2})):
+        for algorithm, options in (("bfs", {"source": 3}), ("pagerank", {"iterations": 1})):
             result = device.run(algorithm, GRAPH, **options)
             assert result.verified
             check_counters(CONFIG, result.counters)
@@ -96,7 +96,7 @@ def test_machine(board):
 
 def test_limit(board):
     with _device(board) as device:
-        for _ in range(3):
+        for _ in range(2):
             machine = device.machine
             machine.load_program(HANG)
             with pytest.raises(SimulationError, match="not finished after 3000 cycles") as caught:

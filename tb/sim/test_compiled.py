@@ -78,6 +78,7 @@ def test_a_limit_ends_both_in_the_same_cycle(monkeypatch):
 
 
 @pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.sample(1)
 def test_a_failed_assertion(monkeypatch, tmp_path, cores):
     """A model whose assertions fail as soon as they are evaluated, in the GPU or in its cores. The
     message has the text of the first one."""

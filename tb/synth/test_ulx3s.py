@@ -203,6 +203,7 @@ def test_system_lints(tmp_path, name, memory):
 
 
 @pytest.mark.parametrize("memory", ["sdram", "bram"])
+@pytest.mark.sample(1)
 def test_top_in_yosys(tmp_path, memory):
     """Everything in the top is connected, and has one driver."""
     text, _ = Ulx3s(CONFIG, memory=memory).convert()

@@ -119,17 +119,18 @@ class Study:
         one after another, while nothing else runs. ``begun`` and ``ended`` are called with a case,
         and with a case and its record; ``written`` with (figure, outcome, failures), in the order
         in which they are complete. Failures are cases by reason."""
-        left = list(self.figures)
+        records = self.records
+        left = {figure: set(self._cases[figure]).difference(records) for figure in self.figures}
 
         def write():
-            records = self.records
-            for figure in list(left):
-                if all(case in records for case in self._cases[figure]):
-                    left.remove(figure)
-                    written(figure, *self._write(figure, records))
+            for figure in [figure for figure, cases in left.items() if not cases]:
+                del left[figure]
+                written(figure, *self._write(figure, self.records))
 
         def report(case, record, done, total):
             ended(case, record)
+            for cases in left.values():
+                cases.discard(case)
             write()
 
         write()

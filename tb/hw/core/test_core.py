@@ -275,12 +275,17 @@ async def resets(dut):
         assert np.array_equal(bench.memory(count), expected.memory[:count])
 
 
+#: The tests that a usual run does on Icarus Verilog. Cycles are counted on the fast simulator.
+_SHORT = ["random_programs", "control", "resets"]
+
+
 @pytest.mark.parametrize("pipeline", LEGAL["pipeline"].values)
 @pytest.mark.sample(2)
 def test_core(simulator, pipeline):
     parameters = CONFIG | {"pipeline": pipeline}
+    tests = _SHORT if simulator == "icarus" and not runner.whole else None
     runner.run_bench(Core(HardwareConfig(**parameters)), "core", __name__, simulator=simulator,
-                     parameters=parameters)
+                     parameters=parameters, tests=tests)
 
 
 @pytest.mark.parametrize("seed, pipeline", [(2, "short"), (2, "long")])

@@ -211,7 +211,7 @@ def test_rates(simulator):
     ("refresh", 9000, "since the last REFRESH"),
     ("power_up", 500, "after power-up"),
 ])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_mutants(field, mutant, complaint):
     """The chip catches a controller that has one wrong time."""
     arguments = {**SHAPES["128 bytes, 100 MHz"], "threads": 8}
@@ -222,6 +222,7 @@ def test_mutants(field, mutant, complaint):
 
 
 @pytest.mark.parametrize("io_delay", [1, 3])
+@pytest.mark.sample(1)
 def test_mutants_of_latency(io_delay):
     """A controller that expects its data in another cycle gets wrong data."""
     arguments = SHAPES["32 bytes, 80 MHz"]

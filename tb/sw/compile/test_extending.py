@@ -12,7 +12,6 @@ import pytest
 import sw.compile.formats
 import sw.compile.schedules
 from checks.campaign.machines import CONFIGS, machine
-from checks.course import checks, copies
 from sw.compile import registry
 from sw.device import Device
 from tb.sw.graphs import random_graph
@@ -20,7 +19,6 @@ from tb.sw.compile.kernels.test_programs import ALGORITHMS, GRAPHS, SCHEDULES, c
 
 
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "extending.md"
-PATCH, = re.findall(r"^```diff\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 EXAMPLES = dict(re.findall(r"^```python file=(\S+)\n(.*?)^```$", PAGE.read_text(),
                            re.MULTILINE | re.DOTALL))
 
@@ -127,19 +125,3 @@ def test_the_unit(tmp_path, command):
                           cwd=PAGE.parent.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search("no difference|right", done.stdout), done.stdout
-
-
-def test_the_counter(tmp_path):
-    """A warp of one lane has all of its lanes in every instruction, and one of two in some."""
-    tree = tmp_path / "tree"
-    tree.mkdir()
-    copies.copy(PAGE.parent.parent, tree)
-    (tmp_path / "counter.patch").write_text(PATCH)
-    copies.apply(tmp_path / "counter.patch", tree)
-    for lanes in 1, 2:
-        subprocess.run([sys.executable, "-m", "sw.cli", "run", "bfs", "karate", "--preset", "tiny",
-                        "--schedule", "vm", "--set", f"threads={lanes}", "--json", "run.json"],
-                       cwd=tree, env=checks.environment(tree), capture_output=True, check=True)
-        result, = json.loads((tree / "run.json").read_text())["results"]
-        full, every = (result["counters"][name] for name in ("full_instructions", "instructions"))
-        assert full == every if lanes == 1 else 0 < full < every
