@@ -84,9 +84,6 @@ def test_assertion_in_a_core(threads):
             machine.launch(0, GLOBAL)
         assert caught.value.kind == "assertion"
         assert "core 0" not in str(caught.value)
-    with NativeMachine(SMALL, verilog=verilog, threads=threads, assertions=False) as unchecked:
-        unchecked.load_program([END])
-        unchecked.launch(0, GLOBAL)
 
 
 def test_path_through_the_gpu():

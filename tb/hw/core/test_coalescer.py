@@ -205,7 +205,7 @@ WIDEST = ["timing"]
 @pytest.mark.parametrize("shape", [
     pytest.param(shape, marks=[pytest.mark.full] * (fields["threads"] == 32))
     for shape, fields in bench_unit.SHAPES.items()])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_coalescer(simulator, shape):
     tests = TESTS
     if simulator == "icarus" and bench_unit.SHAPES[shape]["threads"] > 8:   # Icarus takes too long

@@ -228,7 +228,7 @@ def test_queue(simulator):
     ("scan", [*ROWS["scan"], *EIDS], {"warps": 8, "threads": 4}),
     ("stream", ROWS["stream"], {"warps": 8, "threads": 4})],
     ids=["fsm_rows", "fsm_eids", "scan", "stream"])
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_late_tables(simulator, unit, tests, fields):
     fields = {"gather": unit, "table_latency": LATE, **fields}
     runner.run_bench(component(HardwareConfig(**fields)), unit, __name__,

@@ -260,13 +260,13 @@ _RANDOM = ["exchanges_against_golden", "launches_at_any_time"]
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_directed(simulator, size):
     _run(simulator, {"warps": 2, "threads": 4, **SIZES[size]}, _DIRECTED)
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_random(simulator, shape, size):
     _run(simulator, {**SHAPES[shape], **SIZES[size]}, _RANDOM, rounds=10, resets=6)

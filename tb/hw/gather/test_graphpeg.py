@@ -649,7 +649,7 @@ _RANDOM = ["against_golden", "lists_against_golden", "launches_at_any_time"]
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_directed(simulator, size):
     _run(simulator, {"warps": 2, "threads": 4, **SIZES[size]}, _DIRECTED)
 

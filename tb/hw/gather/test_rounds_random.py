@@ -202,7 +202,7 @@ def test_weaver(simulator, shape, unit):
 @pytest.mark.parametrize("unit", ROUNDS)
 @pytest.mark.parametrize("latency", [10, 40])
 @pytest.mark.parametrize("shape", ["tiny", "one", "fpga", "one_row"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_late_tables(simulator, shape, latency, unit):
     _run(simulator, unit, SHAPES[shape] | {"table_latency": latency}, 1, rounds=15, steps=400,
          resets=15)
@@ -217,6 +217,6 @@ def test_weaver_at_full_size(unit):
 
 @pytest.mark.parametrize("unit", ROUNDS)
 @pytest.mark.parametrize("seed", [2, 3, 4])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_seeds(simulator, seed, unit):
     _run(simulator, unit, SHAPES["tiny"], seed, rounds=60, steps=2000, resets=100)

@@ -179,7 +179,7 @@ TESTS = ["paper_example", "last_output_is_partial", "fused", "out_of_order_regis
     (["an_answer_a_cycle"], {"warps": 8, "threads": 1}),
     (["an_answer_a_cycle"], {"warps": 4, "threads": 16})],
     ids=["full", "small_table", "more_warps", "many_warps", "one_lane", "wide"])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_scan(simulator, tests, fields):
     _run(simulator, tests, fields)
 

@@ -265,14 +265,14 @@ def test_random(simulator, shape):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_directed(simulator, shape):
     _run(shape, simulator, ["nothing", "empty_is_no_element", "unsigned_costs",
                             "several_times_in_a_set", "one_set", "reset_in_flight"])
 
 
 @pytest.mark.parametrize("shape", ["16 bytes", "32 bytes"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_throughput(simulator, shape):
     _run(shape, simulator, ["lines_there", "groups_there", "lines_not_there", "walk"])
 
