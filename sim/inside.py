@@ -15,13 +15,14 @@ from hw.inside import Inside
 from .errors import BuildError
 
 
-__all__ = ["SCU", "ShownSignal", "found_in", "header", "shown"]
+__all__ = ["SCU", "SCU_MODULE", "UNIT_MODULE", "ShownSignal", "found_in", "header", "shown"]
 
 
 #: The module of the unit that hands out edges, in a core.
-_UNIT = "gathering.unit"
+UNIT_MODULE = "gathering.unit"
 
-_SCU = "uncore.scu"
+#: The module of the Stream Compaction Unit.
+SCU_MODULE = _SCU = "uncore.scu"
 _FILTER = f"{_SCU}.filter_group.bank_0"
 
 #: The rows of the Stream Compaction Unit.
@@ -67,7 +68,7 @@ class ShownSignal:
 def shown(config: HardwareConfig) -> tuple[Inside, ...]:
     """The rows of the units that a configuration has."""
     unit = config.unit.shown if config.unit is not None else ()
-    return (*(dataclasses.replace(row, module=".".join(filter(None, (_UNIT, row.module))))
+    return (*(dataclasses.replace(row, module=".".join(filter(None, (UNIT_MODULE, row.module))))
               for row in unit), *(SCU if config.scu else ()))
 
 

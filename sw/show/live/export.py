@@ -8,7 +8,7 @@ import shutil
 from base import output
 from sw.study.benchmarks.budgets import load_budgets
 
-from .request import RunRequest
+from .request import RACE, RunRequest, offer
 
 __all__ = ["PAGE", "check_folder", "export", "packed", "prepared"]
 
@@ -30,19 +30,22 @@ _DEFAULT = tuple(f"default/{graph}/{run}" for graph, run in (
 
 
 def prepared() -> list[tuple[str, RunRequest]]:
-    """The runs of a static site, with their names: budget cases
-    (:mod:`sw.study.benchmarks.budgets`)."""
-    found = []
+    """The runs of a static site, with their names: the race with which the page begins, and budget
+    cases (:mod:`sw.study.benchmarks.budgets`)."""
+    race = {name: value for name, value in RACE.items() if name != "schedule"}
+    named = "{preset}/{graph}/{algorithm}/{direction}".format(**race)
+    found = {f"{named}/{schedule}": RunRequest(**race, schedule=schedule)
+             for schedule in RACE["schedule"]}
     for budget in load_budgets():
         if budget.preset != "tiny" and budget.name not in _DEFAULT:
             continue
         plan = budget.case.plan
         given = dict(plan.parameters)
-        found.append((budget.name, RunRequest(
+        found[budget.name] = RunRequest(
             algorithm=plan.algorithm, graph=budget.case.graph, schedule=plan.schedule,
             direction=plan.direction, format=None if plan.format == "csr" else plan.format,
-            preset=budget.preset, source=given.get("source"), iterations=given.get("iterations"))))
-    return found
+            preset=budget.preset, source=given.get("source"), iterations=given.get("iterations"))
+    return list(found.items())
 
 
 def packed(recording) -> bytes:
@@ -106,4 +109,4 @@ def _fill(made, runs, report):
                       "graph": request.graph, "algorithm": request.algorithm,
                       "direction": request.direction, "schedule": request.schedule,
                       "format": request.format})
-    (made / "cases.json").write_text(json.dumps({"mode": "static", "cases": cases}, indent=1))
+    (made / "cases.json").write_text(json.dumps(offer("static", cases=cases), indent=1))

@@ -34,6 +34,7 @@ from hw.registers import (CORE_BASE, CORE_COUNTERS, CORE_STRIDE, GPU_BASE, GPU_C
                           WARP_COUNTS, WARP_OFFSET)
 from hw.stalls import STALLS, WARP_STATES
 from sim.dram import DramConfig
+from sim.inside import SCU_MODULE, UNIT_MODULE
 from sim.native import NativeMachine
 from sw.graph.generators import size_of
 from sw.device import Device
@@ -188,6 +189,7 @@ def record(config, plan, graph, *, report=None, progress=None) -> dict:
         "hardware": {
             "name": config.name, "warps": config.warps, "lanes": config.threads,
             "unit": config.gather, "scu": config.scu, "line_bytes": config.line_bytes,
+            "units": _units(config, result.counters),
             "states": list(WARP_STATES), "phases": list(PHASES),
             "state_labels": ["ended", "issues", *(stall.label for stall in STALLS.values())]},
         "memory": {"base": int(MemoryMap.GLOBAL), "bytes": config.memory_bytes,
@@ -204,19 +206,35 @@ def record(config, plan, graph, *, report=None, progress=None) -> dict:
             "plan": result.plan.text, "cycles": result.cycles, "counters": result.counters,
             "launches": result.launches, "supersteps": result.supersteps,
             "checksum": result.checksum,
-            "outputs": [_output(name, array, machine.steps)
-                        for name, array in sorted(result.outputs.items())]},
+            "outputs": [_output(name, result, machine.steps) for name in sorted(result.outputs)]},
     }
 
 
-def _output(name, array, steps):
-    """An output: its type, and the step that read it last, if the output is what was read."""
+def _units(config, counters):
+    """The units beside the cores' pipelines: the module of their signals (:mod:`sim.inside`), and
+    whether the run used them."""
+    units = []
+    if config.unit is not None:
+        units.append({"title": config.unit.title, "module": UNIT_MODULE,
+                      "used": counters["weaver_decodes"] > 0})
+    if config.scu:
+        units.append({"title": "Stream Compaction Unit", "module": SCU_MODULE,
+                      "used": counters["scu_operations"] > 0})
+    return units
+
+
+def _output(name, result, steps):
+    """An output: its type, the bits of its fraction, and the step that read it last, if the output
+    is what was read."""
+    array = result.outputs[name]
+    fixed = f"{name}_float" in result.derived
     array = np.ascontiguousarray(array)
     array = array.astype(array.dtype.newbyteorder("<"), copy=False)
     text = base64.b64encode(array.tobytes()).decode()
     step = next((number for number in reversed(range(len(steps)))
                  if steps[number][0] == "look" and steps[number][2] == text), None)
     return {"name": name, "dtype": array.dtype.str, "length": len(array), "step": step,
+            "fraction_bits": int(result.derived["fraction_bits"]) if fixed else 0,
             "sha256": hashlib.sha256(array.tobytes()).hexdigest()}
 
 

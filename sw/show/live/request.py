@@ -1,19 +1,25 @@
 """From what a user chooses on the page to a recording, and to the command line that repeats it."""
 
+import contextlib
 import dataclasses
 import json
 import pathlib
+import re
 import shlex
 
+from base import scratch
 from base.errors import UserError
 from base.installation import PROGRAM
 from base.printable import one_line
 from hw.config import PRESETS, ConfigError, HardwareConfig
 from hw.gather.variants import VARIANTS
+from hw.stalls import STALLS
 from sim import wasm
 from sim.errors import BuildError, SimulationError
 from sim.toolchain import ToolError
 from sw.compile import algorithms, schedules
+from sw.show.report.plots import CAUSES
+from sw.show.report.timeline import READY
 from sw.study.benchmarks.workers import tell
 from sw.graph.generators import GENERATORS
 from sw.graph.load import load
@@ -25,7 +31,7 @@ from .recording import RecordingMachine, check_graph, check_text, record
 from .work import BUILDING, BUILT
 
 
-__all__ = ["FIELDS", "RunRequest", "check_upload", "choices", "recorded"]
+__all__ = ["FIELDS", "RACE", "RunRequest", "check_upload", "choices", "offer", "recorded"]
 
 
 #: Largest of the random weights of a graph without weights, for algorithms that use weights.
@@ -33,10 +39,25 @@ _WEIGHTS = 255
 
 #: The fields of a request that the page may send, and their kinds.
 FIELDS = {"algorithm": str, "graph": str, "schedule": str, "direction": str, "format": str,
-          "preset": str, "gather": str, "source": str, "iterations": int}
+          "preset": str, "gather": str, "source": str, "iterations": int, "program": str}
+
+#: What the page begins with: the best schedule in software on a small R-MAT, and two units.
+RACE = {"preset": "tiny", "graph": "rmat:scale=7,degree=8,seed=1", "algorithm": "bfs",
+        "direction": "push", "source": "hub", "schedule": ["vwc", "weaver", "graphpeg"]}
+
+#: The longest text of a program, in characters.
+_MOST_TEXT = 20_000
 
 #: The presets of one core, which the page can show.
 _PRESETS = tuple(name for name, config in PRESETS.items() if config.cores == 1)
+
+
+def offer(mode, first=RACE, **more) -> dict:
+    """What the page offers, as it reads it: ``mode`` is ``"live"`` or ``"static"``; what it begins
+    with, and the colours of states of warps, which are those of reports."""
+    colours = {"issued": CAUSES["issued"][1], "state-ready": READY} | {
+        f"state-{name}": CAUSES[name][1] for name in STALLS}
+    return {"mode": mode, "first": first, "colours": colours, **more}
 
 
 def choices() -> dict:
@@ -46,6 +67,8 @@ def choices() -> dict:
             "parameters": {name: [parameter for parameter in ("source", "iterations")
                                   if parameter in algorithms.find(name).options]
                            for name in algorithms.names()},
+            "programs": {name: programs.path(name).read_text() for name in algorithms.names()
+                         if name in programs.names()},
             "preset": list(_PRESETS),
             "gather": list(VARIANTS),
             "graph": ["rmat:scale=6,degree=6,seed=1", "rmat:scale=7,degree=8,seed=1",
@@ -67,6 +90,7 @@ class RunRequest:
     source: str | None = None  #: None for the command's own choice.
     iterations: int | None = None
     path: str | None = None  #: The file with the graph, if ``graph`` is the text of an upload.
+    program: str | None = None  #: The text of the program, if ``algorithm`` is the name of no other.
 
     @classmethod
     def parse(cls, text: bytes) -> "RunRequest":
@@ -84,11 +108,13 @@ class RunRequest:
             if value is not None and type(value) is not kind:
                 raise UserError(f"the request's {name} is {value!r}, must be "
                                 f"{'a whole number' if kind is int else 'a text'}")
+        if given.get("program"):
+            given["algorithm"] = _file_name(given["program"])
         for name in ("algorithm", "graph"):
             if not given.get(name):
                 raise UserError(f"the request has no {name}")
         known = {*algorithms.names(), *programs.names()}
-        if given["algorithm"] not in known:
+        if not given.get("program") and given["algorithm"] not in known:
             raise UserError(f"there is no algorithm {given['algorithm']!r} here; a page runs "
                             f"{', '.join(sorted(known))}, and no program from a file")
         return cls(**{name: value for name, value in given.items()
@@ -146,8 +172,24 @@ class RunRequest:
         Raises
         ------
         UserError, ConfigError, RunError, BuildError, ToolError
-            What the parts of the run raise.
+            What the parts of the run raise. A message about the text of a program begins with the
+            name of its file, the line and the column.
         """
+        if self.program is None:
+            return self._record(report, progress, tell)
+        with scratch.folder("program") as folder:
+            file = folder / self.algorithm
+            file.write_bytes(self.program.encode(errors="replace"))
+            named = dataclasses.replace(self, algorithm=str(file), program=None)
+            try:
+                recording, module = named._record(report, progress, tell)
+            except (UserError, ConfigError, SimulationError) as error:
+                raise UserError(str(error).replace(str(file), self.algorithm)) from None
+        recording["result"]["plan"] = recording["result"]["plan"].replace(str(file), self.algorithm)
+        return recording | {"algorithm": self.algorithm, "command": recording["command"].replace(
+            str(file), self.algorithm)}, module
+
+    def _record(self, report, progress, tell):
         plan, config = self.plan, self.config
         wasm.page_config(config)
         plan.check(config)
@@ -161,6 +203,13 @@ class RunRequest:
         tell(BUILT)
         return {**recording, "command": self.command, "inside": module.inside,
                 "schedule": plan.schedule, "algorithm": plan.algorithm}, module
+
+
+def _file_name(text):
+    """The name of a file with a program, by the syntax of its text. Raises UserError."""
+    if len(text) > _MOST_TEXT:
+        raise UserError(f"the program has {len(text):,} characters, may have {_MOST_TEXT:,}")
+    return "program.gt" if re.search(r"^\s*func\s+main\b", text, re.MULTILINE) else "program.py"
 
 
 # Pieces of work for the process of :class:`sw.show.live.work.PageWork`

@@ -28,7 +28,7 @@ from sw.graph.catalogue import catalogue
 from sw.graph.generators import GENERATORS
 
 from .export import PAGE
-from .request import RunRequest, check_upload, choices, recorded
+from .request import RACE, RunRequest, check_upload, choices, offer, recorded
 from .uploads import MOST_BYTES, PREFIX, Uploads
 from .work import PageWork
 
@@ -218,7 +218,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _file(self, parts):
         name = urllib.parse.unquote(parts.path).lstrip("/")
         if name == "cases.json":
-            self._json(200, {"mode": "live", "choices": choices(), "graph": self.server.graph})
+            first = RACE if self.server.graph is None else RACE | {"graph": self.server.graph}
+            self._json(200, offer("live", first, choices=choices()))
             return
         path = self.server.modules.get(name) or self.server.pages.get(name or "index.html")
         if path is None:

@@ -1,6 +1,6 @@
 // The page: what runs, how fast, and the keys.
 
-import { forget } from './colours.js';
+import { dark, forget } from './colours.js';
 import { Chooser } from './chooser.js';
 import { Run } from './run.js';
 import { offered, prepared, recorded, simulator } from './source.js';
@@ -44,6 +44,7 @@ class App {
   async load(choice) {
     const turn = ++this.turn;
     delete document.body.dataset.ready;
+    this.chooser.text.fault(null);
     this.running = false;
     this.buttons();
     try {
@@ -61,8 +62,8 @@ class App {
       $('runs').replaceChildren(...this.runs.map(run => run.root));
       $('runs').dataset.count = this.runs.length;
       this.runs.forEach(run => {
-        run.part('unit-box').open = run.part('counter-box').open = this.runs.length === 1;
-        run.part('unit-box').addEventListener('toggle', () => this.draw());
+        run.part('counter-box').open = this.runs.length === 1;
+        run.units.forEach(({ root }) => root.addEventListener('toggle', () => this.draw()));
       });
       this.race();
       await Promise.all(this.runs.map(run => run.start()));
@@ -71,8 +72,11 @@ class App {
       this.draw();
       this.buttons();
       document.body.dataset.ready = String(turn);
+      if (!matchMedia('(prefers-reduced-motion: reduce)').matches) this.start();
     } catch (error) {
-      if (turn === this.turn) this.say(error.message, true);
+      if (turn !== this.turn) return;
+      this.say(error.message, true);
+      this.chooser.text.fault(error.message);
     }
   }
 
@@ -135,9 +139,7 @@ class App {
     this.running = false;
     await Promise.all(this.runs.map(run => {
       run.error = null;
-      if (run.graph) run.graph.values = null;
       run.set('verdict', '');
-      run.set('legend', '');
       delete run.root.dataset.verdict;
       return run.ask({ reset: true });
     }));
@@ -203,6 +205,14 @@ class App {
       'cycles a second' : 'as fast as it goes';
   }
 
+  /** The theme has changed. */
+  recolour() {
+    forget();
+    this.runs.forEach(run => run.recolour());
+    this.draw();
+    this.chooser?.editor.draw();
+  }
+
   async begin() {
     $('run').addEventListener('click', () => this.running ? this.pause() : this.start());
     $('reset').addEventListener('click', () => this.reset());
@@ -212,22 +222,22 @@ class App {
     $('step-n').addEventListener('click', () => this.one(Math.max(1, Number($('n').value) || 1)));
     $('speed').addEventListener('input', () => this.speed());
     document.addEventListener('keydown', event => this.keys(event));
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-      forget();
-      this.draw();
-    });
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.recolour());
     $('theme').addEventListener('click', () => {
-      const dark = getComputedStyle(document.documentElement).colorScheme.includes('dark');
-      document.documentElement.dataset.theme = dark ? 'light' : 'dark';
-      forget();
-      this.draw();
-      this.chooser?.editor.draw();
+      document.documentElement.dataset.theme = dark() ? 'light' : 'dark';
+      this.recolour();
     });
     addEventListener('resize', () => this.draw());
     this.speed();
     this.buttons();
+    $('choices').open = innerWidth >= 700;
     try {
-      this.chooser = new Chooser(await offered(), choice => this.load(choice),
+      const offer = await offered();
+      for (const [name, value] of Object.entries(offer.colours)) {
+        document.documentElement.style.setProperty(`--${name}`, value);
+      }
+      forget();
+      this.chooser = new Chooser(offer, choice => this.load(choice),
                                  (text, wrong) => this.say(text, wrong), { prepared, recorded });
       await this.chooser.begin();
     } catch (error) {

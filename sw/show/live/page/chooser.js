@@ -3,11 +3,16 @@
 
 import { Editor } from './editor.js';
 import { sent } from './source.js';
+import { ProgramText } from './text.js';
 
 const $ = id => document.getElementById(id);
 
 /** Runs that race at once, at most. */
 const MOST = 4;
+
+/** The choices that a link keeps, beside schedules and a program. */
+const FIELDS = ['preset', 'graph', 'algorithm', 'direction'];
+const LIVE = [...FIELDS, 'gather', 'source', 'iterations'];
 
 const unique = values => [...new Set(values)];
 
@@ -19,8 +24,10 @@ export class Chooser {
     this.source = source;
     this.live = offer.mode === 'live';
     this.positions = undefined;
+    this.order = [];
     this.drawn = 0;             // number of the last graph that was drawn by hand
     this.editor = new Editor($('editor'), editor => this.counted(editor));
+    this.text = new ProgramText(offer.choices?.programs ?? {}, () => this.parameters());
     document.body.dataset.mode = offer.mode;
   }
 
@@ -30,11 +37,32 @@ export class Chooser {
       this.go();
     });
     $('choose').addEventListener('change', event => this.changed(event.target));
-    const given = new URLSearchParams(location.hash.slice(1));
+    addEventListener('hashchange', () => {
+      this.fill();
+      this.go();
+    });
+    if (this.live) this.files();
+    else $('graph').replaceWith(Object.assign(document.createElement('select'), { id: 'graph' }));
+    this.fill();
+    await this.go();
+  }
+
+  /** Choose what the link says, and for the rest what the page begins with. */
+  fill() {
+    const link = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+    const given = { ...this.offer.first, schedule: this.offer.first.schedule.join(), ...link };
+    given.schedule = this.order = given.schedule.split(',');
     if (this.live) this.fillLive(given);
     else this.fillStatic(given);
-    if (this.live) this.files();
-    await this.go();
+  }
+
+  /** Put what is chosen into the address, which then leads here again. */
+  link() {
+    const fields = (this.live ? LIVE : FIELDS).filter(name => !$(name).closest('label').hidden);
+    const choice = Object.fromEntries(fields.map(name => [name, $(name).value.trim()]));
+    choice.schedule = this.chosen.join();
+    if (this.live && this.text.edited) choice.program = this.text.edited;
+    history.replaceState(null, '', `#${new URLSearchParams(choice)}`);
   }
 
   options(select, values, chosen) {
@@ -52,45 +80,46 @@ export class Chooser {
     }));
   }
 
+  /** The schedules that are chosen, in the order of the link as far as it names them. */
   get chosen() {
-    return [...$('schedules').querySelectorAll('input:checked')].map(box => box.value);
+    const place = name => (this.order.indexOf(name) + 1) || MOST + 1;
+    return [...$('schedules').querySelectorAll('input:checked')].map(box => box.value)
+      .sort((a, b) => place(a) - place(b));
   }
 
   changed(target) {
     if (target.id === 'graph') this.positions = undefined;
     if (!this.live && target.closest('select')) this.narrow(target.id);
-    if (this.live && target.id === 'algorithm') this.parameters();
+    if (this.live && target.id === 'algorithm') {
+      this.text.select(target.value);
+      this.parameters();
+    }
     if (this.chosen.length > MOST) {
       target.checked = false;
       this.say(`at most ${MOST} schedules race at once`, true);
     }
+    this.link();
   }
 
   // Prepared runs
 
   fillStatic(given) {
-    const { cases } = this.offer;
-    $('graph').replaceWith(Object.assign(document.createElement('select'), { id: 'graph' }));
-    const first = cases.find(({ name }) => name === given.get('case')) ?? cases[0];
-    this.options($('preset'), unique(cases.map(({ preset }) => preset)), first.preset);
-    this.narrow('preset', first);
-    this.schedules(this.matching().map(({ schedule }) => schedule),
-                   given.get('case') ? [first.schedule]
-                     : (given.get('schedule') ?? 'weaver').split(','));
+    this.options($('preset'), unique(this.offer.cases.map(({ preset }) => preset)), given.preset);
+    this.narrow('preset', given);
+    this.schedules(this.matching().map(({ schedule }) => schedule), given.schedule);
     if (!this.chosen.length) $('schedules').querySelector('input').checked = true;
   }
 
-  matching(fields = ['preset', 'graph', 'algorithm', 'direction']) {
+  matching(fields = FIELDS) {
     return this.offer.cases.filter(one => fields.every(field => one[field] === $(field).value));
   }
 
   /** Fill the fields behind the one that has changed. */
   narrow(changed, wish = {}) {
-    const fields = ['preset', 'graph', 'algorithm', 'direction'];
     const chosen = this.chosen;
-    for (let i = fields.indexOf(changed) + 1; i < fields.length; i++) {
-      const select = $(fields[i]), before = wish[fields[i]] ?? select.value;
-      this.options(select, unique(this.matching(fields.slice(0, i)).map(one => one[fields[i]])),
+    for (let i = FIELDS.indexOf(changed) + 1; i < FIELDS.length; i++) {
+      const select = $(FIELDS[i]), before = wish[FIELDS[i]] ?? select.value;
+      this.options(select, unique(this.matching(FIELDS.slice(0, i)).map(one => one[FIELDS[i]])),
                    before);
     }
     const schedules = this.matching().map(({ schedule }) => schedule);
@@ -101,29 +130,28 @@ export class Chooser {
   // Runs that the server plans
 
   fillLive(given) {
-    const { choices, graph } = this.offer;
-    this.options($('preset'), choices.preset, given.get('preset') ?? 'tiny');
-    this.options($('algorithm'), choices.algorithm, given.get('algorithm') ?? 'bfs');
-    this.options($('direction'), ['', ...choices.direction], given.get('direction') ?? '');
-    this.options($('gather'), ['', ...choices.gather], given.get('gather') ?? '');
+    const { choices } = this.offer;
+    this.options($('preset'), choices.preset, given.preset);
+    this.options($('algorithm'), choices.algorithm, given.algorithm);
+    this.options($('direction'), ['', ...choices.direction], given.direction);
+    this.options($('gather'), ['', ...choices.gather], given.gather ?? '');
     $('graphs').replaceChildren(...choices.graph.map(text => new Option(text)));
-    $('graph').value = given.get('graph') ?? graph ?? choices.graph[0];
-    $('source').value = given.get('source') ?? '';
-    $('iterations').value = given.get('iterations') ?? '';
-    this.schedules(choices.schedule, (given.get('schedule') ?? 'weaver').split(','));
+    for (const name of ['graph', 'source', 'iterations']) $(name).value = given[name] ?? '';
+    this.schedules(choices.schedule, given.schedule);
+    this.text.select($('algorithm').value, given.program ?? this.text.texts[$('algorithm').value]);
     this.parameters();
   }
 
   parameters() {
     const known = this.offer.choices.parameters[$('algorithm').value] ?? [];
     for (const name of ['source', 'iterations']) {
-      $(name).closest('label').hidden = !known.includes(name);
+      $(name).closest('label').hidden = !(this.text.has(name) ?? known.includes(name));
     }
   }
 
   request(schedule) {
     const request = { algorithm: $('algorithm').value, graph: $('graph').value.trim(), schedule,
-                      preset: $('preset').value };
+                      preset: $('preset').value, program: this.text.edited };
     for (const name of ['direction', 'gather', 'source']) {
       const field = $(name);
       if (field.value && !field.closest('label').hidden) request[name] = field.value.trim();
@@ -155,6 +183,7 @@ export class Chooser {
     }
     document.addEventListener('dragleave', () => document.body.classList.remove('dropping'));
     $('draw').addEventListener('toggle', () => this.editor.draw());
+    $('run-program').addEventListener('click', () => this.go());
     $('clear').addEventListener('click', () => this.editor.clear());
     $('both').addEventListener('change', () => this.counted(this.editor));
     $('use').addEventListener('click', async () => {
@@ -202,6 +231,9 @@ export class Chooser {
       const one = this.matching().find(one => one.schedule === schedule);
       return { title: schedule, get: () => this.source.prepared(one.file) };
     });
+    this.link();
+    $('chosen').textContent = `${this.live && this.text.edited ? 'a program' : $('algorithm').value} ` +
+      `on ${$('graph').value}, ${$('preset').value}: ${chosen.join(', ')}`;
     await this.load({ runs, positions: this.positions });
   }
 }

@@ -1,6 +1,7 @@
 // The graph, and the lanes of the last cycles lit on it.
 
-import { colour, fitted, warpColour } from './colours.js';
+import { colour, fitted, valueColour, warpColour } from './colours.js';
+import { bytesOf } from './machine.js';
 
 /** Where the vertices lie: [x, y] from 0 to 1 each. The same for the same graph. */
 export function placed({ name, vertices }, { bases, neighbors }) {
@@ -88,6 +89,56 @@ export class Addresses {
   }
 }
 
+/** Whether a word of a result says that the vertex has no value. */
+const none = word => word === 0xffffffff;
+
+/** The colours of the first result: its values at the end give the scale. */
+export class Scale {
+  constructor({ result, steps }) {
+    this.output = result.outputs.find(({ step }) => step !== null);
+    if (!this.output) return;
+    const words = new Uint32Array(bytesOf(steps[this.output.step][2]).buffer);
+    const known = [...words].filter(word => !none(word));
+    this.low = Math.min(...known);
+    this.high = Math.max(...known);
+    this.partial = known.length < words.length;
+  }
+
+  /** The place of a word on the scale, from 0 to 1; null if it is no value. */
+  place(word) {
+    if (none(word)) return null;
+    return Math.max(0, Math.min(1, (word - this.low) / (this.high - this.low || 1)));
+  }
+
+  spelled(word) {
+    const bits = this.output.fraction_bits;
+    return bits ? (word / 2 ** bits).toPrecision(2) : word.toLocaleString('en');
+  }
+
+  /** Put the name of the result and its colours into an element. */
+  show(root) {
+    const node = (tag, className, textContent) => Object.assign(document.createElement(tag),
+                                                                { className, textContent });
+    const parts = [node('b', '', this.output.name)];
+    const { low, high } = this, few = high - low <= 8;
+    if (few) {
+      for (let word = low; word <= high; word++) {
+        const mark = node('span', 'swatch', this.spelled(word));
+        mark.style.setProperty('--c', valueColour(this.place(word)));
+        parts.push(mark);
+      }
+    } else {
+      const bar = node('i', 'ramp', '');
+      const stops = [...Array(9).keys()].map(i => valueColour(i / 8));
+      bar.style.background = `linear-gradient(to right, ${stops})`;
+      parts.push(node('span', '', this.spelled(low)), bar, node('span', '', this.spelled(high)));
+    }
+    if (this.partial) parts.push(node('span', 'swatch hollow', 'not reached'));
+    root.replaceChildren(...parts);
+    root.hidden = false;
+  }
+}
+
 /** A picture of a graph, on which what lanes read and write lights up. */
 export class GraphPicture {
   constructor(canvas, recording, positions) {
@@ -98,7 +149,8 @@ export class GraphPicture {
     this.count = recording.graph.vertices;
     this.degree = new Array(this.count).fill(0);
     this.lists[0].bases.forEach(v => this.degree[v]++);
-    this.values = null;
+    this.scale = new Scale(recording);
+    this.values = null;         // the words of the first result, as far as it is computed
   }
 
   /** Items that the last cycles of a picture touched, and those of the last access of each warp:
@@ -160,10 +212,14 @@ export class GraphPicture {
       const mark = vertices.get(v);
       const radius = base + Math.min(base * 1.6, Math.sqrt(this.degree[v]) * base / 5);
       context.globalAlpha = 1;
-      context.fillStyle = this.valueColour(v);
+      const value = this.values ? this.scale.place(this.values[v]) : null;
+      context.fillStyle = value === null ? colour('panel') : valueColour(value);
+      context.strokeStyle = colour('vertex');
+      context.lineWidth = 1.2;
       context.beginPath();
       context.arc(...at(v), radius, 0, 2 * Math.PI);
       context.fill();
+      if (value === null) context.stroke();
       if (!mark) continue;
       context.globalAlpha = 0.3 + 0.7 * mark.late;
       context.fillStyle = warpColour(mark.warp);
@@ -182,20 +238,5 @@ export class GraphPicture {
         context.fillText(v, x, y - 7);
       }
     }
-  }
-
-  /** Colour vertices by a result once there is one. */
-  show({ words }) {
-    const known = Array.from(words).filter(word => word !== 0xffffffff);
-    const low = Math.min(...known), high = Math.max(...known);
-    this.values = Array.from(words, word => word === 0xffffffff ? null
-                                          : (word - low) / (high - low || 1));
-  }
-
-  valueColour(v) {
-    if (!this.values) return colour('vertex');
-    const value = this.values[v];
-    if (value === null || value === undefined) return colour('none');
-    return `hsl(${230 - 190 * value} 65% ${colour('value-light')})`;
   }
 }

@@ -41,13 +41,15 @@ export class Run {
         className: 'note', textContent: 'This graph is too large, or its format too far from a ' +
           'list of arcs, to be drawn.' }));
     }
+    if (this.graph?.scale.output) this.graph.scale.show(this.part('scale'));
     for (let warp = 0; warp < hardware.warps && this.graph; warp++) {
       const mark = Object.assign(document.createElement('span'),
                                  { className: 'mark', textContent: `warp ${warp}` });
       mark.style.setProperty('--c', `var(--warp-${warp % 8})`);
       this.part('marks').append(mark);
     }
-    this.unit = new UnitPanel(this.part('unit'), recording);
+    this.units = hardware.units.map(unit => new UnitPanel(recording, unit));
+    this.part('units').append(...this.units.map(({ root }) => root));
     this.worker = new Worker(new URL('worker.js', import.meta.url), { type: 'module' });
     this.worker.onmessage = ({ data }) => this.heard(data);
     this.worker.onerror = event => this.heard({ error: event.message ?? 'the worker ended' });
@@ -104,6 +106,11 @@ export class Run {
     this.root.remove();
   }
 
+  /** The theme has changed. */
+  recolour() {
+    if (this.graph?.scale.output) this.graph.scale.show(this.part('scale'));
+  }
+
   /** Show the last picture; `light` is the number of cycles whose accesses are lit, `axis` the
    * length of the overview. */
   draw(light, axis) {
@@ -120,12 +127,11 @@ export class Run {
     this.part('progress').value = picture.cycles / result.cycles;
     drawDetail(this.part('detail'), records, hardware, this.machines);
     drawOverview(this.part('overview'), picture, hardware, picture.launches, axis);
-    if (picture.done && this.graph && !this.graph.values && picture.outputs[0]) {
-      this.graph.show(picture.outputs[0]);
-      this.set('legend', `colour: ${picture.outputs[0].name}`);
+    if (this.graph) {
+      this.graph.values = picture.values;
+      this.graph.draw(picture.done ? null : records, light);
     }
-    this.graph?.draw(picture.done ? null : records, light);
-    if (this.part('unit-box').open) this.unit.show(picture.signals);
+    this.units.forEach(unit => unit.show(picture.signals));
     this.drawNow(records, hardware);
     this.drawFigures(picture, hardware);
     if (picture.done && this.error === null) this.conclude(picture, result);

@@ -1,6 +1,6 @@
 // Warps as timelines: the last cycles one by one, and the whole run in buckets.
 
-import { colour, fitted, stateColour, STATES } from './colours.js';
+import { colour, fitted, machineColour, stateColour, STATES } from './colours.js';
 
 const LABEL = 64;       // pixels for names at the left
 
@@ -50,7 +50,7 @@ export function drawDetail(canvas, records, hardware, machines) {
     for (let i = 1; i <= shown; i++) {
       const state = records.watched(start + begin, place);
       if (i < shown && records.watched(start + i, place) === state) continue;
-      context.fillStyle = colour(`warp-${state % 8}`);
+      context.fillStyle = machineColour(state);
       context.fillRect(LABEL + begin * step, y, (i - begin) * step - 0.6, bar);
       const name = machine.states[state] ?? String(state);
       context.font = '10px system-ui, sans-serif';

@@ -138,17 +138,23 @@ class Signal {
   }
 }
 
-/** All signals of a recording's hardware. */
+/** The signals of a unit, in a box that is folded if the run does not use the unit. */
 export class UnitPanel {
-  constructor(root, recording) {
+  constructor(recording, { title, module, used }) {
     this.inside = recording.inside;
     const spell = spelling(recording);
-    this.signals = this.inside.map(description => new Signal(description, spell));
-    root.replaceChildren(...this.signals.map(({ root: box }) => box));
-    if (!this.signals.length) root.textContent = 'This hardware has no unit that hands out edges.';
+    this.signals = new Map([...this.inside.entries()].filter(
+      ([, signal]) => `${signal.module}.`.startsWith(`${module}.`)).map(
+      ([number, description]) => [number, new Signal(description, spell)]));
+    this.root = made('details', { open: used },
+      made('summary', { textContent: `inside the unit: ${title}${used ? '' : ', idle in this run'}` }),
+      made('div', { className: 'scroll' },
+           made('div', { className: 'unit' }, ...[...this.signals.values()].map(
+             ({ root }) => root))));
   }
 
   show(values) {
+    if (!this.root.open) return;
     this.signals.forEach((signal, number) => {
       const { valid } = signal.description;
       const mask = valid && this.inside.findIndex(({ title }) => title === valid);

@@ -34,16 +34,17 @@ async function answer() {
     simulated: player.machine.report().cycles,
     launch: player.launch, launches: player.launches,
     signals: player.machine.signals(),
-    counters: player.counters, compared: player.compared,
+    counters: player.counters, compared: player.compared, values: values(),
     checksum: done ? await player.checksum() : undefined,
-    outputs: done ? outputs() : undefined,
   }, [picture.rows.buffer, picture.overview.buffer]);
 }
 
-/** The results that the host read, by name. */
-function outputs() {
-  return given.recording.result.outputs.filter(({ step }) => step !== null).map(
-    ({ name, dtype, step }) => ({ name, dtype, words: player.looks.get(step) }));
+/** The words of the first result of a graph that is drawn, as they are in memory now. */
+function values() {
+  const { lists, result, steps } = given.recording;
+  const output = result.outputs.find(({ step }) => step !== null);
+  if (!lists.length || !output) return null;
+  return player.machine.memory(steps[output.step][1], output.length).slice();
 }
 
 function advance(to) {
