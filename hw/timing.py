@@ -6,13 +6,18 @@ pipeline makes at once. The long pipeline then decides without it, or a stage la
 :class:`Timing`, which gives each of these choices a name.
 """
 
+from __future__ import annotations
+
 import dataclasses
+from typing import TYPE_CHECKING
 
 from amaranth.hdl import Const
 from amaranth.lib import wiring
 
-from hw.config import HardwareConfig
 from hw.streams import StreamBuffer, StreamRegister
+
+if TYPE_CHECKING:
+    from hw.config import HardwareConfig
 
 
 __all__ = ["Timing"]

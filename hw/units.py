@@ -3,7 +3,7 @@
 from hw.config import ConfigError, HardwareConfig
 from hw.core.core import Core
 from hw.emit import verilog
-from hw.gather.unit import component
+from hw.gather.variants import component
 from hw.scu.scu import Scu
 from hw.top import FlatGpu
 

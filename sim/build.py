@@ -25,6 +25,7 @@ import subprocess
 from typing import Any
 
 from hw.config import ConfigError, HardwareConfig
+from hw.gather.variants import source
 
 from . import cache, toolchain, wrapper
 from .errors import BuildError, ToolError
@@ -137,8 +138,8 @@ def _verilog(names, make, config, *more):
     import hw
 
     fields = dataclasses.asdict(config.replace(name=""))
-    key = cache.hashed(*files(pathlib.Path(hw.__file__).parent, "*.py"), sorted(fields.items()),
-                       amaranth.__version__, *more)
+    key = cache.hashed(*files(pathlib.Path(hw.__file__).parent, "*.py"), source(config.gather),
+                       sorted(fields.items()), amaranth.__version__, *more)
 
     def write(work):
         for name, text in zip(names, make(), strict=True):

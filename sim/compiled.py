@@ -11,6 +11,7 @@ import os
 import pathlib
 
 from hw.config import ConfigError, HardwareConfig
+from hw.gather.variants import source
 
 from . import build, cache, compiler, wrapper
 
@@ -54,7 +55,7 @@ def key(config: HardwareConfig, *more) -> str:
     fields = dataclasses.asdict(config.replace(name=""))
     return cache.hashed(*build.files(pathlib.Path(hw.__file__).parent, "*.py"),
                         *build.files(pathlib.Path(compiler.__file__).parent, "*.py"),
-                        pathlib.Path(wrapper.__file__).read_bytes(),
+                        source(config.gather), pathlib.Path(wrapper.__file__).read_bytes(),
                         pathlib.Path(__file__).read_bytes(),
                         sorted(fields.items()), amaranth.__version__, *more)
 

@@ -138,9 +138,9 @@ def open_page(chromium):
     contexts, tabs = [], []
 
     def opened(place, *, width=1400, height=900, dark=False, **options):
+        options = {"reduced_motion": "reduce"} | options
         context = chromium.new_context(viewport={"width": width, "height": height},
-                                       color_scheme="dark" if dark else "light",
-                                       reduced_motion="reduce", **options)
+                                       color_scheme="dark" if dark else "light", **options)
         contexts.append(context)
         tab = Tab(context.new_page())
         tabs.append(tab)

@@ -44,6 +44,7 @@ from hw.gather.fsm.unit import Weaver
 from hw.gather.graphpeg.unit import GraphPeg
 from hw.gather.scan.unit import ScanWeaver
 from hw.gather.stream.unit import StreamWeaver
+from hw.gather.variants import OUTSIDE, VARIANTS, component
 from hw.memory.l2_bank import L2Bank
 from hw.scu.filter_banks import FilterBanks
 from hw.scu.filter_group import FilterGroup
@@ -148,6 +149,9 @@ _ROUNDS = ("an answer has edges of two entries", "an entry is given out in sever
            "an EID is reported", "a DEC gets its EIDs while another warp waits",
            "an entry is skipped", "two warps wait, and no work is left")
 
+#: Those that a unit of one lane reaches also if it has one request at a time.
+_OUTSIDE = ("an entry is given out in several answers", "an entry is skipped")
+
 #: The Weaver that scans a row a step.
 _SCAN_PROOFS = tuple(
     Proof(shape, lambda fields=fields: WeaverPromise(_config(gather="scan", **fields)), "bounded",
@@ -200,6 +204,19 @@ def _streams(unit, build, shape, *, kept=(), reach=0):
                        covers=tuple(f"{name} is refused, then taken" for name in kept),
                        reach=reach)
     yield Property(unit, "streams offer", _INDEPENDENT, "", (Proof(shape, build, "structure"),))
+
+
+def _outside(name):
+    """Properties of a unit outside of the tree."""
+    yield from _streams(name, lambda: component(_config(gather=name)), "2 warps x 2 lanes")
+    if VARIANTS[name].rounds and VARIANTS[name].registers:
+        yield Property(
+            name, "distribution", "every registered edge is given out once, in order, with its "
+            "vertex, to whichever warp asks next; no answer changes while it is offered",
+            "as for weaver",
+            (Proof("2 warps x 1 lane", lambda: WeaverPromise(
+                _config(gather=name, threads=1), covers=_OUTSIDE), "bounded", 9),),
+            covers=_OUTSIDE, reach=14)
 
 
 def _widths(harness, *, full=()):
@@ -540,6 +557,7 @@ PROPERTIES = (
     *_streams("stages", lambda: StreamBuffer(8), "buffer of 8 bits", kept=("i", "o"), reach=5),
     *_streams("stages", lambda: StreamRegister(8, cuts_ready=True),
               "register of 8 bits that cuts ready", kept=("i", "o"), reach=6),
+    *(entry for name in OUTSIDE for entry in _outside(name)),
 )
 
 #: Names of the units, in order.

@@ -11,7 +11,7 @@ from hw.core.issue_queue import IssueQueue
 from hw.core.loads import writeback_layout
 from hw.gather.interface import (access_layout, event_layout, exchange_signature, fetched_layout,
                                  request_layout)
-from hw.gather.unit import component
+from hw.gather.variants import component
 from hw.streams import StreamRegister
 
 

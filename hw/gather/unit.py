@@ -1,18 +1,19 @@
 """The parts that units that hand out edges have in common."""
 
-import importlib
+from typing import TYPE_CHECKING
 
 from amaranth.hdl import Assert, Cat, ResetSignal, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 
-from hw.config import ConfigError, HardwareConfig
 from hw.gather.interface import unit_signature, warp_shape
-from hw.gather.variants import VARIANTS
 from hw.operations import GatherOp
 
+if TYPE_CHECKING:
+    from hw.config import HardwareConfig
 
-__all__ = ["GatheringUnit", "component", "lane_edges", "waiting_warps"]
+
+__all__ = ["GatheringUnit", "lane_edges", "waiting_warps"]
 
 
 class GatheringUnit(wiring.Component):
@@ -40,21 +41,14 @@ class GatheringUnit(wiring.Component):
     """
     variant: str
 
-    def __init__(self, config):
+    def __init__(self, config: "HardwareConfig"):
         if config.gather != self.variant:
+            # The record of a unit in one file is read before there are configurations.
+            from hw.config import ConfigError
             raise ConfigError(f"HardwareConfig: gather = {config.gather!r}: must be "
                               f"{self.variant!r} to build a {type(self).__name__}")
         self._config = config
         super().__init__(unit_signature(config))
-
-
-def component(config: HardwareConfig) -> GatheringUnit:
-    """The unit of a configuration. Raises ConfigError if the configuration has none."""
-    if config.unit is None:
-        raise ConfigError("HardwareConfig: gather = 'none': there is no unit that hands out edges; "
-                          f"must be {' or '.join(map(repr, VARIANTS))}")
-    module = importlib.import_module(f".{config.gather}.unit", __package__)
-    return getattr(module, config.unit.component)(config)
 
 
 def lane_edges(m, lanes, fills, begins, vertex, first):

@@ -1,7 +1,10 @@
 """``python -m sw.cli``, and the ``graphloom`` command of an installed package."""
 
 import gc
+import sys
 
+from base.errors import UserError
+from base.printable import one_line
 from sw.cli import process
 
 
@@ -17,12 +20,15 @@ def start():
     """
     process.begin()
     gc.disable()
-    from sw.cli.main import main
-    gc.freeze()
-    gc.enable()
     try:
+        from sw.cli.main import main
+        gc.freeze()
+        gc.enable()
         process.started()
         code = main()
+    except UserError as error:              # a unit that the environment names
+        print(f"graphloom: error: {one_line(error)}", file=sys.stderr)
+        code = 2
     except KeyboardInterrupt:
         code = process.interrupted()
     process.end(code)

@@ -26,7 +26,7 @@ from sw import __version__
 # The commands, in the order of the help: a module adds its own.
 from . import (run, compare, live, tune, listing, reproduce, report, cluster, program,  # noqa: F401
                simulated_board, verilog, tests, prove, lockstep, campaign, mutants, doctor,
-               packages, docs, lint, graph, lang, course, bench, synth, process)
+               packages, docs, lint, graph, lang, course, new, bench, synth, process)
 from .commands import app
 
 
@@ -49,6 +49,7 @@ app.callback()(_options)
 app.add_typer(graph.app, name="graph")
 app.add_typer(lang.app, name="lang")
 app.add_typer(course.app, name="course")
+app.add_typer(new.app, name="new")
 app.add_typer(bench.app, name="bench")
 app.add_typer(synth.app, name="synth")
 

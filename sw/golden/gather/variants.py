@@ -1,16 +1,25 @@
 """The reference models of the units that hand out edges. Each unit has a module of its name here,
-with a function ``model``; one whose answers depend on the time also has a function ``follower``."""
+with a function ``model``; one whose answers depend on the time also has a function ``follower``. A
+unit in one file outside of :mod:`hw.gather` has these functions in its file."""
 
 import importlib
 
+from base.errors import UserError
 from hw.config import HardwareConfig
+from hw.gather.variants import OUTSIDE
 
 
 __all__ = ["follower", "model"]
 
 
 def _module(config):
-    return importlib.import_module(f".{config.gather}", __package__)
+    module = OUTSIDE.get(config.gather)
+    if module is None:
+        return importlib.import_module(f".{config.gather}", __package__)
+    if not hasattr(module, "model"):
+        raise UserError(f"{module.__file__}: there is no function model(config), which makes the "
+                        "reference model of the unit")
+    return module
 
 
 def model(config: HardwareConfig):

@@ -3,6 +3,7 @@
 import hashlib
 
 from base.installation import ROOT
+from hw.gather.variants import OUTSIDE, source
 
 
 __all__ = ["digest"]
@@ -14,7 +15,7 @@ _SUFFIXES = (".py", ".S", ".c", ".cpp", ".cuh", ".el", ".gt", ".h", ".jinja", ".
 
 def digest(*places) -> str:
     """SHA-256 over source files of the project and their names. A place is a file, or a folder such
-    as ``"hw"``, with all source files in it."""
+    as ``"hw"``, with all source files in it. Units outside of the project count as well."""
     found = hashlib.sha256()
     for place in places:
         place = ROOT / place
@@ -22,4 +23,6 @@ def digest(*places) -> str:
             if path.suffix in _SUFFIXES:
                 found.update(f"{path.relative_to(ROOT)}\0".encode())
                 found.update(path.read_bytes())
+    for name in OUTSIDE:
+        found.update(f"{name}\0".encode() + source(name))
     return found.hexdigest()

@@ -15,8 +15,7 @@ from amaranth.hdl import Fragment
 
 from hw.config import LEGAL, ConfigError, HardwareConfig
 from hw.gather.interface import unit_signature
-from hw.gather.unit import component
-from hw.gather.variants import VARIANTS
+from hw.gather.variants import VARIANTS, component
 from hw.isa import INSTRUCTIONS
 from hw.operations import Unit
 from sw.golden.gather import variants as models

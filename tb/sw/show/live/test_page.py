@@ -4,9 +4,12 @@
 figures               test_budgets: each case of preset ``tiny`` of a static site;
                       test_default: a case of ``default``
 units                 test_live: the Weaver; test_scu: the pipeline of the SCU
+how it begins         test_begins_with_a_race, test_a_link
+what is shown         test_colours, test_scale, test_legend, test_idle_unit, test_widths
 controls              test_steps, test_a_message_moves_no_button, test_keys, test_race,
-                      test_again, test_differs, test_widths
+                      test_again, test_differs
 a server              test_live, test_dropped_file, test_drawn_graph, test_what_is_refused
+programs              test_a_program, test_no_program_in_a_static_site
 size                  test_size
 ====================  ======================================================================
 """
@@ -16,6 +19,7 @@ import gzip
 import http.server
 import json
 import threading
+import urllib.parse
 
 import pytest
 
@@ -25,7 +29,9 @@ from sim.inside import SCU
 from sw.study.benchmarks.budgets import load_budgets
 from sw.graph.load import load
 from sw.show.live.export import export, packed, prepared
+from sw.show.live.request import RACE
 from sw.show.live.server import LiveServer
+from sw.show.report.plots import CAUSES
 from sw.device import Device
 from sw.compile.schedules import equip
 
@@ -83,6 +89,7 @@ def ready(tab):
 def finish(tab):
     """Run to the end, and return what the page says of each run."""
     tab.page.evaluate("document.body.dataset.state = 'asked'")     # the state of a run before
+    tab.page.evaluate("document.querySelector('#speed').value = 7")
     tab.page.click("#run")
     tab.page.wait_for_function("document.body.dataset.state === 'done'")
     return tab.page.evaluate("""graphloom.runs.map(({ picture, root, error }) => ({
@@ -91,13 +98,21 @@ def finish(tab):
     }))""")
 
 
+def link(budget):
+    """The link to a prepared run."""
+    plan = budget.case.plan
+    return "#" + urllib.parse.urlencode({
+        "preset": budget.preset, "graph": budget.case.graph, "algorithm": plan.algorithm,
+        "direction": plan.direction, "schedule": plan.schedule})
+
+
 @pytest.mark.parametrize("budget", TINY, ids=lambda budget: budget.name)
 def test_budgets(site, open_page, budget):
     """Cycles, every counter and the checksum are those of a run of the native simulator."""
     config = equip(preset("tiny"), [budget.case.plan.schedule])
     with Device.simulate(config) as device:
         result = device.run(budget.case.plan, load(budget.case.graph))
-    tab = open_page(f"{site[0]}#case={budget.name}")
+    tab = open_page(site[0] + link(budget))
     ready(tab)
     run, = finish(tab)
     assert run["verdict"] == "equal" and run["error"] is None
@@ -112,14 +127,14 @@ def test_default(chromium, tmp_path, open_page):
     budget, = (budget for budget in load_budgets()
                if budget.name == "default/rmat:scale=10,degree=16,seed=1/bfs/push/weaver")
     for url, _ in exported(tmp_path / "site", budget.name.__eq__):
-        tab = open_page(f"{url}#case={budget.name}")
+        tab = open_page(url + link(budget))
         ready(tab)
         run, = finish(tab)
         assert run["verdict"] == "equal" and run["cycles"] == budget.cycles
 
 
 def test_steps(site, open_page):
-    tab = open_page(f"{site[0]}#case={TINY[0].name}")
+    tab = open_page(site[0] + link(TINY[0]))
     ready(tab)
     cycles = "graphloom.runs[0].cycles"
     tab.page.click("[data-step='1']")
@@ -137,7 +152,7 @@ def test_steps(site, open_page):
 
 def test_a_message_moves_no_button(site, open_page):
     """A click that begins while a message disappears would end beside the button."""
-    tab = open_page(f"{site[0]}#case={TINY[0].name}")
+    tab = open_page(site[0] + link(TINY[0]))
     ready(tab)
     place = tab.page.locator("#run").bounding_box()
     tab.page.evaluate("graphloom.say('preparing')")
@@ -146,13 +161,13 @@ def test_a_message_moves_no_button(site, open_page):
 
 
 def test_keys(site, open_page):
-    tab = open_page(f"{site[0]}#case={TINY[0].name}")
+    tab = open_page(site[0] + link(TINY[0]))
     ready(tab)
     cycles = "graphloom.runs[0].cycles"
     for key, total in (("s", 1), ("S", 11), ("d", 111), ("D", 1111)):
         tab.page.keyboard.press(key)
         tab.page.wait_for_function(f"{cycles} === {total} && !graphloom.busy")
-    for _ in range(7):
+    for _ in range(4):
         tab.page.keyboard.press("-")
     assert tab.page.inner_text("#speed-text") == "20 cycles a second"
     tab.page.keyboard.press(" ")
@@ -177,14 +192,14 @@ def test_race(site, open_page):
 
 
 def test_again(site, open_page):
-    tab = open_page(f"{site[0]}#case={TINY[0].name}")
+    tab = open_page(site[0] + link(TINY[0]))
     ready(tab)
     assert finish(tab) == finish(tab)
 
 
 def test_command(site, open_page):
     """A click copies the command line."""
-    tab = open_page(f"{site[0]}#case={TINY[2].name}",
+    tab = open_page(site[0] + link(TINY[2]),
                     permissions=["clipboard-read", "clipboard-write"])
     ready(tab)
     tab.page.click(".copy")
@@ -206,12 +221,113 @@ def test_differs(site, open_page):
     last[2][0] += 1
     path.write_bytes(packed(made))
     try:
-        tab = open_page(f"{url}#case={TINY[0].name}")
+        tab = open_page(url + link(TINY[0]))
         ready(tab)
         run, = finish(tab)
     finally:
         path.write_bytes(before)
     assert run["verdict"] == "differs" and "in the recording it is" in run["error"]
+
+
+def test_begins_with_a_race(site, open_page):
+    """The best schedule in software and two units run without a click."""
+    tab = open_page(site[0], reduced_motion="no-preference")
+    ready(tab)
+    tab.page.wait_for_function("graphloom.runs.every(run => run.cycles > 2000)")
+    assert tab.page.evaluate("document.body.dataset.state") == "running"
+    assert tab.page.locator("#race > div > span").all_inner_texts() == RACE["schedule"]
+    assert tab.page.locator("#race").bounding_box()["y"] < 500
+
+
+def test_a_link(site, open_page):
+    """The address holds what is chosen, and leads there again; it may also change under the page.
+    """
+    tab = open_page(site[0])
+    ready(tab)
+    assert json.loads(tab.page.evaluate(_CHOICE)) == RACE_OF_SITE
+    tab.page.select_option("#algorithm", "pagerank")
+    tab.page.select_option("#direction", "pull")
+    other = tab.page.evaluate("location.hash")
+    again = open_page(site[0] + other)
+    ready(again)
+    assert again.page.evaluate("graphloom.runs[0].recording.algorithm") == "pagerank"
+    assert again.page.evaluate("location.hash") == other
+    again.page.evaluate("location.hash = '#schedule=weaver,em'")
+    again.page.wait_for_function("graphloom.runs.length === 2 && document.body.dataset.ready")
+    assert again.page.evaluate("graphloom.runs.map(run => run.recording.schedule).join()") \
+        == "weaver,em"
+
+
+#: A script: the fields of the address, as JSON.
+_CHOICE = "JSON.stringify(Object.fromEntries(new URLSearchParams(location.hash.slice(1))))"
+
+RACE_OF_SITE = {name: RACE[name] for name in ("preset", "graph", "algorithm", "direction")} | {
+    "schedule": ",".join(RACE["schedule"])}
+
+#: A script: the least distance of two colours of different kinds (Oklab, times 100), of the states
+#: of warps, of warps, and of the states of state machines.
+_LEAST = """async () => {
+    const { colour } = await import('./colours.js');
+    const names = kind => ({ stall: ['ready', 'memory', 'local', 'weaver', 'execute', 'barrier',
+                                     'fetch'].map(name => `state-${name}`),
+                             warp: [...Array(8).keys()].map(i => `warp-${i}`),
+                             fsm: [...Array(8).keys()].map(i => `fsm-${i}`) })[kind];
+    const lab = name => {
+        const [r, g, b] = colour(name).match(/[\\d.]+/g).map(Number).map(v => v / 255)
+            .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+        const l = Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b),
+              m = Math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b),
+              s = Math.cbrt(0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b);
+        return [0.2104542553 * l + 0.793617785 * m - 0.0040720468 * s,
+                1.9779984951 * l - 2.428592205 * m + 0.4505937099 * s,
+                0.0259040371 * l + 0.7827717662 * m - 0.808675766 * s];
+    };
+    const least = (one, other) => Math.min(...names(one).flatMap(a => names(other).map(
+        b => 100 * Math.hypot(...lab(a).map((v, i) => v - lab(b)[i])))));
+    return [least('stall', 'fsm'), least('stall', 'warp')];
+}"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_colours(site, open_page, dark):
+    """A colour of a cause of waiting is no state of a state machine, and no warp."""
+    tab = open_page(site[0] + link(TINY[0]), dark=dark)
+    ready(tab)
+    assert min(tab.page.evaluate(_LEAST)) > 5
+    assert tab.page.evaluate("""() => getComputedStyle(document.documentElement)
+        .getPropertyValue('--state-memory')""") == CAUSES["memory"][1]
+
+
+def test_scale(site, open_page):
+    """The colours of the first result have a scale; a vertex takes its colour during the run."""
+    tab = open_page(site[0])
+    ready(tab)
+    scale = tab.page.locator(".scale").first
+    assert scale.inner_text().split() == ["depth", "0", "1", "2", "3", "not", "reached"]
+    seen = "graphloom.runs[0].graph.values.filter(word => word !== 0xffffffff).length"
+    assert tab.page.evaluate(seen) == 1             # the source
+    tab.page.fill("#n", "30000")
+    tab.page.click("#step-n")
+    tab.page.wait_for_function("graphloom.runs[0].cycles === 30000 && !graphloom.busy")
+    assert 1 < tab.page.evaluate(seen) < 102
+
+
+def test_legend(site, open_page):
+    """The legend stands between the two timelines of a run."""
+    tab = open_page(site[0] + link(TINY[0]))
+    ready(tab)
+    places = [tab.page.locator(name).bounding_box()["y"] for name in (
+        "[data-part=overview]", ".legend", "[data-part=detail]")]
+    assert places == sorted(places) and places[2] - places[0] < 300
+
+
+def test_idle_unit(site, open_page):
+    """The panel of a unit that the run does not use is folded."""
+    tab = open_page(site[0])
+    ready(tab)
+    assert tab.page.evaluate("""graphloom.runs.map(run =>
+        run.root.querySelector('.unit-box details').open)""") == [False, True, True]
+    assert "idle" in tab.page.locator(".unit-box summary").first.inner_text()
 
 
 @pytest.mark.parametrize("width", [1400, 400])
@@ -300,6 +416,47 @@ def test_drawn_graph(live, open_page):
     assert tab.page.evaluate("graphloom.runs[0].recording.graph.arcs") == 6
     run, = finish(tab)
     assert run["verdict"] == "equal"
+
+
+def test_a_program(live, open_page):
+    """The text of a program is changed: a fault has its place beside the text, which stays; then it
+    runs; the address has it."""
+    tab = open_page(f"{live}#schedule=vm&source=0")
+    ready(tab)
+    tab.page.click("#edit summary")
+    text = tab.page.input_value("#program")
+    assert "def bfs(" in text
+    wrong = text.replace("level += 1", "level += frontier.nothing()")
+    line = next(number for number, row in enumerate(wrong.split("\n"), 1) if "nothing" in row)
+    tab.page.fill("#program", wrong)
+    tab.page.click("#run-program")
+    tab.page.wait_for_selector("#fault:not([hidden])")
+    assert tab.page.inner_text("#fault").startswith(f"line {line}, column ")
+    assert tab.page.inner_text("#lines .wrong") == str(line)
+    assert tab.page.input_value("#program") == wrong and tab.page.locator(".run").count() == 1
+    right = text.replace("level += 1", "level += 2")
+    tab.page.fill("#program", right)
+    tab.page.click("#run-program")
+    tab.page.wait_for_function("graphloom.runs[0].recording.algorithm === 'program.py'")
+    ready(tab)
+    assert tab.page.locator("#fault").is_hidden()
+    run, = finish(tab)
+    assert run["verdict"] == "equal"
+    assert tab.page.inner_text(".scale").split()[:3] == ["depth", "0", "2"]
+    assert tab.page.inner_text("[data-part=command]").endswith(
+        "run program.py rmat:scale=5,degree=4,seed=1 --schedule vm --direction push --source 0 "
+        "--preset tiny")
+    again = open_page(tab.page.url)
+    ready(again)
+    assert again.page.input_value("#program") == right
+    tab.page.click("#original")
+    assert tab.page.input_value("#program") == text
+
+
+def test_no_program_in_a_static_site(site, open_page):
+    tab = open_page(site[0])
+    ready(tab)
+    assert tab.page.locator("#edit").is_hidden()
 
 
 def test_what_is_refused(live, open_page):
