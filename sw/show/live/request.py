@@ -39,7 +39,8 @@ _WEIGHTS = 255
 
 #: The fields of a request that the page may send, and their kinds.
 FIELDS = {"algorithm": str, "graph": str, "schedule": str, "direction": str, "format": str,
-          "preset": str, "gather": str, "source": str, "iterations": int, "program": str}
+          "preset": str, "gather": str, "source": str, "iterations": int, "program": str,
+          "parameters": str}
 
 #: What the page begins with: the best schedule in software on a small R-MAT, and two units.
 RACE = {"preset": "tiny", "graph": "rmat:scale=7,degree=8,seed=1", "algorithm": "bfs",
@@ -90,6 +91,7 @@ class RunRequest:
     source: str | None = None  #: None for the command's own choice.
     iterations: int | None = None
     path: str | None = None  #: The file with the graph, if ``graph`` is the text of an upload.
+    parameters: str | None = None  #: Further parameters of the program, ``NAME=VALUE,...``.
     program: str | None = None  #: The text of the program, if ``algorithm`` is the name of no other.
 
     @classmethod
@@ -124,7 +126,8 @@ class RunRequest:
     def plan(self):
         """The plan. Raises UserError."""
         return as_plan(self.algorithm, schedule=self.schedule, direction=self.direction,
-                       format=self.format, source=self.source, iterations=self.iterations)
+                       format=self.format, source=self.source, iterations=self.iterations,
+                       parameters=self._parameters)
 
     @property
     def config(self):
@@ -140,11 +143,21 @@ class RunRequest:
         for name in ("schedule", "direction", "format", "source", "iterations", "preset"):
             value = getattr(self, name)
             words += [f"--{name}", str(value)] if value is not None else []
+        for name, value in self._parameters.items():
+            words += [f"--{name.replace('_', '-')}", value]
         if self.gather:
             words += ["--set", f"gather={self.gather}"]
         if self._weighted:
             words += ["--weights", str(_WEIGHTS)]
         return shlex.join(words)
+
+    @property
+    def _parameters(self):
+        given = [text.partition("=") for text in (self.parameters or "").split(",") if text.strip()]
+        for name, equals, value in given:
+            if not equals or not value.strip():
+                raise UserError(f"parameters {self.parameters}: {name.strip()!r} must be NAME=VALUE")
+        return {name.strip(): value.strip() for name, _, value in given}
 
     @property
     def _name(self):

@@ -4,8 +4,6 @@ import importlib
 import json
 import pathlib
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -25,8 +23,7 @@ EXAMPLES = dict(re.findall(r"^```python file=(\S+)\n(.*?)^```$", PAGE.read_text(
 
 def test_there_is_one_of_each_and_they_are_short():
     assert [name.rpartition("/")[0] for name in EXAMPLES] \
-        == ["sw/compile/formats", *["sw/compile/schedules"] * 2, *["hw/gather/serial"] * 2,
-            "sw/golden/gather", "sw/study/reproduce"]
+        == ["sw/compile/formats", *["sw/compile/schedules"] * 2, "sw/study/reproduce"]
     assert all(text.count("\n") < 80 for text in EXAMPLES.values())
 
 
@@ -37,7 +34,7 @@ def examples(tmp_path, monkeypatch):
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    for name in {name.rpartition("/")[0] for name in EXAMPLES} - {"hw/gather/serial"}:
+    for name in {name.rpartition("/")[0] for name in EXAMPLES}:
         package = importlib.import_module(name.replace("/", "."))
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path / name)])
     registry._classes.cache_clear()
@@ -101,27 +98,3 @@ def test_the_figure(monkeypatch, tmp_path):
     data = json.loads((tmp_path / "extra1.json").read_text())["data"]
     assert data["bytes"] == {"karate": 1388 / 764} and data["cycles"]["karate"] > 0
     assert (tmp_path / "extra1.png").stat().st_size > 1000
-
-
-#: The program, with a folder in which units and their reference models are looked for, too.
-_PROGRAM = """
-import sys
-import hw.gather, sw.golden.gather
-for package in (hw.gather, sw.golden.gather):
-    package.__path__.append(sys.argv[1] + "/" + package.__name__.replace(".", "/"))
-from sw.cli.main import main
-sys.exit(main(sys.argv[2:]))
-"""
-
-
-@pytest.mark.parametrize("command", [
-    "run pagerank karate --schedule weaver --preset tiny --set gather=serial",
-    "run sssp rmat:scale=6,degree=8,seed=1 --weights 9 --schedule weaver --preset tiny "
-    "--set gather=serial --set weaver_entries=4",
-    "lockstep --shape 2x4 --set gather=serial --instructions 20000"])
-def test_the_unit(tmp_path, command):
-    """The unit on graphs, and each of its answers against its model."""
-    done = subprocess.run([sys.executable, "-c", _PROGRAM, str(tmp_path), *command.split()],
-                          cwd=PAGE.parent.parent, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search("no difference|right", done.stdout), done.stdout

@@ -12,7 +12,7 @@ const MOST = 4;
 
 /** The choices that a link keeps, beside schedules and a program. */
 const FIELDS = ['preset', 'graph', 'algorithm', 'direction'];
-const LIVE = [...FIELDS, 'gather', 'source', 'iterations'];
+const LIVE = [...FIELDS, 'gather', 'source', 'iterations', 'parameters'];
 
 const unique = values => [...new Set(values)];
 
@@ -136,7 +136,7 @@ export class Chooser {
     this.options($('direction'), ['', ...choices.direction], given.direction);
     this.options($('gather'), ['', ...choices.gather], given.gather ?? '');
     $('graphs').replaceChildren(...choices.graph.map(text => new Option(text)));
-    for (const name of ['graph', 'source', 'iterations']) $(name).value = given[name] ?? '';
+    for (const name of ['graph', 'source', 'iterations', 'parameters']) $(name).value = given[name] ?? '';
     this.schedules(choices.schedule, given.schedule);
     this.text.select($('algorithm').value, given.program ?? this.text.texts[$('algorithm').value]);
     this.parameters();
@@ -147,12 +147,13 @@ export class Chooser {
     for (const name of ['source', 'iterations']) {
       $(name).closest('label').hidden = !(this.text.has(name) ?? known.includes(name));
     }
+    $('parameters').closest('label').hidden = this.text.edited === undefined;
   }
 
   request(schedule) {
     const request = { algorithm: $('algorithm').value, graph: $('graph').value.trim(), schedule,
                       preset: $('preset').value, program: this.text.edited };
-    for (const name of ['direction', 'gather', 'source']) {
+    for (const name of ['direction', 'gather', 'source', 'parameters']) {
       const field = $(name);
       if (field.value && !field.closest('label').hidden) request[name] = field.value.trim();
     }

@@ -39,11 +39,12 @@ async function answer() {
   }, [picture.rows.buffer, picture.overview.buffer]);
 }
 
-/** The words of the first result of a graph that is drawn, as they are in memory now. */
+/** The words of the first result of a graph that is drawn, as they are in memory now; null before the
+ * first launch. */
 function values() {
   const { lists, result, steps } = given.recording;
   const output = result.outputs.find(({ step }) => step !== null);
-  if (!lists.length || !output) return null;
+  if (!lists.length || !output || !player.launches.length) return null;
   return player.machine.memory(steps[output.step][1], output.length).slice();
 }
 

@@ -7,7 +7,7 @@ requests              test_other_origin, test_another_name, test_request_is_wron
                       test_many_at_once
 graphs                test_a_graph, test_an_upload_takes_no_name, test_broken_graph,
                       test_too_large, test_a_size_that_parameters_say, test_half_sent
-runs                  test_a_run
+runs                  test_a_run, test_a_program
 ports                 test_port_in_use, test_no_such_host
 limits of work        test_work.py
 limits of uploads     test_uploads.py
@@ -25,10 +25,15 @@ import urllib.parse
 import pytest
 
 from base.errors import UserError
+from base.installation import ROOT
 from sim import wasm
 from sw.show.live import recording, request
 from sw.show.live.export import PAGE
 from sw.show.live.server import LiveServer
+
+
+#: The text of a program.
+BFS = (ROOT / "sw/lang/programs/bfs.py").read_text()
 
 
 class _Here:
@@ -82,7 +87,7 @@ def test_files(server):
         assert ask(server, "GET", f"/{path.name}") == (200, path.read_bytes())
     assert ask(server, "GET", "/")[1] == (PAGE / "index.html").read_bytes()
     offered = json.loads(ask(server, "GET", "/cases.json")[1])
-    assert offered["mode"] == "live" and offered["graph"] == "karate"
+    assert offered["mode"] == "live" and offered["first"]["graph"] == "karate"
     assert "weaver" in offered["choices"]["schedule"] and "bfs" in offered["choices"]["algorithm"]
     assert "paper" not in offered["choices"]["preset"]      # of six cores
     assert offered["choices"]["parameters"]["pagerank"] == ["iterations"]
@@ -179,7 +184,16 @@ def test_many_at_once(server):
     ('{"algorithm": "bfs", "graph": "karate", "schedule": "nothing"}', "nothing"),
     ('{"algorithm": "bfs", "graph": "karate", "preset": "nothing"}', "no preset 'nothing'"),
     ('{"algorithm": "bfs", "graph": "karate", "preset": "paper"}', "the live page shows one core"),
-    ('{"algorithm": "bfs", "graph": "karate", "source": "99"}', "99")])
+    ('{"algorithm": "bfs", "graph": "karate", "source": "99"}', "99"),
+    ('{"graph": "karate", "program": 3}', "must be a text"),
+    (json.dumps({"graph": "karate", "program": "x" * 20_001}), "may have 20,000"),
+    ('{"graph": "karate", "program": "x = 1"}', "program.py: there is no program"),
+    ('{"graph": "karate", "program": "\\ud800"}', "program.py: there is no program"),
+    (json.dumps({"graph": "karate", "program": "(" * 19_000}), "program.py:1:201: "),
+    (json.dumps({"graph": "karate", "program": "@program\ndef f(edges: edgeset):\n  return g"}),
+     "program.py:3:10: "),
+    (json.dumps({"graph": "karate", "program": "func main()\n x\nend"}), "program.gt:3:1: "),
+    ('{"algorithm": "bfs", "graph": "karate", "parameters": "source"}', "must be NAME=VALUE")])
 def test_request_is_wrong(server, body, words):
     status, answer = ask(server, "POST", "/record", body)
     line, = answer.splitlines()
@@ -290,6 +304,20 @@ def test_a_run(server, monkeypatch, tmp_path):
     assert made["command"].endswith("run bfs mine.el --schedule vm --preset tiny")
     assert made["simulator"] == "simulators/key.wasm.gz"
     assert ask(server, "GET", "/simulators/key.wasm.gz") == (200, b"module")
+
+
+@pytest.mark.parametrize("text, given, name", [
+    ("open({0!r}, 'w')\n@print(open({0!r}, 'w'))\ndef other(): pass\n" + BFS, None, "py"),
+    ((ROOT / "examples/lang/bfs.gt").read_text(), "start_vertex=3", "gt")], ids=["python", "GraphIt"])
+def test_a_program(server, monkeypatch, tmp_path, text, given, name):
+    """A text of the language is run; nothing else in it is executed."""
+    monkeypatch.setattr(request.wasm, "module", lambda config, report: wasm.Module(tmp_path, []))
+    mark = tmp_path / "mark"
+    made = recorded(server, program=text.replace("{0!r}", repr(str(mark))), graph="karate",
+                    schedule="vm", parameters=given)[-1]["recording"]
+    assert made["algorithm"] == f"program.{name}" and not mark.exists()
+    assert made["result"]["plan"].startswith(f"program.{name}")
+    assert f" run program.{name} karate --schedule vm" in made["command"]
 
 
 def test_port_in_use(server):
