@@ -7,7 +7,7 @@ line. Any other exception is a defect of Graphloom and keeps its traceback.
 from collections.abc import Mapping
 
 
-__all__ = ["LimitError", "RunError", "UserError"]
+__all__ = ["ConfigError", "LimitError", "RunError", "UserError"]
 
 
 class UserError(Exception):
@@ -42,3 +42,7 @@ class RunError(UserError):
 
 class LimitError(RunError):
     """A run that was not finished within its cycle limit."""
+
+
+class ConfigError(ValueError):
+    """A field of the hardware's configuration has a value that is not legal, or an unknown name."""

@@ -9,15 +9,12 @@ import contextlib
 import dataclasses
 
 from base import numbers
+from base.errors import ConfigError
 from hw.gather.variant import GatherVariant
 from hw.gather.variants import VARIANTS
 
 
 __all__ = ["LEGAL", "PRESETS", "ConfigError", "HardwareConfig", "Legal", "preset"]
-
-
-class ConfigError(ValueError):
-    """A field of a configuration has a value that is not legal, or an unknown name."""
 
 
 @dataclasses.dataclass(frozen=True)

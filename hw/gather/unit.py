@@ -1,16 +1,12 @@
 """The parts that units that hand out edges have in common."""
 
-from typing import TYPE_CHECKING
-
 from amaranth.hdl import Assert, Cat, ResetSignal, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 
+from base.errors import ConfigError
 from hw.gather.interface import unit_signature, warp_shape
 from hw.operations import GatherOp
-
-if TYPE_CHECKING:
-    from hw.config import HardwareConfig
 
 
 __all__ = ["GatheringUnit", "lane_edges", "waiting_warps"]
@@ -41,10 +37,8 @@ class GatheringUnit(wiring.Component):
     """
     variant: str
 
-    def __init__(self, config: "HardwareConfig"):
+    def __init__(self, config):
         if config.gather != self.variant:
-            # The record of a unit in one file is read before there are configurations.
-            from hw.config import ConfigError
             raise ConfigError(f"HardwareConfig: gather = {config.gather!r}: must be "
                               f"{self.variant!r} to build a {type(self).__name__}")
         self._config = config

@@ -14,15 +14,10 @@ import pkgutil
 import sys
 import traceback
 from types import ModuleType
-from typing import TYPE_CHECKING
 
-from base.errors import UserError
+from base.errors import ConfigError, UserError
 from hw import gather
 from hw.gather.variant import GatherVariant
-
-if TYPE_CHECKING:
-    from hw.config import HardwareConfig
-    from hw.gather.unit import GatheringUnit
 
 
 __all__ = ["OUTSIDE", "VARIABLE", "VARIANTS", "component", "source"]
@@ -86,10 +81,10 @@ OUTSIDE: dict[str, ModuleType] = {}
 _add_outside()
 
 
-def component(config: "HardwareConfig") -> "GatheringUnit":
-    """The unit of a configuration. Raises ConfigError if the configuration has none."""
+def component(config):
+    """The unit of a configuration, a :class:`hw.gather.unit.GatheringUnit`. Raises ConfigError if
+    the configuration has none."""
     if config.unit is None:
-        from hw.config import ConfigError
         raise ConfigError("HardwareConfig: gather = 'none': there is no unit that hands out edges; "
                           f"must be {' or '.join(map(repr, VARIANTS))}")
     module = OUTSIDE.get(config.gather) or importlib.import_module(f".{config.gather}.unit",
