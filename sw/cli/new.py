@@ -4,7 +4,6 @@ import keyword
 import os
 import pathlib
 import re
-import shutil
 from typing import Annotated
 
 import typer
@@ -52,7 +51,7 @@ def _new_unit(
                 for old, new in words.items():
                     text = text.replace(old, new)
                 (made / path.name).write_text(text)
-                shutil.copymode(path, made / path.name)
+                (made / path.name).chmod(0o755 if text.startswith("#!") else 0o644)
         made.chmod(0o755)
     print(f"{folder}: the unit is {folder / 'unit.py'}; {folder / 'check'} checks it")
 
@@ -60,8 +59,8 @@ def _new_unit(
 def _check_name(name):
     from hw.gather.variants import VARIANTS
     if not re.fullmatch("[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
-        raise UserError(f"{name}: is no name of a unit: must be a small letter, then small letters, "
-                        "digits or _")
+        raise UserError(f"{name}: is no name of a unit: must be a small letter, then small "
+                        "letters, digits or _")
     if name in (*VARIANTS, "none", "scu"):
         raise UserError(f"{name}: there is a unit of that name; choose another than "
                         f"{', '.join(VARIANTS)}, none and scu")

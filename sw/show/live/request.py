@@ -1,6 +1,5 @@
 """From what a user chooses on the page to a recording, and to the command line that repeats it."""
 
-import contextlib
 import dataclasses
 import json
 import pathlib
@@ -92,7 +91,7 @@ class RunRequest:
     iterations: int | None = None
     path: str | None = None  #: The file with the graph, if ``graph`` is the text of an upload.
     parameters: str | None = None  #: Further parameters of the program, ``NAME=VALUE,...``.
-    program: str | None = None  #: The text of the program, if ``algorithm`` is the name of no other.
+    program: str | None = None  #: The text of the program; ``algorithm`` is then its file's name.
 
     @classmethod
     def parse(cls, text: bytes) -> "RunRequest":
@@ -156,7 +155,8 @@ class RunRequest:
         given = [text.partition("=") for text in (self.parameters or "").split(",") if text.strip()]
         for name, equals, value in given:
             if not equals or not value.strip():
-                raise UserError(f"parameters {self.parameters}: {name.strip()!r} must be NAME=VALUE")
+                raise UserError(f"parameters {self.parameters}: {name.strip()!r} must be "
+                                "NAME=VALUE")
         return {name.strip(): value.strip() for name, _, value in given}
 
     @property

@@ -308,7 +308,8 @@ def test_a_run(server, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("text, given, name", [
     ("open({0!r}, 'w')\n@print(open({0!r}, 'w'))\ndef other(): pass\n" + BFS, None, "py"),
-    ((ROOT / "examples/lang/bfs.gt").read_text(), "start_vertex=3", "gt")], ids=["python", "GraphIt"])
+    ((ROOT / "examples/lang/bfs.gt").read_text(), "start_vertex=3", "gt")],
+    ids=["python", "GraphIt"])
 def test_a_program(server, monkeypatch, tmp_path, text, given, name):
     """A text of the language is run; nothing else in it is executed."""
     monkeypatch.setattr(request.wasm, "module", lambda config, report: wasm.Module(tmp_path, []))
