@@ -17,8 +17,7 @@ from sim import wasm
 from sim.errors import BuildError, SimulationError
 from sim.toolchain import ToolError
 from sw.compile import algorithms, schedules
-from sw.show.report.plots import CAUSES
-from sw.show.report.timeline import READY
+from sw.show.colours import CAUSES, NEUTRAL, SCHEDULES
 from sw.study.benchmarks.workers import tell
 from sw.graph.generators import GENERATORS
 from sw.graph.load import load
@@ -54,9 +53,10 @@ _PRESETS = tuple(name for name, config in PRESETS.items() if config.cores == 1)
 
 def offer(mode, first=RACE, **more) -> dict:
     """What the page offers, as it reads it: ``mode`` is ``"live"`` or ``"static"``; what it begins
-    with, and the colours of states of warps, which are those of reports."""
-    colours = {"issued": CAUSES["issued"][1], "state-ready": READY} | {
-        f"state-{name}": CAUSES[name][1] for name in STALLS}
+    with, and the colours of states of warps and of schedules, which are those of reports."""
+    colours = {"issued": CAUSES["issued"][1], "state-ready": NEUTRAL} | {
+        f"state-{name}": CAUSES[name][1] for name in STALLS} | {
+        f"schedule-{name}": colour for name, colour in SCHEDULES.items()}
     return {"mode": mode, "first": first, "colours": colours, **more}
 
 

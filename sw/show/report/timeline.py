@@ -8,19 +8,16 @@ from hw.stalls import WARP_STATES
 from .plots import CAUSES, COLOURS, Block, Page, count, figure, percent
 
 
-__all__ = ["READY", "Timeline", "page"]
+__all__ = ["Timeline", "page"]
 
 
 #: Columns of a plot. A column has several cycles where the trace has more, and shows the state in
 #: which the warp was longest.
 _COLUMNS = 2000
 
-#: The colour of a cycle in which a warp is ready and another warp issues.
-READY = "#8fd3b6"
-
 #: {state of a warp in a cycle: colour}, in the order of the colour scale.
 _STATES = {"ended": "#8886", "an instruction issued": CAUSES["issued"][1],
-           "ready, another warp issued": READY,
+           "ready, another warp issued": "#8fd3b6",
            **{name: CAUSES[name][1] for name in WARP_STATES if name in CAUSES}}
 
 _PHASE_COLOURS = dict(zip(PHASES, (COLOURS[7], COLOURS[4], COLOURS[5], COLOURS[0], COLOURS[2],

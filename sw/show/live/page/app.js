@@ -166,6 +166,7 @@ class App {
       const row = document.createElement('div');
       row.innerHTML = '<span></span><div class="track"><div class="bar"></div></div><b></b>';
       row.firstChild.textContent = run.recording.schedule;
+      row.style.setProperty('--c', run.colour);
       return row;
     }));
   }

@@ -25,6 +25,8 @@ export class Run {
     const { hardware } = recording;
     this.machines = recording.inside.filter(({ kind }) => kind === 'state').slice(0, 4)
       .map(({ title, states }) => ({ states, short: title === 'state machine' ? 'FSM' : title }));
+    this.colour = `var(--schedule-${recording.schedule}, var(--vertex))`;
+    this.root.style.setProperty('--schedule', this.colour);
     this.set('name', recording.schedule);
     this.set('what', `${recording.algorithm} on ${recording.graph.name}, ${hardware.name}: ` +
       `${hardware.warps} warps × ${hardware.lanes} lanes`);

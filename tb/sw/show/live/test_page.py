@@ -28,10 +28,10 @@ from sim import wasm
 from sim.inside import SCU
 from sw.study.benchmarks.budgets import load_budgets
 from sw.graph.load import load
+from sw.show.colours import CAUSES
 from sw.show.live.export import export, packed, prepared
 from sw.show.live.request import RACE
 from sw.show.live.server import LiveServer
-from sw.show.report.plots import CAUSES
 from sw.device import Device
 from sw.compile.schedules import equip
 
