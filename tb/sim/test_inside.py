@@ -14,8 +14,7 @@ import pytest
 from amaranth.hdl import Fragment, Module
 
 from hw.config import preset
-from hw.gather.unit import component
-from hw.gather.variants import VARIANTS
+from hw.gather.variants import VARIANTS, component
 from hw.inside import Inside
 from hw.scu.scu import Scu
 from sim import compiled, inside

@@ -22,7 +22,7 @@ import pytest
 
 from hw.config import HardwareConfig
 from hw.gather.delay import DelayQueue
-from hw.gather.unit import component
+from hw.gather.variants import component
 from hw.operations import GatherOp
 from tb import runner
 from tb.clocking import integer, reset, start, tick

@@ -19,7 +19,7 @@ import pytest
 
 from hw.config import ConfigError, HardwareConfig
 from hw.gather.eghw.unit import EdgeGenerator
-from hw.gather.unit import component
+from hw.gather.variants import component
 from hw.operations import NONE, GatherSetting
 from tb import runner
 from tb.clocking import tick

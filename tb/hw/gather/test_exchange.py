@@ -18,7 +18,7 @@ import pytest
 
 from hw.config import HardwareConfig
 from hw.gather.interface import BalancingControl
-from hw.gather.unit import component
+from hw.gather.variants import component
 from hw.operations import NONE, GatherOp, InputMode
 from tb import runner
 from tb.clocking import integer, tick

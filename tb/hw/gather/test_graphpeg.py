@@ -31,7 +31,7 @@ import pytest
 from hw.config import ConfigError, HardwareConfig
 from hw.gather.graphpeg.unit import GraphPeg
 from hw.gather.graphpeg.accesses import buffer_rows, group_size, groups
-from hw.gather.unit import component
+from hw.gather.variants import component
 from hw.isa import UNMAPPED
 from hw.operations import NONE, GatherOp, GatherSetting, InputMode
 from tb import runner

@@ -5,7 +5,7 @@ import cocotb
 import pytest
 
 from hw.config import HardwareConfig
-from hw.gather.unit import component
+from hw.gather.variants import component
 from hw.operations import GatherOp
 from tb import runner
 from tb.clocking import reset, tick
