@@ -60,7 +60,9 @@ _SOURCE = (
            "by its contents"),
     option("columns", str, _GRAPH, "Names or numbers of an edge list's columns.",
            metavar="SRC,DST[,WEIGHT]", show_default="by names, else in this order"),
-    option("number_ids", bool, _GRAPH, "The vertices are the ids in the file, numbered in "
+    option("first", int, _GRAPH, "Id of vertex 0 in an edge list or adjacency list.", metavar="N",
+           min=0, show_default="0"),
+    option("relabel", bool, _GRAPH, "The vertices are the ids in the file, numbered in "
            "ascending order; an id may be any word."),
     option("weight_scale", float, _GRAPH, "Multiply the file's weights by X and round to the "
            "nearest; 1 only rounds.", metavar="X"),

@@ -22,7 +22,7 @@ from .graph import LIMIT, check_density
 from .layout import settle
 from .numbering import Numbering
 from .signs import IDS, numbered, refuse_other, tell
-from .text import quoted, read_table
+from .text import Column, Lines, quoted, read_table
 
 
 __all__ = ["read_edges"]
@@ -31,11 +31,10 @@ __all__ = ["read_edges"]
 _VERTICES = re.compile(rb"^[ \t]*# graphloom: vertices (\d{1,10})[ \t\r]*$", re.MULTILINE)
 _BIPARTITE = re.compile(rb"\s*%[ \t]*bip[ \t]")      # KONECT
 _COMMENT = re.compile(rb"[#%][^\n]*")
-_COMMENT_LINE = re.compile(rb"^[ \t]*[#%][^\n]*", re.MULTILINE)
+_COMMENT_LINE = re.compile(rb"^[ \t]*(?:[#%]|//|;[ \t])[^\n]*", re.MULTILINE)
+_UNREAD = Column("", 0, 0, used=False)
 _DATA = re.compile(rb"(?:,[ \t]{0,8})?\{[^{}\n]*\}")
 _DATA_WEIGHT = re.compile(rb"['\"]weight['\"]: ?([^\s,{}]+)")
-_EMPTY_FIELD = {mark: re.compile(rb"^[ \t]*%b|%b[ \t]*%b|%b[ \t\r]*$" % ((re.escape(mark),) * 4),
-                                 re.MULTILINE) for mark in (b",", b";", b"|")}
 
 
 class _EdgeList:
@@ -67,7 +66,7 @@ class _EdgeList:
         self._counted, self.sizes = counted, None
         self.said = None
         self.layout: Any = None
-        self.numbering = Numbering(path) if reading.number_ids else None
+        self.numbering = Numbering(path) if reading.relabel else None
 
     def strip(self, piece, line):
         """The piece with white space in place of everything but values; see ``read_table``."""
@@ -76,6 +75,7 @@ class _EdgeList:
         commented = b"#" in piece or b"%" in piece
         if commented:
             self._note_comments(piece)
+        if commented or b"//" in piece or b"\n; " in piece or piece.startswith(b" ; "):
             piece = _COMMENT_LINE.sub(b"", piece)
         if self._counted and self.sizes is None and not piece.isspace():
             piece = self._without_sizes(piece, line)
@@ -84,18 +84,9 @@ class _EdgeList:
                 return piece
             piece = self._without_title(piece, line)
         layout: Any = self.layout
-        if not layout.whole or b'"' in piece or (self.numbering and layout.delimiter):
-            return layout.select(piece, line, self._path)
-        if commented:
+        if commented and layout.whole and b'"' not in piece \
+                and not (self.numbering and layout.delimiter):
             piece = _COMMENT.sub(b"", piece)
-        mark = layout.delimiter or b","
-        if mark in piece:
-            empty = _EMPTY_FIELD[mark].search(piece)
-            if empty:
-                number = line + piece.count(b"\n", 0, empty.start())
-                what = {b",": "comma", b";": "semicolon"}.get(mark, mark.decode())
-                raise UserError(f"{self._path}: line {number}: a value is missing beside a {what}")
-            piece = piece.replace(mark, b" ")
         return piece
 
     def _note_comments(self, piece):
@@ -129,82 +120,99 @@ class _EdgeList:
     def _without_title(self, piece, line):
         """The piece without the line of column names, if there is one."""
         self.layout = settle(piece, line, self._path, self._reading)
-        if self.layout.left_out:
-            self._reading.note(f"{self._path}: columns that are not read: {self.layout.left_out}")
+        for note in self.layout.notes:
+            self._reading.note(f"{self._path}: {note}")
+        if self.layout.words and self._values is None and self._reading.first is None:
+            self.numbering = self.numbering or Numbering(self._path)
         if self.layout.title is None:
             return piece
         lines = piece.split(b"\n")
         lines[self.layout.title - line] = b""
         return b" " + b"\n".join(lines)
 
-    def columns(self):
-        """The columns of the stripped lines, and a hint for lines of other lengths."""
-        hint = "" if self.numbering else IDS
-        ends = [vertex(name, 0, hint=hint, numbering=self.numbering) for name in "uv"]
-        values = self._values or len(self.layout.picks)
-        if values == 3 and len(self.layout.picks) == 2 < self.layout.width:
-            values = 2                                   # no weight is chosen
-        if values == 3:
-            ends.append(weight(self._reading.weighing, real=self._values is None))
-        return ends, self.layout.hint
+    def lines(self):
+        """How the stripped lines are divided."""
+        layout, hint = self.layout, "" if self.numbering else IDS
+        ends = [vertex(name, self._reading.first or 0, hint=hint, numbering=self.numbering)
+                for name in "uv"]
+        ends.append(weight(self._reading.weighing, real=self._values is None))
+        if layout.whole:
+            columns = ends[:self._values or layout.width]
+        else:
+            columns = [_UNREAD] * layout.width
+            for place, column in zip(layout.picks, ends[:self._values]):
+                columns[place] = column
+        return Lines(tuple(columns), layout.delimiter, quotes=True, hint=layout.hint)
+
+    def ordered(self, columns):
+        """The columns of the table as source, destination and perhaps weight."""
+        if self.layout is None or self.layout.whole:
+            return columns
+        places = sorted(self.layout.picks[:self._values])
+        return [columns[places.index(place)] for place in self.layout.picks[:self._values]]
 
 
 def read_edges(source, path, name, reading, values=None, counted=False):
     """Read an edge list; a reader of :mod:`sw.graph.readers`. ``values`` and ``counted`` are those
     of :class:`_EdgeList`."""
     text = _EdgeList(path, reading, values, counted)
-    table = read_table(source.stream, path, text.columns, strip=text.strip, most=LIMIT - 1)
-    if text.layout is None and values == 3 and reading.weighing.used:
-        table = np.empty((0, 3), np.uint32)              # weights of no arc
+    columns = text.ordered(read_table(source.stream, path, text.lines, strip=text.strip,
+                                      most=LIMIT - 1))
+    if not columns:                                      # no arc
+        columns = [np.empty(0, np.int64)] * (3 if values == 3 and reading.weighing.used else 2)
     names = None
     if text.numbering is not None:
-        numbers, names = text.numbering.settle()
-        table[:, :2] = numbers[table[:, :2]]
-    found = int(table[:, :2].max()) + 1 if len(table) else 0
+        ends, columns[:2] = columns[:2], []
+        ends, names = text.numbering.settle(ends)
+        columns[:0] = ends
+    first = reading.first or 0
+    found = max((int(column.max()) + 1 - first for column in columns[:2] if len(column)), default=0)
     if counted:
-        return _counted(table, text.sizes, names, found, path, name, reading)
+        return _counted(columns, text.sizes, names, found, path, name, reading)
     if text.said is not None and text.said < found:
         raise UserError(f"{path}: '# graphloom: vertices {text.said}' says fewer vertices than "
-                        f"there are: an arc has vertex {found - 1}")
+                        f"there are: an arc has vertex {found - 1 + first}")
     if max(found, text.said or 0) == 0:
         raise UserError(f"{path}: the graph is empty, it must have at least 1 arc")
     if text.said is None and reading.input_format is None and reading.columns is None \
             and text.layout is not None and text.layout.title is None:
-        refuse_other(table, names, text.layout.sample, path, reading.note)
+        refuse_other(columns, names, text.layout.sample, path, reading.note)
     if names is not None:
         numbered(names, path, reading.note)
-        return dataclasses.replace(graph_of(found, table, 0, name), names=names)
+        return dataclasses.replace(graph_of(found, columns, 0, name), names=names)
     vertices = text.said or found
-    check_density(vertices, len(table), path, IDS)
-    graph = graph_of(vertices, table, 0, name)
-    tell(graph, path, reading.note, gaps=text.said is None)
+    check_density(vertices, len(columns[0]), path, IDS)
+    graph = graph_of(vertices, columns, first, name)
+    tell(graph, path, reading.note, gaps=text.said is None, first=reading.first)
     return graph
 
 
-def _counted(table, sizes, names, found, path, name, reading):
+def _counted(columns, sizes, names, found, path, name, reading):
     """The graph of a file whose first line has numbers of vertices and arcs."""
     if sizes is None:
         raise UserError(f"{path}: the graph is empty, its first line must be 'VERTICES ARCS'")
-    vertices, arcs = sizes[0], sizes[-1] if len(sizes) > 1 else len(table)
-    if arcs not in (len(table), 2 * len(table)) and 2 * arcs != len(table):
-        raise UserError(f"{path}: the file has {len(table)} arcs, its first line says {arcs}")
+    count = len(columns[0])
+    vertices, arcs = sizes[0], sizes[-1] if len(sizes) > 1 else count
+    if arcs not in (count, 2 * count) and 2 * arcs != count:
+        raise UserError(f"{path}: the file has {count} arcs, its first line says {arcs}")
     if names is not None:
         if len(names) > vertices:
             raise UserError(f"{path}: the file has {len(names)} ids, its first line says "
                             f"{vertices} vertices")
         numbered(names, path, reading.note)
-        return dataclasses.replace(graph_of(len(names), table, 0, name), names=names)
-    first = 0
-    if found == vertices + 1 and len(table) and int(table[:, :2].min()) > 0:
+        return dataclasses.replace(graph_of(len(names), columns, 0, name), names=names)
+    first = reading.first or 0
+    if reading.first is None and found == vertices + 1 and count \
+            and min(int(column.min()) for column in columns[:2]) > 0:
         first = 1
         reading.note(f"{path}: the first line says {vertices} vertices, so they are numbered from "
                      f"1")
     elif found > vertices:
-        raise UserError(f"{path}: an arc has vertex {found - 1}, the first line says {vertices} "
+        raise UserError(f"{path}: an arc has vertex {found - 1 + first}, the first line says {vertices} "
                         f"vertices{IDS}")
     if vertices == 0:
         raise UserError(f"{path}: the graph is empty, it must have at least 1 vertex")
     if vertices >= LIMIT:
         raise UserError(f"{path}: {vertices} vertices are too many, at most {LIMIT - 1}")
-    check_density(vertices, len(table), path)
-    return graph_of(vertices, table, first, name)
+    check_density(vertices, count, path)
+    return graph_of(vertices, columns, first, name)

@@ -26,10 +26,13 @@ def weight(weighing, real=False):
                   weighing.HINT)
 
 
-def graph_of(num_vertices, table, first, name):
-    """The graph of a table with columns source, destination and perhaps weight."""
-    src, dst = table[:, 0] - np.uint32(first), table[:, 1] - np.uint32(first)
-    return Graph(num_vertices, src, dst, table[:, 2] if table.shape[1] == 3 else None, name)
+def graph_of(num_vertices, columns, first, name):
+    """The graph of columns source, destination and perhaps weight, whose ids are counted from
+    ``first``."""
+    if first:
+        for column in columns[:2]:
+            column -= np.uint32(first)
+    return Graph(num_vertices, *columns, name=name)
 
 
 def header_line(stream, path, number):

@@ -6,14 +6,13 @@ columns, and how many values there are. Programs write edge lists in many ways, 
 ``id_1,id_2``. Where the names do not tell the columns, the user names them (``--columns``).
 """
 
-import csv
 import dataclasses
 import re
 
 from base.errors import UserError
 
-from .numbering import SPACE
-from .text import quoted
+from .graph import LIMIT
+from .text import quoted, split
 
 
 __all__ = ["DELIMITERS", "LineLayout", "settle"]
@@ -48,56 +47,14 @@ class LineLayout:
     picks: tuple[int, ...]  #: The places of source, destination and perhaps weight.
     title: int | None = None  #: The number of the line that names the columns, if there is one.
     hint: str = ""  #: Advice for a line of another number of values, for the end of an error.
-    left_out: str = ""  #: Names of the columns that are not read, and what they say of the graph.
+    words: bool = False  #: Whether the first ids are no vertex numbers, but words or larger.
+    notes: tuple[str, ...] = ()  #: What to say of the columns.
     sample: tuple[tuple[bytes, ...], ...] = ()  #: The values of the first lines.
 
     @property
     def whole(self):
         """Whether the values of a line are all read, in their order."""
         return self.picks == tuple(range(self.width)) and self.delimiter != b"\t"
-
-    def select(self, piece, line, path):
-        """The piece with the chosen values of each line only, and spaces between them.
-
-        Raises UserError, naming the line, if a line has another number of values, or one that is
-        chosen is empty.
-        """
-        chosen = []
-        for number, text in enumerate(piece.split(b"\n"), start=line):
-            if not text.strip():
-                chosen.append(b"")
-                continue
-            where = f"{path}: line {number}"
-            fields = _fields(text, self.delimiter, where)
-            if len(fields) != self.width:
-                raise UserError(f"{where}: {quoted(text.strip())} has {len(fields)} "
-                                f"value{'s' * (len(fields) != 1)}, must have {self.width} as the "
-                                f"first line{self.hint}")
-            for place in self.picks:
-                if not fields[place]:
-                    raise UserError(f"{where}: value {place + 1} is empty")
-            chosen.append(b" ".join(fields[place] for place in self.picks))
-        return b" " + b"\n".join(chosen)
-
-
-def _fields(text, delimiter, where):
-    """The values of a line, without quotes; a space within one becomes ``SPACE``."""
-    if delimiter is None and b'"' not in text:
-        return text.split()
-    if b'"' not in text:
-        fields = text.split(delimiter)
-    else:
-        try:
-            fields = next(csv.reader([text.strip().decode("latin-1")], strict=True,
-                                     skipinitialspace=True,
-                                     delimiter=(delimiter or b" ").decode()))
-        except csv.Error as error:
-            raise UserError(f"{where}: {quoted(text.strip())} cannot be split into values: "
-                            f"{error}") from None
-        fields = [field.encode("latin-1") for field in fields]
-        if delimiter is None:
-            fields = [field for field in fields if field]
-    return [SPACE.join(field.split()) for field in fields]
 
 
 def _sample(piece, line):
@@ -136,20 +93,23 @@ def _known(names):
 
 
 def _chosen(reading, names, width, where):
-    """The places that the user names."""
-    if all(name.isdecimal() for name in reading.chosen):
-        picks = tuple(int(name[:9]) - 1 for name in reading.chosen)
-        if max(picks) >= width:
-            raise UserError(f"{where}: has {width} value{'s' * (width != 1)}, there is no column "
-                            f"{max(picks) + 1} for --columns {reading.columns}")
-        return picks
-    lower = [name.lower() for name in names]
+    """The places that the user names or numbers."""
+    lower, picks = [name.lower() for name in names], []
     for name in reading.chosen:
-        if lower.count(name.lower()) != 1:
-            raise UserError(f"{where}: has {'no' if name.lower() not in lower else 'more than one'}"
-                            f" column {name[:40]!r} for --columns, it has "
+        if name.isdecimal():
+            picks.append(int(name[:9]) - 1)
+            if picks[-1] >= width:
+                raise UserError(f"{where}: has {width} value{'s' * (width != 1)}, there is no "
+                                f"column {picks[-1] + 1} for --columns {reading.columns}")
+        elif lower.count(name.lower()) == 1:
+            picks.append(lower.index(name.lower()))
+        else:
+            many = "more than one" if name.lower() in lower else "no"
+            raise UserError(f"{where}: has {many} column {name[:40]!r} for --columns, it has "
                             f"{', '.join(names)[:100]!r}")
-    return tuple(lower.index(name.lower()) for name in reading.chosen)
+    if len(set(picks)) < len(picks):
+        raise UserError(f"{where}: --columns {reading.columns} names a column twice")
+    return tuple(picks)
 
 
 def settle(piece, line, path, reading) -> LineLayout:
@@ -177,42 +137,69 @@ def settle(piece, line, path, reading) -> LineLayout:
     if delimiter is None and b"\t" in first and (
             reading.columns or len(first.split()) > 3 or len(first.split()) < first.count(b"\t")):
         delimiter = b"\t"
-    names, *rows = [_fields(text, delimiter, f"{path}: line {at}") for at, text in lines]
+    fields = [split(text, delimiter, f"{path}: line {at}") for at, text in lines]
+    names, *rows = fields
     width = len(names)
-    numbers = [sum(_NUMBER.fullmatch(field) is not None for field in row) for row in rows[:1]]
-    shown = [name.replace(SPACE, b" ").decode("utf-8", "replace") for name in names]
+    if rows and all(len(row) == width + 1 for row in rows) and _title(names, rows):
+        names, width = [b"", *names], width + 1          # R names rows, but not their names
+    trailing = width > 1 and all(len(row) == width and not row[-1] for row in fields)
+    if trailing:
+        names, rows = names[:-1], [row[:-1] for row in rows]
     if names and names[0].endswith(b":") and len(names[0]) > 1:
         raise UserError(f"{where}: {quoted(first.strip())} looks like a vertex and its neighbours; "
                         f"--input-format adjlist reads them")
-    titled = not any(map(_NUMBER.fullmatch, names))
-    picks, title = _known(shown) if titled else None, None
-    if reading.columns is not None:
-        by_name = not all(name.isdecimal() for name in reading.chosen)
-        known, picks = picks, _chosen(reading, shown, width, where)
-        if by_name or known or (titled and any(numbers)):
-            title = number
-    elif picks is not None:
-        title = number
-    elif titled and any(numbers):
-        raise UserError(f"{where}: the names {', '.join(shown)[:60]!r} do not tell which columns "
-                        f"are source and destination; --columns SRC,DST[,WEIGHT] names them")
-    if picks is None and width not in (2, 3):
-        raise _not_an_edge_list(where, first, names, rows)
+    picks, titled, notes = _picked(names, rows, reading, where)
     if picks is None:
-        picks = tuple(range(width))
-    left_out = "" if title is None or reading.columns is not None else _left_out(shown, picks, rows)
+        if len(names) not in (2, 3):
+            raise _not_an_edge_list(where, first, names, rows)
+        picks = tuple(range(len(names)))
     if not reading.weighing.used and picks != tuple(range(width)):
         picks = picks[:2]
-    return LineLayout(delimiter, width, picks, title, _hint(names, rows), left_out,
-                  tuple(map(tuple, (names, *rows))))
+    arcs = rows if titled else [names, *rows]
+    words = len(arcs) > 1 and any(_is_word(arcs[0][at]) for at in picks[:2] if at < len(arcs[0]))
+    return LineLayout(delimiter, width, picks, number if titled else None, _hint(names, rows),
+                      words, notes, tuple(map(tuple, (names, *rows))))
+
+
+def _is_word(value):
+    """Whether an id is no vertex number, nor a slip of one such as -1 or 0.5."""
+    return len(value) > 18 or int(value) >= LIMIT - 1 if value.isdigit() \
+        else bool(value) and _NUMBER.fullmatch(value) is None
+
+
+def _title(names, rows):
+    """Whether the first line may be one of names: it has no number, and the next one has."""
+    return not any(map(_NUMBER.fullmatch, names)) \
+        and any(map(_NUMBER.fullmatch, rows[0] if rows else ()))
+
+
+def _picked(names, rows, reading, where):
+    """The places of the columns, None for those in order; whether the first line is one of names;
+    and notes."""
+    shown = [name.decode("utf-8", "replace") for name in names]
+    title = _title(names, rows)
+    known = None if any(map(_NUMBER.fullmatch, names)) else _known(shown)
+    if reading.columns is not None:
+        by_name = not all(name.isdecimal() for name in reading.chosen)
+        return (_chosen(reading, shown, len(names), where),
+                bool(by_name or known or title), ())
+    if known is not None:
+        return known, True, _left_out(shown, known, rows)
+    if title and len(names) == 2:
+        return None, True, (f"the columns {', '.join(shown)[:60]!r} are taken for source and "
+                            "destination",)
+    if title:
+        raise UserError(f"{where}: the names {', '.join(shown)[:60]!r} do not tell which columns "
+                        f"are source and destination; --columns SRC,DST[,WEIGHT] names them")
+    return None, False, ()
 
 
 def _left_out(names, picks, rows):
-    """The names of columns that are not read, and what they say of the graph."""
+    """A note of the columns that are not read, and of what they say of the graph."""
     text = ", ".join(name for place, name in enumerate(names) if place not in picks and name)
     if any(field.lower() == b"undirected" for row in rows for field in row):
         text += "; edges are undirected by it, --undirected adds the reverse arcs"
-    return text
+    return (f"columns that are not read: {text}",) if text else ()
 
 
 def _hint(first, rows):

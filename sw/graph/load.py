@@ -70,7 +70,7 @@ class GraphSource:
         ``rmat:scale=14,degree=16,seed=1``.
     weights : int, optional
         Largest weight: a graph without weights gets random weights from 1 to this.
-    input_format, columns, number_ids : optional
+    input_format, columns, relabel, first : optional
         Only for files; see :class:`sw.graph.reading.Reading`.
     weight_scale : float, optional
         Only for files: multiply weights by this and round to the nearest integer.
@@ -86,17 +86,19 @@ class GraphSource:
     Raises
     ------
     UserError
-        If the columns are not two or three that differ, or the scale is not a number above 0.
+        If the columns are not two or three that differ, the scale is not a number above 0, or
+        ``first`` is no vertex or is given with ``relabel``.
     """
     spec: str
     weights: int | None = None
     input_format: str | None = None
     columns: str | None = None
+    first: int | None = None
     weight_scale: float | None = None
     seed: int | None = None
     undirected: bool = False
     simplify: bool = False
-    number_ids: bool = False
+    relabel: bool = False
     no_weights: bool = False
 
     def __post_init__(self) -> None:
@@ -165,15 +167,16 @@ class GraphSource:
     def _reading(self, note: _Note) -> Reading:
         return Reading(input_format=self.input_format, columns=self.columns,
                        weighing=Weighing(self.weight_scale, not self.no_weights),
-                       number_ids=self.number_ids, note=note)
+                       relabel=self.relabel, first=self.first, note=note)
 
     def _unchanged(self, note: _Note) -> Graph:
         """The graph as the file or the generator has it."""
         if _is_file(self.spec):
             return read(self.spec, self._reading(note))
-        if self.number_ids or not (self.input_format is self.weight_scale is self.columns is None):
-            raise UserError(f"{self.spec}: is not a file; --input-format, --columns, --number-ids "
-                            "and --weight-scale apply to files only")
+        if self.relabel or not (self.input_format is self.weight_scale is self.columns
+                                is self.first is None):
+            raise UserError(f"{self.spec}: is not a file; --input-format, --columns, --first, "
+                            "--relabel and --weight-scale apply to files only")
         graph = _found(self.spec)
         return dataclasses.replace(graph, weights=None) if self.no_weights else graph
 

@@ -3,6 +3,9 @@
 Numbers are given in ascending order of the ids: by value if all ids are whole numbers, else by
 their letters. So the numbers do not depend on the order of the lines, and ids from 0 without gaps
 keep theirs.
+
+Until all ids are known, a whole number stands for itself, and every other word for -1, -2 and so
+on in the order in which they occur first.
 """
 
 import re
@@ -12,16 +15,44 @@ import numpy as np
 from base.errors import UserError
 
 
-__all__ = ["SPACE", "Numbering"]
+__all__ = ["Numbering"]
 
 
-#: Stands for a space within an id, as the tables of :mod:`sw.graph.text` end a value at spaces.
-SPACE = b"\0"
-
-#: Characters of an id. The table of ids has so much room for each, see sw.graph.source.EXPANSION.
+#: Bytes of an id. The table of ids has so much room for each, see sw.graph.source.EXPANSION.
 _LONGEST = 100
 
+#: Whole numbers below this many times their count are sorted by marks.
+_MARKS = 16
+
 _WHOLE = re.compile(rb"-?\d+")
+
+
+def _distinct(columns):
+    """The distinct whole numbers of columns, ascending."""
+    top = max((int(column.max(initial=-1)) for column in columns), default=-1)
+    if top < _MARKS * sum(map(len, columns)):
+        met = np.zeros(top + 1, bool)
+        for column in columns:
+            met[column[column >= 0] if column.min(initial=0) < 0 else column] = True
+        return np.flatnonzero(met)
+    found = np.unique(np.concatenate([np.unique(column) for column in columns]))
+    return found[found >= 0]
+
+
+def _placed(columns, keys, places):
+    """The place of each whole number of columns, which are given up one by one; ``places`` are
+    those of the keys. Negative numbers get any."""
+    dense = len(keys) and int(keys[-1]) < _MARKS * sum(map(len, columns))
+    if dense:
+        table = np.zeros(int(keys[-1]) + 1, np.uint32)
+        table[keys] = places
+    found = []
+    while columns:
+        column = columns.pop(0)
+        found.append(table[np.maximum(column, 0)] if dense else
+                     places[np.minimum(np.searchsorted(keys, column), len(keys) - 1)]
+                     if len(keys) else np.zeros(len(column), np.uint32))
+    return found
 
 
 class Numbering:
@@ -37,34 +68,52 @@ class Numbering:
         self._path, self._found = path, {}
 
     def of(self, words):
-        """Provisional numbers of ids, in the order in which they occur first, as int64.
+        """What stands for ids that are not all whole numbers of at most 18 digits, as int64.
 
         Parameters
         ----------
         words : list of bytes
         """
         found = self._found
-        return np.fromiter((found.setdefault(word, len(found)) for word in words), np.int64,
+        return np.fromiter((~found.setdefault(word, len(found)) for word in words), np.int64,
                            len(words))
 
-    def settle(self):
-        """The numbers of all ids that were seen.
+    def settle(self, columns):
+        """The numbers of all ids.
+
+        Parameters
+        ----------
+        columns : list of int64[n]
+            What stands for the ids. The list is emptied, to take little memory.
 
         Returns
         -------
-        numbers : uint32[n]
-            The number of each provisional number.
+        numbers : list of uint32[n]
+            The columns with the numbers of the ids.
         names : array
             The id of each number: int64 or uint64 if all ids are whole numbers of 64 bits, else
-            text.
+            text. Text that is not UTF-8 is taken for Windows-1252.
 
         Raises
         ------
         UserError
             If an id is too long.
         """
-        words = list(self._found)
-        longest = max(words, key=len, default=b"")
+        keys = _distinct(columns)
+        if not self._found:
+            return _placed(columns, keys, np.arange(len(keys), dtype=np.uint32)), keys
+        numbers, names = self._sorted([*self._found, *(b"%d" % key for key in keys.tolist())])
+        words, others = np.split(numbers, [len(self._found)])
+        signs = [np.flatnonzero(column < 0) for column in columns]
+        provisional = [~column[at] for column, at in zip(columns, signs)]
+        found = _placed(columns, keys, others)
+        for column, at, place in zip(found, signs, provisional):
+            column[at] = words[place]
+        return found, names
+
+    def _sorted(self, words):
+        """The number of each word, and the names by number."""
+        longest = max(words, key=len)
         if len(longest) > _LONGEST:
             raise UserError(f"{self._path}: an id has {len(longest)} bytes, at most {_LONGEST}: "
                             f"{longest[:20].decode('utf-8', 'replace')!r}...")
@@ -74,10 +123,15 @@ class Numbering:
         place = {key: number for number, key in enumerate(order)}
         numbers = np.array([place[key] for key in keys], np.uint32)
         if not whole:
-            return numbers, np.array([word.replace(SPACE, b" ").decode("utf-8", "replace")
-                                      for word in order])
-        low, high = (order[0], order[-1]) if order else (0, 0)
+            return numbers, np.array(_decoded(order))
         for least, end, kind in ((-1 << 63, 1 << 63, np.int64), (0, 1 << 64, np.uint64)):
-            if least <= low and high < end:
+            if least <= order[0] and order[-1] < end:
                 return numbers, np.array(order, kind)
         return numbers, np.array(list(map(str, order)))
+
+
+def _decoded(words):
+    try:
+        return [word.decode() for word in words]
+    except UnicodeDecodeError:
+        return [word.decode("cp1252", "replace") for word in words]

@@ -98,7 +98,8 @@ def _by_content(head):
 def _check_options(path, found, reading):
     """Refuse options that do not apply to a format."""
     for option, given, formats in (("--columns", reading.columns is not None, _WITH_COLUMNS),
-                                   ("--number-ids", reading.number_ids, _WITH_IDS)):
+                                   ("--relabel", reading.relabel, _WITH_IDS),
+                                   ("--first", reading.first is not None, _WITH_IDS)):
         if given and found not in formats:
             raise UserError(f"{path}: is read as {found}; {option} is for {', '.join(formats)}")
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from base.errors import UserError
 
+from .graph import LIMIT
 from .weights import Weighing
 
 
@@ -27,7 +28,8 @@ class Reading:
     Raises
     ------
     UserError
-        If ``columns`` are not two or three that differ.
+        If ``columns`` are not two or three that differ, or ``first`` is no vertex or is given with
+        ``relabel``.
     """
 
     #: The format that the user named; left out, the suffix or the contents tell it. An edge list
@@ -37,11 +39,16 @@ class Reading:
     #: The columns of an edge list that have source, destination and perhaps weight:
     #: ``SRC,DST[,WEIGHT]``, each a name of the first line or a number from 1.
     columns: str | None = None
-    number_ids: bool = False  #: Whether vertices are the ids that occur, which may be any words.
+    relabel: bool = False  #: Whether vertices are the ids that occur, which may be any words.
+    first: int | None = None  #: The id of vertex 0, 0 if left out.
     #: Called with a line of text on anything that looks odd but may be right.
     note: Callable[[str], object] = _silent
 
     def __post_init__(self) -> None:
+        if self.first is not None and (self.relabel or not 0 <= self.first < LIMIT):
+            raise UserError(f"first id {self.first}: " + (
+                "relabel numbers the ids that occur; leave out one of the two" if self.relabel
+                else f"must be from 0 to {LIMIT - 1}"))
         if self.columns is None:
             return
         chosen = self.chosen

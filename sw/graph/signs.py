@@ -15,7 +15,7 @@ __all__ = ["IDS", "has_sizes", "numbered", "refuse_other", "tell"]
 
 
 #: The end of errors about ids.
-IDS = "; --number-ids numbers the ids that occur"
+IDS = "; --relabel numbers the ids that occur"
 
 #: UNIX times from 1980 to 2038, in seconds.
 _TIMES = 315_532_800, 1 << 31
@@ -41,22 +41,22 @@ def has_sizes(src, dst, weights=None):
         and int(src[0]) >= max(int(src[1:].max()), int(dst[1:].max()))
 
 
-def refuse_other(table, names, sample, path, note):
+def refuse_other(columns, names, sample, path, note):
     """Refuse an edge list that fits as one behind a line of sizes, or as a matrix. Note one that
     fits as an adjacency list.
 
     Parameters
     ----------
-    table : array[arcs, 2 or 3]
+    columns : list of array[arcs]
         The arcs; only the vertices are looked at, as weights may have been left out.
     names : array or None
-        The id of each vertex of the table.
+        The id of each vertex.
     sample : sequence of sequence of bytes
         The values of the first lines.
     path : str
     note : callable
     """
-    src, dst = table[:, 0], table[:, 1]
+    src, dst = columns[:2]
     if names is not None:
         if names.dtype.kind not in "iu":
             return
@@ -67,13 +67,13 @@ def refuse_other(table, names, sample, path, note):
             return
         third, seen = [int(row[2]) for row in sample], len(sample)
         rows = np.stack([src[:seen].astype(object), dst[:seen].astype(object), third], axis=1)
-    if rows is not None and len(table) == 3 and (rows.max() <= 1 or not np.diagonal(rows).any()):
+    if rows is not None and len(src) == 3 and (rows.max() <= 1 or not np.diagonal(rows).any()):
         raise UserError(f"{path}: three lines of three values may be a matrix or arcs; "
                         f"--input-format matrix reads a matrix, --input-format edges arcs "
                         f"'u v weight'")
     if has_sizes(src, dst, third):
         words = b" ".join(sample[0]).decode()
-        raise UserError(f"{path}: the first line, {words!r}, fits the other {len(table) - 1} as "
+        raise UserError(f"{path}: the first line, {words!r}, fits the other {len(src) - 1} as "
                         f"numbers of vertices and arcs; --input-format counted reads it so, "
                         f"--input-format edges as an arc")
     if rows is not None and _like_neighbours(src, rows):
@@ -98,14 +98,14 @@ def numbered(names, path, note):
              f"print these numbers, and --output has the array 'id'")
 
 
-def tell(graph, path, note, *, gaps):
+def tell(graph, path, note, *, gaps, first):
     """Note weights that look like times; and with ``gaps``, vertices without arcs, which are there
-    since an arc has a vertex of a larger number."""
+    since an arc has a vertex of a larger number. ``first`` is the id of vertex 0, or None."""
     times = _times(graph.weights)
     if times:
         note(f"{path}: the weights {times}; --no-weights leaves them out")
     if gaps:
-        _tell_gaps(graph, path, note)
+        _tell_gaps(graph, path, note, first)
 
 
 def _times(weights):
@@ -120,14 +120,14 @@ def _times(weights):
     return None
 
 
-def _tell_gaps(graph, path, note):
+def _tell_gaps(graph, path, note, first):
     met = np.zeros(graph.num_vertices, bool)
     met[graph.src] = True
     met[graph.dst] = True
     alone = graph.num_vertices - int(np.count_nonzero(met))
-    if alone == 1 and not met[0]:
+    if alone == 1 and not met[0] and first is None:
         note(f"{path}: vertices seem to be numbered from 1; they are taken as they are, so vertex "
-             f"0 has no edge{IDS}")
+             f"0 has no edge; --first 1 takes id 1 for vertex 0")
     elif alone:
         note(f"{path}: {alone} of {graph.num_vertices} vertices have no edge, since numbers are "
              f"left out{IDS}")

@@ -3,24 +3,29 @@
 A file is read in pieces of about a megabyte that end with a line. A piece is first split and
 converted by whole-array operations, which can tell only *that* something is wrong. Only in that
 case the piece is read again line by line, to find the wrong line. The slow reading also accepts
-texts that the quick reading refuses, such as numbers of 19 digits that begin with zeros.
+texts that the quick reading refuses, such as numbers of 19 digits that begin with zeros, or values
+in quotes that have a separator.
 """
 
+import csv
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from base.errors import UserError
 
-
-__all__ = ["Column", "PIECE", "convert", "pieces", "quoted", "read_table", "tokens"]
+__all__ = ["Column", "Lines", "PIECE", "convert", "ids", "pieces", "quoted", "read_table", "split",
+           "tokens"]
 
 
 #: Bytes of a piece. A line of up to as many bytes is read.
 PIECE = 1 << 20
 
 _LONGEST = 18  # digits that surely fit in int64
+_EXACT = 15    # digits of whole numbers that float64 has, as it has this power of ten
+_BLANKS = 16   # beside a value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +47,47 @@ class Column:
     def whole(self):
         """Whether values are digits only."""
         return not self.real and self.scale is None and self.numbering is None
+
+
+@dataclasses.dataclass(frozen=True)
+class Lines:
+    """How the lines of a table are divided into values."""
+
+    columns: tuple[Column, ...]  #: Those of a line, also the unused ones.
+    delimiter: bytes | None = None  #: The separator of values; None for white space.
+    #: Whether values may be in quotes, in which separators are part of the value.
+    quotes: bool = False
+    hint: str = ""  #: The end of the error of a line of too many or too few values.
+
+    @property
+    def wanted(self):
+        """The values that a line must have, for errors."""
+        names = [column.name for column in self.columns]
+        return f"{len(names)}: {' '.join(names)}" if all(names) else \
+            f"{len(names)} as the first line"
+
+
+def split(text, delimiter, where):
+    """The values of a line, without quotes.
+
+    Raises UserError, which begins with ``where``, for quotes that do not end.
+    """
+    if b'"' not in text:
+        if delimiter is None:
+            return text.split()
+        fields = text.split(delimiter)
+    else:
+        try:
+            fields = next(csv.reader([text.strip().decode("latin-1")], strict=True,
+                                     skipinitialspace=True,
+                                     delimiter=(delimiter or b" ").decode()))
+        except csv.Error as error:
+            raise UserError(f"{where}: {quoted(text.strip())} cannot be split into values: "
+                            f"{error}") from None
+        fields = [field.encode("latin-1") for field in fields]
+        if delimiter is None:
+            fields = [field for field in fields if field]
+    return [field.strip() for field in fields]
 
 
 def tokens(text):
@@ -92,12 +138,37 @@ def convert(text, starts, ends):
     return values if legal else None
 
 
-def _reals(words, column):
-    """The values of a real column as int64, or ``None`` if one is not legal."""
-    try:
-        values = np.fromiter(map(float, words), np.float64, len(words))
-    except ValueError:
+def _decimals(text, starts, ends):
+    """The values of tokens as float64, or ``None`` unless all are of at most 15 digits, with at
+    most one point between them. Both parts of the quotient are exact, so it is the nearest."""
+    points = np.append(np.flatnonzero(text == 46), len(text))
+    at = np.minimum(points[np.searchsorted(points, starts)], ends)
+    behind = at < ends
+    if np.any(ends - starts > _EXACT + behind) or np.any(at == starts):
         return None
+    values, places = convert(text, starts, at), np.maximum(ends - at - 1, 0)
+    more = convert(text, at[behind] + 1, ends[behind]) if places[behind].all() else None
+    if values is None or more is None:
+        return None
+    power = 10.0 ** places
+    values = values * power
+    values[behind] += more
+    return values / power
+
+
+def _reals(text, starts, ends, column):
+    """The values of a real column as int64, or ``None`` if one is not legal."""
+    values = convert(text, starts, ends)
+    if values is None:
+        values = _decimals(text, starts, ends)
+    if values is None:
+        words = _words(text, starts, ends)
+        if any(b"_" in word for word in words):          # which Python takes as a part of numbers
+            return None
+        try:
+            values = np.fromiter(map(float, words), np.float64, len(words))
+        except ValueError:
+            return None
     if column.scale is not None:
         with np.errstate(over="ignore", invalid="ignore"):
             values = np.rint(values * column.scale)
@@ -107,11 +178,23 @@ def _reals(words, column):
     return whole if np.all(whole == values) else None
 
 
-def _convert_quickly(piece, columns):
-    """The used columns of the table in ``piece``, or ``None`` where anything is unusual."""
-    text = np.frombuffer(piece, dtype=np.uint8)
+def _words(text, starts, ends):
+    piece = text.tobytes()
+    return [piece[start:end] for start, end in zip(starts.tolist(), ends.tolist())]
+
+
+def ids(text, starts, ends, numbering):
+    """What stands for ids: whole numbers for themselves, else the numbers of words."""
+    values = convert(text, starts, ends)
+    if values is not None and not np.any((text[starts] == 48) & (ends - starts > 1)):
+        return values
+    return numbering.of(_words(text, starts, ends))
+
+
+def _tokens_of_lines(text, width):
+    """The begins and ends of the values between white space, [rows, width] each; ``None`` unless
+    all lines that have values have ``width`` of them."""
     starts, ends = tokens(text)
-    width = len(columns)
     if len(starts) % width:
         return None
     newlines = np.flatnonzero(text == 10)
@@ -123,33 +206,83 @@ def _convert_quickly(piece, columns):
         count = np.diff(np.searchsorted(starts, newlines), prepend=0)
         if not np.all((count == 0) | (count == width)):
             return None
+    return starts.reshape(-1, width), ends.reshape(-1, width)
 
-    if all(column.whole and column.used for column in columns):
-        values = convert(text, starts, ends)
-        return None if values is None else values.reshape(-1, width)
-    found, words = [], None
-    for index, column in enumerate(columns):
-        if not column.used:
+
+def _fields_of_lines(text, width, delimiter):
+    """The same for values between delimiters."""
+    newline = text == 10
+    ends = np.flatnonzero(newline | (text == ord(delimiter)))
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    # A piece begins with a space, which may be all of its first line.
+    empty = newline[ends] & newline[starts - 1] & ((starts == ends) | (ends == 1))
+    starts, ends = starts[~empty], ends[~empty]
+    if len(ends) % width:
+        return None
+    last = newline[ends].reshape(-1, width)
+    if not last[:, -1].all() or last[:, :-1].any():
+        return None
+    return starts.reshape(-1, width), ends.reshape(-1, width)
+
+
+def _trimmed(text, starts, ends):
+    """The begins and ends of values without the white space beside them."""
+    for _ in range(_BLANKS):
+        blank = (text[starts] <= 32) & (starts < ends)
+        starts = starts + blank
+        also = (text[ends - 1] <= 32) & (starts < ends)
+        ends = ends - also
+        if not (blank.any() or also.any()):
+            break
+    return starts, ends
+
+
+def _places(text, lines):
+    """The begins and ends of the values of each used column; ``None`` if anything is unusual."""
+    width = len(lines.columns)
+    found = _tokens_of_lines(text, width) if lines.delimiter is None \
+        else _fields_of_lines(text, width, lines.delimiter)
+    if found is None:
+        return None
+    marks = np.count_nonzero(text == 34) if lines.quotes else 0
+    places = []
+    for column, starts, ends in zip(lines.columns, found[0].T, found[1].T):
+        if not (column.used or marks):
             continue
-        if column.whole:
-            found.append(convert(text, starts[index::width], ends[index::width]))
-        else:
-            words = words or piece.split()
-            if column.numbering is not None:
-                found.append(column.numbering.of(words[index::width]))
-            elif b"_" in piece:              # which Python takes as a part of numbers
+        if lines.delimiter is not None:
+            starts, ends = _trimmed(text, starts, ends)
+        if marks:
+            begins = text[starts] == 34
+            if np.any(begins != (text[ends - 1] == 34)) or np.any(ends - starts < 2 * begins):
                 return None
-            else:
-                found.append(_reals(words[index::width], column))
-        if found[-1] is None:
+            starts, ends = starts + begins, ends - begins
+            marks -= 2 * np.count_nonzero(begins)
+        if column.used and np.any(starts >= ends):
             return None
-    return np.stack(found, axis=1)
+        if column.used:
+            places.append((starts, ends))
+    return None if marks else places
 
 
-def _is_legal(values, columns):
-    used = [column for column in columns if column.used]
-    return all(values[:, i].min() >= column.low and values[:, i].max() <= column.high
-               for i, column in enumerate(used))
+def _convert_quickly(piece, lines):
+    """The used columns of the table in ``piece``, or ``None`` where anything is unusual."""
+    text = np.frombuffer(piece, dtype=np.uint8)
+    places = _places(text, lines)
+    if places is None:
+        return None
+    found = []
+    for column, (starts, ends) in zip((column for column in lines.columns if column.used), places):
+        if column.numbering is not None:
+            values = ids(text, starts, ends, column.numbering)
+        elif column.whole:
+            values = convert(text, starts, ends)
+        else:
+            values = _reals(text, starts, ends, column)
+        if values is None or (len(values) and column.numbering is None and not (
+                values.min() >= column.low and values.max() <= column.high)):
+            return None
+        found.append(values)
+    return found
 
 
 def quoted(text):
@@ -179,25 +312,27 @@ def _integer(token, column):
     return value if column.low <= value <= column.high else None
 
 
-def _convert_slowly(piece, original, columns, path, first_line, hint=""):
+def _convert_slowly(piece, original, lines, path, first_line):
     """As :func:`_convert_quickly`, and the line of each row; raises ``UserError`` on the first
-    line that is wrong. The error of a line of too many or too few values ends with ``hint``."""
-    rows, lines = [], []
+    line that is wrong."""
+    rows, numbers = [], []
     originals = original.split(b"\n")
     for index, line in enumerate(piece.split(b"\n")):
-        words = line.split()
-        if not words:
+        if not line.strip():
             continue
         where = f"{path}: line {first_line + index}"
-        if len(words) != len(columns):
-            names = " ".join(column.name for column in columns)
+        words = split(line, lines.delimiter, where) if lines.delimiter or lines.quotes \
+            else line.split()
+        if len(words) != len(lines.columns):
             raise UserError(f"{where}: {quoted(originals[index].strip())} has {len(words)} "
-                            f"value{'s' * (len(words) != 1)}, must have {len(columns)}: {names}"
-                            f"{hint}")
+                            f"value{'s' * (len(words) != 1)}, must have {lines.wanted}{lines.hint}")
         row = []
-        for word, column in zip(words, columns):
+        for place, (word, column) in enumerate(zip(words, lines.columns), start=1):
             if not column.used:
                 continue
+            if not word:
+                raise UserError(f"{where}: {quoted(originals[index].strip())}: value {place} is "
+                                f"empty, must be {column.name}")
             value = _integer(word, column)
             if value is None:
                 scaled = "" if column.scale is None else f" times {column.scale:g}"
@@ -205,8 +340,9 @@ def _convert_slowly(piece, original, columns, path, first_line, hint=""):
                                 f"from {column.low} to {column.high}{column.hint}")
             row.append(value)
         rows.append(row)
-        lines.append(first_line + index)
-    return np.array(rows, dtype=np.int64).reshape(len(rows), -1), lines
+        numbers.append(first_line + index)
+    width = sum(column.used for column in lines.columns)
+    return list(np.array(rows, dtype=np.int64).reshape(len(rows), width).T), numbers
 
 
 def pieces(stream, path, first_line=1, longest=PIECE):
@@ -246,8 +382,9 @@ def pieces(stream, path, first_line=1, longest=PIECE):
         first_line += piece.count(b"\n")
 
 
-def read_table(stream, path, columns: Any, *, first_line=1, strip=None, rows=None, most=None):
-    """Read the rest of ``stream`` as lines of numbers separated by white space.
+def read_table(stream, path, lines: Lines | Callable[[], Lines], *, first_line=1, strip=None,
+               rows=None, most=None):
+    """Read the rest of ``stream`` as lines of numbers.
 
     Empty lines are ignored.
 
@@ -257,9 +394,9 @@ def read_table(stream, path, columns: Any, *, first_line=1, strip=None, rows=Non
         Read to its end, in pieces.
     path : str
         The file's name in errors.
-    columns : sequence of Column, or callable
-        The columns of a line; or a function that is called when the first line that has a value was
-        stripped, and gives the columns and a hint for lines of another number of values.
+    lines : Lines, or callable
+        How lines are divided; or a function that is called when the first line that has a value was
+        stripped, and gives it.
     first_line : int
         Number of the line at which the stream stands.
     strip : callable, optional
@@ -272,35 +409,58 @@ def read_table(stream, path, columns: Any, *, first_line=1, strip=None, rows=Non
 
     Returns
     -------
-    uint32[rows, used columns]
+    list of uint32[rows]
+        The used columns. One with a numbering is of int64, to be given to
+        :meth:`~sw.graph.numbering.Numbering.settle`. Empty if there is no line and ``lines`` is a
+        function.
 
     Raises
     ------
     UserError
         If a line has a fault or is longer than :data:`PIECE`; the error names the line.
     """
-    tables, seen, hint = [], 0, ""
-    settle: Any = columns if callable(columns) else None
-    settled: Any = None if settle else columns
+    settled = lines if isinstance(lines, Lines) else None
+    found, seen = [], 0
     for piece, number in pieces(stream, path, first_line):
         stripped = piece if strip is None else strip(piece, number)
-        if settled is None:
+        if settled is None and not isinstance(lines, Lines):
             if stripped.isspace():
                 continue
-            settled, hint = settle()
-        table = _convert_quickly(stripped, settled)
-        if table is None or (len(table) and not _is_legal(table, settled)):
-            table, _ = _convert_slowly(stripped, piece, settled, path, number, hint)
-        seen += len(table)
+            settled = lines()
+        values = _convert_quickly(stripped, settled)
+        if values is None:
+            values, _ = _convert_slowly(stripped, piece, settled, path, number)
+        seen += len(values[0])
         if rows is not None and seen > rows:
-            _, lines = _convert_slowly(stripped, piece, settled, path, number)
-            raise UserError(f"{path}: line {lines[rows - seen]}: is one entry more than the "
+            _, numbers = _convert_slowly(stripped, piece, settled, path, number)
+            raise UserError(f"{path}: line {numbers[rows - seen]}: is one entry more than the "
                             f"{rows} the header says")
         if most is not None and seen > most:
             raise UserError(f"{path}: has more than {most} entries")
-        tables.append(table.astype(np.uint32))
+        found.append(values)
+        _narrow(values, settled)
     if rows is not None and seen < rows:
         raise UserError(f"{path}: the file ends too early: it has {seen} of the {rows} entries the "
                         f"header says")
-    width = 2 if settled is None else sum(column.used for column in settled)
-    return np.concatenate([*tables, np.empty((0, width), dtype=np.uint32)])
+    return [] if settled is None else _joined(found, settled)
+
+
+def _kinds(lines):
+    return [np.uint32 if column.numbering is None else np.int64
+            for column in lines.columns if column.used]
+
+
+def _narrow(values, lines):
+    """Bring columns to their types, in their list."""
+    for place, kind in enumerate(_kinds(lines)):
+        values[place] = values[place].astype(kind)
+
+
+def _joined(found, lines):
+    """The columns of all pieces. Pieces are given up column by column, to take little memory."""
+    columns = []
+    for place, kind in enumerate(_kinds(lines)):
+        columns.append(np.concatenate([*(values[place] for values in found), np.empty(0, kind)]))
+        for values in found:
+            values[place] = None
+    return columns

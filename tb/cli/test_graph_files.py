@@ -112,7 +112,7 @@ def test_from_one(capsys, tmp_path):
         assert main([*command, str(path)]) == 0
         notes = [line for line in capsys.readouterr().err.splitlines() if "note" in line]
         assert notes == [f"graphloom: note: {path}: vertices seem to be numbered from 1; they are "
-                         f"taken as they are, so vertex 0 has no edge; --number-ids numbers the "
+                         f"taken as they are, so vertex 0 has no edge; --relabel numbers the "
                          f"ids that occur"]
     assert options.graphs([str(path)], None, None) == [(str(path), False)]      # of a bench
     assert capsys.readouterr().err.splitlines() == notes

@@ -35,7 +35,7 @@ _WHOLE = (b"", b"\n", b"\0" * 5000, b"PK\x03\x04", b"\x1f\x8b\x08\x00", b"\x7fEL
 
 
 #: Options with which the files of a kind are read.
-_OPTIONS = {".complex.mtx": ["--no-weights"], ".ids.csv": ["--number-ids"],
+_OPTIONS = {".complex.mtx": ["--no-weights"], ".ids.csv": ["--relabel"],
             ".counted": ["--input-format", "counted"], ".matrix": ["--input-format", "matrix"]}
 
 

@@ -286,7 +286,7 @@ def test_from_one(tmp_path, name, content, noticed):
     assert len(told) == noticed
     if noticed:
         assert told[0] == (f"{path}: vertices seem to be numbered from 1; they are taken as they "
-                           f"are, so vertex 0 has no edge; --number-ids numbers the ids that "
+                           f"are, so vertex 0 has no edge; --relabel numbers the ids that "
                            f"occur")
         assert graph.out_degrees[0] == 0
 

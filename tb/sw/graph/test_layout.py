@@ -110,7 +110,7 @@ def test_columns_wrong(read, columns, words):
 
 
 def test_columns_of_other_formats(read):
-    for option in ({"columns": "1,2"}, {"number_ids": True}):
+    for option in ({"columns": "1,2"}, {"relabel": True}):
         with pytest.raises(UserError, match="is read as gr; --.* is for el, wel, edges, counted"):
             read("p sp 1 0\n", "a.gr", **option)
         with pytest.raises(UserError, match="karate: is not a file"):

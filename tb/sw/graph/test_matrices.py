@@ -178,7 +178,7 @@ def test_adjacency_like_networkx(tmp_path):
     ("", "the graph is empty"), ("0 1\n\n1 x\n", "line 3: vertex 'x' is not an integer from 0"),
     ("0 -1\n", "line 1: vertex '-1'"), ("0 2147483647\n", "line 1: vertex '2147483647'"),
     ("0 " + "9" * 99, "line 1: vertex '999"), ("0 2147483646\n", "2147483647 vertices are too"),
-    ("0 1.5\n", "line 1: vertex '1.5' is not an integer from 0 to 2147483646; --number-ids"),
+    ("0 1.5\n", "line 1: vertex '1.5' is not an integer from 0 to 2147483646; --relabel"),
 ])
 def test_adjacency_wrong(read, text, words):
     with pytest.raises(UserError) as caught:

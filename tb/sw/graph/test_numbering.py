@@ -43,7 +43,7 @@ from tb.sw.graphs import arcs
 def test_ids(tmp_path, name, text, expected, names):
     path = tmp_path / name
     path.write_text(text)
-    graph = load(path, number_ids=True)
+    graph = load(path, relabel=True)
     assert arcs(graph) == expected
     assert graph.names.tolist() == names and graph.num_vertices == len(names)
 
@@ -58,7 +58,7 @@ def test_like_a_model(pairs, words, factor):
         path = os.path.join(folder, "a.edges")
         with open(path, "w", encoding="ascii") as file:
             file.writelines(f"{spell(u)} {spell(v)}\n" for u, v in pairs)
-        graph = load(path, number_ids=True)
+        graph = load(path, relabel=True)
     ids = sorted({spell(value) for pair in pairs for value in pair})
     assert graph.names.tolist() == ids
     assert [(ids[u], ids[v]) for u, v in arcs(graph)] == [(spell(u), spell(v)) for u, v in pairs]
@@ -68,7 +68,7 @@ def test_names_are_kept(tmp_path):
     """Changes of a graph keep its names."""
     path = tmp_path / "a.txt"
     path.write_text("b a\na b\nc c\n")
-    graph = load(path, number_ids=True, undirected=True, simplify=True, weights=5)
+    graph = load(path, relabel=True, undirected=True, simplify=True, weights=5)
     assert graph.names.tolist() == ["a", "b", "c"] and graph.weights is not None
     with pytest.raises(UserError, match="names has 2 entries, must have 3"):
         Graph(3, [], [], names=np.arange(2))
@@ -77,7 +77,7 @@ def test_names_are_kept(tmp_path):
 def test_names_in_npz(tmp_path, capsys):
     source, target = tmp_path / "a.csv", tmp_path / "b.npz"
     source.write_text("alice,bob\nbob,carol\n")
-    assert main(["graph", "convert", str(source), str(target), "--number-ids"]) == 0
+    assert main(["graph", "convert", str(source), str(target), "--relabel"]) == 0
     assert load(target).names.tolist() == ["alice", "bob", "carol"]
     assert "ids, too" not in capsys.readouterr().err
     assert main(["graph", "convert", str(target), str(tmp_path / "c.el")]) == 0
@@ -98,7 +98,7 @@ def test_output(tmp_path, machine):
     path.write_text("30 10\n10 20\n")
     run = ["run", "bfs", str(path), "--source", "2", "--output", output, *machine]
     preset = ["--preset", "tiny"] if machine == ["--functional"] else []
-    assert main([*run, *preset, "--number-ids"]) == 0
+    assert main([*run, *preset, "--relabel"]) == 0
     with np.load(output) as found:
         depth = dict(zip(found["id"].tolist(), found["depth"].tolist()))
     assert depth == {30: 0, 10: 1, 20: 2}
@@ -110,12 +110,12 @@ def test_output(tmp_path, machine):
 def test_notes(tmp_path):
     told, path = [], tmp_path / "a.txt"
     path.write_text("b a\n")
-    load(path, number_ids=True, note=told.append)
+    load(path, relabel=True, note=told.append)
     assert told == [f"{path}: 2 ids are numbered from 0 in ascending order; commands take and "
                     f"print these numbers, and --output has the array 'id'"]
     told.clear()
     path.write_text("1 0\n")
-    load(path, number_ids=True, note=told.append)
+    load(path, relabel=True, note=told.append)
     assert not told
 
 
@@ -129,7 +129,7 @@ def test_refused(tmp_path, text, words):
     path = tmp_path / "a.txt"
     path.write_text(text)
     with pytest.raises(UserError) as caught:
-        load(path, number_ids=True)
+        load(path, relabel=True)
     assert words in str(caught.value)
 
 
@@ -140,7 +140,7 @@ def test_without_the_option(tmp_path, text):
     for name in ("a.txt", "a.el" if text.count(",") == 0 else "a.wel"):
         path = tmp_path / name
         path.write_text(text)
-        with pytest.raises(UserError, match="; --number-ids numbers the ids that occur"):
+        with pytest.raises(UserError, match="; --relabel numbers the ids that occur"):
             load(path)
 
 

@@ -67,7 +67,7 @@ def test_counted(read, text, vertices, last):
     ("", "the graph is empty, its first line must be 'VERTICES ARCS'"),
     ("0 0\n", "the graph is empty, it must have at least 1 vertex"),
     ("4 3\n0 1\n", "the file has 1 arcs, its first line says 3"),
-    ("2 2\n0 1\n0 2\n", "an arc has vertex 2, the first line says 2 vertices; --number-ids"),
+    ("2 2\n0 1\n0 2\n", "an arc has vertex 2, the first line says 2 vertices; --relabel"),
     ("a b\n0 1\n", "line 1: 'a b' must be 'VERTICES ARCS', 'VERTICES VERTICES ARCS' or"),
     ("3 4 1\n0 1\n", "line 1: '3 4 1' must be"), ("1 1 1 1\n0 0\n", "line 1: '1 1 1 1' must be"),
     ("4294967296 1\n0 1\n", "4294967296 vertices are too many"),
@@ -172,7 +172,7 @@ def test_times(read, text, word):
 def test_gaps(read, text, words):
     for name in ("a.txt", "a.el"):
         vertices = read(text, name).num_vertices
-        assert [words in line and "--number-ids" in line for line in read.told] \
+        assert [words in line and "--relabel" in line for line in read.told] \
             == [True] * (words is not None)
         if words is not None:
-            assert read(text, name, number_ids=True).num_vertices < vertices
+            assert read(text, name, relabel=True).num_vertices < vertices

@@ -55,14 +55,14 @@ def test_a_preset_no_nearer_than_the_default_is_not_named():
 def test_options():
     config = preset("default")
     source = GraphSource("a b.el", weights=9, seed=4, undirected=True, simplify=True,
-                         input_format="edges", columns="1,3", number_ids=True, weight_scale=0.5,
+                         input_format="edges", columns="1,3", relabel=True, weight_scale=0.5,
                          no_weights=True)
     target = Target(config, launch_cycles=launch_cycles(config) + 1)
     words = shlex.split(run_command("bfs", source, target))
     assert words[1:5] == ["run", "a b.el", "--plan", "bfs"]
     rest = " ".join(words[5:])
     assert rest == ("--weights 9 --input-format edges --columns 1,3 --weight-scale 0.5 --seed 4 "
-                    "--undirected --simplify --number-ids --no-weights "
+                    "--undirected --simplify --relabel --no-weights "
                     f"--launch-cycles {launch_cycles(config) + 1}")
     # The text of the graph has the seed.
     assert "--seed" not in run_command("bfs", GraphSource("x", seed=4), target)
