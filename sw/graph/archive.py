@@ -93,7 +93,7 @@ def _scipys(arrays, path, weighing):
         src, dst = _integers(arrays, "row", path), _integers(arrays, "col", path)
     else:
         offsets, dst = _integers(arrays, "indptr", path), _integers(arrays, "indices", path)
-        check_offsets(offsets, num_vertices, len(dst), path)
+        check_offsets(offsets, num_vertices, len(dst), f"{path}: indptr")
         src = np.repeat(np.arange(num_vertices, dtype=np.uint32), np.diff(offsets))
         if kind == "csc":
             src, dst = dst, src

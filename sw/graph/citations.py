@@ -9,7 +9,6 @@ paper that cites it. The arc leads from the second to the first. A citation of a
 line in the other file is left out, and a note tells how many there are.
 """
 
-import os
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from base.errors import UserError
 
 from .features import Features
 from .graph import LIMIT, Graph
-from .source import PACKED, opened, unpacked_name
+from .source import beside, opened
 
 
 __all__ = ["read_cites", "read_content"]
@@ -100,11 +99,7 @@ def read_cites(source, path, name, reading) -> Graph:
     UserError
         If a file cannot be read, or a line has not two fields. The error names the line.
     """
-    content = f"{os.path.splitext(unpacked_name(path))[0]}.content"
-    content = next((name for name in (content, *(content + suffix for suffix in PACKED))
-                    if os.path.exists(name)), content)
-    if not os.path.exists(content):
-        raise UserError(f"{path}: the papers are in {content}, which is not there")
+    content = beside(path, ".content", "the papers are")
     vertices = _ids(content)
     ends, unknown = [], 0
     for number, fields in _lines(source.stream):

@@ -10,17 +10,11 @@ from .graph import LIMIT
 from .text import Lines, read_table
 
 
-__all__ = ["is_dimacs", "read_gr"]
+__all__ = ["read_gr"]
 
 
 _COMMENT = re.compile(rb"^[ \t]*c[^\n]*", re.MULTILINE)
 _ARC = re.compile(rb"^[ \t]*a(?=[ \t])", re.MULTILINE)
-_START = re.compile(rb"(?:[ \t]*c[^\n]*\n|[ \t\r]*\n)*[ \t]*p[ \t]+sp[ \t]")
-
-
-def is_dimacs(head):
-    """Whether the first bytes of a file are those of a shortest-path file."""
-    return _START.match(head) is not None
 
 
 def read_gr(source, path, name, reading):

@@ -18,20 +18,22 @@ import numpy as np
 from base.errors import UserError
 
 from .fields import graph_of, is_count, vertex, weight
-from .graph import LIMIT, check_density
+from .graph import LIMIT, Graph, check_density
 from .layout import settle
 from .numbering import Numbering
 from .signs import IDS, numbered, refuse_other, tell
+from .source import beside, opened
 from .text import Column, Lines, quoted, read_table
 
 
-__all__ = ["read_edges"]
+__all__ = ["read_edges", "read_ldbc"]
 
 
 _VERTICES = re.compile(rb"^[ \t]*# graphloom: vertices (\d{1,10})[ \t\r]*$", re.MULTILINE)
 _BIPARTITE = re.compile(rb"\s*%[ \t]*bip[ \t]")      # KONECT
 _COMMENT = re.compile(rb"[#%][^\n]*")
 _COMMENT_LINE = re.compile(rb"^[ \t]*(?:[#%]|//|;[ \t])[^\n]*", re.MULTILINE)
+_NONE = np.empty(0, np.int64)
 _UNREAD = Column("", 0, 0, used=False)
 _DATA = re.compile(rb"(?:,[ \t]{0,8})?\{[^{}\n]*\}")
 _DATA_WEIGHT = re.compile(rb"['\"]weight['\"]: ?([^\s,{}]+)")
@@ -159,7 +161,7 @@ def read_edges(source, path, name, reading, values=None, counted=False):
     columns = text.ordered(read_table(source.stream, path, text.lines, strip=text.strip,
                                       most=LIMIT - 1))
     if not columns:                                      # no arc
-        columns = [np.empty(0, np.int64)] * (3 if values == 3 and reading.weighing.used else 2)
+        columns = [_NONE] * (3 if values == 3 and reading.weighing.used else 2)
     names = None
     if text.numbering is not None:
         ends, columns[:2] = columns[:2], []
@@ -185,6 +187,28 @@ def read_edges(source, path, name, reading, values=None, counted=False):
     graph = graph_of(vertices, columns, first, name)
     tell(graph, path, reading.note, gaps=text.said is None, first=reading.first)
     return graph
+
+
+def read_ldbc(source, path, name, reading):
+    """Read the edges of an LDBC Graphalytics graph, whose vertices are in the file ``.v`` beside
+    it; a reader of :mod:`sw.graph.readers`."""
+    vertices = beside(path, ".v", "the vertices are")
+    reading = dataclasses.replace(reading, relabel=True)
+    text = _EdgeList(path, reading, None)
+    ends = read_table(source.stream, path, text.lines, strip=text.strip, most=LIMIT - 1)
+    with opened(vertices) as file:
+        ids = read_table(file.stream, vertices, Lines((vertex("id", 0, numbering=text.numbering),)),
+                         most=LIMIT - 1)
+    (src, dst, listed), names = text.numbering.settle([*(ends[:2] or [_NONE, _NONE]), *ids])
+    met = np.zeros(len(names), bool)
+    met[listed] = True
+    if not met.all():
+        raise UserError(f"{path}: an arc has vertex {names[np.argmin(met)]}, which {vertices} "
+                        f"does not list")
+    if np.count_nonzero(met) < len(listed):
+        raise UserError(f"{vertices}: a vertex is listed twice")
+    numbered(names, path, reading.note)
+    return Graph(len(names), src, dst, *ends[2:], name=name, names=names)
 
 
 def _counted(columns, sizes, names, found, path, name, reading):

@@ -114,7 +114,7 @@ def read_features(path) -> Features:
                         f"entries: features of more than {_MOST_COLUMNS} columns must have an "
                         f"entry for every {_COLUMNS_PER_ENTRY}")
     offsets, indices = (_integers(arrays[name], name, path) for name in ("indptr", "indices"))
-    check_offsets(offsets, rows, len(indices), path)
+    check_offsets(offsets, rows, len(indices), f"{path}: indptr")
     if len(indices) and (indices.min() < 0 or indices.max() >= columns):
         raise UserError(f"{path}: indices must be from 0 to {columns - 1}, the columns of shape")
     values = _numbers(arrays["data"], "data", 1, path)

@@ -15,7 +15,7 @@ from .graph import LIMIT
 from .text import quoted, split
 
 
-__all__ = ["DELIMITERS", "LineLayout", "settle"]
+__all__ = ["DELIMITERS", "LineLayout", "picked", "settle"]
 
 
 #: Separators of values, beside white space. A tab counts only where values are chosen.
@@ -157,6 +157,10 @@ def settle(piece, line, path, reading) -> LineLayout:
         picks = picks[:2]
     arcs = rows if titled else [names, *rows]
     words = len(arcs) > 1 and any(_is_word(arcs[0][at]) for at in picks[:2] if at < len(arcs[0]))
+    if words and not titled and not {*names} & {field for row in rows for field in row}:
+        shown = ",".join(name.decode("utf-8", "replace") for name in names)
+        notes = (f"the first line, {shown[:60]!r}, is taken for an arc; --columns takes it for "
+                 "names",)
     return LineLayout(delimiter, width, picks, number if titled else None, _hint(names, rows),
                       words, notes, tuple(map(tuple, (names, *rows))))
 
@@ -173,18 +177,40 @@ def _title(names, rows):
         and any(map(_NUMBER.fullmatch, rows[0] if rows else ()))
 
 
+def picked(names, reading, path):
+    """The places of source, destination and perhaps weight in a table whose columns have names.
+
+    Parameters
+    ----------
+    names : sequence of bytes
+    reading : sw.graph.reading.Reading
+    path : str
+        The file's name in errors.
+
+    Raises
+    ------
+    UserError
+        If the names do not tell the columns. The error names the option that does.
+    """
+    picks, _, notes = _picked(names, None, reading, path)
+    for note in notes:
+        reading.note(f"{path}: {note}")
+    picks = picks or (0, 1)
+    return picks if reading.weighing.used else picks[:2]
+
+
 def _picked(names, rows, reading, where):
-    """The places of the columns, None for those in order; whether the first line is one of names;
-    and notes."""
+    """The places of the columns, None for those in order; whether the first line is one of names,
+    as it is without rows; and notes."""
     shown = [name.decode("utf-8", "replace") for name in names]
-    title = _title(names, rows)
+    title = rows is None or _title(names, rows)
     known = None if any(map(_NUMBER.fullmatch, names)) else _known(shown)
     if reading.columns is not None:
         by_name = not all(name.isdecimal() for name in reading.chosen)
         return (_chosen(reading, shown, len(names), where),
                 bool(by_name or known or title), ())
     if known is not None:
-        return known, True, _left_out(shown, known, rows)
+        return known, True, _left_out(shown, known, rows or ())
     if title and len(names) == 2:
         return None, True, (f"the columns {', '.join(shown)[:60]!r} are taken for source and "
                             "destination",)

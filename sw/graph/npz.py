@@ -45,11 +45,11 @@ def word_of(array):
     return word.decode("ascii", "replace") if isinstance(word, bytes) else str(word)
 
 
-def check_offsets(offsets, rows, entries, path):
-    """Raise UserError unless ``indptr`` of a matrix of scipy leads from row to row."""
+def check_offsets(offsets, rows, entries, what):
+    """Raise UserError, which begins with ``what``, unless offsets lead from row to row."""
     if len(offsets) != rows + 1 or offsets[0] != 0 or offsets[-1] != entries \
             or np.any(offsets[1:] < offsets[:-1]):
-        raise UserError(f"{path}: indptr must ascend from 0 to {entries} in {rows + 1} numbers")
+        raise UserError(f"{what} must ascend from 0 to {entries} in {rows + 1} numbers")
 
 
 def _names(path, archive):

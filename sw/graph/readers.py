@@ -1,4 +1,5 @@
-"""Readers of graph files, one a format; each file may be compressed by gzip, bzip2 or xz.
+"""Readers of graph files, one a format; each file may be compressed by gzip, bzip2, xz or
+zstd.
 
 ===========  ===================================================================================
 format       contents
@@ -17,11 +18,17 @@ format       contents
              :mod:`sw.graph.metis`
 ``cites``    citations between the papers of a ``.content`` file beside it, as Cora is published:
              :mod:`sw.graph.citations`
+``ldbc``     the edges of LDBC Graphalytics, whose vertices are in a ``.v`` file beside it:
+             :mod:`sw.graph.edge_list`
+``graphml``  GraphML; ``gml`` GML; ``pajek`` Pajek: :mod:`sw.graph.foreign`
+``parquet``  a table of Parquet: :mod:`sw.graph.parquet`
+``sg``       a serialized graph of the GAP benchmarks; ``wsg`` one with weights:
+             :mod:`sw.graph.gapbs`
 ``npz``      our own arrays, or a matrix of scipy's ``save_npz``: :mod:`sw.graph.archive`
 ===========  ===================================================================================
 
-The suffix of a file tells its format. The contents tell the format of a file with another suffix.
-The first bytes tell an archive, Matrix Market, DIMACS, and formats that are not read
+The suffix of a file tells its format. The contents tell the format of a file with another suffix:
+the first bytes tell those that have a signature, and formats that are not read
 (:mod:`sw.graph.signatures`). Every other file is read as ``edges``.
 """
 
@@ -35,13 +42,16 @@ from .adjacency import read_adjacency
 from .archive import NPZ_VERSION, read_npz
 from .citations import read_cites
 from .dense import read_matrix
-from .dimacs import is_dimacs, read_gr
-from .edge_list import read_edges
+from .dimacs import read_gr
+from .edge_list import read_edges, read_ldbc
+from .foreign import read_gml, read_graphml, read_pajek
+from .gapbs import read_sg
 from .graph import Graph
 from .matrix_market import read_mtx
 from .metis import read_metis
+from .parquet import read_parquet
 from .reading import PLAIN, Reading
-from .signatures import refuse_unreadable
+from .signatures import by_content, refuse_unreadable
 from .source import opened, unpacked_name
 
 
@@ -69,7 +79,10 @@ _READERS = {"mtx": read_mtx, "el": functools.partial(read_edges, values=2),
             "wel": functools.partial(read_edges, values=3), "gr": read_gr, "npz": read_npz,
             "metis": read_metis, "edges": read_edges,
             "counted": functools.partial(read_edges, counted=True), "adjlist": read_adjacency,
-            "matrix": read_matrix, "cites": read_cites}
+            "matrix": read_matrix, "cites": read_cites, "ldbc": read_ldbc,
+            "graphml": read_graphml, "gml": read_gml, "pajek": read_pajek,
+            "parquet": read_parquet, "sg": read_sg,
+            "wsg": functools.partial(read_sg, weighted=True)}
 
 #: The formats that can be asked for.
 FORMATS = tuple(_READERS)
@@ -77,22 +90,16 @@ FORMATS = tuple(_READERS)
 _WRITTEN = (".mtx", ".el", ".wel", ".gr", ".npz")
 
 _BY_SUFFIX = {suffix: suffix[1:] for suffix in _WRITTEN} | {
-    ".graph": "metis", ".metis": "metis", ".cites": "cites", ".adjlist": "adjlist"}
+    ".graph": "metis", ".e": "ldbc",
+    **{f".{name}": name for name in ("metis", "cites", "adjlist", "graphml", "gml", "parquet", "sg",
+                                     "wsg")}}
 
 #: Suffixes that tell the format of a file.
 SUFFIXES = tuple(_BY_SUFFIX)
 
 #: Formats whose columns can be chosen, and those whose ids can be numbered.
-_WITH_COLUMNS = ("el", "wel", "edges", "counted")
+_WITH_COLUMNS = ("el", "wel", "edges", "counted", "parquet")
 _WITH_IDS = (*_WITH_COLUMNS, "adjlist")
-
-
-def _by_content(head):
-    if head.startswith(b"PK"):
-        return "npz"
-    if head[:14].lower() == b"%%matrixmarket":
-        return "mtx"
-    return "gr" if is_dimacs(head) else "edges"
 
 
 def _check_options(path, found, reading):
@@ -134,7 +141,7 @@ def read(path: str | os.PathLike[str], reading: Reading = PLAIN) -> Graph:
     chosen = reading.input_format or _BY_SUFFIX.get(suffix.lower())
     with opened(path) as source:
         refuse_unreadable(path, source.head)
-        found = chosen or _by_content(source.head)
+        found = chosen or by_content(source.head) or "edges"
         _check_options(path, found, reading)
         try:
             graph = _READERS[found](source, path, name, reading)

@@ -3,7 +3,7 @@
 A file that is read must be a regular file, or a pipe that another program already writes to
 (:mod:`base.input`).
 
-A file that begins as one of gzip, bzip2 or xz is decompressed, whatever its name. Graphs compress 3
+A file that begins as one of gzip, bzip2, xz or zstd is decompressed, whatever its name. Graphs compress 3
 to 20 times. A file whose contents exceed both :data:`EXPANSION` times its size and :data:`FREE`
 bytes is refused, so a small file cannot ask for memory without bound.
 """
@@ -18,9 +18,10 @@ import zlib
 
 from base.errors import UserError
 from base.input import open_file
+from base.installation import need
 
 
-__all__ = ["EXPANSION", "FREE", "PACKED", "Source", "opened", "unpacked_name"]
+__all__ = ["EXPANSION", "FREE", "PACKED", "Source", "beside", "opened", "unpacked_name"]
 
 
 #: Contents may be this many times as large as the compressed file,
@@ -32,6 +33,7 @@ FREE = 64 << 20
 _HEAD = 1 << 16
 _GZIP_HEADER = 31          # window bits of zlib: a gzip header and checksum are expected
 _XZ_MEMORY = 256 << 20     # of the decompressor; the program xz asks for 64 MiB with -9
+_ZSTD_PIECE = 64           # bytes, which can become 2 MiB
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _OTHER_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -52,6 +54,33 @@ class _Gzip:
         return data
 
 
+class _Zstd:
+    """A frame of a zstd file, by the same interface. A little of it is decompressed at a time, as
+    zstandard gives all that it can at once."""
+
+    def __init__(self):
+        import zstandard
+        self._error = zstandard.ZstdError
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._waiting, self._at, self._ready = b"", 0, b""
+
+    eof = property(lambda self: self._frame.eof and not self._ready)
+    unused_data = property(lambda self: self._frame.unused_data + self._waiting[self._at:])
+    needs_input = property(lambda self: self._at == len(self._waiting) and not self._ready)
+
+    def decompress(self, data, max_length):
+        self._waiting, self._at = self._waiting[self._at:] + data, 0
+        while not (self._ready or self._frame.eof or self._at == len(self._waiting)):
+            piece = self._waiting[self._at:self._at + _ZSTD_PIECE]
+            self._at += len(piece)
+            try:
+                self._ready = self._frame.decompress(piece)
+            except self._error as error:
+                raise OSError(error) from None
+        data, self._ready = self._ready[:max_length], self._ready[max_length:]
+        return data
+
+
 def _xz():
     return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
 
@@ -59,7 +88,8 @@ def _xz():
 #: {suffix: name of the compression, first bytes, decompressor of a member}.
 _COMPRESSIONS = {".gz": ("gzip", b"\x1f\x8b", _Gzip),
                  ".bz2": ("bzip2", b"BZh", bz2.BZ2Decompressor),
-                 ".xz": ("xz", b"\xfd7zXZ\0", _xz)}
+                 ".xz": ("xz", b"\xfd7zXZ\0", _xz),
+                 ".zst": ("zstd", b"\x28\xb5\x2f\xfd", _Zstd)}
 
 #: Suffixes of compressed files.
 PACKED = tuple(_COMPRESSIONS)
@@ -74,6 +104,19 @@ def unpacked_name(path: str | os.PathLike[str]) -> str:
         if path.lower().endswith(suffix):
             return path[:-len(suffix)]
     return path
+
+
+def beside(path, suffix, what):
+    """The file of the same name with another suffix, perhaps of a compression.
+
+    Raises UserError, which begins with ``what``, if there is none.
+    """
+    name = os.path.splitext(unpacked_name(path))[0] + suffix
+    found = next((found for found in (name, *(name + packed for packed in PACKED))
+                  if os.path.exists(found)), None)
+    if found is None:
+        raise UserError(f"{path}: {what} in {name}, which is not there")
+    return found
 
 
 class _Plain(io.RawIOBase):
@@ -165,7 +208,8 @@ class Source:
         start = len(_BYTE_ORDER_MARK) if self.head.startswith(_BYTE_ORDER_MARK) else 0
         self.head = self.head[start:]
         if self.head.startswith(_OTHER_MARKS):
-            raise UserError(f"{path}: the text is in UTF-16, must be in UTF-8")
+            raise UserError(f"{path}: the text is in UTF-16, must be in UTF-8; `iconv -f "
+                            "UTF-16 -t UTF-8` converts it")
         if type(raw) is _Plain and file.seekable():
             file.seek(start)
             self.stream = io.BufferedReader(file)
@@ -204,6 +248,8 @@ def opened(path):
                 head += more
             for kind, start, member in _COMPRESSIONS.values():
                 if head.startswith(start):
+                    if member is _Zstd:
+                        need(f"{path}: reading zstd", "zstandard")
                     yield Source(path, file, _Expanded(path, file, head, kind, member))
                     return
             for suffix, (kind, *_) in _COMPRESSIONS.items():

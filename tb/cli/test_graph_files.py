@@ -112,8 +112,8 @@ def test_from_one(capsys, tmp_path):
         assert main([*command, str(path)]) == 0
         notes = [line for line in capsys.readouterr().err.splitlines() if "note" in line]
         assert notes == [f"graphloom: note: {path}: vertices seem to be numbered from 1; they are "
-                         f"taken as they are, so vertex 0 has no edge; --relabel numbers the "
-                         f"ids that occur"]
+                         f"taken as they are, so vertex 0 has no edge; --first 1 takes id 1 "
+                         f"for vertex 0"]
     assert options.graphs([str(path)], None, None) == [(str(path), False)]      # of a bench
     assert capsys.readouterr().err.splitlines() == notes
     path.write_text("0 2\n2 1\n")

@@ -215,13 +215,15 @@ def test_weights_quick_and_slow_agree(values, scale):
     column = tables.Column("weight", 0, (1 << 32) - 1, True, scale)
     columns = [tables.Column("u", 0, 9), column]
     piece = b" " + "".join(f"{row % 10} {value}\n" for row, value in enumerate(values)).encode()
-    quick = tables._convert_quickly(piece, columns)
+    lines = tables.Lines(tuple(columns))
+    quick = tables._convert_quickly(piece, lines)
     try:
-        slow, _ = tables._convert_slowly(piece, piece, columns, "a", 1)
+        slow, _ = tables._convert_slowly(piece, piece, lines, "a", 1)
     except UserError:
         assert quick is None
     else:
-        assert quick.tolist() == slow.tolist()
+        assert quick is not None
+        assert [column.tolist() for column in quick] == [column.tolist() for column in slow]
 
 
 @pytest.mark.parametrize("word", ["-1", "nan", "x", "0.5", "9" * 40])
@@ -286,8 +288,8 @@ def test_from_one(tmp_path, name, content, noticed):
     assert len(told) == noticed
     if noticed:
         assert told[0] == (f"{path}: vertices seem to be numbered from 1; they are taken as they "
-                           f"are, so vertex 0 has no edge; --relabel numbers the ids that "
-                           f"occur")
+                           f"are, so vertex 0 has no edge; --first 1 takes id 1 for "
+                           f"vertex 0")
         assert graph.out_degrees[0] == 0
 
 

@@ -133,15 +133,47 @@ def test_refused(tmp_path, text, words):
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["a b\nb c\n", "alice,bob,3\nbob,carol,1\n", "0 2147483647\n",
-                                  "6597069766664 8796093022228\n", "0 2147483646\n", "-1 5\n",
-                                  "0 1\n1 2\n2 abc\n"])
+@pytest.mark.parametrize("text, names", [
+    ("a b\nb c\n", ["a", "b", "c"]), ("alice,bob,3\nbob,carol,1\n", ["alice", "bob", "carol"]),
+    ("6597069766664 8796093022228\n8796093022228 6597069766664\n", [6597069766664, 8796093022228]),
+    ("person,friend\nann,bob\n", ["ann", "bob", "friend", "person"])])
+def test_words_are_numbered(tmp_path, text, names):
+    """Words and larger numbers in the first lines are ids, unless the suffix tells the format."""
+    path, told = tmp_path / "a.txt", []
+    path.write_text(text)
+    assert load(path, note=told.append).names.tolist() == names
+    assert "ids are numbered" in told[-1] and ("--columns" in told[0]) == ("person" in text)
+    path = path.rename(tmp_path / ("a.wel" if text.count(",") > 3 else "a.el"))
+    with pytest.raises(UserError, match="; --relabel numbers the ids that occur"):
+        load(path)
+
+
+@pytest.mark.parametrize("text", ["0 2147483646\n", "-1 5\n", "0 1\n1 2\n2 abc\n", "one line\n",
+                                  "0.5 1\n1 2\n"])
 def test_without_the_option(tmp_path, text):
-    for name in ("a.txt", "a.el" if text.count(",") == 0 else "a.wel"):
+    for name in ("a.txt", "a.el"):
         path = tmp_path / name
         path.write_text(text)
         with pytest.raises(UserError, match="; --relabel numbers the ids that occur"):
             load(path)
+
+
+def test_first(tmp_path):
+    """The ids begin at another number than 0."""
+    for name, text in (("a.el", "1 2\n2 3\n"), ("a.csv", "source,target\n1,2\n2,3\n"),
+                       ("a.adjlist", "1 2\n2 3\n")):
+        path, told = tmp_path / name, []
+        path.write_text(text)
+        assert arcs(load(path, first=1, note=told.append)) == [(0, 1), (1, 2)] and not told
+        with pytest.raises(UserError, match="'1' is not an integer from 2 to 2147483648; --rel"):
+            load(path, first=2)
+    path.write_text("4 3\n1 2\n2 3\n3 4\n")
+    assert arcs(load(path, first=1, input_format="counted"))[-1] == (2, 3)
+    for options, words in (({"relabel": True}, "leave out one of the two"), ({}, "must be from 0")):
+        with pytest.raises(UserError, match=words):
+            load(path, first=-1, **options)
+    with pytest.raises(UserError, match="is not a file"):
+        load("karate", first=1)
 
 
 def test_written_without_names(tmp_path):

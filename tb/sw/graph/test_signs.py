@@ -172,7 +172,8 @@ def test_times(read, text, word):
 def test_gaps(read, text, words):
     for name in ("a.txt", "a.el"):
         vertices = read(text, name).num_vertices
-        assert [words in line and "--relabel" in line for line in read.told] \
+        option = "--first 1" if words and "from 1" in words else "--relabel"
+        assert [words in line and option in line for line in read.told] \
             == [True] * (words is not None)
         if words is not None:
             assert read(text, name, relabel=True).num_vertices < vertices

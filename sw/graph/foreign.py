@@ -1,0 +1,82 @@
+"""Readers of GraphML, GML and Pajek files, by networkx.
+
+Vertices keep the ids of the file as their names: those of GraphML, the labels of GML if each vertex
+has its own, the names of Pajek. An edge without direction is two arcs. Weights are the attribute
+``weight``, or else ``value``, of the edges; a Pajek file whose weights are all 1 has none.
+"""
+
+import io
+import re
+
+import numpy as np
+
+from base.errors import UserError
+from base.installation import need
+
+from .graph import Graph
+
+
+__all__ = ["read_gml", "read_graphml", "read_pajek"]
+
+
+#: What networkx raises for a wrong file, beside its own exceptions.
+_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError, SyntaxError,
+           StopIteration, AssertionError)
+_WEIGHTS = ("weight", "value")
+_SECTION = re.compile(rb"^[ \t]*\*(\w+)", re.MULTILINE)
+_NUMBER = re.compile(r"0|[1-9]\d{0,17}")
+
+
+def read_graphml(source, path, name, reading):
+    """Read a graph; a reader of :mod:`sw.graph.readers`."""
+    return _read(source.stream, "GraphML", path, name, reading)
+
+
+def read_gml(source, path, name, reading):
+    """Read a graph; a reader of :mod:`sw.graph.readers`."""
+    return _read(source.stream, "GML", path, name, reading, label="id")
+
+
+def read_pajek(source, path, name, reading):
+    """Read a graph; a reader of :mod:`sw.graph.readers`."""
+    text = source.stream.read()
+    sections = {section.lower() for section in _SECTION.findall(text)}
+    if len(sections & {b"arcs", b"edges"}) != 1 or sections & {b"arcslist", b"edgeslist"}:
+        raise UserError(f"{path}: a Pajek file must have one list, *Arcs or *Edges; an edge is an "
+                        f"arc in each direction")
+    return _read(io.BytesIO(text), "Pajek", path, name, reading)
+
+
+def _read(stream, kind, path, name, reading, **options):
+    need(f"{path}: reading {kind}", "networkx")
+    import networkx
+    try:
+        graph = getattr(networkx, f"read_{kind.lower()}")(stream, **options)
+    except (networkx.NetworkXException, *_DAMAGE) as error:
+        raise UserError(f"{path}: cannot be read as {kind}: {error or type(error).__name__}") \
+            from None
+    labels = {node: str(data.get("label", "")) for node, data in graph.nodes(data=True)}
+    if kind == "GML" and all(labels.values()) and len(set(labels.values())) == len(labels):
+        graph = networkx.relabel_nodes(graph, labels)
+    if all(isinstance(node, str) and _NUMBER.fullmatch(node) for node in graph):
+        graph = networkx.relabel_nodes(graph, {node: int(node) for node in graph})
+    found = {key for *_, data in graph.edges(data=True) for key in data}
+    weight = next((key for key in _WEIGHTS if key in found), None)
+    ones = kind == "Pajek" and all(data.get(weight) == 1 for *_, data in graph.edges(data=True))
+    return _graph_of(graph, None if ones else weight, path, name, reading.weighing)
+
+
+def _graph_of(graph, weight, path, name, weighing):
+    """The graph of a networkx graph."""
+    numbers = {node: number for number, node in enumerate(graph)}
+    names = np.array(list(graph))
+    if names.dtype.kind == "i" and sorted(graph) == list(range(len(names))):
+        numbers, names = {node: node for node in graph}, None
+    edges = list(graph.edges(data=True))
+    values = None
+    if weight is not None:
+        values = weighing.apply(np.array([data.get(weight, 1) for *_, data in edges]), path)
+    src, dst = np.array([(numbers[src], numbers[dst]) for src, dst, _ in edges],
+                        np.int64).reshape(-1, 2).T
+    found = Graph(len(numbers), src, dst, values, name, names=names)
+    return found if graph.is_directed() else found.undirected()
