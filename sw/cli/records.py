@@ -16,6 +16,7 @@ from base import numbers
 from hw.config import PRESETS
 from hw.link.frames import BAUD
 from sw.graph.load import GraphSource
+from sw.graph.readers import FORMATS
 
 from . import files, options
 from .options import flag, folded, option, parameter
@@ -54,16 +55,15 @@ def given_words(**values) -> list:
 #: The fields of a :class:`GraphSource` as options, but for its text.
 _SOURCE = (
     parameter("weights", options.Weights, None),
-    option("input_format", str, _GRAPH, "Format of the file: mtx, el, wel, gr, npz, metis, cites, "
-           "edges (an edge list), counted (one behind its numbers of vertices and arcs), adjlist "
-           "(lines of neighbours) or matrix.", metavar="NAME", show_default="by its suffix, else "
-           "by its contents"),
-    option("columns", str, _GRAPH, "Names or numbers of an edge list's columns.",
-           metavar="SRC,DST[,WEIGHT]", show_default="by names, else in this order"),
+    option("input_format", str, _GRAPH, f"Format of the file: {', '.join(FORMATS)}. edges is an "
+           "edge list, counted one behind its numbers of vertices and arcs, adjlist has lines of "
+           "neighbours.", metavar="NAME", show_default="by its suffix, else by its contents"),
+    option("columns", str, _GRAPH, "Names or numbers of the columns of an edge list or Parquet "
+           "file.", metavar="SRC,DST[,WEIGHT]", show_default="by names, else in this order"),
     option("first", int, _GRAPH, "Id of vertex 0 in an edge list or adjacency list.", metavar="N",
            min=0, show_default="0"),
-    option("relabel", bool, _GRAPH, "The vertices are the ids in the file, numbered in "
-           "ascending order; an id may be any word."),
+    option("relabel", bool, _GRAPH, "Number the ids that occur in ascending order, which closes "
+           "gaps; an id may be any word."),
     option("weight_scale", float, _GRAPH, "Multiply the file's weights by X and round to the "
            "nearest; 1 only rounds.", metavar="X"),
     option("no_weights", bool, _GRAPH, "Drop the graph's weights; the weights of a file are not "

@@ -23,7 +23,7 @@ __all__ = ["read_gml", "read_graphml", "read_pajek"]
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError, SyntaxError,
            StopIteration, AssertionError)
 _WEIGHTS = ("weight", "value")
-_SECTION = re.compile(rb"^[ \t]*\*(\w+)", re.MULTILINE)
+_SECTION = re.compile(rb"^(?=[ \t]*\*)", re.MULTILINE)
 _NUMBER = re.compile(r"0|[1-9]\d{0,17}")
 
 
@@ -39,19 +39,33 @@ def read_gml(source, path, name, reading):
 
 def read_pajek(source, path, name, reading):
     """Read a graph; a reader of :mod:`sw.graph.readers`."""
-    text = source.stream.read()
-    sections = {section.lower() for section in _SECTION.findall(text)}
-    if len(sections & {b"arcs", b"edges"}) != 1 or sections & {b"arcslist", b"edgeslist"}:
-        raise UserError(f"{path}: a Pajek file must have one list, *Arcs or *Edges; an edge is an "
-                        f"arc in each direction")
-    return _read(io.BytesIO(text), "Pajek", path, name, reading)
+    return _read(source.stream, "Pajek", path, name, reading)
+
+
+def _pajek(stream):
+    """The networkx graph of a Pajek file, of which one part may have arcs and one edges."""
+    import networkx
+    parts = [(part.split(None, 1)[0].lower(), part) for part in _SECTION.split(stream.read())
+             if part.strip()]
+    wrong = {kind.decode() for kind, _ in parts} & {"*arcslist", "*edgeslist", "*matrix"}
+    if wrong:
+        raise ValueError(f"{min(wrong)} is not read, *arcs and *edges are")
+    found = [networkx.read_pajek(io.BytesIO(b"".join(part for kind, part in parts if kind != left)))
+             for left, other in ((b"*edges", b"*arcs"), (b"*arcs", b"*edges"))
+             if other in dict(parts)]
+    if not found:
+        raise ValueError("has neither *arcs nor *edges")
+    for other in found[1:]:
+        found[0].add_edges_from(other.to_directed().edges(data=True))
+    return found[0]
 
 
 def _read(stream, kind, path, name, reading, **options):
     need(f"{path}: reading {kind}", "networkx")
     import networkx
     try:
-        graph = getattr(networkx, f"read_{kind.lower()}")(stream, **options)
+        read = _pajek if kind == "Pajek" else getattr(networkx, f"read_{kind.lower()}")
+        graph = read(stream, **options)
     except (networkx.NetworkXException, *_DAMAGE) as error:
         raise UserError(f"{path}: cannot be read as {kind}: {error or type(error).__name__}") \
             from None

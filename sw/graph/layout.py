@@ -18,8 +18,9 @@ from .text import quoted, split
 __all__ = ["DELIMITERS", "LineLayout", "picked", "settle"]
 
 
-#: Separators of values, beside white space. A tab counts only where values are chosen.
-DELIMITERS = (b",", b";", b"|")
+#: Separators of values, beside white space. Commas come last, as they may be within numbers. A tab
+#: counts where values are chosen, are empty or have spaces.
+DELIMITERS = (b";", b"|", b",")
 
 #: Lines that are looked at.
 _LINES = 50
@@ -27,6 +28,7 @@ _LINES = 50
 _COMMENT = re.compile(rb"[#%].*")
 _BETWEEN = re.compile(r"[ .-]")
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_LETTER = re.compile(rb"[A-Za-z\x80-\xff]")
 _PAIR = re.compile(r"(.+?)_?(1|2|a|b)")
 
 _SOURCES = {"source", "src", "from", "u", "start", "row", "source_id", "src_id", "from_id",
@@ -133,10 +135,7 @@ def settle(piece, line, path, reading) -> LineLayout:
     lines = _sample(piece, line)
     number, first = lines[0]
     where = f"{path}: line {number}"
-    delimiter = next((mark for mark in DELIMITERS if mark in first), None)
-    if delimiter is None and b"\t" in first and (
-            reading.columns or len(first.split()) > 3 or len(first.split()) < first.count(b"\t")):
-        delimiter = b"\t"
+    delimiter = _delimiter(lines, reading, path)
     fields = [split(text, delimiter, f"{path}: line {at}") for at, text in lines]
     names, *rows = fields
     width = len(names)
@@ -165,10 +164,25 @@ def settle(piece, line, path, reading) -> LineLayout:
                       words, notes, tuple(map(tuple, (names, *rows))))
 
 
+def _delimiter(lines, reading, path):
+    """What separates the values of the first lines; None for white space."""
+    def widths(mark):
+        return {len(split(text, mark, f"{path}: line {number}")) for number, text in lines}
+    first = lines[0][1]
+    found = [mark for mark in DELIMITERS if mark in first]
+    if found:
+        return next((mark for mark in found if len(widths(mark)) == 1), found[-1])
+    tabs, words = first.count(b"\t"), len(first.split())
+    known = tabs and widths(b"\t") == {tabs + 1} \
+        and _known([name.decode("utf-8", "replace") for name in first.split(b"\t")])
+    return b"\t" if tabs and (reading.columns or words > 3 or words < tabs or known) else None
+
+
 def _is_word(value):
-    """Whether an id is no vertex number, nor a slip of one such as -1 or 0.5."""
-    return len(value) > 18 or int(value) >= LIMIT - 1 if value.isdigit() \
-        else bool(value) and _NUMBER.fullmatch(value) is None
+    """Whether an id is no vertex number, nor a slip of one such as -1, 0.5 or 1,000."""
+    if value.isdigit():
+        return len(value) > 18 or int(value) >= LIMIT - 1
+    return _LETTER.search(value) is not None and _NUMBER.fullmatch(value) is None
 
 
 def _title(names, rows):

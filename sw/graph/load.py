@@ -71,7 +71,7 @@ class GraphSource:
     weights : int, optional
         Largest weight: a graph without weights gets random weights from 1 to this.
     input_format, columns, relabel, first : optional
-        Only for files; see :class:`sw.graph.reading.Reading`.
+        Only for files; see :class:`sw.graph.reading.Reading`. Columns may be a sequence, too.
     weight_scale : float, optional
         Only for files: multiply weights by this and round to the nearest integer.
     seed : int, optional
@@ -102,6 +102,8 @@ class GraphSource:
     no_weights: bool = False
 
     def __post_init__(self) -> None:
+        if not (self.columns is None or isinstance(self.columns, str)):
+            object.__setattr__(self, "columns", ",".join(map(str, self.columns)))
         self._reading(_says_nothing)
 
     @classmethod

@@ -59,7 +59,8 @@ def _names(path, archive):
         name = member.filename.removesuffix(_SUFFIX)
         where = f"{path}: member {shown(member.filename)}"
         if name == member.filename:
-            raise UserError(f"{where} is not an array, its name must end in {_SUFFIX}")
+            raise UserError(f"{where} is not an array, its name must end in {_SUFFIX}; "
+                            "another zip archive must be unpacked")
         if name in members:
             raise UserError(f"{where} is there twice")
         if member.flag_bits & 1:

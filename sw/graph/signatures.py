@@ -24,6 +24,8 @@ _CONVERT = "networkx or igraph can read it and write an edge list"
 #: (pattern at the begin of the contents, name, what helps).
 _BINARY = tuple((re.compile(pattern, re.DOTALL), name, advice) for pattern, name, advice in (
     (rb".{257}ustar", "a tar archive", _UNPACK),
+    (rb"\x1f\x8b\x08|BZh[1-9]1AY|\xfd7zXZ\0|\x28\xb5\x2f\xfd", "a file that is compressed twice",
+     "decompress it once"),
     (rb"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", _UNPACK),
     (rb"Rar!\x1a\x07", "a RAR archive", _UNPACK),
     (rb"\x04\x22\x4d\x18", "a file compressed by lz4", "decompress it, or compress it by gzip"),

@@ -9,6 +9,7 @@ in quotes that have a separator.
 
 import csv
 import dataclasses
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -77,8 +78,11 @@ def split(text, delimiter, where):
             return text.split()
         fields = text.split(delimiter)
     else:
+        text = text.strip()
+        if delimiter is not None:
+            text = re.sub(rb'"[ \t]+(?=%b)' % re.escape(delimiter), b'"', text)
         try:
-            fields = next(csv.reader([text.strip().decode("latin-1")], strict=True,
+            fields = next(csv.reader([text.decode("latin-1")], strict=True,
                                      skipinitialspace=True,
                                      delimiter=(delimiter or b" ").decode()))
         except csv.Error as error:
