@@ -31,9 +31,9 @@ _FILES = "Files"
 _CLUSTER = "Cluster"
 
 GRAPH_ARGUMENT = typer.Argument(
-    metavar="GRAPH", help="A file (an edge list or table of any name, .mtx .gr .graph .npz .graphml "
-    ".gml .parquet and others, each also .gz, .bz2, .xz or .zst), a name of the catalogue, or a "
-    "generator such as rmat:scale=12,degree=16,seed=1.")
+    metavar="GRAPH", help="A file (an edge list or table of any name, .mtx .gr .graph .npz "
+    ".graphml .gml .parquet and others, each also .gz, .bz2, .xz or .zst), a name of the "
+    "catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.")
 Graph = Annotated[str, GRAPH_ARGUMENT]
 Preset = Annotated[str, typer.Option(
     "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",

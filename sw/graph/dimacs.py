@@ -7,7 +7,7 @@ from base.errors import UserError
 
 from .fields import graph_of, header_line, is_count, vertex, weight
 from .graph import LIMIT
-from .text import Lines, read_table
+from .text import LineForm, read_table
 
 
 __all__ = ["read_gr"]
@@ -52,7 +52,7 @@ def read_gr(source, path, name, reading):
                                 f"arc: a FROM TO WEIGHT) or 'c' (a comment)")
         return _ARC.sub(b" ", piece)
 
-    table = read_table(source.stream, path, Lines((vertex("from", 1, num_vertices),
+    table = read_table(source.stream, path, LineForm((vertex("from", 1, num_vertices),
                                                    vertex("to", 1, num_vertices),
                                                    weight(reading.weighing))),
                        first_line=number + 1, strip=strip, rows=arcs)

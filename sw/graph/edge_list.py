@@ -23,7 +23,7 @@ from .layout import settle
 from .numbering import Numbering
 from .signs import IDS, numbered, refuse_other, tell
 from .source import beside, opened
-from .text import Column, Lines, quoted, read_table
+from .text import Column, LineForm, quoted, read_table
 
 
 __all__ = ["read_edges", "read_ldbc"]
@@ -144,7 +144,7 @@ class _EdgeList:
             columns = [_UNREAD] * layout.width
             for place, column in zip(layout.picks, ends[:self._values]):
                 columns[place] = column
-        return Lines(tuple(columns), layout.delimiter, quotes=True, hint=layout.hint)
+        return LineForm(tuple(columns), layout.delimiter, quotes=True, hint=layout.hint)
 
     def ordered(self, columns):
         """The columns of the table as source, destination and perhaps weight."""
@@ -192,14 +192,14 @@ def read_edges(source, path, name, reading, values=None, counted=False):
 def read_ldbc(source, path, name, reading):
     """Read the edges of an LDBC Graphalytics graph, whose vertices are in the file ``.v`` beside
     it; a reader of :mod:`sw.graph.readers`."""
-    vertices = beside(path, ".v", "the vertices are")
-    reading = dataclasses.replace(reading, relabel=True)
+    vertices, numbering = beside(path, ".v", "the vertices are"), Numbering(path)
     text = _EdgeList(path, reading, None)
+    text.numbering = numbering
     ends = read_table(source.stream, path, text.lines, strip=text.strip, most=LIMIT - 1)
     with opened(vertices) as file:
-        ids = read_table(file.stream, vertices, Lines((vertex("id", 0, numbering=text.numbering),)),
+        ids = read_table(file.stream, vertices, LineForm((vertex("id", 0, numbering=numbering),)),
                          most=LIMIT - 1)
-    (src, dst, listed), names = text.numbering.settle([*(ends[:2] or [_NONE, _NONE]), *ids])
+    (src, dst, listed), names = numbering.settle([*(ends[:2] or [_NONE, _NONE]), *ids])
     met = np.zeros(len(names), bool)
     met[listed] = True
     if not met.all():
@@ -232,8 +232,8 @@ def _counted(columns, sizes, names, found, path, name, reading):
         reading.note(f"{path}: the first line says {vertices} vertices, so they are numbered from "
                      f"1")
     elif found > vertices:
-        raise UserError(f"{path}: an arc has vertex {found - 1 + first}, the first line says {vertices} "
-                        f"vertices{IDS}")
+        raise UserError(f"{path}: an arc has vertex {found - 1 + first}, the first line says "
+                        f"{vertices} vertices{IDS}")
     if vertices == 0:
         raise UserError(f"{path}: the graph is empty, it must have at least 1 vertex")
     if vertices >= LIMIT:

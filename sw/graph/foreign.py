@@ -23,6 +23,8 @@ __all__ = ["read_gml", "read_graphml", "read_pajek"]
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError, SyntaxError,
            StopIteration, AssertionError)
 _WEIGHTS = ("weight", "value")
+_LONGEST = 1 << 16       # bytes of a line of Pajek
+_GRAPH = re.compile(rb"((?:^|\n)[ \t]*graph\s*\[)", re.IGNORECASE)
 _SECTION = re.compile(rb"^(?=[ \t]*\*)", re.MULTILINE)
 _NUMBER = re.compile(r"0|[1-9]\d{0,17}")
 
@@ -34,7 +36,7 @@ def read_graphml(source, path, name, reading):
 
 def read_gml(source, path, name, reading):
     """Read a graph; a reader of :mod:`sw.graph.readers`."""
-    return _read(source.stream, "GML", path, name, reading, label="id")
+    return _read(source.stream, "GML", path, name, reading)
 
 
 def read_pajek(source, path, name, reading):
@@ -42,10 +44,30 @@ def read_pajek(source, path, name, reading):
     return _read(source.stream, "Pajek", path, name, reading)
 
 
+def _graphml(stream):
+    import networkx
+    return networkx.read_graphml(stream)
+
+
+def _gml(stream):
+    """The networkx graph of a GML file, which may have parallel edges and letters of UTF-8."""
+    import networkx
+    text = stream.read().decode("utf-8", "replace").encode("ascii", "xmlcharrefreplace")
+    text = _GRAPH.sub(rb"\1 multigraph 1 ", text, count=1)
+    graph = networkx.read_gml(io.BytesIO(text), label="id")
+    labels = {node: str(data.get("label", "")) for node, data in graph.nodes(data=True)}
+    own = all(labels.values()) and len(set(labels.values())) == len(labels)
+    return networkx.relabel_nodes(graph, labels) if own else graph
+
+
 def _pajek(stream):
     """The networkx graph of a Pajek file, of which one part may have arcs and one edges."""
     import networkx
-    parts = [(part.split(None, 1)[0].lower(), part) for part in _SECTION.split(stream.read())
+    text = stream.read()
+    for number, line in enumerate(text.split(b"\n"), start=1):
+        if len(line) > _LONGEST:                 # networkx takes microseconds for each character
+            raise ValueError(f"line {number} is longer than {_LONGEST} bytes")
+    parts = [(part.split(None, 1)[0].lower(), part) for part in _SECTION.split(text)
              if part.strip()]
     wrong = {kind.decode() for kind, _ in parts} & {"*arcslist", "*edgeslist", "*matrix"}
     if wrong:
@@ -60,18 +82,17 @@ def _pajek(stream):
     return found[0]
 
 
-def _read(stream, kind, path, name, reading, **options):
+_KINDS = {"GraphML": _graphml, "GML": _gml, "Pajek": _pajek}
+
+
+def _read(stream, kind, path, name, reading):
     need(f"{path}: reading {kind}", "networkx")
     import networkx
     try:
-        read = _pajek if kind == "Pajek" else getattr(networkx, f"read_{kind.lower()}")
-        graph = read(stream, **options)
+        graph = _KINDS[kind](stream)
     except (networkx.NetworkXException, *_DAMAGE) as error:
         raise UserError(f"{path}: cannot be read as {kind}: {error or type(error).__name__}") \
             from None
-    labels = {node: str(data.get("label", "")) for node, data in graph.nodes(data=True)}
-    if kind == "GML" and all(labels.values()) and len(set(labels.values())) == len(labels):
-        graph = networkx.relabel_nodes(graph, labels)
     if all(isinstance(node, str) and _NUMBER.fullmatch(node) for node in graph):
         graph = networkx.relabel_nodes(graph, {node: int(node) for node in graph})
     found = {key for *_, data in graph.edges(data=True) for key in data}

@@ -6,6 +6,8 @@ each as 32 bits, with its weight as 32 bits in ``.wsg`` files. The rows of a dir
 once more by destination. An undirected graph has each edge in both directions.
 """
 
+from typing import Any
+
 import numpy as np
 
 from base.errors import UserError
@@ -42,7 +44,7 @@ def read_sg(source, path, name, reading, weighted=False):
                  columns[:, 0], weights, name)
 
 
-def _array(stream, kind, count, path):
+def _array(stream, kind, count, path) -> Any:
     """The next numbers of a stream, which may claim more than it has."""
     left, data = count * np.dtype(kind).itemsize, bytearray()
     while left:

@@ -174,7 +174,7 @@ def _delimiter(lines, reading, path):
         return next((mark for mark in found if len(widths(mark)) == 1), found[-1])
     tabs, words = first.count(b"\t"), len(first.split())
     known = tabs and widths(b"\t") == {tabs + 1} \
-        and _known([name.decode("utf-8", "replace") for name in first.split(b"\t")])
+        and _known([name.decode("utf-8", "replace").strip() for name in first.split(b"\t")])
     return b"\t" if tabs and (reading.columns or words > 3 or words < tabs or known) else None
 
 

@@ -71,7 +71,7 @@ class GraphSource:
     weights : int, optional
         Largest weight: a graph without weights gets random weights from 1 to this.
     input_format, columns, relabel, first : optional
-        Only for files; see :class:`sw.graph.reading.Reading`. Columns may be a sequence, too.
+        Only for files; see :class:`sw.graph.reading.Reading`.
     weight_scale : float, optional
         Only for files: multiply weights by this and round to the nearest integer.
     seed : int, optional
@@ -102,8 +102,6 @@ class GraphSource:
     no_weights: bool = False
 
     def __post_init__(self) -> None:
-        if not (self.columns is None or isinstance(self.columns, str)):
-            object.__setattr__(self, "columns", ",".join(map(str, self.columns)))
         self._reading(_says_nothing)
 
     @classmethod
@@ -197,5 +195,7 @@ class GraphSource:
 def load(spec: str | os.PathLike[str], *, note: _Note = _says_nothing,
          **options: Any) -> Graph:
     """The graph a user means by ``spec``: that of the :class:`GraphSource` with these options,
-    :meth:`loaded <GraphSource.load>`."""
+    :meth:`loaded <GraphSource.load>`. Columns may be a list or tuple, too."""
+    if isinstance(options.get("columns"), (list, tuple)):
+        options["columns"] = ",".join(map(str, options["columns"]))
     return GraphSource(os.fspath(spec), **options).load(note)

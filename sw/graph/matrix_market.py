@@ -14,7 +14,7 @@ from base.errors import UserError
 from .dense import numbers
 from .fields import graph_of, header_line, is_count, vertex, weight
 from .graph import LIMIT, Graph
-from .text import Column, Lines, pieces, read_table
+from .text import Column, LineForm, pieces, read_table
 
 
 __all__ = ["read_mtx"]
@@ -91,7 +91,7 @@ def read_mtx(source, path, name, reading):
             piece = _without_comments(piece)
             return piece.translate(_FORTRAN) if real and (b"D" in piece or b"d" in piece) else piece
 
-        table = read_table(stream, path, Lines((vertex("row", 1, rows), vertex("column", 1, rows),
+        table = read_table(stream, path, LineForm((vertex("row", 1, rows), vertex("column", 1, rows),
                                                 *values)),
                            first_line=number + 1, rows=entries, strip=strip)
         graph = graph_of(rows, table, 1, name)

@@ -24,6 +24,8 @@ _LONGEST = 100
 #: Whole numbers below this many times their count are sorted by marks.
 _MARKS = 16
 
+_PART = 1 << 20      # numbers that are placed at a time
+
 _WHOLE = re.compile(rb"-?\d+")
 
 
@@ -35,8 +37,16 @@ def _distinct(columns):
         for column in columns:
             met[column[column >= 0] if column.min(initial=0) < 0 else column] = True
         return np.flatnonzero(met)
-    found = np.unique(np.concatenate([np.unique(column) for column in columns]))
-    return found[found >= 0]
+    keys = np.empty(0, np.int64)
+    for column in columns:
+        keys = np.sort(np.concatenate([keys, _without_repeats(np.sort(column))]), kind="stable")
+        keys = _without_repeats(keys)
+    return keys[np.searchsorted(keys, 0):]
+
+
+def _without_repeats(values):
+    """Sorted values, each once."""
+    return values[np.append(values[1:] != values[:-1], True)] if len(values) else values
 
 
 def _placed(columns, keys, places):
@@ -49,9 +59,16 @@ def _placed(columns, keys, places):
     found = []
     while columns:
         column = columns.pop(0)
-        found.append(table[np.maximum(column, 0)] if dense else
-                     places[np.minimum(np.searchsorted(keys, column), len(keys) - 1)]
-                     if len(keys) else np.zeros(len(column), np.uint32))
+        numbers = np.zeros(len(column), np.uint32)
+        for at in range(0, len(column) if len(keys) else 0, _PART):
+            part = column[at:at + _PART]
+            if dense:
+                numbers[at:at + _PART] = table[np.maximum(part, 0)]
+            else:
+                order = np.argsort(part)           # neighbours are then found near each other
+                near = np.minimum(np.searchsorted(keys, part[order]), len(keys) - 1)
+                numbers[at + order] = places[near]
+        found.append(numbers)
     return found
 
 
@@ -83,7 +100,7 @@ class Numbering:
 
         Parameters
         ----------
-        columns : list of int64[n]
+        columns : list of int32[n] or int64[n]
             What stands for the ids. The list is emptied, to take little memory.
 
         Returns

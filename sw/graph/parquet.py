@@ -58,7 +58,8 @@ def read_parquet(source, path, name, reading):
         return Graph(len(names), src, dst, weights, name, names=names)
     found = max(int(end.max()) for end in ends) + 1
     check_density(found, rows, path, IDS)
-    graph = Graph(found, *ends, weights, name)
+    src, dst = ends
+    graph = Graph(found, src, dst, weights, name)
     tell(graph, path, reading.note, gaps=True, first=reading.first)
     return graph
 

@@ -3,9 +3,9 @@
 A file that is read must be a regular file, or a pipe that another program already writes to
 (:mod:`base.input`).
 
-A file that begins as one of gzip, bzip2, xz or zstd is decompressed, whatever its name. Graphs compress 3
-to 20 times. A file whose contents exceed both :data:`EXPANSION` times its size and :data:`FREE`
-bytes is refused, so a small file cannot ask for memory without bound.
+A file that begins as one of gzip, bzip2, xz or zstd is decompressed, whatever its name. Graphs
+compress 3 to 20 times. A file whose contents exceed both :data:`EXPANSION` times its size and
+:data:`FREE` bytes is refused, so a small file cannot ask for memory without bound.
 """
 
 import bz2

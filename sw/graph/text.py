@@ -17,7 +17,7 @@ import numpy as np
 
 from base.errors import UserError
 
-__all__ = ["Column", "Lines", "PIECE", "convert", "ids", "pieces", "quoted", "read_table", "split",
+__all__ = ["Column", "LineForm", "PIECE", "convert", "ids", "pieces", "quoted", "read_table", "split",
            "tokens"]
 
 
@@ -51,7 +51,7 @@ class Column:
 
 
 @dataclasses.dataclass(frozen=True)
-class Lines:
+class LineForm:
     """How the lines of a table are divided into values."""
 
     columns: tuple[Column, ...]  #: Those of a line, also the unused ones.
@@ -386,7 +386,7 @@ def pieces(stream, path, first_line=1, longest=PIECE):
         first_line += piece.count(b"\n")
 
 
-def read_table(stream, path, lines: Lines | Callable[[], Lines], *, first_line=1, strip=None,
+def read_table(stream, path, lines: LineForm | Callable[[], LineForm], *, first_line=1, strip=None,
                rows=None, most=None):
     """Read the rest of ``stream`` as lines of numbers.
 
@@ -398,7 +398,7 @@ def read_table(stream, path, lines: Lines | Callable[[], Lines], *, first_line=1
         Read to its end, in pieces.
     path : str
         The file's name in errors.
-    lines : Lines, or callable
+    lines : LineForm, or callable
         How lines are divided; or a function that is called when the first line that has a value was
         stripped, and gives it.
     first_line : int
@@ -414,7 +414,7 @@ def read_table(stream, path, lines: Lines | Callable[[], Lines], *, first_line=1
     Returns
     -------
     list of uint32[rows]
-        The used columns. One with a numbering is of int64, to be given to
+        The used columns. One with a numbering is of signed integers, to be given to
         :meth:`~sw.graph.numbering.Numbering.settle`. Empty if there is no line and ``lines`` is a
         function.
 
@@ -423,11 +423,11 @@ def read_table(stream, path, lines: Lines | Callable[[], Lines], *, first_line=1
     UserError
         If a line has a fault or is longer than :data:`PIECE`; the error names the line.
     """
-    settled = lines if isinstance(lines, Lines) else None
+    settled = lines if isinstance(lines, LineForm) else None
     found, seen = [], 0
     for piece, number in pieces(stream, path, first_line):
         stripped = piece if strip is None else strip(piece, number)
-        if settled is None and not isinstance(lines, Lines):
+        if settled is None and not isinstance(lines, LineForm):
             if stripped.isspace():
                 continue
             settled = lines()
@@ -441,8 +441,8 @@ def read_table(stream, path, lines: Lines | Callable[[], Lines], *, first_line=1
                             f"{rows} the header says")
         if most is not None and seen > most:
             raise UserError(f"{path}: has more than {most} entries")
-        found.append(values)
-        _narrow(values, settled)
+        found.append([column if kind is np.int32 else column.astype(kind)
+                      for column, kind in zip(values, _kinds(settled))])
     if rows is not None and seen < rows:
         raise UserError(f"{path}: the file ends too early: it has {seen} of the {rows} entries the "
                         f"header says")
@@ -450,14 +450,9 @@ def read_table(stream, path, lines: Lines | Callable[[], Lines], *, first_line=1
 
 
 def _kinds(lines):
-    return [np.uint32 if column.numbering is None else np.int64
+    """The type of each used column, or the narrowest one with a numbering."""
+    return [np.uint32 if column.numbering is None else np.int32
             for column in lines.columns if column.used]
-
-
-def _narrow(values, lines):
-    """Bring columns to their types, in their list."""
-    for place, kind in enumerate(_kinds(lines)):
-        values[place] = values[place].astype(kind)
 
 
 def _joined(found, lines):

@@ -1,9 +1,11 @@
 """Valid files of every kind that Graphloom reads, made again each time."""
 
 import bz2
+import dataclasses
 import json
 import lzma
 import pathlib
+import struct
 
 import numpy as np
 import scipy.sparse
@@ -16,7 +18,7 @@ from sw.graph.load import load
 from sw.graph.save import write
 
 
-__all__ = ["KINDS", "build"]
+__all__ = ["KINDS", "build", "serialized"]
 
 
 #: Graphs, by the name of their files.
@@ -25,11 +27,12 @@ _GRAPHS = {"graph": "rmat:scale=5,degree=3,seed=1", "ring": "uniform:vertices=20
 #: Kinds of files, by the end of their names.
 KINDS = (".el", ".wel", ".mtx", ".gr", ".npz", ".el.gz", ".mtx.gz", ".gr.gz", ".graph", ".csv",
          ".txt", ".scipy.npz", ".array.mtx", ".complex.mtx", ".gephi.csv", ".ids.csv", ".adjlist",
-         ".matrix", ".counted", ".el.bz2", ".csv.xz", ".image.npz", ".features.npz", ".elf",
+         ".matrix", ".counted", ".el.bz2", ".csv.xz", ".gml", ".graphml", ".net", ".sg",
+         ".wsg", ".image.npz", ".features.npz", ".elf",
          ".jsonl")
 
 #: Kinds that programs other than Graphloom write.
-_FOREIGN = KINDS[8:21]
+_FOREIGN = KINDS[8:26]
 
 
 def _dense(graph):
@@ -59,6 +62,18 @@ _TEXTS = {
         for vertex in range(graph.num_vertices)),
     ".matrix": lambda graph, arcs: "".join(",".join(map(str, row)) + "\n"
                                            for row in _dense(graph)),
+    ".gml": lambda graph, arcs: _lines(
+        "graph [\n directed 1\n" + "".join(f' node [ id {vertex} label "v {vertex}" ]\n'
+                                           for vertex in range(graph.num_vertices)),
+        arcs, " edge [ source {} target {} weight {} ]\n") + "]\n",
+    ".graphml": lambda graph, arcs: _lines(
+        '<graphml><key id="w" for="edge" attr.name="weight" attr.type="int"/>\n<graph '
+        'edgedefault="directed">\n', arcs, '<edge source="{}" target="{}"><data key="w">{}</data>'
+        '</edge>\n') + "</graph></graphml>\n",
+    ".net": lambda graph, arcs: _lines(
+        f"*Vertices {graph.num_vertices}\n" + "".join(
+            f'{vertex + 1} "v {vertex}"\n' for vertex in range(graph.num_vertices)) + "*Arcs\n",
+        ((u + 1, v + 1, w) for u, v, w in arcs), "{} {} {}\n"),
     ".array.mtx": lambda graph, arcs: (
         f"%%MatrixMarket matrix array real general\n{graph.num_vertices} {graph.num_vertices}\n"
         + "".join(f"{value:.1f}\n" for row in zip(*_dense(graph)) for value in row)),
@@ -69,6 +84,16 @@ _TEXTS = {
 }
 
 
+def serialized(graph, directed):
+    """The bytes of a serialized graph of the GAP benchmarks, with weights if the graph has any."""
+    text = struct.pack("<?qq", directed, graph.num_edges, graph.num_vertices)
+    for reverse in (False, True)[:1 + directed]:
+        offsets, neighbors, weights = graph.csr(reverse=reverse)
+        ends = [neighbors] if weights is None else [neighbors, weights]
+        text += offsets.astype("<i8").tobytes() + np.stack(ends, axis=1).astype("<i4").tobytes()
+    return text
+
+
 def _foreign(graph, path):
     """Write a graph in the form of another program, by the suffix of the path."""
     src, dst, weights = graph.src.tolist(), graph.dst.tolist(), graph.weights.tolist()
@@ -76,6 +101,9 @@ def _foreign(graph, path):
         scipy.sparse.save_npz(path, scipy.sparse.csr_array(
             (graph.weights.astype("int64"), (graph.src, graph.dst)),
             shape=(graph.num_vertices,) * 2))
+    elif path.suffix in (".sg", ".wsg"):
+        plain = dataclasses.replace(graph, weights=None)
+        path.write_bytes(serialized(plain if path.suffix == ".sg" else graph, True))
     elif path.suffix == ".graph":
         pairs = sorted({(u, v) for u, v in zip(src, dst) if u < v})
         near = [[b + 1 for a, b in pairs if a == v] + [a + 1 for a, b in pairs if b == v]

@@ -215,7 +215,7 @@ def test_weights_quick_and_slow_agree(values, scale):
     column = tables.Column("weight", 0, (1 << 32) - 1, True, scale)
     columns = [tables.Column("u", 0, 9), column]
     piece = b" " + "".join(f"{row % 10} {value}\n" for row, value in enumerate(values)).encode()
-    lines = tables.Lines(tuple(columns))
+    lines = tables.LineForm(tuple(columns))
     quick = tables._convert_quickly(piece, lines)
     try:
         slow, _ = tables._convert_slowly(piece, piece, lines, "a", 1)

@@ -101,7 +101,8 @@ def test_columns(read, text, columns, expected):
 
 @pytest.mark.parametrize("columns, words", [
     ("1", "must be SRC,DST or SRC,DST,WEIGHT"), ("1,2,3,4", "must be SRC,DST or SRC,DST,WEIGHT"),
-    ("1,1", "must be SRC,DST"), ("0,1", "must be SRC,DST"), ("a,", "must be SRC,DST"), ("source,1", "names a column twice"),
+    ("1,1", "must be SRC,DST"), ("0,1", "must be SRC,DST"), ("a,", "must be SRC,DST"),
+    ("source,1", "names a column twice"),
     ("1,5", "line 1: has 3 values, there is no column 5"),
     ("1," + "9" * 4000, "there is no column 999999999"),
     ("a,target", "line 1: has no column 'a' for --columns, it has 'source, target, target'"),
