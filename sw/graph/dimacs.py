@@ -53,7 +53,7 @@ def read_gr(source, path, name, reading):
         return _ARC.sub(b" ", piece)
 
     table = read_table(source.stream, path, LineForm((vertex("from", 1, num_vertices),
-                                                   vertex("to", 1, num_vertices),
-                                                   weight(reading.weighing))),
+                                                      vertex("to", 1, num_vertices),
+                                                      weight(reading.weighing))),
                        first_line=number + 1, strip=strip, rows=arcs)
     return graph_of(num_vertices, table, 1, name)

@@ -91,9 +91,8 @@ def read_mtx(source, path, name, reading):
             piece = _without_comments(piece)
             return piece.translate(_FORTRAN) if real and (b"D" in piece or b"d" in piece) else piece
 
-        table = read_table(stream, path, LineForm((vertex("row", 1, rows), vertex("column", 1, rows),
-                                                *values)),
-                           first_line=number + 1, rows=entries, strip=strip)
+        lines = LineForm((vertex("row", 1, rows), vertex("column", 1, rows), *values))
+        table = read_table(stream, path, lines, first_line=number + 1, rows=entries, strip=strip)
         graph = graph_of(rows, table, 1, name)
     return graph if symmetry == "general" else graph.undirected()
 

@@ -17,8 +17,9 @@ import numpy as np
 
 from base.errors import UserError
 
-__all__ = ["Column", "LineForm", "PIECE", "convert", "ids", "pieces", "quoted", "read_table", "split",
-           "tokens"]
+
+__all__ = ["Column", "LineForm", "PIECE", "convert", "ids", "pieces", "quoted", "read_table",
+           "split", "tokens"]
 
 
 #: Bytes of a piece. A line of up to as many bytes is read.
