@@ -13,6 +13,7 @@ from base.errors import UserError
 
 from .graph import LIMIT
 from .text import quoted, split
+from .titles import known_columns
 
 
 __all__ = ["DELIMITERS", "LineLayout", "picked", "settle"]
@@ -26,18 +27,8 @@ DELIMITERS = (b";", b"|", b",")
 _LINES = 50
 
 _COMMENT = re.compile(rb"[#%].*")
-_BETWEEN = re.compile(r"[ .-]")
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _LETTER = re.compile(rb"[A-Za-z\x80-\xff]")
-_PAIR = re.compile(r"(.+?)_?(1|2|a|b)")
-
-_SOURCES = {"source", "src", "from", "u", "start", "row", "source_id", "src_id", "from_id",
-            "sourceid", "srcid", "fromid", "fromnodeid", "from_node_id", "source_node", "from_node",
-            ":start_id"}
-_TARGETS = {"target", "dst", "to", "v", "end", "col", "column", "target_id", "dst_id", "to_id",
-            "targetid", "dstid", "toid", "tonodeid", "to_node_id", "target_node", "to_node",
-            "destination", "dest", "destination_id", "dest_id", ":end_id"}
-_WEIGHTS = {"weight", "w", "weights", "length", "cost", "distance", "capacity", "value"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,28 +61,6 @@ def _sample(piece, line):
             if len(found) == _LINES:
                 break
     return found
-
-
-def _known(names):
-    """The places of source, destination and perhaps weight by the names of columns, or None."""
-    names = [_BETWEEN.sub("_", name.lower()) for name in names]
-
-    def place(known):
-        return next((at for at, name in enumerate(names) if name in known), None)
-
-    source, target, weight = map(place, (_SOURCES, _TARGETS, _WEIGHTS))
-    if source is None or target is None:
-        pairs = {}                              # id_1 and id_2, node1 and node2, ...
-        for at, name in enumerate(names):
-            if match := _PAIR.fullmatch(name):
-                pairs.setdefault(match[1], {})[match[2]] = at
-        whole = [(pair["1"], pair["2"]) if "1" in pair else (pair["a"], pair["b"])
-                 for stem, pair in pairs.items() if stem
-                 and (pair.keys() >= {"1", "2"} or pair.keys() >= {"a", "b"})]
-        if len(whole) != 1:
-            return None
-        source, target = whole[0]
-    return (source, target) if weight is None else (source, target, weight)
 
 
 def _chosen(reading, names, width, where):
@@ -174,7 +143,7 @@ def _delimiter(lines, reading, path):
         return next((mark for mark in found if len(widths(mark)) == 1), found[-1])
     tabs, words = first.count(b"\t"), len(first.split())
     known = tabs and widths(b"\t") == {tabs + 1} \
-        and _known([name.decode("utf-8", "replace").strip() for name in first.split(b"\t")])
+        and known_columns([name.decode("utf-8", "replace").strip() for name in first.split(b"\t")])
     return b"\t" if tabs and (reading.columns or words > 3 or words < tabs or known) else None
 
 
@@ -218,7 +187,7 @@ def _picked(names, rows, reading, where):
     as it is without rows; and notes."""
     shown = [name.decode("utf-8", "replace") for name in names]
     title = rows is None or _title(names, rows)
-    known = None if any(map(_NUMBER.fullmatch, names)) else _known(shown)
+    known = None if any(map(_NUMBER.fullmatch, names)) else known_columns(shown)
     if reading.columns is not None:
         by_name = not all(name.isdecimal() for name in reading.chosen)
         return (_chosen(reading, shown, len(names), where),
