@@ -16,7 +16,7 @@ from .numbering import SPACE
 from .text import quoted
 
 
-__all__ = ["DELIMITERS", "LineLayout", "settle"]
+__all__ = ["DELIMITERS", "LineLayout", "known_columns", "settle"]
 
 
 #: Separators of values, beside white space. A tab counts only where values are chosen.
@@ -113,7 +113,7 @@ def _sample(piece, line):
     return found
 
 
-def _known(names):
+def known_columns(names):
     """The places of source, destination and perhaps weight by the names of columns, or None."""
     names = [_BETWEEN.sub("_", name.lower()) for name in names]
 
@@ -185,7 +185,7 @@ def settle(piece, line, path, reading) -> LineLayout:
         raise UserError(f"{where}: {quoted(first.strip())} looks like a vertex and its neighbours; "
                         f"--input-format adjlist reads them")
     titled = not any(map(_NUMBER.fullmatch, names))
-    picks, title = _known(shown) if titled else None, None
+    picks, title = known_columns(shown) if titled else None, None
     if reading.columns is not None:
         by_name = not all(name.isdecimal() for name in reading.chosen)
         known, picks = picks, _chosen(reading, shown, width, where)
