@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from base.errors import RunError, UserError
     from hw.config import ConfigError, HardwareConfig, preset
     from sim.dram import DramConfig
-    from sw.graph import Graph, generate, load
+    from sw.graph import Graph, generate
+    from sw.graph.load import load
     from sw.operators.hashing import HashTable
     from sw.lang.names import (Label, PriorityQueue, decimal, edgeset, fixed, fraction, infinity,
                                loopless, none, program, simple, symmetric, uint, vector, vertex,

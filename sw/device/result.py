@@ -181,8 +181,9 @@ class Result:
         with None for none. Raises UserError if there is no such output."""
         found: Any = (self.outputs | self.derived).get(output)
         if found is None or np.ndim(found) == 0:
-            known = [name for name, array in (self.outputs | self.derived).items() if np.ndim(array)]
-            raise UserError(f"{self.algorithm} has no output {output!r}; it has {', '.join(known)}")
+            known = ", ".join(name for name, array in (self.outputs | self.derived).items()
+                              if np.ndim(array))
+            raise UserError(f"{self.algorithm} has no output {output!r}; it has {known}")
         if output not in self.vertex_outputs:
             return found
         labels, words = self.labels, found.view(np.uint32).tolist()

@@ -10,7 +10,7 @@ from base.errors import UserError
 from base.installation import need
 from base.printable import PIECE, printable
 
-from .result import frame_of
+from .result import STALL_LABELS, frame_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -23,6 +23,10 @@ __all__ = ["Results"]
 
 #: What :meth:`Results.plot` can show.
 _PLOTS = ("cycles", "stalls")
+
+#: {part of a bar: its colour}. A colour means one thing in all plots.
+_COLOURS = {"device": "0.45", "instructions": "0.45", "host, for launches": "0.75", **{
+    name: f"C{place}" for place, name in enumerate(["issued", *STALL_LABELS.values(), "other"])}}
 
 #: Causes of stalls below this share of all cycles, in every run, are drawn as one.
 _SMALL = 0.01
@@ -130,7 +134,7 @@ class Results(Sequence["Result"]):
         parts = self._stalls() if what == "stalls" else self._cycles()
         left = [0.0] * len(self)
         for name, lengths in parts.items():
-            axes.barh(range(len(self)), lengths, left=left, label=name)
+            axes.barh(range(len(self)), lengths, left=left, label=name, color=_COLOURS[name])
             left = [before + length for before, length in zip(left, lengths)]
         axes.set_yticks(range(len(self)), self.schedules)
         axes.invert_yaxis()
@@ -141,7 +145,7 @@ class Results(Sequence["Result"]):
             axes.set_xlim(0, 1.3 * max(left))
         axes.set_xlabel("share of all cycles" if what == "stalls" else
                         "cycles" if self._results[0].timed else "instructions")
-        axes.set_title(f"{self._results[0].algorithm} on {printable(self._results[0].graph, PIECE)}")
+        axes.set_title(self._subject())
         if len(parts) > 1:
             axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
         return axes
@@ -158,7 +162,8 @@ class Results(Sequence["Result"]):
         found = [result.stalls for result in self._results]
         large = {name for stalls in found for name, share in stalls.items() if share >= _SMALL}
         parts = {"issued": [1 - sum(stalls.values()) for stalls in found]}
-        parts |= {name: [stalls[name] for stalls in found] for name in found[0] if name in large}
+        parts |= {name: [stalls[name] for stalls in found] for name in STALL_LABELS.values()
+                  if name in large}
         return parts | {"other": [sum(share for name, share in stalls.items() if name not in large)
                                   for stalls in found]}
 
@@ -173,10 +178,13 @@ class Results(Sequence["Result"]):
         return ([name.replace("_", " ") for name in rows[0]],
                 [[texts[name](value) for name, value in row.items()] for row in rows])
 
+    def _subject(self):
+        return f"{self._results[0].algorithm} on {printable(self._results[0].graph, PIECE)}"
+
     def _title(self):
         first = self._results[0]
-        return (f"{first.algorithm} on {printable(first.graph, PIECE)}: {first.vertices:,} "
-                f"vertices, {first.edges:,} arcs; best: {self.best.schedule}")
+        return (f"{self._subject()}: {first.vertices:,} vertices, {first.edges:,} arcs; best: "
+                f"{self.best.schedule}")
 
     def __repr__(self) -> str:
         titles, rows = self._cells()

@@ -12,7 +12,7 @@ import numpy as np
 from base.errors import UserError
 from sw.graph.compress import compress, expand
 from sw.graph.numbering import place
-from sw.graph.objects import Exchange
+from sw.graph.objects import GraphObjects
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -100,11 +100,11 @@ def _by_weight(rows: Words, neighbors: Words, weights: Words) -> Words:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Graph(Exchange):
+class Graph(GraphObjects):
     """A directed graph that may have self-loops and parallel arcs.
 
     A graph cannot be changed. The arrays are read-only, and methods that change something return a
-    new graph. :class:`~sw.graph.objects.Exchange` makes graphs of other libraries' objects.
+    new graph. :class:`~sw.graph.objects.GraphObjects` makes graphs of other libraries' objects.
 
     Raises
     ------

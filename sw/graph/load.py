@@ -193,7 +193,7 @@ class GraphSource:
 
 
 #: Options of :func:`load` that say how an object becomes a graph.
-_OF_OBJECTS = ("columns", "weight_scale", "number_ids", "no_weights")
+_OF_OBJECTS = ("columns", "weight_scale", "number_ids", "no_weights", "name")
 
 
 def load(spec: Any, *, note: _Note = _says_nothing, weight: str | None = None,
@@ -212,7 +212,8 @@ def load(spec: Any, *, note: _Note = _says_nothing, weight: str | None = None,
         The attribute with the weights of a networkx or igraph graph.
     **options
         Those of a :class:`GraphSource`. For objects ``columns``, ``number_ids``, ``weight_scale``
-        and ``no_weights`` are those of :class:`~sw.graph.objects.Exchange`.
+        and ``no_weights``, and also ``name``, are those of
+        :class:`~sw.graph.objects.GraphObjects`.
 
     Raises
     ------

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["Exchange"]
+__all__ = ["GraphObjects"]
 
 
 #: The method that takes an object, by the package and the name of its type or of a base of it.
@@ -50,7 +50,7 @@ _HINT = "; weight_scale=X multiplies by X and rounds, no_weights=True drops weig
 _IDS = "; number_ids=True numbers the ids that occur"
 
 
-class Exchange:
+class GraphObjects:
     """What a :class:`~sw.graph.graph.Graph` can be made of, and what can be made of it.
 
     All that make a graph take these options:
@@ -289,7 +289,8 @@ class Exchange:
         """A ``scipy.sparse.coo_array`` of the weights, or of truth values if there are none."""
         import scipy.sparse
         values = np.ones(len(self.src), bool) if self.weights is None else self.weights
-        return scipy.sparse.coo_array((values, (self.src, self.dst)), shape=(self.num_vertices,) * 2)
+        shape = self.num_vertices, self.num_vertices
+        return scipy.sparse.coo_array((values, (self.src, self.dst)), shape)
 
     def to_pandas(self) -> Any:
         """A pandas frame with a row for each arc: ``source``, ``target`` and, if there are
