@@ -1,4 +1,4 @@
-"""From a networkx graph with named nodes to a plot of three schedules, in 40 lines (docs/python.md).
+"""From a networkx graph with named nodes to a plot of three schedules (docs/python.md).
 
 ``python plot_schedules.py [FILE.png]`` writes the plot, by default ``schedules.png``.
 """

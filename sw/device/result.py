@@ -59,7 +59,7 @@ def frame_of(columns: Mapping[str, Any], index: Any, title: str, what: str) -> A
     """A pandas frame of columns, whose index has a title. Raises UserError, naming ``what`` needs
     it, if pandas is not installed."""
     try:
-        import pandas
+        import pandas                # pyright: ignore[reportMissingTypeStubs]
     except ImportError:
         raise UserError(f"{what} needs pandas, which is not installed: pip install pandas") \
             from None

@@ -5,13 +5,19 @@ their letters. So the numbers do not depend on the order of the lines, and ids f
 keep theirs.
 """
 
+from __future__ import annotations
+
 import operator
 import re
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from base import numbers
 from base.errors import UserError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 __all__ = ["SPACE", "Numbering", "place", "storable"]
@@ -85,12 +91,12 @@ class Numbering:
         return numbers, np.array(list(map(str, order)))
 
 
-def storable(names):
+def storable(names: NDArray[Any]) -> NDArray[Any]:
     """The names of vertices as an array that a file can hold: integers or text."""
     return names if names.dtype.kind in "iuU" else np.array([str(name) for name in names.tolist()])
 
 
-def place(names, name, count, graph_name) -> int | None:
+def place(names: NDArray[Any] | None, name: Any, count: int, graph_name: str) -> int | None:
     """The number of the vertex that ``name`` means, by its name or else by its number.
 
     Parameters

@@ -21,6 +21,7 @@ Vertices that are whole numbers from 0 keep their numbers. Any others are number
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -407,7 +408,8 @@ def _numbered(src, dst, name):
         raise UserError(f"{name}: vertices must be numbers, text or other values that can be keys "
                         "of a dict") from None
     for value in unique:
-        if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
+        if value is None or type(value).__name__ in ("NAType", "NaTType") or (
+                isinstance(value, float) and math.isnan(value)):
             raise UserError(f"{name}: edge {values.index(value) % len(src)} lacks a vertex: "
                             f"{value}")
     try:
