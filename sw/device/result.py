@@ -124,11 +124,11 @@ class Result:
     names: NDArray[Any] | None = None
     vertex_outputs: tuple[str, ...] = ()  #: The outputs whose words are vertices.
 
-    algorithm = property(lambda self: self.plan.algorithm)
-    schedule = property(lambda self: self.plan.schedule)
-    format = property(lambda self: self.plan.format)
-    direction = property(lambda self: self.plan.direction)
-    split = property(lambda self: self.plan.split)
+    algorithm = property(lambda self: self.plan.algorithm)  #: Its name.
+    schedule = property(lambda self: self.plan.schedule)  #: As of the plan.
+    format = property(lambda self: self.plan.format)  #: As of the plan.
+    direction = property(lambda self: self.plan.direction)  #: As of the plan.
+    split = property(lambda self: self.plan.split)  #: As of the plan.
 
     @property
     def timed(self) -> bool:
