@@ -355,11 +355,14 @@ def _arcs(ends, weights, directed):
 
 def _columns(rows, name):
     """The columns of a list of pairs or of triples."""
-    for number, row in enumerate(rows):
-        if isinstance(row, str) or not hasattr(row, "__len__") or len(row) not in (2, 3) \
-                or len(row) != len(rows[0]):
-            must = f"{len(rows[0])} values as the first" if number else "a pair or a triple"
-            raise UserError(f"{name}: edge {number} is {str(row)[:40]!r}, must be {must}")
+    kinds = set(map(type, rows))
+    if str in kinds or not all(hasattr(kind, "__len__") for kind in kinds) \
+            or set(map(len, rows)) not in ({2}, {3}, set()):
+        for number, row in enumerate(rows):
+            fits = hasattr(row, "__len__") and not isinstance(row, str) and len(row) in (2, 3)
+            if not fits or len(row) != len(rows[0]):
+                must = f"{len(rows[0])} values as the first" if number else "a pair or a triple"
+                raise UserError(f"{name}: edge {number} is {str(row)[:40]!r}, must be {must}")
     return [_array(column) for column in zip(*rows)] or [np.empty(0, np.int64)] * 2
 
 
@@ -387,7 +390,7 @@ def _picked(labels, columns, name):
 def _vertices(column, where):
     """A column of vertices as integers, text or objects. Raises UserError for a value that is
     missing, or that is no vertex."""
-    if column.dtype == object:
+    if column.dtype == object and not isinstance(next(iter(column), None), str):
         column = _array(column.tolist())
     if column.dtype.kind == "f":
         wrong = np.flatnonzero((column != np.floor(column)) | np.isinf(column))
@@ -395,12 +398,15 @@ def _vertices(column, where):
             value = column[wrong[0]]
             raise UserError(f"{where} of edge {wrong[0]} is {value}, must be a vertex")
         column = column.astype(np.int64)
-    return column if column.dtype.kind in "iuU" else _array(column.tolist())
+    return column
 
 
 def _numbered(src, dst, name):
     """Numbers of values in ascending order, or as they occur where they have no order; and the
     values."""
+    if {src.dtype.kind, dst.dtype.kind} == {"i"}:
+        names, found = np.unique(np.concatenate([src, dst]), return_inverse=True)
+        return found[:len(src)], found[len(src):], names
     values = [*src.tolist(), *dst.tolist()]
     try:
         unique = dict.fromkeys(values)
