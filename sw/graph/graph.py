@@ -11,7 +11,7 @@ import numpy as np
 
 from base.errors import UserError
 from sw.graph.compress import compress, expand
-from sw.graph.numbering import place
+from sw.graph.names import place
 from sw.graph.objects import GraphObjects
 
 if TYPE_CHECKING:

@@ -193,7 +193,10 @@ class GraphSource:
 
 
 #: Options of :func:`load` that say how an object becomes a graph.
-_OF_OBJECTS = ("columns", "weight_scale", "number_ids", "no_weights", "name")
+_OF_OBJECTS = ("columns", "weight_scale", "relabel", "no_weights", "name")
+
+#: Those that change any graph.
+_OF_GRAPHS = {"weights", "seed", "undirected", "simplify"}
 
 
 def load(spec: Any, *, note: _Note = _says_nothing, weight: str | None = None,
@@ -211,7 +214,7 @@ def load(spec: Any, *, note: _Note = _says_nothing, weight: str | None = None,
     weight : str, optional
         The attribute with the weights of a networkx or igraph graph.
     **options
-        Those of a :class:`GraphSource`. For objects ``columns``, ``number_ids``, ``weight_scale``
+        Those of a :class:`GraphSource`. For objects ``columns``, ``relabel``, ``weight_scale``
         and ``no_weights``, and also ``name``, are those of
         :class:`~sw.graph.objects.GraphObjects`.
 
@@ -226,9 +229,9 @@ def load(spec: Any, *, note: _Note = _says_nothing, weight: str | None = None,
                             "igraph; columns names the column of a file")
         return GraphSource(os.fspath(spec), **options).load(note)
     given = {name: options.pop(name) for name in _OF_OBJECTS if name in options}
+    for name in options.keys() - _OF_GRAPHS:
+        raise UserError(f"{name}={options[name]!r} applies to files only")
     source = GraphSource("graph", **options)
-    if source.input_format is not None:
-        raise UserError(f"input_format={source.input_format!r} applies to files only")
     if isinstance(spec, Graph):
         if given.pop("no_weights", False):
             spec = dataclasses.replace(spec, weights=None)

@@ -48,7 +48,7 @@ _TAKEN_BY = {("networkx", "Graph"): "from_networkx", ("igraph", "Graph"): "from_
 
 _WEIGHT = "weight"
 _HINT = "; weight_scale=X multiplies by X and rounds, no_weights=True drops weights"
-_IDS = "; number_ids=True numbers the ids that occur"
+_IDS = "; relabel=True numbers the ids that occur"
 
 
 class GraphObjects:
@@ -178,7 +178,7 @@ class GraphObjects:
 
     @classmethod
     def from_frame(cls, frame: Any, columns: str | Sequence[Hashable] | None = None, *,
-                   number_ids: bool = False, weight_scale: float | None = None,
+                   relabel: bool = False, weight_scale: float | None = None,
                    no_weights: bool = False, name: str | None = None) -> Self:
         """The graph of a pandas or polars frame with a row for each arc.
 
@@ -188,8 +188,8 @@ class GraphObjects:
         columns : str or sequence, optional
             The columns of source, destination and perhaps weight, as a sequence of their labels or
             as ``"SRC,DST[,WEIGHT]"``. Left out, they are found by names such as ``source``,
-            ``target`` and ``weight``, or are the only two or three of a frame without names.
-        number_ids : bool
+            ``target`` and ``weight``, or are the only two, or the three of a frame without names.
+        relabel : bool
             Whether whole numbers are names of vertices, too, and not numbers from 0.
         weight_scale, no_weights, name
             As of the class.
@@ -200,11 +200,11 @@ class GraphObjects:
             columns = [label.strip() for label in columns.split(",")]
         picked = _picked(labels, columns, name)
         values = [frame[label].to_numpy() for label in picked]
-        return cls._of_columns(values, [f"column {label!r}" for label in picked], None, number_ids,
+        return cls._of_columns(values, [f"column {label!r}" for label in picked], None, relabel,
                                (weight_scale, no_weights), name)
 
     @classmethod
-    def from_edges(cls, edges: Any, *, num_vertices: int | None = None, number_ids: bool = False,
+    def from_edges(cls, edges: Any, *, num_vertices: int | None = None, relabel: bool = False,
                    weight_scale: float | None = None, no_weights: bool = False,
                    name: str | None = None) -> Self:
         """The graph of arcs ``(source, destination)`` or ``(source, destination, weight)``.
@@ -214,7 +214,7 @@ class GraphObjects:
         edges : array[arcs, 2 or 3] or iterable of tuples
         num_vertices : int, optional
             Vertices, if there may be more than the largest number says.
-        number_ids : bool
+        relabel : bool
             Whether whole numbers are names of vertices, too, and not numbers from 0.
         weight_scale, no_weights, name
             As of the class.
@@ -229,10 +229,10 @@ class GraphObjects:
         else:
             columns = _columns(list(edges), name)
         return cls._of_columns(columns, ("source", "destination", "weight"), num_vertices,
-                               number_ids, (weight_scale, no_weights), name)
+                               relabel, (weight_scale, no_weights), name)
 
     @classmethod
-    def _of_columns(cls, columns, titles, num_vertices, number_ids, weighing, name) -> Self:
+    def _of_columns(cls, columns, titles, num_vertices, relabel, weighing, name) -> Self:
         """The graph of two or three columns; ``weighing`` is the scale, and whether weights are
         left out."""
         src, dst = (_vertices(column, f"{name}: {title}")
@@ -240,7 +240,7 @@ class GraphObjects:
         values = columns[2] if len(columns) == 3 else None
         weights = _weights(values, name, *weighing)
         names = None
-        if number_ids or {src.dtype.kind, dst.dtype.kind} - {"i", "u"}:
+        if relabel or {src.dtype.kind, dst.dtype.kind} - {"i", "u"}:
             src, dst, names = _numbered(src, dst, name)
             found = len(names)
         else:
@@ -379,8 +379,8 @@ def _picked(labels, columns, name):
                 raise UserError(f"{name}: there is {number} column {label!r}; {has}")
         return columns
     places = known_columns([str(label) for label in labels])
-    if places is None and labels in ([0, 1], [0, 1, 2]):
-        places = labels
+    if places is None and (len(labels) == 2 or labels == [0, 1, 2]):
+        places = range(len(labels))
     if places is None:
         raise UserError(f"{name}: the columns do not tell source and destination: {has}; "
                         "columns=(SRC, DST) or (SRC, DST, WEIGHT) names them")

@@ -13,7 +13,7 @@ from base.errors import UserError
 from base.output import replacing
 
 from .graph import Graph
-from .numbering import storable
+from .names import storable
 from .readers import NPZ_VERSION, suffix_of
 from .signs import has_sizes
 

@@ -78,8 +78,8 @@ def test_networkx(kind, nodes):
 
 @pytest.mark.parametrize("edges, options, expected, names", [
     ([("b", "a"), ("c", "a")], {}, [(1, 0), (2, 0)], ["a", "b", "c"]),
-    ([(30, 10), (20, 10)], {"number_ids": True}, [(2, 0), (1, 0)], [10, 20, 30]),
-    ([(1 << 64, 5)], {"number_ids": True}, [(1, 0)], [5, 1 << 64]),
+    ([(30, 10), (20, 10)], {"relabel": True}, [(2, 0), (1, 0)], [10, 20, 30]),
+    ([(1 << 64, 5)], {"relabel": True}, [(1, 0)], [5, 1 << 64]),
     (np.array([["b", "a"]]), {}, [(1, 0)], ["a", "b"]),
     ([("x", 1), (1, b"y")], {}, [(0, 1), (1, 2)], ["x", 1, b"y"]),
     (pandas.DataFrame({"From": ["y", "x"], "To": ["x", "x"], "more": [1, 2]}), {},
@@ -136,7 +136,7 @@ def test_options():
 def test_vertex():
     words = load([("alice", "bob"), ("alice", "7")])
     assert [words.vertex(name) for name in ("alice", "7", 7, "bob", 2, "hub")] == [1, 0, 0, 2, 2, 1]
-    ids = load([(10, 30), (20, 30), (10, 2)], number_ids=True)
+    ids = load([(10, 30), (20, 30), (10, 2)], relabel=True)
     assert [ids.vertex(name) for name in (30, "30", np.int64(2), "hub")] == [3, 3, 0, 1]
     assert load([("hub", "a"), ("a", "b"), ("a", "c")]).vertex("hub") == 3
     places = load(networkx.grid_2d_graph(2, 2))
@@ -190,7 +190,7 @@ def half():
     ([(0, 1), (0, 1, 2)], {}, "edge 1 is '(0, 1, 2)', must be 2 values as the first"),
     (["ab"], {}, "edge 0 is 'ab', must be a pair or a triple"),
     ([({}, 1)], {}, "vertices must be numbers, text or other values that can be keys"),
-    ([(-1, 0)], {}, "a vertex is -1, must be at least 0; number_ids=True"),
+    ([(-1, 0)], {}, "a vertex is -1, must be at least 0; relabel=True"),
     ([(0, 1 << 30)], {}, "1073741825 vertices are too many for 1 arcs"),
     ([], {}, "the graph is empty"), (networkx.Graph(), {}, "the graph is empty"),
     (7, {}, "no graph can be made of an object of type int"),
