@@ -4,10 +4,10 @@
 
     with Device.simulate(preset("default")) as device:
         result = device.run("bfs", load("karate"), schedule="weaver", source=0)
-    print(result.cycles, result.outputs["depth"])
+    print(result.cycles, result.by_name("depth")[33])
 
-In the source tree this module stands beside the folders ``base``, ``hw``, ``sw``, ``sim``,
-``synth``, ``formal`` and ``campaign``. ``pip install`` makes it the package that holds these
+In the source tree this module stands beside the folders ``base``, ``hw``, ``sim``, ``sw``,
+``synth`` and ``checks``. ``pip install`` makes it the package that holds these
 folders, so that everything else is imported as ``graphloom.hw.config`` and so on (see
 ``hatch_build.py``).
 

@@ -173,9 +173,9 @@ class Results(Sequence["Result"]):
         """The table as text: its titles, and the cells of each run."""
         texts = {"schedule": str, "cycles": "{:,}".format, "speedup": "{:.2f}x".format,
                  "instructions": "{:,}".format, "lanes": "{:.1f}".format, "stall": str,
-                 "stall_share": "{:.0%}".format, "dram_bytes": "{:,}".format}
+                 "stall_share": lambda share: f"{100 * share:.0f} %", "dram_bytes": "{:,}".format}
         rows = self.rows()
-        return ([name.replace("_", " ") for name in rows[0]],
+        return ([name.replace("_", " ").replace("dram", "DRAM") for name in rows[0]],
                 [[texts[name](value) for name, value in row.items()] for row in rows])
 
     def _subject(self):
