@@ -29,7 +29,7 @@ import numpy as np
 
 from base.errors import UserError
 
-from .layout import known_columns
+from .titles import known_columns
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
