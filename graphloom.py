@@ -4,10 +4,10 @@
 
     with Device.simulate(preset("default")) as device:
         result = device.run("bfs", load("karate"), schedule="weaver", source=0)
-    print(result.cycles, result.outputs["depth"])
+    print(result.cycles, result.by_name("depth")[33])
 
-In the source tree this module stands beside the folders ``base``, ``hw``, ``sw``, ``sim``,
-``synth``, ``formal`` and ``campaign``. ``pip install`` makes it the package that holds these
+In the source tree this module stands beside the folders ``base``, ``hw``, ``sim``, ``sw``,
+``synth`` and ``checks``. ``pip install`` makes it the package that holds these
 folders, so that everything else is imported as ``graphloom.hw.config`` and so on (see
 ``hatch_build.py``).
 
@@ -22,19 +22,21 @@ from sw import __version__
 
 if TYPE_CHECKING:
     from base.errors import RunError, UserError
-    from hw.config import HardwareConfig, preset
+    from hw.config import ConfigError, HardwareConfig, preset
     from sim.dram import DramConfig
-    from sw.graph import Graph, generate, load
+    from sw.graph import Graph, generate
+    from sw.graph.load import load
     from sw.operators.hashing import HashTable
     from sw.lang.names import (Label, PriorityQueue, decimal, edgeset, fixed, fraction, infinity,
                                loopless, none, program, simple, symmetric, uint, vector, vertex,
                                vertexset, vertices)
     from sw.operators.reordering import Reordering
-    from sw.device import Device, Result
+    from sw.device import Device, Result, Results
 
 
-__all__ = ["Device", "DramConfig", "Graph", "HardwareConfig", "HashTable", "Reordering", "Result",
-           "RunError", "UserError", "__version__", "generate", "load", "main", "preset",
+__all__ = ["ConfigError", "Device", "DramConfig", "Graph", "HardwareConfig", "HashTable",
+           "Reordering", "Result", "Results", "RunError", "UserError", "__version__", "generate",
+           "load", "preset",
            # the words of the algorithm language (docs/language.md)
            "Label", "PriorityQueue", "decimal", "edgeset", "fixed", "fraction", "infinity",
            "loopless", "none", "program", "simple", "symmetric", "uint", "vector", "vertex",
@@ -46,7 +48,7 @@ def __getattr__(name):
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from base.errors import RunError, UserError  # noqa: F401
-    from hw.config import HardwareConfig, preset  # noqa: F401
+    from hw.config import ConfigError, HardwareConfig, preset  # noqa: F401
     from sim.dram import DramConfig  # noqa: F401
     from sw.graph import Graph, generate, load  # noqa: F401
     from sw.operators.hashing import HashTable  # noqa: F401
@@ -54,10 +56,15 @@ def __getattr__(name):
         Label, PriorityQueue, decimal, edgeset, fixed, fraction, infinity, loopless, none, program,
         simple, symmetric, uint, vector, vertex, vertexset, vertices)
     from sw.operators.reordering import Reordering  # noqa: F401
-    from sw.device import Device, Result  # noqa: F401
+    from sw.device import Device, Result, Results  # noqa: F401
     found = locals()
     globals().update((public, found[public]) for public in __all__ if public in found)
     return found[name]
+
+
+def __dir__():
+    """The public names."""
+    return sorted(__all__)
 
 
 def main():

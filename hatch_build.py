@@ -73,6 +73,8 @@ class Hook(BuildHookInterface):
         build_data["pure_python"] = True
         if version == "editable":
             return
+        # PEP 561: type checkers read the annotations of the package.
+        build_data["force_include"][str(pathlib.Path(self.root, "py.typed"))] = "graphloom/py.typed"
         self._folder = tempfile.TemporaryDirectory()
         places = {file.distribution_path: pathlib.Path(file.path)
                   for file in self.build_config.builder.recurse_selected_project_files()}

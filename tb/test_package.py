@@ -129,7 +129,7 @@ def test_contents(wheel):
     if tracked.returncode == 0:                    # not in a copy of the tree without history
         assert {f"graphloom/{name}" for name in tracked.stdout.split()} <= names
     assert {"graphloom/synth/budgets.toml", "graphloom/sim/harness/harness.cpp",
-            "graphloom/datasets/catalogue.toml"} <= names
+            "graphloom/datasets/catalogue.toml", "graphloom/py.typed"} <= names
     assert {name.partition("/")[0] for name in names} == \
         {"graphloom", f"graphloom-{sw.__version__}.dist-info"}
 

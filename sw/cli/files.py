@@ -90,4 +90,6 @@ def write_arrays(path, arrays):
 
 def write_results(path, arrays, graph):
     """Write the arrays of a run; where the graph's vertices have names, with the array ``id``."""
-    write_arrays(path, arrays if graph.names is None else arrays | {"id": graph.names})
+    from sw.graph.names import storable
+    more = {} if graph.names is None else {"id": storable(graph.names)}
+    write_arrays(path, arrays | more)

@@ -32,8 +32,9 @@ _SHARED = "seed"
 
 #: Settings of the options of well-known parameters.
 _KNOWN = {
-    "source": {"metavar": "VERTEX|hub", "help": "Vertex at which the search starts; hub is the "
-               "vertex with the most out-arcs.", "show_default": "the first with arcs to others"},
+    "source": {"metavar": "VERTEX|hub", "help": "Vertex at which the search starts, by its id "
+               "where ids are numbered, else by its number; hub is the vertex with the most "
+               "out-arcs.", "show_default": "the first with arcs to others"},
     "delta": {"metavar": "N|auto", "help": "Step of the threshold between near and far vertices; "
               "near vertices come first.", "show_default": False},
     "iterations": {"metavar": "N", "min": 1, "help": "Sweeps."},
@@ -189,7 +190,8 @@ def _declared(kind, name, flag):
     """A parameter of an algorithm as a parameter of a command."""
     number, *words = kind.options[name]
     type_ = str if words else number
-    settings = {"metavar": "|".join([{int: "N", float: "X", str: "TEXT"}[number], *words]),
+    settings = {"metavar": "|".join([{int: "N", float: "X", str: "TEXT"}.get(number, "VERTEX"),
+                                     *words]),
                 "help": f"Parameter of {kind.name}.", "show_default": _default(kind, name),
                 **_KNOWN.get(name, {})}
     settings.pop("flag", None)

@@ -6,7 +6,12 @@ from base.errors import UserError
 from sw.compile.kernels.fusion import Loop
 
 
-__all__ = ["Algorithm"]
+__all__ = ["Algorithm", "VertexName"]
+
+
+class VertexName:
+    """The type of a parameter that is a vertex, given by its number or its name
+    (:meth:`sw.graph.graph.Graph.vertex`): in a plan an int or a str."""
 
 
 class Algorithm:
@@ -27,6 +32,8 @@ class Algorithm:
         The name of the model by which :meth:`golden` has its outputs.
     check : sw.golden.results.ResultCheck or None
         The check of its results that shares no text with it, if there is one.
+    vertex_outputs : tuple of str
+        The outputs whose words are vertices, and -1 or all ones for none.
     directions : tuple of str
         Directions that it supports, its own choice first. In ``"pull"`` a vertex collects over the
         edges that enter it; in ``"push"`` a vertex sends over the edges that leave it.
@@ -82,6 +89,7 @@ class Algorithm:
     identity: int | None = None
     words: Any = None
     check: Any = None
+    vertex_outputs: tuple[str, ...] = ()
 
     def __init__(self, graph):
         self.graph = graph

@@ -23,6 +23,7 @@ import dataclasses
 import functools
 import operator
 import re
+import urllib.parse
 from typing import TYPE_CHECKING, Any
 
 from base.errors import UserError
@@ -30,6 +31,7 @@ from base import numbers
 from hw.config import LEGAL
 from sw.compile import algorithms, formats, schedules
 from sw.compile import frontiers
+from sw.compile.algorithm import VertexName
 from sw.compile.options import Choice, Integer, Switch, settle, word
 from sw.compile.kernels.split import SPLITS
 from sw.lang.choices import least_vertices
@@ -127,7 +129,8 @@ class Plan:
     @property
     def text(self) -> str:
         """The text form; :meth:`parse` is the inverse."""
-        given = ",".join(f"{name}={_spelled(value)}" for name, value in self.parameters)
+        given = ",".join(f"{name}={_written(self.kind, name, value)}"
+                         for name, value in self.parameters)
         return " ".join([self.algorithm + (given and f"({given})"),
                          *(f"{name}={word(getattr(self, name))}" for name, default in
                            _FIELDS.items() if getattr(self, name) != default)])
@@ -345,6 +348,8 @@ def _parameter(kind, name, value):
     number, *words = kind.options[name]
     if number is str:
         return _text(kind, name, value)
+    if number is VertexName:
+        return _vertex(value)
     found = value
     if isinstance(value, str) and value not in words:
         found = numbers.integer(value)
@@ -369,6 +374,30 @@ def _text(kind, name, value):
         raise UserError(f"{kind.name}: {name} is {text!r}, must be a text without commas, "
                         "parentheses, bars, equals signs and spaces")
     return text
+
+
+def _vertex(value):
+    """A vertex as an int, or as the text of its name."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        text = str(value)
+        number = numbers.integer(text)
+        return number if str(number) == text else text
+
+
+def _written(kind, name, value):
+    """A parameter's value in the text of a plan. The name of a vertex is quoted as in an address of
+    the web."""
+    if kind.options[name][0] is VertexName:
+        return urllib.parse.quote(str(value), safe="/:@+")
+    return _spelled(value)
+
+
+def _read(kind, name, value):
+    """The inverse of :func:`_written`."""
+    vertex = kind.options.get(name, (None,))[0] is VertexName
+    return urllib.parse.unquote(value) if vertex else value
 
 
 def _spelled(value):
@@ -429,7 +458,8 @@ def _parse_plan(part, place, text):
             if is_field and name not in _FIELDS:
                 raise UserError(f"a plan has no field {name!r}; it has {', '.join(_FIELDS)}")
             plan = as_plan(plan, **{name: value}) if is_field else \
-                dataclasses.replace(plan, parameters=dict(plan.parameters) | {name: value})
+                dataclasses.replace(plan, parameters=dict(plan.parameters) | {
+                    name: _read(plan.kind, name, value)})
         except UserError as error:
             raise _wrong(text, place + start, str(error)) from None
     return plan

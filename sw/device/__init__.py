@@ -3,6 +3,7 @@
 from .device import Device
 from sw.compile.plan import Hybrid, Plan, as_plan
 from .result import Result
+from .results import Results
 
 
-__all__ = ["Device", "Hybrid", "Plan", "Result", "as_plan"]
+__all__ = ["Device", "Hybrid", "Plan", "Result", "Results", "as_plan"]

@@ -12,18 +12,19 @@ from hw.link.frames import BAUD
 from hw.registers import cycles_of
 from sim.errors import SimulationError
 from sw.device.link import TIME_LIMIT, SerialMachine
-from sw.compile import planning
+from sw.compile import algorithms, planning, schedules
 from sw.compile.plan import as_plan
 from sw.device.result import Result
+from sw.device.results import Results
+from sw.graph import Graph, load
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any, Self
 
     from hw.config import HardwareConfig
     from sim.dram import DramConfig
-    from sw.graph.graph import Graph
     from sw.lang.names import ProgramText
     from sw.compile.plan import Hybrid, Plan
     from sw.compile.task import Task
@@ -200,6 +201,8 @@ class Device:
         self._make = make_machine
         self._machine: Any = None
         self._progress, self._limit = progress, max_cycles
+        #: ``_again(config)`` gives the same device with other hardware; None if there is none.
+        self._again: Callable[[HardwareConfig], Device] | None = None
 
     @classmethod
     def simulate(cls, config: HardwareConfig, dram: DramConfig | None = None,
@@ -232,8 +235,13 @@ class Device:
             file = None if wave is None else Output(wave)
             return NativeMachine(built, dram, wave=file, report=report,
                                  trace=None if recorder is None else recorder.tracer())
-        return cls(config, make, progress=progress, max_cycles=max_cycles, recorder=recorder,
-                   launch_cycles=launch_cycles, slow_edges=dram is not None and dram.has_slow)
+        device = cls(config, make, progress=progress, max_cycles=max_cycles, recorder=recorder,
+                     launch_cycles=launch_cycles, slow_edges=dram is not None and dram.has_slow)
+        if wave is None and recorder is None:
+            device._again = lambda other: cls.simulate(
+                other, dram, progress, max_cycles=max_cycles, report=report,
+                launch_cycles=launch_cycles)
+        return device
 
     @classmethod
     def serial(cls, port: str, config: HardwareConfig | None = None, *, baud: int = BAUD,
@@ -291,7 +299,9 @@ class Device:
         def make():
             from sim.functional.machine import FunctionalSimulator
             return FunctionalSimulator(config, seed=seed, report=report)
-        return cls(config, make, max_cycles=max_cycles, progress=progress, launch_cycles=0)
+        device = cls(config, make, max_cycles=max_cycles, progress=progress, launch_cycles=0)
+        device._again = lambda other: cls.functional(other, seed, max_cycles, progress, report)
+        return device
 
     def __enter__(self) -> Self:
         return self
@@ -312,7 +322,7 @@ class Device:
             self._machine.close()
             self._machine = None
 
-    def run(self, plan: str | Plan | Hybrid | ProgramText, graph: Graph, *,
+    def run(self, plan: str | Plan | Hybrid | ProgramText, graph: Any, *,
             max_cycles: int | None = None, verify: bool = True, **choices: Any) -> Result:
         """Run an algorithm from start to end.
 
@@ -321,7 +331,10 @@ class Device:
         plan : str, Plan, Hybrid or ProgramText
             A plan or its text. The name of an algorithm is the text of a plan. A program of the
             language (:mod:`sw.lang`), which is a function under ``@program``.
-        graph : Graph
+        graph : Graph, str or object
+            A graph, or what :func:`sw.graph.load.load` takes: a file, a generator, or an object of
+            networkx, igraph, scipy, pandas, polars or numpy. An algorithm that uses no weights
+            leaves those of such an object out.
         max_cycles : int, optional
             Cycles after which the run is given up.
         verify : bool
@@ -329,7 +342,8 @@ class Device:
             the algorithm's own check (:mod:`sw.golden.results`).
         **choices
             Changes of the plan (:func:`sw.compile.plan.as_plan`): its fields, such as ``schedule``
-            and ``direction``, and parameters of the algorithm, such as ``source``.
+            and ``direction``, and parameters of the algorithm, such as ``source``. A vertex is
+            given by its name if the graph has names (:meth:`sw.graph.graph.Graph.vertex`).
 
         Raises
         ------
@@ -393,16 +407,67 @@ class Device:
             model=task.algorithm.MODEL,
             checked=task.algorithm.check.way if verify and task.algorithm.check else None,
             starts=task.algorithm.starts(), reached=reached,
-            notes=task.algorithm.notes(reached),
-            memory_bytes=task.buffers.size)
+            notes=task.algorithm.notes(reached), memory_bytes=task.buffers.size,
+            names=graph.names, vertex_outputs=task.algorithm.vertex_outputs)
 
-    def plan(self, plan: str | Plan | Hybrid | ProgramText, graph: Graph,
+    def plan(self, plan: str | Plan | Hybrid | ProgramText, graph: Any,
              **choices: Any) -> Task:
         """The task that :meth:`run` would run; ``task.program.listing()`` is its code.
 
         Parameters and errors are those of :meth:`run`.
         """
-        return planning.make(self.config, as_plan(plan, **choices), graph, self.slow_edges)
+        made = as_plan(plan, **choices)
+        graph = _graph(graph, made)
+        return planning.make(self.config, made, graph, self.slow_edges)
+
+    def compare(self, plan: str | Plan | Hybrid | ProgramText, graph: Any,
+                schedules: Iterable[str], *, max_cycles: int | None = None, verify: bool = True,
+                **choices: Any) -> Results:
+        """Run an algorithm on a graph under several schedules, one after the other.
+
+        A schedule that needs another unit that hands out edges than the hardware has runs on
+        hardware with its own unit, where all else is the same. A board, and a device that writes
+        waves or a trace, keeps its hardware.
+
+        Parameters
+        ----------
+        plan, graph, max_cycles, verify, **choices
+            As of :meth:`run`.
+        schedules : iterable of str
+            The schedules, each ``NAME[:OPTION=VALUE]...``; speedups are over the first.
+
+        Raises
+        ------
+        UserError, RunError
+            As of :meth:`run`. What can be refused is refused before the first run.
+        """
+        plans = [as_plan(plan, **choices | {"schedule": schedule}) for schedule in schedules]
+        if not plans:
+            raise UserError("there are no schedules to compare")
+        graph = _graph(graph, plans[0])
+        devices = [self._equipped(each) for each in plans]
+        tasks = [device.plan(each, graph) for device, each in zip(devices, plans)]
+        results = []
+        for device, task in zip(devices, tasks):
+            results.append(device.run_task(task, max_cycles=max_cycles, verify=verify))
+            if device is not self:
+                device.close()
+        return Results(results)
+
+    def _equipped(self, plan):
+        """This device, or the same one with the unit that hands out edges which a plan needs."""
+        config = self.config
+        for side in plan.sides.values():
+            config = schedules.with_unit(config, schedules.make(side.schedule))
+        return self if config == self.config or self._again is None else self._again(config)
+
+
+def _graph(thing, plan):
+    """The graph that a user of the device means; ``load`` says what it can be. An object's weights
+    are left out if the plan's algorithm uses none."""
+    if isinstance(thing, Graph):
+        return thing
+    return load(thing, no_weights=not algorithms.find(plan.algorithm).weighted)
 
 
 def _verify(outputs, algorithm, counters):

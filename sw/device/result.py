@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import html
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from base.errors import UserError
+from base.printable import PIECE, printable
 from hw.config import HardwareConfig
+from hw.stalls import STALLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +23,15 @@ if TYPE_CHECKING:
     from sw.compile.plan import Hybrid, Plan
 
 
-__all__ = ["Result", "checksum", "verdict"]
+__all__ = ["STALL_LABELS", "Result", "checksum", "frame_of", "verdict"]
+
+
+#: The causes for which a core issues nothing, by their counters, with the names for users.
+STALL_LABELS = {**{f"stall_{name}": stall.label for name, stall in STALLS.items()},
+                "stall_idle": "no warp left"}
+
+#: Outputs whose words are vertices have this where there is none.
+_NONE = (1 << 32) - 1
 
 
 #: Entries of a result's JSON that have no meaning without cycles.
@@ -43,7 +55,18 @@ def verdict(equal: str, checked: str | None) -> str:
     return f"{equal}; {checked}: right" if checked else equal
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+def frame_of(columns: Mapping[str, Any], index: Any, title: str, what: str) -> Any:
+    """A pandas frame of columns, whose index has a title. Raises UserError, naming ``what`` needs
+    it, if pandas is not installed."""
+    try:
+        import pandas                # pyright: ignore[reportMissingTypeStubs]
+    except ImportError:
+        raise UserError(f"{what} needs pandas, which is not installed: pip install pandas") \
+            from None
+    return pandas.DataFrame(columns, index=pandas.Index(index, name=title, tupleize_cols=False))
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """One run of an algorithm on a device."""
     plan: Plan | Hybrid  #: The plan, with every choice that it left to the algorithm.
@@ -97,12 +120,15 @@ class Result:
     #: reaches little of the graph.
     notes: list[str]
     memory_bytes: int  #: Device memory that the graph and the algorithm took.
+    #: The name of each vertex, as of the graph; None if vertices have numbers only.
+    names: NDArray[Any] | None = None
+    vertex_outputs: tuple[str, ...] = ()  #: The outputs whose words are vertices.
 
-    algorithm = property(lambda self: self.plan.algorithm)
-    schedule = property(lambda self: self.plan.schedule)
-    format = property(lambda self: self.plan.format)
-    direction = property(lambda self: self.plan.direction)
-    split = property(lambda self: self.plan.split)
+    algorithm = property(lambda self: self.plan.algorithm)  #: Its name.
+    schedule = property(lambda self: self.plan.schedule)  #: As of the plan.
+    format = property(lambda self: self.plan.format)  #: As of the plan.
+    direction = property(lambda self: self.plan.direction)  #: As of the plan.
+    split = property(lambda self: self.plan.split)  #: As of the plan.
 
     @property
     def timed(self) -> bool:
@@ -121,6 +147,98 @@ class Result:
         return self.plan.phases
 
     @property
+    def labels(self) -> list[Any]:
+        """The name of each vertex; its number if there are no names."""
+        return list(range(self.vertices)) if self.names is None else self.names.tolist()
+
+    @property
+    def instructions(self) -> int:
+        """Instructions of all warps."""
+        return self.counters.get("instructions", 0)
+
+    @property
+    def active_lanes(self) -> float:
+        """Lanes that an instruction has worked on, on average."""
+        return self.counters.get("lanes", 0) / max(1, self.instructions)
+
+    @property
+    def stalls(self) -> dict[str, float]:
+        """The share of all cycles of the cores in which they issued nothing, by the cause, the
+        largest first. Empty without cycles."""
+        slots = self.counters.get("cycles", 0) * self.config.cores
+        found = {label: self.counters.get(name, 0) / slots
+                 for name, label in STALL_LABELS.items()} if slots else {}
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    @property
+    def dram_bytes(self) -> int:
+        """Bytes that DRAM has moved, either way."""
+        return (self.counters.get("dram_bytes_read", 0)
+                + self.counters.get("dram_bytes_written", 0))
+
+    def named(self, output: str) -> NDArray[Any]:
+        """An output, or a derived array, by vertex. Vertices in it are named: an array of objects,
+        with None for none. Raises UserError if there is no such output."""
+        found: Any = (self.outputs | self.derived).get(output)
+        if found is None or np.ndim(found) == 0:
+            known = ", ".join(name for name, array in (self.outputs | self.derived).items()
+                              if np.ndim(array))
+            raise UserError(f"{self.algorithm} has no output {output!r}; it has {known}")
+        if output not in self.vertex_outputs:
+            return found
+        labels, words = self.labels, found.view(np.uint32).tolist()
+        return np.fromiter((None if word == _NONE else labels[word] for word in words), object,
+                           len(words))
+
+    def by_name(self, output: str) -> dict[Any, Any]:
+        """The value of each vertex, by its name: ``by_name("depth")["alice"]``; values and errors
+        are those of :meth:`named`. Without names, numbers take their place."""
+        return dict(zip(self.labels, self.named(output).tolist()))
+
+    def frame(self) -> Any:
+        """A pandas frame with a row for each vertex, by its name, and a column for each output and
+        derived array; of an output with several words for a vertex, a column for each word.
+
+        Raises UserError if pandas is not installed.
+        """
+        columns: dict[str, Any] = {}
+        for name, array in (self.outputs | self.derived).items():
+            if np.ndim(array) == 2:
+                columns |= {f"{name}_{place}": column for place, column in enumerate(array.T)}
+            elif np.ndim(array):
+                columns[name] = self.named(name)
+        return frame_of(columns, self.labels, "vertex", "frame()")
+
+    def _facts(self) -> dict[str, str]:
+        """What there is to say of the run in four lines, by titles."""
+        size = f"{self.vertices:,} vertices, {self.edges:,} arcs"
+        found = {"graph": f"{printable(self.graph, PIECE)}: {size}; hardware {self.config.name}"}
+        cost = f"{self.instructions:,} instructions, {self.active_lanes:.1f} lanes active"
+        if self.timed:
+            stall, share = next(iter(self.stalls.items()))
+            cost = (f"{self.total_cycles:,} cycles, {self.launch_cycles:,} of them for "
+                    f"{self.orders:,} launches; {cost}; {100 * share:.0f} % {stall}")
+        found["cost"] = cost
+        if self.reached is not None:
+            starts = ", ".join(f"{name} {printable(str(self.labels[vertex]), PIECE)}"
+                               for name, vertex in self.starts.items())
+            found["search"] = (f"{starts}{': ' * bool(starts)}{self.reached:,} of "
+                               f"{self.vertices:,} vertices reached")
+        found["result"] = f"{', '.join(self.outputs)}: {self.verdict}"
+        return found
+
+    def __repr__(self) -> str:
+        return "\n".join([f"<{type(self).__name__} of {self.plan.text}",
+                          *(f"  {text}" for text in self._facts().values())]) + ">"
+
+    def _repr_html_(self) -> str:
+        """The lines of ``repr`` as a table, for notebooks."""
+        rows = "".join(f"<tr><th style='text-align:left'>{name}</th>"
+                       f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
+                       for name, text in {"plan": self.plan.text, **self._facts()}.items())
+        return f"<table>{rows}</table>"
+
+    @property
     def checksum(self) -> str:
         """SHA-256 of the outputs."""
         return checksum(self.outputs)
@@ -137,7 +255,7 @@ class Result:
         Figures in cycles are left out if there are none."""
         record: dict[str, Any] = self.plan.parts | {"all_phases": self.all_phases}
         record |= {field.name: getattr(self, field.name) for field in dataclasses.fields(self)
-                   if field.name not in ("outputs", "derived", "config")}
+                   if field.name not in ("outputs", "derived", "config", "names", "vertex_outputs")}
         record["plan"] = self.plan.text
         record["total_cycles"] = self.total_cycles
         record["config"] = dataclasses.asdict(self.config)

@@ -23,7 +23,7 @@ def vertex(name, first, num_vertices=None, hint="", numbering=None):
 def weight(weighing, real=False):
     """The column of weights."""
     return Column("weight", 0, WEIGHT_LIMIT - 1, real, weighing.scale, weighing.used,
-                  weighing.HINT)
+                  weighing.hint)
 
 
 def graph_of(num_vertices, columns, first, name):

@@ -103,15 +103,10 @@ def _read(stream, kind, path, name, reading):
 
 def _graph_of(graph, weight, path, name, weighing):
     """The graph of a networkx graph."""
-    numbers = {node: number for number, node in enumerate(graph)}
-    names = np.array(list(graph))
-    if names.dtype.kind == "i" and sorted(graph) == list(range(len(names))):
-        numbers, names = {node: node for node in graph}, None
-    edges = list(graph.edges(data=True))
     values = None
     if weight is not None:
-        values = weighing.apply(np.array([data.get(weight, 1) for *_, data in edges]), path)
-    src, dst = np.array([(numbers[src], numbers[dst]) for src, dst, _ in edges],
-                        np.int64).reshape(-1, 2).T
-    found = Graph(len(numbers), src, dst, values, name, names=names)
-    return found if graph.is_directed() else found.undirected()
+        edges = [data for *_, data in graph.edges(data=True)]
+        values = weighing.apply(np.array([data.get(weight, 1) for data in edges]), path)
+        for data, value in zip(edges, [] if values is None else values.tolist()):
+            data["weight"] = value
+    return Graph.from_networkx(graph, no_weights=values is None, name=name)

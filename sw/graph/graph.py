@@ -11,6 +11,8 @@ import numpy as np
 
 from base.errors import UserError
 from sw.graph.compress import compress, expand
+from sw.graph.names import place
+from sw.graph.objects import GraphObjects
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -98,11 +100,11 @@ def _by_weight(rows: Words, neighbors: Words, weights: Words) -> Words:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Graph:
+class Graph(GraphObjects):
     """A directed graph that may have self-loops and parallel arcs.
 
     A graph cannot be changed. The arrays are read-only, and methods that change something return a
-    new graph.
+    new graph. :class:`~sw.graph.objects.GraphObjects` makes graphs of other libraries' objects.
 
     Raises
     ------
@@ -120,7 +122,8 @@ class Graph:
     #: A graph of the same vertices, whose orderings (:mod:`sw.graph.order`) these vertices get,
     #: too. ``None``: its own.
     ordered_as: Graph | None = None
-    #: The id of each vertex in its file: integers or text. ``None``: its number.
+    #: The id of each vertex in its file, or its name in the object that the graph was made of:
+    #: integers, text, or objects. ``None``: its number.
     names: NDArray[Any] | None = None
 
     if TYPE_CHECKING:
@@ -288,6 +291,29 @@ class Graph:
     def hub(self) -> int:
         """The vertex with the most out-arcs; of several the one with the lowest number."""
         return int(np.argmax(self.out_degrees))
+
+    def vertex(self, name: Any) -> int:
+        """The number of the vertex that ``name`` means.
+
+        Parameters
+        ----------
+        name : object
+            A name, or the text of one. ``"hub"`` for :attr:`hub`, unless a vertex has this name. A
+            number, if there are no names or they are no integers.
+
+        Raises
+        ------
+        UserError
+            If there is no such vertex, or several have this name.
+        """
+        found = place(self.names, name, self.num_vertices, self.name)
+        if found is not None:
+            return found
+        if name == "hub":
+            return self.hub
+        named = f"0 to {self.num_vertices - 1}" if self.names is None else ", ".join(
+            map(str, self.names[:3].tolist())) + ", ..." * (self.num_vertices > 3)
+        raise UserError(f"{self.name} has no vertex {str(name)[:40]!r}; its vertices are {named}")
 
     def csr(self, reverse: bool = False) -> tuple[Words, Words, Words | None]:
         """The compressed rows of the graph; made once and kept, the arrays are read-only.

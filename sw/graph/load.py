@@ -156,7 +156,10 @@ class GraphSource:
             If there is no such graph, or something is wrong with it. The error names the file and
             the line, if any.
         """
-        graph = self._unchanged(note)
+        return self.changed(self._unchanged(note), note)
+
+    def changed(self, graph: Graph, note: _Note = _says_nothing) -> Graph:
+        """A graph with what the options add to it and drop of it; errors as of :meth:`load`."""
         check_density(graph.num_vertices, graph.num_edges, self.spec)
         if self.weights is not None:
             graph = graph.weighted(self.weights, self.seed or 0)
@@ -192,10 +195,54 @@ class GraphSource:
         return found
 
 
-def load(spec: str | os.PathLike[str], *, note: _Note = _says_nothing,
+#: Options of :func:`load` that say how an object becomes a graph.
+_OF_OBJECTS = ("columns", "weight_scale", "relabel", "no_weights", "name")
+
+#: Those that change any graph.
+_OF_GRAPHS = {"weights", "seed", "undirected", "simplify"}
+
+
+def load(spec: Any, *, note: _Note = _says_nothing, weight: str | None = None,
          **options: Any) -> Graph:
-    """The graph a user means by ``spec``: that of the :class:`GraphSource` with these options,
-    :meth:`loaded <GraphSource.load>`. Columns may be a list or tuple, too."""
-    if isinstance(options.get("columns"), (list, tuple)):
-        options["columns"] = ",".join(map(str, options["columns"]))
-    return GraphSource(os.fspath(spec), **options).load(note)
+    """The graph a user means by ``spec``.
+
+    Parameters
+    ----------
+    spec : str, path or object
+        A text or a path is that of a :class:`GraphSource`, which is :meth:`loaded
+        <GraphSource.load>`. Else a graph, or an object that one can be made of
+        (:mod:`sw.graph.objects`).
+    note : callable, optional
+        Called with a line of text on anything that looks odd but may be right.
+    weight : str, optional
+        The attribute with the weights of a networkx or igraph graph.
+    **options
+        Those of a :class:`GraphSource`. For objects ``columns``, ``relabel``, ``weight_scale``
+        and ``no_weights``, and also ``name``, are those of
+        :class:`~sw.graph.objects.GraphObjects`.
+
+    Raises
+    ------
+    UserError
+        If there is no such graph, or something is wrong with it.
+    """
+    if isinstance(spec, (str, os.PathLike)):
+        if weight is not None:
+            raise UserError(f"{os.fspath(spec)}: weight={weight!r} is for graphs of networkx and "
+                            "igraph; columns names the column of a file")
+        if isinstance(options.get("columns"), (list, tuple)):
+            options["columns"] = ",".join(map(str, options["columns"]))
+        if isinstance(options.get("columns"), (list, tuple)):
+            options["columns"] = ",".join(map(str, options["columns"]))
+        return GraphSource(os.fspath(spec), **options).load(note)
+    given = {name: options.pop(name) for name in _OF_OBJECTS if name in options}
+    for name in options.keys() - _OF_GRAPHS:
+        raise UserError(f"{name}={options[name]!r} applies to files only")
+    source = GraphSource("graph", **options)
+    if isinstance(spec, Graph):
+        if given.pop("no_weights", False):
+            spec = dataclasses.replace(spec, weights=None)
+        for name in given:
+            raise UserError(f"{name} does not apply to a graph, which is made already")
+    graph = Graph.of(spec, weight=weight, **given)
+    return dataclasses.replace(source, spec=graph.name).changed(graph, note)

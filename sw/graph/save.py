@@ -13,6 +13,7 @@ from base.errors import UserError
 from base.output import replacing
 
 from .graph import Graph
+from .names import storable
 from .readers import NPZ_VERSION, suffix_of
 from .signs import has_sizes
 
@@ -55,8 +56,9 @@ def _write_gr(stream, graph):
 
 
 def _write_npz(stream, graph):
-    more = {name: array for name, array in (("weights", graph.weights), ("names", graph.names))
-            if array is not None}
+    more = {} if graph.weights is None else {"weights": graph.weights}
+    if graph.names is not None:
+        more["names"] = storable(graph.names)
     archive = io.BytesIO()  # a zip file wants to seek, a gzip stream cannot
     np.savez(archive, graphloom_graph=np.int64(NPZ_VERSION),
              num_vertices=np.int64(graph.num_vertices), src=graph.src, dst=graph.dst, **more)

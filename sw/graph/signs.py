@@ -94,8 +94,8 @@ def numbered(names, path, note):
     kept = names.dtype.kind in "iu" and len(names) and names[0] == 0 \
         and int(names[-1]) == len(names) - 1
     if not kept:
-        note(f"{path}: {len(names)} ids are numbered from 0 in ascending order; commands take and "
-             f"print these numbers, and --output has the array 'id'")
+        note(f"{path}: {len(names)} ids are numbered from 0 in ascending order; --source takes an "
+             f"id, results have the numbers, and --output the array 'id'")
 
 
 def tell(graph, path, note, *, gaps, first):

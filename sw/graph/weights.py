@@ -35,8 +35,8 @@ class Weighing:
     #: one. If it is left out, weights must be integers.
     scale: float | None = None
     used: bool = True  #: Whether weights are read at all.
-
-    HINT = "; --weight-scale X multiplies by X and rounds, --no-weights drops weights"
+    #: The end of errors: how to read other weights.
+    hint: str = "; --weight-scale X multiplies by X and rounds, --no-weights drops weights"
 
     def __post_init__(self) -> None:
         if self.scale is not None and not (self.scale > 0 and math.isfinite(self.scale)):
@@ -76,5 +76,5 @@ class Weighing:
             at = int(np.argmin(legal))
             times = "" if self.scale is None else f" times {self.scale:g}"
             raise UserError(f"{path}: weight {float(values[at])!r}{times} of arc {at} is not an "
-                            f"integer from 0 to {WEIGHT_LIMIT - 1}{self.HINT}")
+                            f"integer from 0 to {WEIGHT_LIMIT - 1}{self.hint}")
         return scaled.astype(np.int64)

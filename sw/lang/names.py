@@ -18,28 +18,40 @@ __all__ = ["Label", "PriorityQueue", "ProgramText", "decimal", "edgeset", "fixed
            "vertex", "vertexset", "vertices"]
 
 
-# Types of parameters, and the mark of a label.
+#: ``s0: Label`` names the loop or operator behind it, for schedules.
 Label: TypeAlias = Any
+#: The type of a parameter that is a decimal number.
 decimal: TypeAlias = Any
+#: The type of the first parameter: the edges of the graph.
 edgeset: TypeAlias = Any
 if TYPE_CHECKING:
-    # `int` takes numbers of the text, and its calls convert in functions.
-    uint = vertex = int
+    #: A type of parameters and of words: a whole number from 0, or a vertex by its number.
+    uint = vertex = int     # which takes numbers of the text, and whose calls convert in functions
 else:
     uint = vertex = None
 
+#: ``PriorityQueue(x, source, delta=d)``: a queue of vertices by their words in the vector ``x``.
 PriorityQueue: Any = None
+#: The type of words in fixed point.
 fixed: Any = None
+#: The type of words from 0 to just below 1, with 32 fraction bits.
 fraction: Any = None
+#: The largest word: a distance without a path.
 infinity: Any = None
+#: The word of a ``vertex`` that stands for none.
 none: Any = None
+#: ``vector(TYPE, INITIAL)``: a word for each vertex.
 vector: Any = None
+#: ``vertexset(source)``: a set of vertices.
 vertexset: Any = None
+#: The set of all vertices.
 vertices: Any = None
 
-# Needs of a program (:mod:`sw.lang.needs`).
+#: A need of a program (:mod:`sw.lang.needs`): no arc leads from a vertex to itself.
 loopless: Any = None
+#: A need of a program: there are neither self-loops nor parallel arcs.
 simple: Any = None
+#: A need of a program: each arc has one back, of any weight.
 symmetric: Any = None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from sw.lang.graph_ir import GraphProgram
 from sw.lang.passes import analysed
 from sw.lang.types import Type
+from sw.compile.algorithm import VertexName
 from sw.compile.lower.algorithm import ProgramAlgorithm
 from sw.compile.lower.loops.level_search import LevelSearch
 from sw.compile.lower.loops.relaxation import Relaxation
@@ -23,7 +24,7 @@ FORMS = (Relaxation, LevelSearch, Sweep, ProgramAlgorithm)
 
 #: Types of parameters: as of :attr:`~sw.compile.algorithm.Algorithm.options`.
 _OPTIONS = {Type.UINT: (int,), Type.WHOLE: (int,), Type.BOOL: (int,), Type.DECIMAL: (float,),
-            Type.VERTEX: (int, "hub")}
+            Type.VERTEX: (VertexName, "hub")}
 
 
 def algorithm_of(program: GraphProgram, check: Any = None) -> type[ProgramRun]:
@@ -45,4 +46,6 @@ def algorithm_of(program: GraphProgram, check: Any = None) -> type[ProgramRun]:
         "check": check, "MODEL": "the interpreter of its text" + (
             "" if check else ", which is its only check"),
         "weighted": program.weighted, "options": options,
+        "vertex_outputs": tuple(name for name in program.outputs
+                                if program.vector(name).type is Type.VERTEX),
         **kind.attributes(program, form, options)})

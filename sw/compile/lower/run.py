@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sw.compile.algorithm import Algorithm
+from sw.compile.algorithm import Algorithm, VertexName
 from sw.lang import graph_ir as ir
 from sw.lang.needs import check_graph
 from sw.lang.types import Type
@@ -82,9 +82,11 @@ class ProgramRun(Algorithm):
 
     @classmethod
     def numbers_of(cls, graph, given) -> dict:
-        """The parameters of a run, with numbers in place of the words that may stand for one: for
-        ``"hub"`` the vertex with the most out-arcs."""
-        return {name: graph.hub if value == "hub" else value for name, value in given.items()}
+        """The parameters of a run, with numbers in place of names of vertices and of the words that
+        may stand for a number."""
+        return {name: graph.vertex(value) if cls.options[name][0] is VertexName
+                and (isinstance(value, str) or graph.names is not None) else value
+                for name, value in given.items()}
 
     @staticmethod
     def array(vector) -> str:

@@ -89,7 +89,7 @@ class LookupPlan(Plan):
                                   f"hash; gather = {', '.join(others)} or {last} can")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class LookupResult(Result):
     """One lookup of some queries. ``vertices`` counts the queries, and ``edges`` the pairs in the
     buckets of all queries together; ``graph`` describes the table."""

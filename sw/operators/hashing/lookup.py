@@ -52,8 +52,8 @@ class Queries:
         if no match ends one early.
     in_degrees : int64[n]
         Number of pairs in the bucket of each query.
-    new_ids : None
-        Queries are never reordered.
+    new_ids, names : None
+        Queries are never reordered, and have no names.
 
     Raises
     ------
@@ -61,7 +61,7 @@ class Queries:
         If there are too many comparisons.
     """
 
-    new_ids = None
+    new_ids = names = None
 
     def __init__(self, table, queries):
         self.table, self.queries, self.name = table, queries, table.name

@@ -1,9 +1,12 @@
 """The pages of the site that are no files of ``docs``: the start page, and the API.
 
-The API has a page for each package: first what the package says of itself, then its modules.
+The API has a page for the names that a script imports from ``graphloom``, and one for each package:
+first what the package says of itself, then its modules.
 """
 
 import re
+
+import graphloom
 
 from base.installation import ROOMS, ROOT
 
@@ -47,9 +50,18 @@ def api_page(package) -> str:
     return f"api/{package}.md"
 
 
+def _script_page():
+    """The page of all names that a script imports from ``graphloom``."""
+    blocks = [f"::: graphloom.{name}\n    options:\n      inherited_members: true\n"
+              for name in graphloom.__all__ if name != "__version__"]
+    return "\n".join(["# graphloom\n", "::: graphloom\n    options:\n      members: false\n"
+                      "      show_root_heading: false\n", *blocks])
+
+
 def api_pages(root=ROOT) -> dict:
-    """{package: text of its page}, for every package that has a public name."""
-    pages = {}
+    """{package: text of its page}, for the names of scripts and for every package that has a public
+    name."""
+    pages = {"graphloom": _script_page()}
     for room in ROOMS:
         for init in sorted((root / room).rglob("__init__.py")):
             package = ".".join(init.parent.relative_to(root).parts)

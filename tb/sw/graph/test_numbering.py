@@ -96,13 +96,13 @@ def test_output(tmp_path, machine):
     """Results have the id of each vertex, and no such array without ids."""
     path, output = tmp_path / "a.txt", str(tmp_path / "o.npz")
     path.write_text("30 10\n10 20\n")
-    run = ["run", "bfs", str(path), "--source", "2", "--output", output, *machine]
+    run = ["run", "bfs", str(path), "--output", output, *machine]
     preset = ["--preset", "tiny"] if machine == ["--functional"] else []
-    assert main([*run, *preset, "--relabel"]) == 0
+    assert main([*run, *preset, "--relabel", "--source", "30"]) == 0
     with np.load(output) as found:
         depth = dict(zip(found["id"].tolist(), found["depth"].tolist()))
     assert depth == {30: 0, 10: 1, 20: 2}
-    assert main([*run, *preset]) == 0
+    assert main([*run, *preset, "--source", "30"]) == 0
     with np.load(output) as found:
         assert "id" not in found
 
@@ -111,8 +111,8 @@ def test_notes(tmp_path):
     told, path = [], tmp_path / "a.txt"
     path.write_text("b a\n")
     load(path, relabel=True, note=told.append)
-    assert told == [f"{path}: 2 ids are numbered from 0 in ascending order; commands take and "
-                    f"print these numbers, and --output has the array 'id'"]
+    assert told == [f"{path}: 2 ids are numbered from 0 in ascending order; --source takes an "
+                    f"id, results have the numbers, and --output the array 'id'"]
     told.clear()
     path.write_text("1 0\n")
     load(path, relabel=True, note=told.append)

@@ -38,7 +38,7 @@ def test_comments_of_a_name():
 def test_every_package_has_a_page():
     pages = api_pages()
     assert {"hw", "hw.core", "sw.compile.frontiers", "sim", "checks.campaign"} <= pages.keys()
-    assert "::: hw.core.alu\n" in pages["hw.core"]
+    assert "::: hw.core.alu\n" in pages["hw.core"] and "::: graphloom.load\n" in pages["graphloom"]
     assert "::: hw.core.alu\n" not in pages["hw"]
     for room in ROOMS:
         for file in (ROOT / room).rglob("*.py"):

@@ -5,7 +5,9 @@ import functools
 import griffe
 import pytest
 
+import graphloom
 from sw.show.site.extension import Docstrings
+from sw.show.site.places import api_pages
 from base.installation import ROOMS, ROOT
 
 
@@ -29,6 +31,18 @@ def test_public_names_are_there(name):
     for module in [room(name), *modules(room(name))]:
         for export in module.exports or ():
             assert str(export) in module.members, f"{module.path}.{export}"
+
+
+def test_names_of_scripts():
+    """All that a script can import has documentation, on one page."""
+    loader = griffe.GriffeLoader(search_paths=[ROOT], extensions=griffe.load_extensions(Docstrings))
+    for package in ("graphloom", *ROOMS):
+        loader.load(package, try_relative_path=False)
+    page = loader.modules_collection["graphloom"]
+    assert set(dir(graphloom)) == {*graphloom.__all__}
+    for name in {*graphloom.__all__} - {"__version__"}:
+        assert page[name].docstring, name
+        assert f"::: graphloom.{name}\n" in api_pages()["graphloom"]
 
 
 def test_constants_have_the_comment_above_them():
