@@ -61,11 +61,15 @@ class Case(Measurement):
         """The memory of the run, derived from the batch's memory."""
         return dram
 
-    def run(self, config, dram) -> dict:
+    def load(self):
+        """The graph. Raises UserError."""
         from sw.graph.load import load
+        return load(self.graph, weights=self.weights, undirected=self.undirected)
+
+    def run(self, config, dram) -> dict:
         record = {"case": self.record()}
         try:
-            graph = load(self.graph, weights=self.weights, undirected=self.undirected)
+            graph = self.load()
         except UserError as error:
             return record | {"error": str(error)}
         record |= {"vertices": graph.num_vertices, "arcs": graph.num_edges}
