@@ -24,9 +24,10 @@ from sim.toolchain import ToolError
 from sw import __version__
 
 # The commands, in the order of the help: a module adds its own.
-from . import (run, compare, live, tune, listing, reproduce, report, cluster, program,  # noqa: F401
-               simulated_board, verilog, tests, prove, lockstep, campaign, mutants, doctor,
-               packages, docs, lint, graph, lang, course, new, bench, synth, process)
+from . import (run, compare, sweep, diff, live, tune, listing, reproduce, report,  # noqa: F401
+               cluster, program, simulated_board, verilog, tests, prove, lockstep, campaign,
+               mutants, doctor, packages, docs, lint, graph, lang, course, new, bench, synth,
+               process)
 from .commands import app
 
 

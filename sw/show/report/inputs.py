@@ -20,6 +20,7 @@ KINDS = {
     "timeline": "run --trace FILE.json",
     "tune": "tune --json",
     "trials": "tune --results",
+    "sweep": "sweep (runs.jsonl)",
     "unit": "synth UNIT --results or synth board --results",
     "overhead": "synth overhead --results",
     "figure": "reproduce (the .json of a figure)",
@@ -50,6 +51,9 @@ _SUFFIXES = (".json", ".jsonl")
 
 #: Beginning of the key of a study, in a file of ``tune``.
 _STUDY = "study "
+
+#: Key of the first line, in a file of ``sweep``.
+_SWEEP = "sweep"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,10 +167,12 @@ def _lines(path, folder):
         raise UserError(f"{path}: has no record of a run")
     if lines[0][0].startswith(_STUDY):
         return InputFile(path, "trials", None, folder)
-    for number, (_, record) in enumerate(lines, 1):
+    head = lines[0][1] if lines[0][0] == _SWEEP else None
+    for number, (_, record) in enumerate(lines[head is not None:], 1 + (head is not None)):
         if not isinstance(record.get("case"), dict) or "graph" not in record["case"]:
-            raise UserError(f"{path}: line {number} is not a record of reproduce or bench")
-    return InputFile(path, "records", lines, folder)
+            raise UserError(f"{path}: line {number} is not a record of reproduce, bench "
+                            "or sweep")
+    return InputFile(path, "records" if head is None else "sweep", lines, folder)
 
 
 def _same_sources(found):

@@ -8,7 +8,9 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import traceback
+import types
 from multiprocessing.reduction import ForkingPickler
 
 from sim.children import end_with_parent
@@ -99,6 +101,18 @@ def _death(code):
     return f"its process ended with exit code {code}"
 
 
+@contextlib.contextmanager
+def _without_main():
+    """Let a process begin that does not import the program again: a script would run once more in
+    each process, unless it guards itself, and no piece needs it."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
 class PieceProcess:
     """The process. It ends with the thread that started it. With ``apart``, Ctrl-C on the terminal
     is kept from it, so that only :meth:`end` ends it. Its ``pipe`` has something to read when
@@ -108,7 +122,8 @@ class PieceProcess:
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, os.getpid(), apart),
                                         daemon=True)
-        self._process.start()
+        with _without_main():
+            self._process.start()
         theirs.close()
         self.alive = True
 

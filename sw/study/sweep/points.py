@@ -1,12 +1,14 @@
 """The points of a sweep: the case of each, or the reason why there is none."""
 
 import dataclasses
+import pathlib
 from typing import Any
 
 from base.errors import UserError
 from hw.config import ConfigError, preset
 from sim.dram import DramConfig
 from sw.compile import algorithms
+from sw.compile.options import word
 from sw.compile.plan import as_plan
 from sw.compile.schedules import equip
 from sw.device.target import Target
@@ -39,6 +41,13 @@ class SweepCase(Case):
         limits = {name: value for name in ("max_cycles", "launch_cycles")
                   if (value := getattr(self.target, name)) is not None}
         return super().record() | more | limits | {"said": dict(self.said)}
+
+    def describe(self) -> str:
+        """What is said of it, in a few words."""
+        said = dict(self.said)
+        main = [said.pop(name) for name in ("algorithm", "schedule", "graph")]
+        return " ".join([*main[:2], "on", pathlib.Path(main[2]).name, *(
+            f"{name}={word(value)}" for name, value in said.items() if value is not None)])
 
     def hardware(self, config):
         return self.target.config

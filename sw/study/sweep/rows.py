@@ -46,20 +46,17 @@ def _row(said, record):
                   if name != "cycles"}
 
 
-def rows_of(records, columns, refused=()) -> list:
+def rows_of(runs, columns) -> list:
     """Rows, each a dict by column.
 
     Parameters
     ----------
-    records : iterable of dict
-        Records of runs.
+    runs : iterable of (dict, dict)
+        What is said of each run, and its record.
     columns : list of str
-        The names of what is said of a run, in order.
-    refused : iterable of (dict, str)
-        What is said of points without a case, and the reasons.
+        The names of what is said, in order.
     """
-    rows = [_row(record["case"]["said"], record) for record in records]
-    rows += [_row(said, {"refused": reason}) for said, reason in refused]
+    rows = [_row(said, record) for said, record in runs]
     columns = dict.fromkeys([*columns, *(name for row in rows for name in row)])
     return [{name: row.get(name) for name in columns} for row in rows]
 

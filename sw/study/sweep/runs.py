@@ -109,10 +109,11 @@ class SweepRun:
 
     def result(self):
         """What has been measured so far."""
-        records = [self.batch.records[case] for case in self.batch.cases
-                   if case in self.batch.records]
-        return SweepResult(rows_of(records, self.points.columns, self.points.refused),
-                           self.points.columns, notes_of(records))
+        done = self.batch.records
+        runs = [(dict(case.said), done[case]) for case in self.batch.cases if case in done]
+        runs += [(said, {"refused": reason}) for said, reason in self.points.refused]
+        return SweepResult(rows_of(runs, self.points.columns), self.points.columns,
+                           notes_of(done.values()))
 
 
 def sweep(graphs, algorithms, schedules=None, configs=None, repeats=1, *, output=None,

@@ -68,24 +68,25 @@ def read(name):
         raise UserError(f"{name}: is not TOML: {error or 'it is nested too deeply'}") from None
 
     def place(path):
-        line = _line(text, [part for part in path if not isinstance(part, int)])
-        return f"{name}, line {line}: {spelled(path)}" if path else name
+        names = [part for part in path if not isinstance(part, int)]
+        table = path[1] if path[1:] and isinstance(path[1], int) and names[1:] else 0
+        return f"{name}, line {_line(text, names, table)}: {spelled(path)}" if path else name
     return record, place
 
 
-def _line(text, names):
-    """The number of the line of a key, by its names from the outermost table on. The last of
-    several tables of one name counts, and the table's line where the key has none."""
-    table, found = "", 1
+def _line(text, names, table):
+    """The number of the line of a key, by its names from the outermost table on, in the table of
+    this number of those with its name. The line of the table, if it has no line of its own."""
+    header, count, found = "", -1, 1
     for number, line in enumerate(text.split("\n"), 1):
-        if header := re.match(r"\s*\[+\s*([\w.-]+)\s*\]+", line):
-            table = header[1]
+        if match := re.match(r"\s*\[+\s*([\w.-]+)\s*\]+", line):
+            header = match[1]
+            if header == names[0]:
+                count, found = count + 1, number if count < table else found
         key = re.match(r"\s*[\"']?([\w.-]+)[\"']?\s*=", line)
-        here = ".".join(filter(None, [table, None if header else key and key[1]]))
-        if here and here in (".".join(names), names[0] if names else ""):
-            found = number
-            if here == ".".join(names) and not header:
-                break
+        if key and ".".join(filter(None, [header, key[1]])) == ".".join(names) \
+                and max(count, 0) == table:
+            return number
     return found
 
 
@@ -141,7 +142,8 @@ class SweepSpec:
                 self._refuse((key,), f"is {value!r}, must be {_TYPES[KEYS[key]]}")
             if KEYS[key] is int and value < (key != "launch_cycles"):
                 self._refuse((key,), f"is {value}, must be at least {int(key != 'launch_cycles')}")
-        self.source = self._checked(("graph",), lambda: GraphSource("", **self._options()))
+        options = self._options()
+        self.source = self._checked(("graph",), lambda: GraphSource("", **options))
         self.axes = {
             "graph": self._texts("graphs", self._graph),
             "algorithm": self._texts("algorithms", as_plan),
