@@ -15,14 +15,11 @@ from .commands import app
 def _report(
         results: Annotated[list[str], typer.Argument(
             metavar="RESULTS...", help="Files of results: of run and compare (--json), run --trace "
-            "FILE.json, tune (--json, --results), synth (--results) and reproduce; or folders, "
-            "whose .json and .jsonl files all count.")],
+            "FILE.json, sweep, tune (--json, --results), synth (--results) and reproduce; or "
+            "folders, whose .json and .jsonl files all count.")],
         output: Annotated[str, typer.Option(
             "-o", "--output", metavar="DIR", help="Folder to make: a new one, an empty one, or an "
-            "earlier report, which is replaced.")],
-        mixed: Annotated[bool, typer.Option(
-            "--mixed", help="Take results that were measured with different sources of Graphloom, "
-            "whose cycles do not compare.")] = False):
+            "earlier report, which is replaced.")]):
     """Make pages with interactive plots: open index.html of the folder in a browser.
 
     Each point of a plot shows the command that makes it. The pages ask no network for anything.
@@ -30,7 +27,7 @@ def _report(
     need("graphloom report", "plotly")
     from sw.show.report.build import build
     from sw.show.report.plots import counted
-    pages = build(results, output, mixed=mixed)
+    pages = build(results, output)
     plots = sum(bool(block.variants) for _, page in pages for block in page.blocks)
     for path, page in pages:
         print(f"{path}: {page.title} ({page.kind})")

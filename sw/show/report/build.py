@@ -5,7 +5,7 @@ import re
 from base.errors import UserError
 from hw.config import ConfigError
 
-from . import folder, inputs, papers, results, runs, synthesis, timeline, trade, tuning
+from . import folder, inputs, papers, results, runs, sweeps, synthesis, timeline, trade, tuning
 from .command import hardware_of, memory_of
 from .plots import Page, counted
 
@@ -14,7 +14,7 @@ __all__ = ["build", "pages_of"]
 
 
 #: {kind: the function that makes the page of a file alone}.
-_PAGES = {"runs": runs.page, "timeline": timeline.page, "tune": tuning.page,
+_PAGES = {"runs": runs.page, "sweep": sweeps.page, "timeline": timeline.page, "tune": tuning.page,
           "unit": synthesis.unit_page, "overhead": synthesis.overhead_page}
 
 #: Errors of a file that lacks a field, or has one of another type or value.
@@ -22,7 +22,7 @@ _DAMAGED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError,
             ConfigError)
 
 
-def build(paths, target, *, mixed=False) -> list:
+def build(paths, target) -> list:
     """Write the report of files and folders of results.
 
     Parameters
@@ -31,8 +31,6 @@ def build(paths, target, *, mixed=False) -> list:
         Files and folders.
     target : str
         The folder of the report.
-    mixed : bool
-        Whether results of different sources may stand beside each other.
 
     Returns
     -------
@@ -46,11 +44,11 @@ def build(paths, target, *, mixed=False) -> list:
         that is damaged. Nothing is written.
     """
     folder.check(target)
-    found = inputs.find(paths, mixed)
+    found = inputs.find(paths)
     pages = pages_of(found)
     # Values of a page are read once more when its text is made, before anything is written.
     _guarded(", ".join(source.path for source in found),
-             lambda: folder.write(target, pages, _index(found, pages, mixed)))
+             lambda: folder.write(target, pages, _index(found, pages)))
     return pages
 
 
@@ -112,18 +110,20 @@ def _natural(text):
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", text)]
 
 
-def _index(found, pages, mixed):
+def _index(found, pages):
     """The first page."""
     every = [run for source in found if source.kind == "runs"
              for run in _guarded(source.path, lambda: results.runs_of(source.value))]
     overhead = next((source for source in found if source.kind == "overhead"), None)
     block = _guarded(overhead.path if overhead else str(trade.KEPT),
                      lambda: trade.block(every, overhead and overhead.value))
-    digests = {source.sources for source in found if source.kind in ("runs", "tune")}
+    # Figures depend on other sources than runs, so that they have a digest of their own.
+    digests = [{source.sources for source in found if source.kind in kinds}
+               for kinds in (("runs", "sweep", "tune"), ("figure",))]
     notes = ()
-    if mixed and len(digests) > 1:
-        notes = ("The runs were measured with different sources of Graphloom: their cycles do not "
-                 "compare.",)
+    if any(len(each) > 1 for each in digests):
+        notes = ("The results were measured with different sources of Graphloom: cycles on one "
+                 "page do not compare with those on another.",)
     summary = f"{counted(len(found), 'file')} of results on {counted(len(pages), 'page')}."
     return Page("Report", summary, (), (block,) if block else (), notes)
 

@@ -75,18 +75,16 @@ class InputFile:
             return self.value["study"].get("sources")
         if self.kind == "figure":
             return self.value["versions"].get("sources")
-        return None
+        return self.value[0][1].get("sources") if self.kind == "sweep" else None
 
 
-def find(paths, mixed=False) -> list:
+def find(paths) -> list:
     """The files of results that paths name.
 
     Parameters
     ----------
     paths : list of str
         Files, and folders whose ``.json`` and ``.jsonl`` files count.
-    mixed : bool
-        Whether results of different sources of Graphloom may stand beside each other.
 
     Returns
     -------
@@ -96,7 +94,7 @@ def find(paths, mixed=False) -> list:
     ------
     UserError
         A path that does not exist or cannot be read; a folder without results; a file that is
-        none of :data:`KINDS`, is damaged, or is named twice; results of different sources.
+        none of :data:`KINDS`, is damaged, or is named twice.
     """
     found, seen = [], {}
     for path in paths:
@@ -108,8 +106,6 @@ def find(paths, mixed=False) -> list:
                 raise UserError(f"{name}: is named twice{also}")
             seen[place] = name
             found.append(_source(name, path if inner != [path] else None))
-    if not mixed:
-        _same_sources(found)
     return found
 
 
@@ -173,18 +169,3 @@ def _lines(path, folder):
             raise UserError(f"{path}: line {number} is not a record of reproduce, bench "
                             "or sweep")
     return InputFile(path, "records" if head is None else "sweep", lines, folder)
-
-
-def _same_sources(found):
-    """Refuse results that were measured with different sources. Figures depend on other sources
-    than runs, so that they have a digest of their own."""
-    for kinds in (("runs", "tune"), ("figure",)):
-        first = None
-        for source in found:
-            if source.kind not in kinds or (source.kind == "tune" and "study" not in source.value):
-                continue
-            if first is not None and source.sources != first.sources:
-                raise UserError(f"{source.path}: was measured with other sources of Graphloom than "
-                                f"{first.path}, so their cycles do not compare; measure again, "
-                                "make a report of each, or give --mixed")
-            first = first or source

@@ -3,6 +3,7 @@
 A figure's file has its plots as numbers. Older files lack them: their figures have tables only.
 """
 
+import dataclasses
 import json
 import pathlib
 import statistics
@@ -11,27 +12,32 @@ from base.errors import UserError
 from sim.dram import DramConfig
 from sw.graph.load import GraphSource
 from sw.device.target import Target
+from sw.show.colours import NEUTRAL, of_schedule
 
 from .command import hardware_of, hardware_text, memory_of, run_command
-from .plots import COLOURS, Block, Page, PlotPoint, bars, count, figure, logarithmic
+from .plots import Block, Page, PlotPoint, bars, count, logarithmic, multiples, panel_title
 
 
-__all__ = ["page", "records_of"]
+__all__ = ["ROWS", "page", "point_of", "records_of"]
 
 
 #: Fields of a case that one command line runs: cases with others have hardware of their own, or
 #: measure something else.
 _PLAIN = {"algorithm", "schedule", "format", "direction", "split", "graph", "undirected", "plan",
-          "weights"}
+          "weights", "said", "max_cycles", "launch_cycles",
+          *(field.name for field in dataclasses.fields(GraphSource))}
 
 #: Rows of the table of runs.
-_ROWS = 500
+ROWS = 500
 
 #: Letters of a graph's name from which a plot breaks the name.
 _LABEL = 16
 
 #: The word in place of a number that failed (``sw.study.reproduce.outcome``).
 _FAILED = "failed"
+
+#: Marks of the schedules, in turn.
+_SYMBOLS = ("circle", "square", "diamond", "cross")
 
 _DASHES = ("dash", "dot", "dashdot", "longdash")
 
@@ -129,7 +135,7 @@ def _bars(plot, command, config):
                for index, (name, value) in enumerate(plot["paper"].items())]
     for name, value, dash in levels:
         shapes.append({"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": value, "y1": value,
-                       "line": {"dash": dash, "width": 1.5, "color": COLOURS[7]}})
+                       "line": {"dash": dash, "width": 1.5, "color": NEUTRAL}})
         if name:
             notes.append({"xref": "paper", "x": 1, "xanchor": "right", "y": value,
                           "yanchor": "bottom", "showarrow": False,
@@ -191,40 +197,51 @@ def _runs(records):
             if "cycles" in record and "error" not in record]
     if not done:
         return []
-    by_schedule = {}
+    found = {}
     for record, config, dram in done:
         case = record["case"]
         name = case.get("schedule") or "no schedule"
-        values = [("cycles", count(record["cycles"]))]
-        if "counters" in record and record["counters"].get("instructions"):
-            counters = record["counters"]
-            values.append(("instructions", count(counters["instructions"])))
-        values += [(field, str(case[field])) for field in ("format", "direction")
-                   if case.get(field)]
-        point = PlotPoint(f"{case.get('plan') or name} on {case['graph']}", tuple(values),
-                          _command(case, config, dram), hardware_text(config) if config else "")
-        by_schedule.setdefault(name, []).append((_graph(case), record["cycles"], point))
-    traces = []
-    for index, (name, entries) in enumerate(sorted(by_schedule.items())):
-        traces.append({"type": "scatter", "mode": "markers", "name": name,
-                       "x": [graph for graph, *_ in entries],
-                       "y": [cycles for _, cycles, _ in entries],
-                       "points": [point for *_, point in entries],
-                       "marker": {"size": 8, "opacity": 0.75,
-                                  "color": COLOURS[index % len(COLOURS)],
-                                  "symbol": ("circle", "square", "diamond",
-                                             "cross")[index // len(COLOURS) % 4]}})
-    everything = [cycles for entries in by_schedule.values() for _, cycles, _ in entries]
-    drawn = figure(traces, x={"type": "category", "title": {"text": "graph"}},
-                   y=logarithmic("cycles", everything), height=480, showlegend=True)
-    rows = [((point.label, graph.replace("<br>", ""), name, count(cycles)), point)
-            for name, entries in sorted(by_schedule.items()) for graph, cycles, point in entries]
-    note = "" if len(rows) <= _ROWS else (f"The table has the first {_ROWS} of "
-                                          f"{count(len(rows))} runs.")
+        found.setdefault(case.get("algorithm") or "", {}).setdefault(name, []).append(
+            (_graph(case), record["cycles"], point_of(record, config, dram)))
+    panels, rows = [], []
+    for algorithm, by_schedule in sorted(found.items()):
+        every = [cycles for entries in by_schedule.values() for _, cycles, _ in entries]
+        panels.append((panel_title(algorithm), [
+            _dots(name, entries, number) for number, (name, entries) in
+            enumerate(sorted(by_schedule.items()))], {"type": "category"},
+            logarithmic("cycles", every)))
+        rows += [((point.label, graph.replace("<br>", ""), name, count(cycles)), point)
+                 for name, entries in sorted(by_schedule.items())
+                 for graph, cycles, point in entries]
+    everything = [record["cycles"] for record, *_ in done]
+    note = "" if len(rows) <= ROWS else (f"The table has the first {ROWS} of "
+                                         f"{count(len(rows))} runs.")
     return [Block("All runs", f"{count(len(everything))} runs took {count(min(everything))} to "
                   f"{count(max(everything))} cycles, half of them up to "
-                  f"{count(round(statistics.median(everything)))}.", {"": drawn},
-                  ("plan", "graph", "schedule", "cycles"), tuple(rows[:_ROWS]), note)]
+                  f"{count(round(statistics.median(everything)))}.",
+                  {"": multiples(panels, 380, showlegend=True)},
+                  ("plan", "graph", "schedule", "cycles"), tuple(rows[:ROWS]), note)]
+
+
+def _dots(name, entries, number):
+    """The trace of a schedule's runs, each (graph, cycles, point)."""
+    return {"type": "scatter", "mode": "markers", "name": name,
+            "x": [graph for graph, *_ in entries], "y": [cycles for _, cycles, _ in entries],
+            "points": [point for *_, point in entries],
+            "marker": {"size": 8, "opacity": 0.75, "color": of_schedule(name),
+                       "symbol": _SYMBOLS[number % len(_SYMBOLS)]}}
+
+
+def point_of(record, config, dram) -> PlotPoint:
+    """The point of a run, from its record, hardware and memory, which may be None."""
+    case = record["case"]
+    values = [("cycles", count(record["cycles"]))]
+    if record.get("counters", {}).get("instructions"):
+        values.append(("instructions", count(record["counters"]["instructions"])))
+    values += [(field, str(case[field])) for field in ("format", "direction") if case.get(field)]
+    label = f"{case.get('plan') or case.get('schedule') or 'no schedule'} on {case['graph']}"
+    return PlotPoint(label, tuple(values), _command(case, config, dram),
+                     hardware_text(config) if config else "")
 
 
 def _graph(case):
@@ -240,6 +257,7 @@ def _command(case, config, dram):
         return ""
     try:
         source = GraphSource.of(case | {"spec": case["graph"]})
-        return run_command(case["plan"], source, Target(config, dram or DramConfig()))
+        return run_command(case["plan"], source, Target(
+            config, dram or DramConfig(), launch_cycles=case.get("launch_cycles")))
     except UserError:
         return ""

@@ -11,28 +11,16 @@ import math
 import re
 import textwrap
 
-
-__all__ = ["CAUSES", "COLOURS", "Block", "Page", "PlotPoint", "bars", "count", "counted", "faster",
-           "figure", "lines", "percent", "slug", "times"]
+from sw.show import colours as palette
 
 
-#: Colours of series, in turn, which can be distinguished on light and on dark pages.
-COLOURS = ("#3b7fc4", "#e0861a", "#2a9d74", "#c8485a", "#9a69b5", "#b59a20", "#4fb3d9", "#7d848f")
+__all__ = ["Block", "Page", "PlotPoint", "bars", "count", "counted", "faster", "figure",
+           "labelled", "lines", "logarithmic", "multiples", "panel_title", "percent", "slug",
+           "times"]
+
 
 #: Patterns of bars, in turn: for print, and for eyes that do not tell the colours apart.
 _PATTERNS = ("", "/", ".", "\\", "x", "-", "+", "|")
-
-#: {what became of a cycle of an issue slot: (label, colour)}.
-CAUSES = {
-    "issued": ("an instruction issued", COLOURS[2]),
-    "memory": ("memory", COLOURS[3]),
-    "local": ("local memory", COLOURS[1]),
-    "weaver": ("unit that hands out edges", COLOURS[4]),
-    "execute": ("execution unit", COLOURS[0]),
-    "barrier": ("barrier", COLOURS[5]),
-    "fetch": ("fetch", COLOURS[6]),
-    "idle": ("no warp left", COLOURS[7]),
-}
 
 #: Bars of a plot up to which they have patterns.
 _FEW = 80
@@ -200,16 +188,19 @@ def bars(series, groups, points, *, x, y, across=False, stacked=True, colours=No
     stacked : bool
         Whether bars of a group stand on each other.
     colours : dict of str to str, optional
-        Colour by series.
+        Colour by series, or a colour for each group.
+
+    Bars that stand alone have their values at their ends.
     """
+    colours = palette.of_series(series) | (colours or {})
+    alone = len(series) == 1 or not stacked
     few = len(series) * len(groups) <= _FEW
     shown = [name for name, values in series.items() if any(values)]
     traces = []
     for index, (name, values) in enumerate(series.items()):
         if shown and name not in shown:
             continue                    # a name without a bar
-        colour = (colours or {}).get(name, COLOURS[index % len(COLOURS)])
-        marker = {"color": colour}
+        marker = {"color": colours[name]}
         if few and len(series) > 1:
             marker["pattern"] = {"shape": _PATTERNS[index % len(_PATTERNS)], "size": 6,
                                  "solidity": 0.15, "fillmode": "overlay"}
@@ -217,7 +208,8 @@ def bars(series, groups, points, *, x, y, across=False, stacked=True, colours=No
             marker["line"] = {"width": 0}
         traces.append({"type": "bar", "name": name, "marker": marker, "points": points[name],
                        "orientation": "h" if across else "v",
-                       ("y" if across else "x"): groups, ("x" if across else "y"): values})
+                       ("y" if across else "x"): groups, ("x" if across else "y"): values,
+                       **(_ENDS if across and alone and few else {})})
     if across:
         axis = y if isinstance(y, dict) else {"title": {"text": y}}
         y = {"autorange": "reversed", "type": "category"} | axis
@@ -225,6 +217,73 @@ def bars(series, groups, points, *, x, y, across=False, stacked=True, colours=No
         x = {"type": "category"} | (x if isinstance(x, dict) else {"title": {"text": x}})
     return figure(traces, x=x, y=y, barmode="stack" if stacked else "group",
                   showlegend=len(traces) > 1, **layout)
+
+
+#: Settings of bars with their values at their ends.
+_ENDS = {"texttemplate": "%{x:,.3~r}", "textposition": "outside", "cliponaxis": False}
+
+
+def labelled(drawn, groups, totals, texts) -> dict:
+    """The plot of horizontal stacked bars with a text at the end of each.
+
+    Parameters
+    ----------
+    drawn : dict
+        As :func:`bars` gives it.
+    groups, totals, texts : list
+        The group, the length and the text of each bar.
+    """
+    drawn["data"].append({"type": "scatter", "mode": "text", "x": totals, "y": groups,
+                          "text": texts, "textposition": "middle right", "hoverinfo": "skip",
+                          "showlegend": False, "cliponaxis": False})
+    drawn["points"].append(None)
+    drawn["layout"]["meta"] = {"room": {"xaxis": max(totals)}}
+    return drawn
+
+
+def panel_title(first, second="") -> str:
+    """The title of a panel in one line or two."""
+    return f"<b>{escaped(first)}</b>" + (f"<br>{escaped(second)}" if second else "")
+
+
+def multiples(panels, height=260, **layout) -> dict:
+    """Small multiples: a plot with a panel for each of several cases, which the page arranges by
+    its width.
+
+    Parameters
+    ----------
+    panels : list of (str, list of dict, dict, dict)
+        Title (:func:`panel_title`), traces (as in :func:`figure`), and the settings of both axes, of each panel. Traces
+        of one name in several panels have one entry in the legend.
+    height : int
+        CSS pixels of a panel.
+    **layout
+        As in :func:`figure`.
+
+    Returns
+    -------
+    dict
+        As :func:`figure`.
+    """
+    traces, axes, notes, named, room = [], {}, [], set(), {}
+    for number, (title, own, x, y) in enumerate(panels, 1):
+        end = "" if number == 1 else str(number)
+        axes |= {f"xaxis{end}": x | {"anchor": f"y{end}"}, f"yaxis{end}": y | {"anchor": f"x{end}"}}
+        notes.append({"xref": f"x{end} domain", "yref": f"y{end} domain", "x": 0, "y": 1,
+                      "xanchor": "left", "yanchor": "bottom", "showarrow": False,
+                      "align": "left", "text": title})
+        for trace in own:
+            name = trace.get("name", "")
+            traces.append(trace | {"xaxis": f"x{end}", "yaxis": f"y{end}", "legendgroup": name,
+                                   "showlegend": bool(name) and name not in named})
+            named.add(name)
+            if trace.get("orientation") == "h":
+                room[f"xaxis{end}"] = max(trace["x"])
+    labels = [str(each) for trace in traces if trace.get("orientation") == "h"
+              for each in trace["y"]]
+    return figure(traces, x=axes.pop("xaxis"), y=axes.pop("yaxis"), annotations=notes, **axes,
+                  meta={"panels": len(panels), "height": height, "room": room,
+                        "labels": max(map(len, labels), default=0)}, height=height, **layout)
 
 
 def lines(x, y, name, colour=None, dash=None, **more) -> dict:

@@ -3,9 +3,10 @@
 import dataclasses
 
 from hw.registers import cycles_of
+from sw.show.colours import NEUTRAL, SERIES, of_schedule
 
 from .command import hardware_text
-from .plots import COLOURS, Block, PlotPoint, count, figure, lines, logarithmic, percent
+from .plots import Block, PlotPoint, count, figure, lines, logarithmic, percent
 from .resources import LEVELS, levels
 from .results import ReportedRun, steps_of
 
@@ -67,20 +68,24 @@ def plot(runs) -> dict:
     limits = levels(first.config, first.dram)
     left, right = min(xs) / 3, max(*xs, first.config.cores / min(limits.values())) * 3
     top = first.config.cores
-    traces = [lines([left, right], [top, top], f"issue: {count(top)} a cycle", "#7d848f", "dash")]
+    traces = [lines([left, right], [top, top], f"issue: {count(top)} a cycle", NEUTRAL, "dash")]
     for index, (level, rate) in enumerate(limits.items()):
         corner = min(right, max(left, top / rate))
         traces.append(lines([left, corner], [left * rate, corner * rate], f"{level}: {rate:.3g} "
-                            "lines a cycle", COLOURS[(3, 1, 0)[index]], "dot"))
+                            "lines a cycle", SERIES[index], "dot"))
+    schedules = {run.record["schedule"] for run, _ in runs}
     for number, ((run, _), mine) in enumerate(zip(runs, places)):
+        # The kernels of one run are told apart by colours of their own.
+        colour = SERIES[number % len(SERIES)] if len(runs) > 1 == len(schedules) \
+            else of_schedule(run.record["schedule"])
         points = [PlotPoint(f"{run.name}, {place.level}", place.values, run.command,
                             hardware_text(run.config)) for place in mine]
         traces.append({"type": "scatter", "mode": "markers", "name": run.name,
                        "x": [place.intensity for place in mine],
                        "y": [place.speed for place in mine], "points": points,
-                       "marker": {"size": 11, "color": COLOURS[number % len(COLOURS)],
+                       "marker": {"size": 11, "color": colour,
                                   "symbol": [_MARKS[place.level] for place in mine],
-                                  "line": {"width": 1, "color": "#888888"}}})
+                                  "line": {"width": 1, "color": NEUTRAL}}})
     return figure(traces, height=440,
                   x=logarithmic("instructions of warps for each line moved", [left, right], True),
                   y=logarithmic("instructions of warps a cycle", [min(ys), top], True))

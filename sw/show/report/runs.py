@@ -5,10 +5,11 @@ from hw.isa import PHASES
 from hw.registers import COUNTERS, cycles_of
 from sw.study.benchmarks.batch import notes_of
 from sw.device.result import verdict
+from sw.show.colours import CAUSES, NEUTRAL, PHASES as PHASE_COLOURS, of_schedule
 
 from . import roofline
 from .command import hardware_text
-from .plots import CAUSES, COLOURS, Block, Page, bars, count, faster, percent, times
+from .plots import Block, Page, bars, count, faster, labelled, percent, times
 from .resources import BUSY, binding, issue_slots, resources
 from .results import runs_of, steps_of
 
@@ -87,7 +88,8 @@ def _dram_bytes(counters):
 
 
 def _cycles(runs):
-    first, best = runs[0], min(runs, key=lambda run: run.total)
+    first, runs = runs[0], sorted(runs, key=lambda run: run.total)
+    best, *others = runs
     parts = {"cycles of the device": [run.record["cycles"] for run in runs],
              "cycles of the host for launches": [run.record["launch_cycles"] for run in runs]}
     points = [run.point("", ("total", f"{count(run.total)} cycles"),
@@ -95,26 +97,34 @@ def _cycles(runs):
                         ("launches", count(run.record["orders"])),
                         (f"speed over {first.name}", times(first.total, run.total)))
               for index, run in enumerate(runs)]
-    ranked = sorted(runs, key=lambda run: run.total)
     finding = f"{best.name} is the fastest with {count(best.total)} cycles"
     if best is not first:
         finding += f", {faster(first.total, best.total)} {first.name}"
-    if len(ranked) > 1 and ranked[1] is not first:
-        finding += f"; {ranked[1].name} comes next with {count(ranked[1].total)}"
-    drawn = bars(parts, [run.name for run in runs], dict.fromkeys(parts, points), x="cycles",
-                 y="", across=True, height=150 + 34 * len(runs),
-                 colours={"cycles of the host for launches": COLOURS[7]})
+    if others and others[0] is not first:
+        finding += f"; {others[0].name} comes next with {count(others[0].total)}"
+    names = [run.name for run in runs]
+    drawn = bars(parts, names, dict.fromkeys(parts, points), x="cycles",
+                 y="", across=True, height=130 + 34 * len(runs),
+                 colours={"cycles of the device": [of_schedule(name) for name in names],
+                          "cycles of the host for launches": NEUTRAL})
+    drawn = labelled(drawn, names, [run.total for run in runs], [
+        f"<b>{count(run.total)} fastest</b>" if run is best else count(run.total)
+        for run in runs])
+    drawn["layout"]["showlegend"] = False
     rows = tuple(((run.name, count(run.record["cycles"]), count(run.record["launch_cycles"]),
                    count(run.total), times(first.total, run.total)), point)
                  for run, point in zip(runs, points))
     return Block("Cycles", f"{finding}.", {"": drawn},
-                 ("schedule", "device", "launches", "total", f"speed over {first.name}"), rows)
+                 ("schedule", "device", "launches", "total", f"speed over {first.name}"), rows,
+                 "The grey end of a bar is the host's time for launches.")
 
 
 def _resources(runs):
     found = {run.name: resources(run.counters, run.config, run.dram) for run in runs}
-    names = list(dict.fromkeys(each.name for of_run in found.values() for each in of_run
-                               if each.used))
+    shares = {}
+    for each in (each for of_run in found.values() for each in of_run if each.used):
+        shares[each.name] = max(each.share, shares.get(each.name, 0))
+    names = sorted(shares, key=lambda name: -shares[name])
     series, points, rows = {}, {}, []
     for run in runs:
         by_name = {each.name: each for each in found[run.name] if each.name in names}
@@ -132,7 +142,8 @@ def _resources(runs):
                               count(round(each.used)), count(round(each.room)), each.unit), point))
     finding = _binding_of_all(runs, found)
     drawn = bars(series, names, points, stacked=False, across=True,
-                 x={"title": {"text": "used part of the room, %"}, "range": [0, 100]}, y="",
+                 x={"title": {"text": "used part of the room, %"}, "range": [0, 115],
+                    "tickvals": [0, 20, 40, 60, 80, 100]}, y="",
                  height=170 + 16 * len(names) * (1 + len(runs)))
     return Block("Which resource binds", finding, {"": drawn},
                  ("schedule", "resource", "busy", "used", "room", "of"), tuple(rows),
@@ -277,6 +288,7 @@ def _phases(runs):
                f"{PHASES[index]}.")
     marked = all(run.record["all_phases"] for run, _ in entries)
     drawn = bars(series, labels, points, y="", across=True,
+                 colours=PHASE_COLOURS,
                  x={"title": {"text": "part of the warps' cycles, %"}, "range": [0, 100]},
                  height=190 + 28 * len(labels))
     return Block("Phases", finding, {"": drawn}, ("", *PHASES, "warps' cycles"), rows,

@@ -3,9 +3,10 @@
 import shlex
 
 from base.installation import PROGRAM
+from sw.show.colours import PLAIN
 
 from .command import hardware_of, hardware_text, hardware_words
-from .plots import COLOURS, Block, Page, PlotPoint, bars, count, figure, percent
+from .plots import Block, Page, PlotPoint, bars, count, figure, percent
 
 
 __all__ = ["RESOURCES", "overhead_page", "unit_page"]
@@ -84,7 +85,7 @@ def _path(value, command, config):
     labels = [f"{number}: {step['kind']}" for number, step in enumerate(steps, 1)]
     trace = {"type": "bar", "orientation": "h", "y": labels, "x": spent,
              "base": [step["time"] - part for step, part in zip(steps, spent)], "points": points,
-             "marker": {"color": COLOURS[0]}, "name": "step"}
+             "marker": {"color": PLAIN}, "name": "step"}
     drawn = figure([trace], x="time from the clock edge, ns",
                    y={"autorange": "reversed", "type": "category"}, showlegend=False,
                    height=120 + 24 * len(steps))

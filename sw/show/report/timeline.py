@@ -4,8 +4,9 @@ import numpy as np
 
 from hw.isa import PHASES
 from hw.stalls import WARP_STATES
+from sw.show.colours import CAUSES, NEUTRAL, PHASES as PHASE_COLOURS
 
-from .plots import CAUSES, COLOURS, Block, Page, count, figure, percent
+from .plots import Block, Page, count, figure, percent
 
 
 __all__ = ["Timeline", "page"]
@@ -17,11 +18,8 @@ _COLUMNS = 2000
 
 #: {state of a warp in a cycle: colour}, in the order of the colour scale.
 _STATES = {"ended": "#8886", "an instruction issued": CAUSES["issued"][1],
-           "ready, another warp issued": "#8fd3b6",
+           "ready, another warp issued": NEUTRAL,
            **{name: CAUSES[name][1] for name in WARP_STATES if name in CAUSES}}
-
-_PHASE_COLOURS = dict(zip(PHASES, (COLOURS[7], COLOURS[4], COLOURS[5], COLOURS[0], COLOURS[2],
-                                   COLOURS[1])))
 
 
 class Timeline:
@@ -159,7 +157,7 @@ def page(value, path) -> Page:
         ("warp", *(_wait(name) for name in names[1:])),
         _shares(timeline.rows, timeline.states, len(names) - 1), note)]
     if timeline.phases.any():
-        drawn, _ = _heatmap(timeline, timeline.phases, {"ended": _STATES["ended"]} | _PHASE_COLOURS)
+        drawn, _ = _heatmap(timeline, timeline.phases, {"ended": _STATES["ended"]} | PHASE_COLOURS)
         totals = [int((timeline.phases == number + 1).sum()) for number in range(len(PHASES))]
         most = max(range(len(PHASES)), key=lambda index: totals[index])
         blocks.append(Block(

@@ -6,9 +6,10 @@ import json
 
 from base.installation import ROOT
 from synth.overhead import UNIT_NAMES
+from sw.show.colours import NEUTRAL, of_schedule
 
 from .command import hardware_text
-from .plots import COLOURS, Block, PlotPoint, count, faster, figure, lines, percent
+from .plots import Block, PlotPoint, count, faster, figure, lines, percent
 
 
 __all__ = ["KEPT", "block", "units_of"]
@@ -111,7 +112,7 @@ def _plot(entries, overhead):
     best = front(entries)
     units = list(dict.fromkeys(", ".join(units_of(run)) or "no unit" for run, _ in entries))
     traces = [lines([area for _, area in best], [run.total for run, _ in best],
-                    "not beaten in both", "#7d848f", "dot")]
+                    "not beaten in both", NEUTRAL, "dot")]
     bare = next((row["without"]["lut4"] for row in overhead["rows"]
                  if row["host"] == "core" and row["lanes"] == entries[0][0].config.threads), None)
     for index, unit in enumerate(units):
@@ -123,13 +124,18 @@ def _plot(entries, overhead):
                                          else ()),
                                        ("cycles", count(run.total))), run.command,
                             hardware_text(run.config)) for run, area in mine]
-        traces.append({"type": "scatter", "mode": "markers+text", "name": unit,
+        # The symbol is of the unit, the colour of the schedule.
+        symbol = _SYMBOLS[index % len(_SYMBOLS)]
+        traces.append({"type": "scatter", "mode": "markers", "name": unit, "x": [None],
+                       "y": [None], "marker": {"size": 12, "color": NEUTRAL, "symbol": symbol}})
+        traces.append({"type": "scatter", "mode": "markers+text", "name": unit, "showlegend": False,
                        "x": [area for _, area in mine], "y": [run.total for run, _ in mine],
                        "text": [run.name if run.total == least else "" for run, _ in mine],
                        "textposition": "bottom center",
                        "cliponaxis": False, "points": points,
-                       "marker": {"size": 12, "color": COLOURS[index % len(COLOURS)],
-                                  "symbol": _SYMBOLS[index % len(_SYMBOLS)]}})
+                       "marker": {"size": 12, "color": [of_schedule(run.record["schedule"])
+                                                       for run, _ in mine],
+                                  "symbol": symbol}})
     drawn = figure(traces, x={"title": {"text": "LUT4 added by the units"}, "tickformat": ",d"},
                    y={"title": {"text": "cycles, with the host's for launches"},
                       "tickformat": ",d", "rangemode": "tozero"}, height=460, showlegend=True)

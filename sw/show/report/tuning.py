@@ -7,10 +7,11 @@ from base.installation import PROGRAM
 from sw.study.benchmarks.batch import notes_of
 from sw.compile.plan import Plan
 from sw.study.tune.results import ResultsFile
+from sw.show.colours import NEUTRAL, PLAIN, SERIES, of_schedule
 
 from .command import hardware_of, hardware_text, hardware_words, memory_of
-from .plots import (COLOURS, Block, Page, PlotPoint, bars, count, faster, figure, lines,
-                    logarithmic, times)
+from .plots import (Block, Page, PlotPoint, bars, count, faster, figure, lines, logarithmic,
+                    times)
 
 
 __all__ = ["pages_of_results", "page"]
@@ -61,8 +62,8 @@ class _Trials:
     def _progress(self):
         best, first = self.best, self.done[0]
         traces = []
-        for status, name, colour, symbol in (("stopped", _STOPPED, COLOURS[7], "x-thin-open"),
-                                             ("done", _DONE, COLOURS[0], "circle")):
+        for status, name, colour, symbol in (("stopped", _STOPPED, NEUTRAL, "x-thin-open"),
+                                             ("done", _DONE, PLAIN, "circle")):
             mine = [entry for entry in self.entries if entry[2] == status]
             if mine:
                 traces.append({"type": "scatter", "mode": "markers", "name": name,
@@ -74,7 +75,7 @@ class _Trials:
             if status == "done" and (not fewest or cost < fewest[-1]):
                 steps.append(number)
                 fewest.append(cost)
-        line = lines([*steps, len(self.entries)], [*fewest, fewest[-1]], "best so far", COLOURS[1])
+        line = lines([*steps, len(self.entries)], [*fewest, fewest[-1]], "best so far", SERIES[1])
         line["line"]["shape"] = "hv"
         costs = [entry[3] for entry in self.entries if entry[3]]
         drawn = figure([line, *traces], x={"title": {"text": "trial"}, "tickformat": ",d"},
@@ -103,6 +104,7 @@ class _Trials:
         names = [name for name, _ in ranked]
         drawn = bars({"best": [entry[3] for _, entry in ranked]}, names,
                      {"best": [entry[4] for _, entry in ranked]}, x=self.unit, y="", across=True,
+                     colours={"best": list(map(of_schedule, names))},
                      height=130 + 30 * len(names))
         finding = f"{names[0]} has the fastest plan"
         if len(ranked) > 1:

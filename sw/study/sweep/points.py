@@ -12,7 +12,6 @@ from sw.compile.options import word
 from sw.compile.plan import as_plan
 from sw.compile.schedules import equip
 from sw.device.target import Target
-from sw.graph.load import GraphSource
 from sw.study.benchmarks.batch import Case
 from sw.study.benchmarks.grid import Grid
 

@@ -138,7 +138,7 @@ class SweepSpec:
         self.record.setdefault("repeats", 1)
         for key, value in self.record.items():
             tables = key == "hardware" and isinstance(value, list)
-            if not (tables or isinstance(value, KEYS[key]) and not isinstance(value, bool)):
+            if not (tables or (isinstance(value, KEYS[key]) and not isinstance(value, bool))):
                 self._refuse((key,), f"is {value!r}, must be {_TYPES[KEYS[key]]}")
             if KEYS[key] is int and value < (key != "launch_cycles"):
                 self._refuse((key,), f"is {value}, must be at least {int(key != 'launch_cycles')}")

@@ -69,9 +69,35 @@
       note.font = { size: 11, color: text };
       note.bgcolor = colour("--card");            // it may lie on bars
     }
+    for (const [key, most] of Object.entries(made.meta?.room || {}))   // for texts behind the bars
+      made[key].range = [0, most * (made.meta.panels || narrow ? 1.7 : 1.2)];
+    if (made.meta?.panels) arrange(made, width);
     made.width = printing ? PRINTED : undefined;
     made.autosize = !printing;
     return made;
+  }
+
+  // Small multiples: as many panels side by side as the width has room for.
+  const TITLE = 74, PANEL = 330;      // CSS pixels between rows of panels, and of a panel's width
+
+  function arrange(made, width) {
+    const { panels, height, labels } = made.meta, left = Math.max(66, 16 + 7.2 * labels);
+    const columns = Math.max(1, Math.min(panels, 3, Math.floor(width / PANEL)));
+    const rows = Math.ceil(panels / columns), wide = width - left - 12;
+    const legend = made.height - height;          // what the legend needs, which is above
+    made.margin = { l: left, r: 12, t: legend + 46, b: 44, pad: 2 };
+    const high = rows * height + (rows - 1) * TITLE;
+    made.height = high + made.margin.t + made.margin.b;
+    if (made.legend) Object.assign(made.legend, { yref: "container", y: 1, yanchor: "top" });
+    const own = (wide - (columns - 1) * (left + 8)) / columns;
+    for (let panel = 0; panel < panels; panel++) {
+      const end = panel ? panel + 1 : "", column = panel % columns, row = Math.floor(panel / columns);
+      const from = column * (own + left + 8), top = row * (height + TITLE);
+      made["xaxis" + end].domain = [from / wide, (from + own) / wide];
+      made["yaxis" + end].domain = [Math.max(0, 1 - (top + height) / high), 1 - top / high];
+      made["xaxis" + end].automargin = made["yaxis" + end].automargin = false;
+    }
+    for (const note of made.annotations) note.bgcolor = undefined;
   }
 
   function draw(state) {
