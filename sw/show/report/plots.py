@@ -279,11 +279,19 @@ def multiples(panels, height=260, **layout) -> dict:
             named.add(name)
             if trace.get("orientation") == "h":
                 room[f"xaxis{end}"] = max(trace["x"])
+    # The lengths of the labels, for which the page leaves room.
     labels = [str(each) for trace in traces if trace.get("orientation") == "h"
               for each in trace["y"]]
+    ticks = {str(each) for trace in traces if trace.get("orientation") != "h"
+             for each in trace["x"]}
+    lines_of = [each.split("<br>") for each in ticks]
     return figure(traces, x=axes.pop("xaxis"), y=axes.pop("yaxis"), annotations=notes, **axes,
                   meta={"panels": len(panels), "height": height, "room": room,
-                        "labels": max(map(len, labels), default=0)}, height=height, **layout)
+                        "labels": max(map(len, labels), default=0),
+                        "ticks": {"number": len(ticks), "lines": max(map(len, lines_of), default=1),
+                                  "longest": max((len(line) for each in lines_of
+                                                  for line in each), default=0)}},
+                  height=height, **layout)
 
 
 def lines(x, y, name, colour=None, dash=None, **more) -> dict:

@@ -31,9 +31,14 @@ class _Sweep:
     def __init__(self, lines):
         (_, self.head), *lines = lines
         records, _ = records_of(list(dict(lines).items()))
+        self.values = dict(self.head["columns"])
+        columns = list(self.values)
+        # Runs end in any order: they are shown in that of the sweep.
+        records.sort(key=lambda each: [values.index(each[0]["case"]["said"][name])
+                                       for name, values in self.values.items()
+                                       if name in each[0]["case"]["said"]])
         self.records = [record for record, *_ in records]
         self.configs = [config for _, config, _ in records if config]
-        columns = self.head["columns"]
         runs = [(record["case"]["said"], record) for record in self.records]
         runs += [(said, {"refused": reason}) for said, reason in self.head["refused"]]
         self.result = SweepResult(rows_of(runs, columns), columns)
@@ -69,7 +74,8 @@ class _Sweep:
                 if mine:
                     shown.append((panel_title(algorithm, pathlib.Path(graph).name),
                                   *panel(mine)))
-            drawn[text] = shown
+            if shown:
+                drawn[text] = shown
         return drawn
 
 
@@ -98,8 +104,10 @@ def _ranked(entries):
     return [bars], {"nticks": 4}, {"type": "category", "autorange": "reversed"}
 
 
-def _along(axis):
-    """A function that makes a panel with a line for each schedule along an axis."""
+def _along(axis, values):
+    """A function that makes a panel with a line for each schedule along an axis of these values."""
+    x = {"type": "category", "categoryorder": "array", "categoryarray": list(map(_text, values))}
+
     def panel(entries):
         traces, every = [], []
         for schedule in dict.fromkeys(row["schedule"] for row, _ in entries):
@@ -111,7 +119,7 @@ def _along(axis):
                            "points": [point for *_, point in found],
                            "line": {"width": 2, "color": of_schedule(schedule)},
                            "marker": {"size": 8}})
-        return traces, {"type": "category"}, logarithmic("", every)
+        return traces, x, logarithmic("", every)
     return panel
 
 
@@ -156,7 +164,8 @@ def _cycles(sweep):
     for axis in sweep.axes:
         if axis != "schedule":
             drawn = {text: multiples(panels, showlegend=True)
-                     for text, panels in sweep.plots(axis, _along(axis)).items()}
+                     for text, panels in sweep.plots(
+                         axis, _along(axis, sweep.values[axis])).items()}
             yield Block(f"Cycles by {axis}", _trend(sweep, axis), drawn, note=(
                 "A line for each schedule." + note))
 

@@ -21,6 +21,9 @@ KEPT = ROOT / "synth" / "overhead.json"
 #: Marks of the units.
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon", "x")
 
+#: Runs up to which all have their names beside their marks, and not only the best of each unit.
+_NAMED = 12
+
 #: Fields of a configuration in which the hardware of compared runs may differ.
 _UNITS = ("name", "gather", "scu")
 
@@ -130,7 +133,8 @@ def _plot(entries, overhead):
                        "y": [None], "marker": {"size": 12, "color": NEUTRAL, "symbol": symbol}})
         traces.append({"type": "scatter", "mode": "markers+text", "name": unit, "showlegend": False,
                        "x": [area for _, area in mine], "y": [run.total for run, _ in mine],
-                       "text": [run.name if run.total == least else "" for run, _ in mine],
+                       "text": [run.name if run.total == least or len(entries) <= _NAMED else ""
+                                for run, _ in mine],
                        "textposition": "bottom center",
                        "cliponaxis": False, "points": points,
                        "marker": {"size": 12, "color": [of_schedule(run.record["schedule"])

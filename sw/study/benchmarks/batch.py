@@ -152,7 +152,9 @@ class Batch:
 
         def ended(case, record):
             nonlocal done
-            self.records[case] = self._file.keep(self._key(case), record)
+            # A piece whose process died has no case in its record.
+            self.records[case] = self._file.keep(self._key(case),
+                                                 {"case": case.record()} | record)
             done += 1
             report(case, record, done, len(self.cases))
 

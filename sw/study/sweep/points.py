@@ -71,15 +71,18 @@ class SweepPoints:
 
     ``grid`` has their cases; ``refused`` the points without a case, as what is said of them, with
     the reason: an algorithm without the direction, or a configuration whose fields exclude each
-    other. ``columns`` are the names of what is said, in order.
+    other. ``columns`` has the values of what is said, in order, by its name.
     """
 
     def __init__(self, spec):
         self._spec, self.refused = spec, []
         self.grid = Grid(spec.axes, self._make)
-        self.columns = list(dict.fromkeys(
-            name for each in [*(dict(case.said) for case in self.grid.cases),
-                              *(said for said, _ in self.refused)] for name in each))
+        values: dict[str, dict] = {}
+        for said in (*(dict(case.said) for case in self.grid.cases),
+                     *(said for said, _ in self.refused)):
+            for name, value in said.items():
+                values.setdefault(name, {})[value] = None
+        self.columns = {name: list(found) for name, found in values.items()}
 
     def _make(self, graph, algorithm, schedule, choices, hardware, repeat):
         spec = self._spec

@@ -189,9 +189,12 @@ class SweepResult:
                          f"{found[best]:,.0f}", times(found[first] / found[best])))
         if not rows:
             return None
-        more = f"; the first {_ROWS} of {len(rows)}" if len(rows) > _ROWS else ""
-        return Table(f"The fastest on each graph{more}", ("graph", "algorithm", "fastest", "cycles",
-                                                        "speedup"), tuple(rows[:_ROWS]))
+        first = ", ".join(map(_name, axes, _place(self.rows[0], axes)))
+        title = f"The fastest on each graph, and its speedup over {first}" if axes else "Cycles"
+        if len(rows) > _ROWS:
+            title += f"; the first {_ROWS} of {len(rows)}"
+        return Table(title, ("graph", "algorithm", "fastest", "cycles", "speedup"),
+                     tuple(rows[:_ROWS]))
 
     def _means(self):
         """{(graph, algorithm): {values of the axes: mean cycles of the seeds}}."""

@@ -58,7 +58,7 @@ class SweepRun:
     @property
     def _head(self):
         return {"version": _VERSION, "sources": sources(), "sweep": self._spec.record,
-                "columns": self.points.columns, "refused": self.points.refused}
+                "columns": list(self.points.columns.items()), "refused": self.points.refused}
 
     def _head_of_file(self):
         """Whether the file has this sweep's first line."""

@@ -78,21 +78,24 @@
   }
 
   // Small multiples: as many panels side by side as the width has room for.
-  const TITLE = 74, PANEL = 330;      // CSS pixels between rows of panels, and of a panel's width
+  const TITLE = 44, PANEL = 330;      // CSS pixels above a panel, and of its width
 
   function arrange(made, width) {
-    const { panels, height, labels } = made.meta, left = Math.max(66, 16 + 7.2 * labels);
+    const { panels, height, labels, ticks } = made.meta, left = Math.max(66, 16 + 7.2 * labels);
     const columns = Math.max(1, Math.min(panels, 3, Math.floor(width / PANEL)));
     const rows = Math.ceil(panels / columns), wide = width - left - 12;
+    const own = (wide - (columns - 1) * (left + 8)) / columns;
+    const turned = ticks.number * ticks.longest * 7 > own;      // labels below a panel
+    const foot = 14 + (turned ? 7.5 * ticks.longest : 16 * ticks.lines);
     const legend = made.height - height;          // what the legend needs, which is above
-    made.margin = { l: left, r: 12, t: legend + 46, b: 44, pad: 2 };
-    const high = rows * height + (rows - 1) * TITLE;
+    made.margin = { l: left, r: 12, t: legend + 46, b: foot, pad: 2 };
+    const high = rows * height + (rows - 1) * (foot + TITLE);
     made.height = high + made.margin.t + made.margin.b;
     if (made.legend) Object.assign(made.legend, { yref: "container", y: 1, yanchor: "top" });
-    const own = (wide - (columns - 1) * (left + 8)) / columns;
     for (let panel = 0; panel < panels; panel++) {
       const end = panel ? panel + 1 : "", column = panel % columns, row = Math.floor(panel / columns);
-      const from = column * (own + left + 8), top = row * (height + TITLE);
+      const from = column * (own + left + 8), top = row * (height + foot + TITLE);
+      if (ticks.number) made["xaxis" + end].tickangle = turned ? -90 : 0;
       made["xaxis" + end].domain = [from / wide, (from + own) / wide];
       made["yaxis" + end].domain = [Math.max(0, 1 - (top + height) / high), 1 - top / high];
       made["xaxis" + end].automargin = made["yaxis" + end].automargin = false;
