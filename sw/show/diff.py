@@ -17,7 +17,7 @@ from sw.show.report.papers import records_of
 from sw.show.report.results import runs_of
 
 
-__all__ = ["Pair", "Side", "compared", "pairs", "runs_in"]
+__all__ = ["RunPair", "Side", "compared", "pairs", "runs_in"]
 
 
 #: Kinds of files with runs (:data:`sw.show.report.inputs.KINDS`).
@@ -101,7 +101,7 @@ def _side(record, graph, config, dram, sources):
 
 
 @dataclasses.dataclass(frozen=True)
-class Pair:
+class RunPair:
     """A run of each of the files."""
     first: Side
     second: Side
@@ -170,7 +170,7 @@ def pairs(first, second):
 
     Returns
     -------
-    (list of Pair, list of Side, list of Side)
+    (list of RunPair, list of Side, list of Side)
 
     Raises
     ------
@@ -184,12 +184,12 @@ def pairs(first, second):
         common.append(("algorithm",))
     found, left = [], [list(first), list(second)]
     for parts in common:
-        counts = [Counter(side.key(*parts) for side in sides) for sides in left]
         # A key that several runs of a file have says not which of them is meant.
+        counts = [Counter(side.key(*parts) for side in sides) for sides in (first, second)]
         mates = {side.key(*parts): side for side in left[1]}
         taken = {side.key(*parts): side for side in left[0]
                  if counts[0][side.key(*parts)] == counts[1][side.key(*parts)] == 1}
-        found += [Pair(side, mates[key]) for key, side in taken.items()]
+        found += [RunPair(side, mates[key]) for key, side in taken.items()]
         left = [[side for side in sides if side.key(*parts) not in taken] for sides in left]
     if not found:
         one, other = ({side.algorithm for side in sides} for sides in (first, second))

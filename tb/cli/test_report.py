@@ -48,7 +48,7 @@ def test_report(folder, capsys):
 def test_help(capsys):
     assert main(["report", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "graphloom report bfs.json -o report" in text and "--mixed" in text
+    assert "graphloom report bfs.json -o report" in text
 
 
 def test_run_names_its_sources():

@@ -233,7 +233,7 @@ def labelled(drawn, groups, totals, texts) -> dict:
     groups, totals, texts : list
         The group, the length and the text of each bar.
     """
-    drawn["data"].append({"type": "scatter", "mode": "text", "x": totals, "y": groups,
+    drawn["data"].append({"type": "scatter", "mode": "text", "name": "total", "x": totals, "y": groups,
                           "text": texts, "textposition": "middle right", "hoverinfo": "skip",
                           "showlegend": False, "cliponaxis": False})
     drawn["points"].append(None)

@@ -21,9 +21,6 @@ KEPT = ROOT / "synth" / "overhead.json"
 #: Marks of the units.
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon", "x")
 
-#: Runs up to which all have their names beside their marks, and not only the best of each unit.
-_NAMED = 12
-
 #: Fields of a configuration in which the hardware of compared runs may differ.
 _UNITS = ("name", "gather", "scu")
 
@@ -98,7 +95,8 @@ def block(runs, overhead=None):
                  ("algorithm", "graph", "schedule", "unit", "LUT4 added", "cycles"), tuple(rows),
                  f"LUT4 of the units that worked in a run, added to preset {overhead['config']} "
                  f"with as many lanes on the {overhead['device']}, by logic synthesis. Cycles are "
-                 "those of the simulated hardware. The line joins runs that no other run beats in "
+                 "those of the simulated hardware. A mark shows the unit, its colour the schedule. "
+                 "The line joins runs that no other run beats in "
                  "both.")
 
 
@@ -133,13 +131,14 @@ def _plot(entries, overhead):
                        "y": [None], "marker": {"size": 12, "color": NEUTRAL, "symbol": symbol}})
         traces.append({"type": "scatter", "mode": "markers+text", "name": unit, "showlegend": False,
                        "x": [area for _, area in mine], "y": [run.total for run, _ in mine],
-                       "text": [run.name if run.total == least or len(entries) <= _NAMED else ""
-                                for run, _ in mine],
+                       "text": [run.name if run.total == least else "" for run, _ in mine],
                        "textposition": "bottom center",
                        "cliponaxis": False, "points": points,
                        "marker": {"size": 12, "color": [of_schedule(run.record["schedule"])
                                                        for run, _ in mine],
                                   "symbol": symbol}})
+    for name in dict.fromkeys(run.record["schedule"].partition(":")[0] for run, _ in entries):
+        traces.append(lines([None], [None], name, of_schedule(name)))
     drawn = figure(traces, x={"title": {"text": "LUT4 added by the units"}, "tickformat": ",d"},
                    y={"title": {"text": "cycles, with the host's for launches"},
                       "tickformat": ",d", "rangemode": "tozero"}, height=460, showlegend=True)

@@ -4,7 +4,7 @@
 kinds                   test_kinds
 refused                 test_refused, test_folders, test_twice, test_damaged,
                         test_any_damaged_field
-versions                test_mixed, test_unknown_sources
+versions                test_sources
 ======================  ========================================================
 """
 
@@ -45,7 +45,7 @@ def test_kinds(made, tmp_path):
     ("[]", "is not a file of results; a report takes the files of run --json"),
     ('{"name": "left-pad", "version": "1"}', "is not a file of results"),
     ('{"vm": "cpu", "program": "bfs", "wall_seconds": 1}', "is of run --vm"),
-    ('{"key": "a", "case": 3}', "line 1 is not a record of reproduce or bench"),
+    ('{"key": "a", "case": 3}', "line 1 is not a record of reproduce, bench"),
     ('{"key": "study x", "version": 1}', "has version 1 of the results, this program reads"),
 ])
 def test_refused(tmp_path, text, message):
@@ -106,23 +106,16 @@ def test_damaged(made, tmp_path):
             build.pages_of(inputs.find([str(tmp_path / "damaged.json")]))
 
 
-def test_mixed(made, tmp_path):
-    _written(tmp_path, new=made.run, old=made.compare | {"sources": "0" * 64})
-    paths = [str(tmp_path / "new.json"), str(tmp_path / "old.json")]
-    with pytest.raises(UserError) as caught:
-        inputs.find(paths)
-    assert str(caught.value).startswith(f"{paths[1]}: was measured with other sources of Graphloom "
-                                        f"than {paths[0]}, so their cycles do not compare")
-    assert len(inputs.find(paths, mixed=True)) == 2
-
-
-def test_unknown_sources(made, tmp_path):
-    """Files of older versions name no sources: they go together, and not with others."""
-    _written(tmp_path, new=made.run, old=_without(made.compare, "sources"),
-             older=_without(made.run, "sources"))
-    assert len(inputs.find([str(tmp_path / "old.json"), str(tmp_path / "older.json")])) == 2
-    with pytest.raises(UserError, match="with other sources"):
-        inputs.find([str(tmp_path / "old.json"), str(tmp_path / "new.json")])
+def test_sources(made, tmp_path):
+    """Results of different sources stand beside each other, with a note on the first page. Files of
+    older versions name no sources: they go together."""
+    _written(tmp_path, new=made.run, old=made.compare | {"sources": "0" * 64},
+             older=_without(made.run, "sources"), oldest=_without(made.compare, "sources"))
+    for names, noted in ((("new", "old"), True), (("new", "older"), True),
+                         (("older", "oldest"), False)):
+        found = inputs.find([str(tmp_path / f"{name}.json") for name in names])
+        notes = build._index(found, []).notes
+        assert bool(notes) == noted and all("different sources" in note for note in notes)
     for study in ({}, {"study": None}):
         assert inputs.InputFile("tune.json", "tune", {"trials": [], **study}).sources is None
 

@@ -18,6 +18,7 @@ import copy
 import pytest
 
 from hw.isa import PHASES
+from sw.show import colours
 from sw.show.report import runs
 from sw.show.report.results import runs_of
 from tb.sw.show.report.shown import block, mark_texts, series
@@ -27,15 +28,23 @@ def test_cycles(made):
     page = runs.page(made.compare, "compare.json")
     first, second = made.compare["results"]
     shown = block(page, "Cycles")
-    assert series(shown.variants[""], "x") == {
-        "cycles of the device": [first["cycles"], second["cycles"]],
-        "cycles of the host for launches": [first["launch_cycles"], second["launch_cycles"]]}
+    ranked = sorted((first, second), key=lambda record: record["total_cycles"])
+    drawn = shown.variants[""]
+    assert series(drawn, "x") == {
+        "cycles of the device": [record["cycles"] for record in ranked],
+        "cycles of the host for launches": [record["launch_cycles"] for record in ranked],
+        "total": [record["total_cycles"] for record in ranked]}
+    # The fastest is marked; a bar has the colour of its schedule.
+    assert drawn["data"][2]["text"] == [f"<b>{ranked[0]['total_cycles']:,} fastest</b>",
+                                        f"{ranked[1]['total_cycles']:,}"]
+    assert drawn["data"][0]["marker"]["color"] == [
+        colours.SCHEDULES[record["schedule"]] for record in ranked]
     assert shown.variants[""]["layout"]["barmode"] == "stack"       # parts of the total
     best = min((first, second), key=lambda record: record["total_cycles"])
     assert shown.finding.startswith(
         f"{best['schedule']} is the fastest with {best['total_cycles']:,} cycles")
     assert [row[0][3] for row in shown.rows] == [f"{record['total_cycles']:,}"
-                                                 for record in (first, second)]
+                                                 for record in ranked]
     assert ("fastest", best["schedule"]) in page.facts and page.kind == "compare"
     assert page.title == "pagerank on karate" and not page.notes
 
