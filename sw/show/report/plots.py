@@ -233,8 +233,8 @@ def labelled(drawn, groups, totals, texts) -> dict:
     groups, totals, texts : list
         The group, the length and the text of each bar.
     """
-    drawn["data"].append({"type": "scatter", "mode": "text", "name": "total", "x": totals, "y": groups,
-                          "text": texts, "textposition": "middle right", "hoverinfo": "skip",
+    drawn["data"].append({"type": "scatter", "mode": "text", "name": "total", "x": totals,
+                          "y": groups, "text": texts, "textposition": "middle right", "hoverinfo": "skip",
                           "showlegend": False, "cliponaxis": False})
     drawn["points"].append(None)
     drawn["layout"]["meta"] = {"room": {"xaxis": max(totals)}}
@@ -253,8 +253,8 @@ def multiples(panels, height=260, **layout) -> dict:
     Parameters
     ----------
     panels : list of (str, list of dict, dict, dict)
-        Title (:func:`panel_title`), traces (as in :func:`figure`), and the settings of both axes, of each panel. Traces
-        of one name in several panels have one entry in the legend.
+        Title (:func:`panel_title`), traces (as in :func:`figure`), and the settings of both axes,
+        of each panel. Traces of one name in several panels have one entry in the legend.
     height : int
         CSS pixels of a panel.
     **layout

@@ -101,12 +101,14 @@ def _ranked(entries):
             "x": [cycles for _, cycles, _ in ranked], "points": [point for *_, point in ranked],
             "text": texts, "textposition": "outside", "cliponaxis": False,
             "marker": {"color": [of_schedule(name) for name, *_ in ranked]}}
-    return [bars], {"nticks": 4}, {"type": "category", "autorange": "reversed"}
+    return ([bars], {"title": {"text": "cycles"}, "nticks": 4},
+            {"type": "category", "autorange": "reversed"})
 
 
 def _along(axis, values):
     """A function that makes a panel with a line for each schedule along an axis of these values."""
-    x = {"type": "category", "categoryorder": "array", "categoryarray": list(map(_text, values))}
+    x = {"title": {"text": axis}, "type": "category", "categoryorder": "array",
+         "categoryarray": list(map(_text, values))}
 
     def panel(entries):
         traces, every = [], []
@@ -119,7 +121,7 @@ def _along(axis, values):
                            "points": [point for *_, point in found],
                            "line": {"width": 2, "color": of_schedule(schedule)},
                            "marker": {"size": 8}})
-        return traces, x, logarithmic("", every)
+        return traces, x, logarithmic("cycles", every)
     return panel
 
 

@@ -93,7 +93,7 @@ def test_refused(tmp_path):
     path = tmp_path / "some.json"
     for text, message in (
             ('{"trials": [], "best": 1, "refused": {}, "command": ""}', "is of tune --json"),
-            ('{"configuration": {}, "graph": {}, "results": [{}], "wall_seconds": 1}', "is damaged"),
+            ('{"configuration": {}, "graph": {}, "results": [{}], "wall_seconds": 1}', "damaged"),
             ('{"key": "a [1]", "case": {"graph": "g"}, "cycles": 4}', "has no run that ended"),
             ("[]", "is not a file of results")):
         path.write_text(text)

@@ -81,12 +81,14 @@
   const TITLE = 44, PANEL = 330;      // CSS pixels above a panel, and of its width
 
   function arrange(made, width) {
-    const { panels, height, labels, ticks } = made.meta, left = Math.max(66, 16 + 7.2 * labels);
+    const { panels, height, labels, ticks } = made.meta;
+    const left = Math.max(made.yaxis.title?.text ? 80 : 66, 16 + 7.2 * labels);
     const columns = Math.max(1, Math.min(panels, 3, Math.floor(width / PANEL)));
     const rows = Math.ceil(panels / columns), wide = width - left - 12;
     const own = (wide - (columns - 1) * (left + 8)) / columns;
     const turned = ticks.number * ticks.longest * 7 > own;      // labels below a panel
-    const foot = 14 + (turned ? 7.5 * ticks.longest : 16 * ticks.lines);
+    const foot = 14 + (turned ? 7.5 * ticks.longest : 16 * ticks.lines)
+      + (made.xaxis.title?.text ? 24 : 0);
     const legend = made.height - height;          // what the legend needs, which is above
     made.margin = { l: left, r: 12, t: legend + 46, b: foot, pad: 2 };
     const high = rows * height + (rows - 1) * (foot + TITLE);
@@ -98,6 +100,7 @@
       if (ticks.number) made["xaxis" + end].tickangle = turned ? -90 : 0;
       made["xaxis" + end].domain = [from / wide, (from + own) / wide];
       made["yaxis" + end].domain = [Math.max(0, 1 - (top + height) / high), 1 - top / high];
+      if (made["xaxis" + end].title) made["xaxis" + end].title.standoff = 6;
       made["xaxis" + end].automargin = made["yaxis" + end].automargin = false;
     }
     for (const note of made.annotations) note.bgcolor = undefined;

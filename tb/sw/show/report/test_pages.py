@@ -6,22 +6,37 @@ all pages               test_every_page: plots with marks, no overflow, titles
 points                  test_click_copies, test_keys, test_table_copies
 choice                  test_choice
 looks                   test_dark_and_light, test_print, test_narrow
+bars                    test_bars: in order, with values, the fastest is marked
+colours                 test_one_colour_means_one_thing
+small multiples         test_panels: side by side or one below another
+buttons                 test_buttons_cover_nothing
+sources                 test_other_sources
 access                  test_tab_order; test_every_page: each control has a name
 ======================  ========================================================
 """
 
+import itertools
+import json
+
 import pytest
 
+from sw.show import colours
 from sw.show.report import trade
 from sw.show.report.build import build
 from sw.show.report.results import runs_of
+from sw.study.sweep import sweep
+from tb.executors import InThisProcess
 
 
 @pytest.fixture(scope="module")
 def report(made, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pages") / "report"
-    build([str(made.folder), str(trade.KEPT)], str(folder))
-    return folder
+    folder = tmp_path_factory.mktemp("pages")
+    sweep(["karate"], ["bfs", "cc"], ["vm", "weaver"], {"preset": "tiny", "l1_bytes": [512, 1024]},
+          output=folder / "caches", workers=InThisProcess())
+    (folder / "old.json").write_text(json.dumps(made.run | {"sources": "0" * 64}))
+    build([str(made.folder), str(trade.KEPT), str(folder / "caches"), str(folder / "old.json")],
+          str(folder / "report"))
+    return folder / "report"
 
 
 @pytest.fixture
@@ -44,7 +59,8 @@ PAGES = {"index": ["area-against-cycles"], "compare-compare": [
     "phases"], "run-run": ["which-resource-binds", "roofline", "stalls-by-kernel",
                            "stalls-by-superstep", "phases"],
     "trace-trace": ["warp-timeline", "phases-over-time"],
-    "synth-overhead-overhead": ["area-that-each-unit-adds"]}
+    "synth-overhead-overhead": ["area-that-each-unit-adds"],
+    "sweep-runs": ["cycles-by-schedule", "cycles-by-l1-bytes"]}
 
 
 #: Links and controls without a name. Buttons of plotly's own bar show a symbol, and tell their
@@ -202,6 +218,89 @@ def test_narrow(show):
     assert tab.overflow() == 0 and wide > 900
     nav, main = (tab.page.locator(name).bounding_box() for name in ("nav", "main"))
     assert nav["y"] + nav["height"] <= main["y"]           # one below the other
+
+
+def _boxes(tab, selector):
+    return [box for one in tab.page.locator(selector).all() if (box := one.bounding_box())]
+
+
+def _overlap(one, other):
+    return (one["x"] < other["x"] + other["width"] and other["x"] < one["x"] + one["width"]
+            and one["y"] < other["y"] + other["height"] and other["y"] < one["y"] + one["height"])
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+def test_buttons_cover_nothing(show, width):
+    """plotly's buttons, which a pointer brings up, lie on no legend, mark, title or text."""
+    for name in ("compare-compare", "sweep-runs"):
+        tab = show(name, width=width)
+        for plot in PAGES[name]:
+            tab.page.locator(f"#{plot}-plot").hover()
+            (buttons,) = _boxes(tab, f"#{plot}-plot .modebar")
+            assert buttons["width"] > 50
+            others = _boxes(tab, f"#{plot}-plot :is(.legend, .cartesianlayer, .annotation)") \
+                + _boxes(tab, f"#{plot} :is(h2, .finding, .choice)")
+            assert len(others) >= 2 and not [box for box in others if _overlap(buttons, box)], plot
+        tab.page.close()
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+def test_bars(show, made, width):
+    tab = show("compare-compare", width=width)
+    ranked = sorted(made.compare["results"], key=lambda record: record["total_cycles"])
+    names = tab.page.locator("#cycles-plot .ytick text")
+    found = sorted(names.all(), key=lambda one: one.bounding_box()["y"])
+    assert [one.text_content() for one in found] == [record["schedule"] for record in ranked]
+    texts = tab.page.locator("#cycles-plot .textpoint text")
+    assert texts.all_text_contents() == [f"{ranked[0]['total_cycles']:,} fastest",
+                                         f"{ranked[1]['total_cycles']:,}"]
+    plot = tab.page.locator("#cycles-plot .main-svg").first.bounding_box()
+    for box in _boxes(tab, "#cycles-plot .textpoint text"):
+        assert box["x"] + box["width"] <= plot["x"] + plot["width"]
+    bars = tab.page.locator("#which-resource-binds-plot .bartext")
+    assert bars.count() == _marks(tab, "which-resource-binds")
+
+
+def _rgb(text):
+    return "rgb({}, {}, {})".format(*(int(text[place:place + 2], 16) for place in (1, 3, 5)))
+
+
+def test_one_colour_means_one_thing(show):
+    tab = show("compare-compare")
+    shown = tab.page.locator("#cycles-plot .trace.bars:first-child path").evaluate_all(
+        "paths => paths.map(path => getComputedStyle(path).fill)")
+    schedules = {_rgb(colours.SCHEDULES[name]) for name in ("vm", "weaver")}
+    assert set(shown) == schedules
+    causes = tab.page.evaluate("document.getElementById('stalls-by-kernel-plot').data"
+                               ".map(trace => trace.marker.color)")
+    phases = tab.page.evaluate("document.getElementById('phases-plot').data"
+                               ".map(trace => trace.marker.color)")
+    assert set(causes) <= {colour for _, colour in colours.CAUSES.values()}
+    assert set(phases) <= set(colours.PHASES.values())
+    sweep_page = show("sweep-runs")
+    assert set(sweep_page.page.evaluate("document.getElementById('cycles-by-l1-bytes-plot').data"
+                                        ".map(trace => trace.line.color)")) == {
+        colours.SCHEDULES[name] for name in ("vm", "weaver")}
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+def test_panels(show, width):
+    """A panel has one algorithm. Panels and their titles do not lie on each other."""
+    tab = show("sweep-runs", width=width)
+    for plot in PAGES["sweep-runs"]:
+        titles = tab.page.locator(f"#{plot}-plot .annotation text")
+        assert titles.all_text_contents() == ["bfskarate", "cckarate"]
+        panels = _boxes(tab, f"#{plot}-plot .nsewdrag")
+        assert len(panels) == 2 and (panels[0]["y"] < panels[1]["y"]) == (width == 400)
+        for one, other in itertools.combinations([*panels, *_boxes(
+                tab, f"#{plot}-plot .annotation text"), *_boxes(tab, f"#{plot}-plot .legend")], 2):
+            assert not _overlap(one, other), plot
+
+
+def test_other_sources(show):
+    """Results of different sources need no option: the first page has a note."""
+    remark = show("index").page.locator(".remark")
+    assert remark.is_visible() and "different sources of Graphloom" in remark.inner_text()
 
 
 def test_tab_order(show):
