@@ -111,7 +111,7 @@ class RunPair:
         """What differs but the figures: the two values, by name. ``graph`` and ``plan`` are the
         texts; ``configuration.FIELD``, ``dram.FIELD`` and ``graph.OPTION``."""
         one, other = self.first, self.second
-        found = {"algorithm": (one.algorithm, other.algorithm)}
+        found: dict[str, tuple] = {"algorithm": (one.algorithm, other.algorithm)}
         for what, names in (("graph", "graph"), ("plan", "plan"), ("configuration",) * 2,
                             ("memory", "dram")):
             sides = [getattr(side, what) or {} for side in (one, other)]
@@ -177,7 +177,7 @@ def pairs(first, second):
     UserError
         No runs of the two compare; with the reason.
     """
-    common = list(_COMMON)
+    common: list[tuple[str, ...]] = list(_COMMON)
     if all(len({side.key("graph") for side in sides}) == 1 for sides in (first, second)):
         common.append(("algorithm", "schedule"))
     if len(first) == len(second) == 1:

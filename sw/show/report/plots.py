@@ -234,8 +234,8 @@ def labelled(drawn, groups, totals, texts) -> dict:
         The group, the length and the text of each bar.
     """
     drawn["data"].append({"type": "scatter", "mode": "text", "name": "total", "x": totals,
-                          "y": groups, "text": texts, "textposition": "middle right", "hoverinfo": "skip",
-                          "showlegend": False, "cliponaxis": False})
+                          "y": groups, "text": texts, "textposition": "middle right",
+                          "hoverinfo": "skip", "showlegend": False, "cliponaxis": False})
     drawn["points"].append(None)
     drawn["layout"]["meta"] = {"room": {"xaxis": max(totals)}}
     return drawn

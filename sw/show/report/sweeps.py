@@ -186,7 +186,7 @@ def _winners(panels):
 def _trend(sweep, axis):
     """What the values of an axis gain."""
     found = speedups(sweep.result.rows, sweep.result.columns, axis)
-    means = {value: geometric_mean(ratios) for value, ratios in found.items() if ratios}
+    means = {value: geometric_mean(ratios) or 0 for value, ratios in found.items() if ratios}
     best = max(means, key=lambda value: means[value])
     first = next(iter(found))
     return (f"No value of {axis} is faster than {_text(first)}, in the mean." if best == first else

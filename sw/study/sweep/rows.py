@@ -41,9 +41,7 @@ def _row(said, record):
     row = said | dict.fromkeys(_MEASURED) | {
         name: record[name] for name in _MEASURED if name in record}
     row |= {"status": status, "reason": reason, "plan": record.get("case", {}).get("plan")}
-    # The counter "cycles" lacks the operations of an SCU, which the column "cycles" has.
-    return row | {name: value for name, value in record.get("counters", {}).items()
-                  if name != "cycles"}
+    return row | {f"counter_{name}": value for name, value in record.get("counters", {}).items()}
 
 
 def rows_of(runs, columns) -> list:
@@ -102,7 +100,8 @@ class SweepResult:
     ``rows`` has a dict for each run: what the sweep says of it (``graph``, ``algorithm``,
     ``schedule``, fields of plan, hardware and memory, ``seed``); ``status``, which is ``"done"``,
     ``"refused"`` or ``"failed"``, and the ``reason``; ``total_cycles``, and ``cycles`` and
-    ``launch_cycles`` of which they are the sum; figures of the run and of the graph; every counter.
+    ``launch_cycles`` of which they are the sum; figures of the run and of the graph; every counter
+    as ``counter_NAME``.
     ``columns`` names what is said, ``notes`` the lines that belong to the figures.
     """
 
@@ -164,11 +163,12 @@ class SweepResult:
         """The tables for a terminal of 80 columns, as text: the fastest at each place, what each
         value of an axis gains, and what was refused."""
         from rich.console import Console
-        console = Console(file=io.StringIO(), width=80, highlight=False, markup=False)
+        text = io.StringIO()
+        console = Console(file=text, width=80, highlight=False, markup=False)
         for table in self.tables():
             console.print(table.rich())
             console.print()
-        return console.file.getvalue().rstrip() + "\n"      # type: ignore[attr-defined]
+        return text.getvalue().rstrip() + "\n"
 
     def tables(self) -> list[Table]:
         """The tables of :meth:`table`, without those that would be empty."""

@@ -140,8 +140,9 @@ class SweepSpec:
             tables = key == "hardware" and isinstance(value, list)
             if not (tables or (isinstance(value, KEYS[key]) and not isinstance(value, bool))):
                 self._refuse((key,), f"is {value!r}, must be {_TYPES[KEYS[key]]}")
-            if KEYS[key] is int and value < (key != "launch_cycles"):
-                self._refuse((key,), f"is {value}, must be at least {int(key != 'launch_cycles')}")
+            least = 0 if key == "launch_cycles" else 1
+            if isinstance(value, int) and value < least:
+                self._refuse((key,), f"is {value}, must be at least {least}")
         options = self._options()
         self.source = self._checked(("graph",), lambda: GraphSource("", **options))
         self.axes = {

@@ -55,7 +55,7 @@ def test_frame(monkeypatch):
     frame = _result().frame()
     assert list(frame.columns[:6]) == [*_COLUMNS, "status"] and len(frame) == 6
     assert frame[frame.schedule == "em"].total_cycles.min() == 3_000_000
-    assert frame.lanes[0] == 3 and frame.cycles[0] == 11_999_999
+    assert frame.counter_lanes[0] == 3 and frame.cycles[0] == 11_999_999
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     columns = _result().frame()
     assert columns["schedule"] == ["vm", "vm", "em", "em", "compact", "vm"]
