@@ -106,6 +106,10 @@ class _Trials:
                      {"best": [entry[4] for _, entry in ranked]}, x=self.unit, y="", across=True,
                      colours={"best": list(map(of_schedule, names))},
                      height=130 + 30 * len(names))
+        texts = [count(entry[3]) for _, entry in ranked]
+        drawn["data"][0] |= {"text": [f"<b>{texts[0]} fastest</b>", *texts[1:]],
+                             "texttemplate": "%{text}"}
+        drawn["layout"]["meta"] = {"room": {"xaxis": ranked[-1][1][3]}}
         finding = f"{names[0]} has the fastest plan"
         if len(ranked) > 1:
             finding += (f", {faster(ranked[1][1][3], ranked[0][1][3])} the best with "

@@ -78,7 +78,7 @@ class Table:
         table = RichTable(title=self.title, title_justify="left", title_style="bold",
                           box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
         for index, name in enumerate(self.columns):
-            words = any(re.search("[A-Za-z]{3}", row[index]) and row[index] != FAILED
+            words = any(re.search("^[A-Za-z]{2}|[A-Za-z]{3}", row[index]) and row[index] != FAILED
                         for row in self.rows)
             # Words may take several lines where the terminal is narrow, numbers are never cut.
             table.add_column(name, justify="left" if words or not index else "right",
