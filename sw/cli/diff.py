@@ -1,15 +1,15 @@
 """``graphloom diff``: two files of results beside each other, such as before and after a change."""
 
-from collections import Counter
 import json as json_
+from collections import Counter
 from typing import Annotated
 
 import typer
 
 from base.errors import UserError
 
+from . import benches, options
 from .commands import app
-from . import options
 
 
 #: Rows of a table of counters or runs; ``--all`` shows more.
@@ -91,7 +91,6 @@ def _change(ratio):
 
 def _one(out, pair, rows):
     """Every counter of a pair."""
-    from .tables import new_table
     changes = list(pair.changes.items())
     if not changes:
         out.say(f"{pair.first.name}: all {pair.same} figures are the same")
@@ -100,7 +99,7 @@ def _one(out, pair, rows):
     if "total_cycles" in pair.changes:
         before, after, ratio = pair.changes["total_cycles"]
         out.say(f"{before:,} -> {after:,} total cycles, {_change(ratio)}")
-    table = new_table("<counter", ">before", ">after", ">change")
+    table = benches.table(("counter",), ("before", "after", "change"))
     for name, (before, after, ratio) in changes[:rows]:
         table.add_row(name, f"{before:,}", f"{after:,}", _change(ratio))
     out.print(table)
@@ -117,16 +116,15 @@ def _many(out, found, rows):
     """The cycles of each pair, and the counters of all together."""
     from sw.show.diff import compared, size
 
-    from .tables import new_table
     cost = "total_cycles" if "total_cycles" in found[0].first.figures else "instructions"
-    table = new_table("|run", f">{cost}", ">after", ">change")
+    table = benches.table(("run",), (cost, "after", "change"))
     ranked = sorted(found, key=lambda pair: -size(_ratio(pair, cost)))
     for pair in ranked[:rows]:
         table.add_row(pair.first.name, f"{pair.first.figures[cost]:,}",
                       f"{pair.second.figures[cost]:,}", _change(_ratio(pair, cost)))
     out.print(table)
     _rest(out, len(found), rows, "runs")
-    table = new_table("<counter, after over before", ">mean", ">least", ">most")
+    table = benches.table(("counter, after over before",), ("mean", "least", "most"))
     changes = list(compared(found).items())
     for name, ratios in changes[:rows]:
         table.add_row(name, *map(_change, ratios))

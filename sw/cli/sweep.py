@@ -73,7 +73,7 @@ def _sweep(
     Every result is checked. A run that the machine refuses is shown with its reason, and ends
     nothing. After an interruption, the same command goes on with the runs that are missing.
     """
-    from sw.study.sweep.rows import SUFFIXES
+    from sw.study.sweep.rows import SUFFIXES, shown
     from sw.study.sweep.runs import RECORDS, SweepRun
     from sw.study.sweep.spec import SweepSpec
 
@@ -104,7 +104,7 @@ def _sweep(
                      "command goes on")
         raise
     for each in result.tables():
-        out.print(each.rich())
+        out.print(shown(each))
         out.print()
     out.notes(result.notes)
     if table is not None:

@@ -6,7 +6,6 @@ that is not defined is NaN, and is not shown.
 
 import dataclasses
 import math
-import re
 from typing import Any
 
 from sw.study.benchmarks.grid import geometric_mean, ratio
@@ -78,11 +77,7 @@ class Table:
         table = RichTable(title=self.title, title_justify="left", title_style="bold",
                           box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
         for index, name in enumerate(self.columns):
-            words = any(re.search("^[A-Za-z]{2}|[A-Za-z]{3}", row[index]) and row[index] != FAILED
-                        for row in self.rows)
-            # Words may take several lines where the terminal is narrow, numbers are never cut.
-            table.add_column(name, justify="left" if words or not index else "right",
-                             no_wrap=not words, overflow="fold")
+            table.add_column(name, justify="right" if index else "left", no_wrap=True)
         for row in self.rows:
             table.add_row(*row)
         return table

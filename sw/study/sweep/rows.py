@@ -16,7 +16,7 @@ from sw.study.benchmarks.grid import geometric_mean
 from sw.study.reproduce.outcome import Table, times
 
 
-__all__ = ["SUFFIXES", "SweepResult", "rows_of", "speedups", "varied"]
+__all__ = ["SUFFIXES", "SweepResult", "rows_of", "shown", "speedups", "varied"]
 
 
 #: Formats of :meth:`SweepResult.write`.
@@ -81,6 +81,22 @@ def speedups(rows, columns, axis) -> dict:
     return {value: [cycles[values[0], place] / cycles[value, place] for place in places
                     if (value, place) in cycles and (values[0], place) in cycles]
             for value in values}
+
+
+def shown(table):
+    """A :class:`~sw.study.reproduce.outcome.Table` as rich prints it: texts take several lines
+    where the terminal is narrow, and no number is cut."""
+    from rich import box
+    from rich.table import Table as RichTable
+    made = RichTable(title=table.title, title_justify="left", title_style="bold",
+                     box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for index, name in enumerate(table.columns):
+        number = bool(index) and all(row[index][:1] in "-0123456789" for row in table.rows)
+        made.add_column(name, justify="right" if number else "left", no_wrap=number,
+                        overflow="fold")
+    for row in table.rows:
+        made.add_row(*row)
+    return made
 
 
 def _text(value):
@@ -166,7 +182,7 @@ class SweepResult:
         text = io.StringIO()
         console = Console(file=text, width=80, highlight=False, markup=False)
         for table in self.tables():
-            console.print(table.rich())
+            console.print(shown(table))
             console.print()
         return text.getvalue().rstrip() + "\n"
 
