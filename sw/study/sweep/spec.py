@@ -50,7 +50,13 @@ _TYPES = {list: "a list of texts", int: "a whole number", dict: "a table"}
 
 _PLAN = ("format", *CLOSED)
 
-_GRAPH = tuple(field.name for field in dataclasses.fields(GraphSource) if field.name != "spec")
+#: {option of a graph: the name of its type}.
+_GRAPH = {field.name: str(field.type).split(" ")[0] for field in dataclasses.fields(GraphSource)
+          if field.name != "spec"}
+
+_LEGAL = {"int": (int,), "float": (int, float), "str": (str,), "bool": (bool,)}
+
+_WORDS = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "true or false"}
 
 
 def spelled(path) -> str:
@@ -189,12 +195,9 @@ class SweepSpec:
             if name not in _GRAPH:
                 self._refuse(("graph", name), f"there is no such key; there are "
                              f"{', '.join(_GRAPH)}")
-            kind = type(getattr(GraphSource(""), name))
-            legal = (bool,) if kind is bool else (str,) if name in (
-                "input_format", "columns") else (int, float)
-            if not isinstance(value, legal) or (legal[0] is not bool and value is True):
-                self._refuse(("graph", name), f"is {value!r}, must be "
-                             f"{' or '.join(each.__name__ for each in legal)}")
+            legal = _LEGAL[_GRAPH[name]]
+            if not isinstance(value, legal) or (value is True and bool not in legal):
+                self._refuse(("graph", name), f"is {value!r}, must be {_WORDS[_GRAPH[name]]}")
         return given
 
     def _product(self, table, path, check):
