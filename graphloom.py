@@ -32,11 +32,12 @@ if TYPE_CHECKING:
                                vertexset, vertices)
     from sw.operators.reordering import Reordering
     from sw.device import Device, Result, Results
+    from sw.study.sweep import SweepResult, sweep
 
 
 __all__ = ["ConfigError", "Device", "DramConfig", "Graph", "HardwareConfig", "HashTable",
-           "Reordering", "Result", "Results", "RunError", "UserError", "__version__", "generate",
-           "load", "preset",
+           "Reordering", "Result", "Results", "RunError", "SweepResult", "UserError",
+           "__version__", "generate", "load", "preset", "sweep",
            # the words of the algorithm language (docs/language.md)
            "Label", "PriorityQueue", "decimal", "edgeset", "fixed", "fraction", "infinity",
            "loopless", "none", "program", "simple", "symmetric", "uint", "vector", "vertex",
@@ -57,6 +58,7 @@ def __getattr__(name):
         simple, symmetric, uint, vector, vertex, vertexset, vertices)
     from sw.operators.reordering import Reordering  # noqa: F401
     from sw.device import Device, Result, Results  # noqa: F401
+    from sw.study.sweep import SweepResult, sweep  # noqa: F401
     found = locals()
     globals().update((public, found[public]) for public in __all__ if public in found)
     return found[name]
