@@ -6,7 +6,7 @@ import typer
 
 from base.errors import UserError
 
-from . import benches, options
+from . import options
 
 
 __all__ = ["register"]
@@ -33,6 +33,7 @@ def _core(
 
     from . import files
     from .execute import console
+    from .tables import FittedTable
     for name in names or ():
         if name not in BENCHMARKS:
             raise UserError(f"there is no microbenchmark {name!r}; there are "
@@ -41,8 +42,7 @@ def _core(
         raise UserError("microbenchmarks need the counters: --set counters=true")
     files.check(json, (".json",))
     out = console()
-    table = benches.table(("benchmark",), ("a cycle", "of peak", "cycles"))
-    table.add_column("meaning")
+    table = FittedTable("<benchmark", ">a cycle", ">of peak", ">cycles", "<meaning")
     records, machines = {}, {}
     for name in names or BENCHMARKS:
         benchmark = BENCHMARKS[name]

@@ -18,9 +18,6 @@ __all__ = ["register"]
 
 _ALGORITHMS, _SOFTWARE = ",".join(ALGORITHMS), ",".join(SOFTWARE)
 
-#: Columns of the widest table: numbers are not cut off, however narrow the terminal is.
-_WIDTH = 200
-
 _GROUPS = {"skewed": "skewed graphs", "others": "other graphs", "all": "all graphs"}
 _TITLES = {"pagerank": "PageRank", "bfs": "BFS", "sssp": "SSSP", "cc": "CC", "gcn": "GCN",
            "all": "all"}
@@ -153,7 +150,6 @@ def _figures(places, units, rivals, algorithms, kinds):
 def _print(out, figures):
     from sw.study.benchmarks import units as comparison
     from sw.study.benchmarks.cores import LIMITS
-    out.width = max(out.width, _WIDTH)
     for system, rows in figures["cycles"].items():
         out.print(f"\nCycles{f', {system} system' * bool(system)}:")
         out.print(_cycles(rows))

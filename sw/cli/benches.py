@@ -94,8 +94,8 @@ def outcome(record) -> str:
 
 def table(texts, numbers):
     """An empty table with columns of texts and of numbers."""
-    from .tables import new_table
-    return new_table(*map("<{}".format, texts), *map(">{}".format, numbers))
+    from .tables import FittedTable
+    return FittedTable(*map("<{}".format, texts), *map(">{}".format, numbers))
 
 
 def end(out, records):

@@ -125,8 +125,8 @@ def _list(points):
     from hw.config import LEGAL
 
     from .execute import console
-    from .tables import new_table
-    table = new_table(">number", "|shape", "|configuration", "|first to have")
+    from .tables import FittedTable
+    table = FittedTable(">number", "<shape", "<configuration", "<first to have")
     for point in points:
         fields = " ".join(f"{name}={str(getattr(point.config, name)).lower()}" for name in LEGAL)
         first = ", ".join(f"{name} {str(value).lower()}" for name, value in point.first)
@@ -157,10 +157,10 @@ def _print(work, seconds):
     from checks.campaign.covering import required
 
     from .execute import console
-    from .tables import new_table
+    from .tables import FittedTable
     out, required_ = console(), required()
-    table = new_table(">number", "|shape", ">in lockstep", ">end compared", ">operations", ">runs",
-                      ">refused", ">build", ">seconds", "|result")
+    table = FittedTable(">number", "<shape", ">in lockstep", ">end compared", ">operations",
+                        ">runs", ">refused", ">build", ">seconds", "<result")
     records = [(point, work.records[point.number]) for point in work.points]
     for point, record in records:
         build, all_ = record["build_seconds"], record["seconds"]
@@ -172,7 +172,7 @@ def _print(work, seconds):
             "-" if all_ is None else f"{all_:.0f}", "FAILED" if record["failures"] else "passed")
     out.print(table)
     out.print()
-    table = new_table("|field", ">values", ">covered", "|those")
+    table = FittedTable("<field", ">values", ">covered", "<those")
     for name, values in _covered(work).items():
         table.add_row(name, str(len(required_[name])), str(len(values)),
                       " ".join(str(value).lower() for value in values))

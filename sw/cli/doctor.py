@@ -226,8 +226,8 @@ def _doctor():
     from rich.text import Text
 
     from .execute import console
-    from .tables import new_table
-    table = new_table("<", "<", "|found", "|what to do")
+    from .tables import FittedTable
+    table = FittedTable("<", "<", "<found", "<what to do")
     broken = []
     for name, check in _CHECKS.items():
         try:

@@ -143,19 +143,21 @@ def _described(part):
 
 def _print_part(part, entries):
     from .execute import console
+    from .tables import FittedTable
     out = console()
     out.print(f"{part}: {len(entries)}", style="bold")
-    width = max(map(len, entries))
+    table = FittedTable("<", "<", heading=False)
     for name, entry in entries.items():
-        out.say(f"  {name:<{width}}  {entry['summary']}")
+        table.add_row(f"  {name}", entry["summary"])
         if "directions" in entry:
             parameters = ", ".join(entry["options"]) or "none"
-            out.say(f"  {'':<{width}}  directions: {', '.join(entry['directions'])}; "
-                    f"parameters: {parameters}")
+            table.add_row("", f"directions: {', '.join(entry['directions'])}; parameters: "
+                          f"{parameters}")
         elif "options" in entry:
             for option, value in entry["options"].items():
-                out.say(f"  {'':<{width}}  :{option}={_default(value['default'])}  "
-                        f"{value['what']} ({value['legal']})")
+                table.add_row("", f":{option}={_default(value['default'])}  {value['what']} "
+                              f"({value['legal']})")
+    out.print(table)
     out.print()
 
 

@@ -163,8 +163,8 @@ def _print(work, reasons):
 
 def _table(out, rooms):
     """The score of each room: noticed mutants among those that are not judged equivalent."""
-    from .tables import new_table
-    table = new_table("<room", ">mutants", ">noticed", ">survived", ">judged", ">score")
+    from .tables import FittedTable
+    table = FittedTable("<room", ">mutants", ">noticed", ">survived", ">judged", ">score")
     total = {key: sum(row[key] for row in rooms.values()) for key in next(iter(rooms.values()))}
     for name, row in [*sorted(rooms.items()), ("all", total)]:
         among = row["mutants"] - row["equivalent"]

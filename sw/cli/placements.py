@@ -1,8 +1,6 @@
 """Tables of nextpnr's results."""
 
-from rich.table import Table
-
-from .tables import new_table
+from .tables import FittedTable
 
 
 __all__ = ["path_table", "print_placements"]
@@ -14,9 +12,9 @@ def _signal(name):
     return (name or "").replace(f"{UNIT}.", "", 1)
 
 
-def path_table(steps) -> Table:
+def path_table(steps) -> FittedTable:
     """The places on a path: where it begins, what follows each wire, where it ends."""
-    table = new_table("ns", "<at", "|signal")
+    table = FittedTable("ns", "<at", "<signal")
     last = len(steps) - 1
     for number, step in enumerate(steps):
         if number in (0, last) or step.kind not in ("logic", "clk-to-q"):
@@ -28,7 +26,7 @@ def print_placements(out, placements):
     """The frequency of each seed, and the critical path of the slowest."""
     from synth.place import spread
     found = spread(placements)
-    table = new_table("seed", "MHz", "levels", "from", "to", "seconds")
+    table = FittedTable("seed", "MHz", "levels", "from", "to", "seconds")
     for placement in placements:
         ends = [_signal(step.signal) for step in placement.path] or [""]
         table.add_row(str(placement.seed), f"{placement.frequency:.1f}", str(placement.levels),

@@ -56,8 +56,8 @@ def _prove(
 
 def _list(registry, units):
     from .execute import console
-    from .tables import new_table
-    table = new_table("<unit", "<property", "|promise", "|assumed", "|shown")
+    from .tables import FittedTable
+    table = FittedTable("<unit", "<property", "<promise", "<assumed", "<shown")
     for entry in registry.PROPERTIES:
         if entry.unit in units:
             shapes = "; ".join(f"{proof.shape}: {proof.kind}" + ", --full" * proof.full
@@ -80,8 +80,8 @@ def _run(work, covers, timeout):
     from rich.text import Text
 
     from .execute import console, progress_display
-    from .tables import new_table
-    table = new_table("<unit", "<property", "<mode", "<shape", "<result", ">seconds")
+    from .tables import FittedTable
+    table = FittedTable("<unit", "<property", "<mode", "<shape", "<result", ">seconds")
     failures, out = [], console()
     tasks = [(entry, proof.kind, proof.shape, proof.check,
               "bounded" if proof.mode == "bounded" else "proved") for entry, proof in work]
@@ -98,7 +98,7 @@ def _run(work, covers, timeout):
                               Text(bad, "red") if bad else Text(good, "green"),
                               f"{time.perf_counter() - began:.1f}")
     finally:
-        if table.row_count:
+        if table.rows:
             out.print(table)
     for line in failures:
         out.say(line)

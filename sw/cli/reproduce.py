@@ -14,6 +14,7 @@ from hw.config import PRESETS
 
 from . import benches, options
 from .commands import app
+from .completion import one
 
 
 #: Edges of a real graph's file up to which it is simulated, and with --large.
@@ -22,16 +23,13 @@ _LARGEST = {False: 100_000, True: 2_000_000}
 #: The options that figures depend on.
 _OF_FIGURES = ("large", "folder", "largest", "repeat", "preset", "set", "dram")
 
-#: Columns of the widest table: numbers are not cut off, however narrow the terminal is.
-_WIDTH = 250
-
 
 @dataclasses.dataclass(kw_only=True)
 class _Options:
     paper: Annotated[str, typer.Argument(
         metavar="PAPER", help="Paper: cr2, graphpeg, grassembler, sage, scu, sparseweaver or "
                               "ugf.",
-        show_default=False)]
+        show_default=False, autocompletion=one("papers"))]
     figures: Annotated[list[str] | None, typer.Argument(
         metavar="[FIGURE]...", help="Figures and tables of the paper; all if left out.",
         show_default=False)] = None
@@ -127,7 +125,6 @@ def _reproduce(asked):
                   lambda figure: shlex.join([PROGRAM, "reproduce", paper.paper, figure.name,
                                              *asked.given]), results)
     out = console()
-    out.width = max(out.width, _WIDTH)
     with options.executor("graphloom reproduce", asked.cluster, asked.jobs,
                           read=study.reads) as executor:
         if study.simulates and executor.here:
@@ -176,9 +173,7 @@ def _list(paper, figures):
     from .execute import console
     out = console()
     out.print(f"{paper.paper}: {paper.title}\n{paper.source}\n")
-    table = benches.table(("figure",), ())
-    table.add_column("subject")
-    table.add_column("in the paper", no_wrap=True)
+    table = benches.table(("figure", "subject", "in the paper"), ())
     for figure in figures:
         table.add_row(figure.name, figure.title, figure.source)
     out.print(table)
@@ -197,8 +192,13 @@ def _print(out, study, figure, outcome, failures):
 
 
 def _print_table(out, table):
-    out.print()
-    out.print(table.rich(), soft_wrap=True)
+    from .tables import FittedTable
+    out.print(f"\n{table.title}", style="bold", soft_wrap=True)
+    shown = FittedTable(*(f"{'>' if number else '<'}{name}"
+                          for number, name in enumerate(table.columns)))
+    for row in table.rows:
+        shown.add_row(*row)
+    out.print(shown)
 
 
 benches.add(app, "reproduce", _Options, _reproduce, epilog="Exit code: 0 if every run passed, "

@@ -330,7 +330,7 @@ def _show(search, target, command, path, json, header):
     out.notes(notes)
     if done:
         out.print("The best plan:", style="bold")
-        out.say(f"  {command(done[0][1])}")
+        out.print(f"  {command(done[0][1])}", soft_wrap=True)     # in one piece, to be copied
     else:
         out.print("no trial ran to its end")
     files.write_json(json, {
@@ -357,14 +357,14 @@ _ROWS = 10
 def _best_table(space, done, unit):
     from sw.study.tune.points import spelled
 
-    from .tables import new_table
+    from .tables import FittedTable
     points = [dict(space.point_of(plan) or ()) for _, plan in done[:_ROWS]]
     # An axis of an option is in the column of its axis, and a value that all share is left out.
     axes = [axis.name for axis in space.axes if axis.under is None
             and axis.name not in ("schedule", "format")
             and len({point.get(axis.name) for point in points}) > 1]
-    table = new_table(f">{unit}", ">of the best", "<schedule", "<format",
-                      *(f"<{axis}" for axis in axes))
+    table = FittedTable(f">{unit}", ">of the best", "<schedule", "<format",
+                        *(f"<{axis}" for axis in axes))
     for (cycles, plan), point in zip(done, points):
         table.add_row(f"{cycles:,}", f"{cycles / done[0][0]:.2f}x", plan.schedule, plan.format,
                       *(spelled(point.get(axis)) for axis in axes))
@@ -374,8 +374,8 @@ def _best_table(space, done, unit):
 def _worth_table(found, unit):
     from sw.study.tune.points import spelled
 
-    from .tables import new_table
-    table = new_table("<axis", "<best value", "<next best", f">{unit}", "<")
+    from .tables import FittedTable
+    table = FittedTable("<axis", "<best value", "<next best", f">{unit}", "<")
     for each in found:
         table.add_row(each.axis, spelled(each.value), spelled(each.other),
                       f"{'over ' * each.bound}{each.ratio:.2f}x",

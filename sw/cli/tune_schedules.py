@@ -111,7 +111,7 @@ def refuse(**values):
 
 
 def _table(done):
-    table = tables.new_table(">ms", ">of the best", "<schedules")
+    table = tables.FittedTable(">ms", ">of the best", "<schedules")
     for cost, plan in done[:_ROWS]:
         table.add_row(f"{cost / 1e6:.3f}", f"{cost / done[0][0]:.2f}x", plan.text)
     return table

@@ -78,7 +78,9 @@ NEAR = (
     ("sw/cli/fuzz.py", "tb/checks/campaign/test_fuzz.py"),
     ("sw/cli/mutants.py", "tb/checks/campaign/test_mutants.py"),
     ("sw/cli/cluster.py", "tb/sw/study/cluster/test_commands.py"),
-    ("sw/cli/combinations.py sw/cli/listing.py sw/cli/tables.py", "tb/cli/test_listing.py"),
+    ("sw/cli/combinations.py sw/cli/listing.py", "tb/cli/test_listing.py"),
+    ("sw/cli/completion.py", "tb/cli/test_completion.py"),
+    ("sw/cli/tables.py", "tb/cli/test_tables.py"),
     ("sw/cli/compare.py sw/cli/run.py sw/cli/run_program.py sw/cli/verilog.py sw/cli/tracing.py "
      "sw/cli/program.py", "tb/cli/test_runs.py tb/cli/test_vm.py tb/cli/test_exec.py"),
     ("sw/cli/course.py", "tb/checks/course/test_course.py"),

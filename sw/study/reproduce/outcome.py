@@ -70,18 +70,6 @@ class Table:
         return f"**{self.title}**\n\n" + "\n".join(
             "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
-    def rich(self):
-        """The table for a terminal."""
-        from rich import box
-        from rich.table import Table as RichTable
-        table = RichTable(title=self.title, title_justify="left", title_style="bold",
-                          box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        for index, name in enumerate(self.columns):
-            table.add_column(name, justify="right" if index else "left", no_wrap=True)
-        for row in self.rows:
-            table.add_row(*row)
-        return table
-
 
 @dataclasses.dataclass(frozen=True)
 class Plot:
