@@ -32,6 +32,9 @@ class GatherVariant:
     #: Whether the unit reads offsets and edges itself. It has a way to memory then.
     reads_memory: bool = False
     exchanges: bool = False  #: Whether the units of several cores can exchange edges.
+    #: Whether a comparison has the unit if nobody names units: it is the paper's, or the best of
+    #: its kind.
+    compared: bool = True
     #: function from HardwareConfig to shape, or None. Of a unit that reads memory: the shape of
     #: what tells its loads apart, at most 5 bits.
     tag: Callable | None = None

@@ -7,15 +7,12 @@ from typing import Annotated
 import typer
 
 from base.errors import UserError
-from sw.study.benchmarks.schedules import COMPARED
 
 from . import benches, options
+from .completion import many
 
 
 __all__ = ["register"]
-
-
-_COMPARED = ",".join(COMPARED)
 
 
 def register(app):
@@ -34,9 +31,11 @@ class _Options(benches.ManyRuns):
     largest: options.Largest = 2_000_000
     directions: Annotated[str, typer.Option(
         "--directions", metavar="A,B", rich_help_panel="Algorithm")] = "pull,push"
-    schedules: Annotated[str, typer.Option(
-        "--schedules", metavar="A,B,...", help="Schedules to run; speedups are of the last "
-        "over each of the others.", rich_help_panel="Algorithm")] = _COMPARED
+    schedules: Annotated[str | None, typer.Option(
+        "--schedules", metavar="A,B,...", help="Schedules to run: {schedules}. Speedups are of the "
+        "last over each of the others.", rich_help_panel="Algorithm",
+        autocompletion=many("schedules"), show_default="the best in software, and the best that "
+        "can use the hardware's unit")] = None
     launch_cycles: options.LaunchCycles = None
 
 
@@ -51,8 +50,9 @@ def _schedules(asked):
     from sw.study.benchmarks import schedules as comparison
 
     from .execute import console
-    names = options.names(asked.schedules, "--schedules")
-    config, memory = asked.machine(names)
+    names = None if asked.schedules is None else options.names(asked.schedules, "--schedules")
+    config, memory = asked.machine(names or ())
+    names = names or [name for name, own in known_schedules.compared(config) if own == config]
     asked.check_files(asked.graphs)
     graphs = asked.pairs(asked.graphs)
     if asked.rmat:

@@ -3,7 +3,9 @@
 import contextlib
 import dataclasses
 import sys
+import textwrap
 import time
+from typing import Any
 
 from base.errors import RunError, UserError
 from base.printable import PIECE, one_line, printable
@@ -12,7 +14,7 @@ from sw import __version__
 from . import files, options
 
 
-__all__ = ["Job", "console", "progress_display", "steps_display"]
+__all__ = ["JobEntry", "Job", "console", "progress_display", "steps_display"]
 
 
 def console(stderr=False):
@@ -25,7 +27,12 @@ def console(stderr=False):
             return super().render_str(printable(text, lines=True), **options)
 
         def say(self, text, **options):
-            """Print a line, however long."""
+            """Print a line, however long. On a terminal it is broken between words, so that no
+            number is cut."""
+            if self.is_terminal:
+                text = "\n".join(textwrap.fill(line, self.width, break_long_words=False,
+                                               break_on_hyphens=False)
+                                 for line in text.split("\n"))
             self.print(text, soft_wrap=True, **options)
 
         def notes(self, notes):
@@ -67,6 +74,21 @@ def steps_display():
         yield heard
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class JobEntry:
+    """A run of a :class:`Job`."""
+    name: str  #: The schedule; with the unit, where another entry has the same plan.
+    plan: Any  #: Plan or Hybrid.
+    target: Any  #: Target.
+
+
+def _entries(plans, targets):
+    """The entries of plans on their targets."""
+    return [JobEntry(plan.schedule if plans.count(plan) == 1
+                     else f"{plan.schedule} ({target.config.gather})", plan, target)
+            for plan, target in zip(plans, targets)]
+
+
 class Job:
     """A graph, the hardware and the plans.
 
@@ -89,6 +111,15 @@ class Job:
         The graph, if it is loaded.
     skip : bool
         Whether plans that are refused are left out, as long as one is not.
+
+    Attributes
+    ----------
+    entries : list of JobEntry
+        The runs, in their order.
+    results : list of Result
+        Those of the runs that have ended.
+    skipped : dict of str to str
+        The reasons of the runs that are left out, by their names.
     """
 
     def __init__(self, plans, source, target, outputs, *, configs=None, recorder=None, loaded=None,
@@ -99,58 +130,72 @@ class Job:
         self.recorder = recorder
         self.algorithm = plans[0].algorithm
         self.skipped = {}
-        self._targets = dict(zip(plans, map(target.on, configs) if configs else
-                                 [target for _ in plans]))
-        self.plans = self._accepted(plans, lambda plan: plan.check(self._targets[plan].config),
-                                    skip)
+        self.entries = self._accepted(
+            _entries(plans, [*map(target.on, configs)] if configs else [target] * len(plans)),
+            lambda entry: entry.plan.check(entry.target.config), skip)
         self.graph = loaded or self.source.used_by(algorithms.find(self.algorithm)).load(
             options.note)
         tasks = {}
 
-        def settle(plan):
+        def settle(entry):
             # It is planned as for the RTL, whatever runs it.
-            device = dataclasses.replace(self._targets[plan], board=None, functional=False).device()
-            tasks[plan] = device.plan(plan, self.graph)
-            _ = tasks[plan].program         # it may not fit
+            device = dataclasses.replace(entry.target, board=None, functional=False).device()
+            tasks[entry] = device.plan(entry.plan, self.graph)
+            _ = tasks[entry].program        # it may not fit
 
-        self.plans = self._accepted(self.plans, settle, skip)
-        self._tasks = [tasks[plan] for plan in self.plans]
+        self.entries = self._accepted(self.entries, settle, skip)
+        self._tasks = [tasks[entry] for entry in self.entries]
         self.results = []
         self._began = time.perf_counter()
 
-    def _accepted(self, plans, check, skip):
-        """The plans that ``check`` does not refuse. Raises UserError for a refused plan; with
+    def _accepted(self, entries, check, skip):
+        """The entries that ``check`` does not refuse. Raises UserError for a refused one; with
         ``skip``, only if all are refused, and for the first."""
         accepted, first = [], None
-        for plan in plans:
+        for entry in entries:
             try:
-                check(plan)
-                accepted.append(plan)
+                check(entry)
+                accepted.append(entry)
             except UserError as error:
                 if not skip:
                     raise
                 first = first or error
-                self.skipped[plan.schedule] = str(error)
+                self.skipped[entry.name] = str(error)
         if first is not None and not accepted:
             raise first
         return accepted
 
-    def run(self):
+    def run_all(self):
+        """Run all plans, and show the cycles of each when it ends. While one runs, the simulator of
+        the next is built."""
+        from .building import Builder
+        simulated = self.target.board is None and not self.target.functional
+        configs = dict.fromkeys(entry.target.config for entry in self.entries)
+        with Builder(list(configs)[1:] if simulated else []) as builder:
+            for number, entry in enumerate(self.entries, 1):
+                where = f"{number} of {len(self.entries)}: {self.algorithm}, {entry.name}"
+                with progress_display() as (show, _):
+                    show(f"{where}: building the simulator of {entry.target.config.name}")
+                    builder.wait(entry.target.config)
+                cycles = self.run(where).total_cycles
+                print(f"graphloom: {one_line(where)}: {cycles:,} cycles", file=sys.stderr,
+                      flush=True)
+
+    def run(self, where=None):
         """Run the next plan, once, and keep its result. A run that fails leaves its counters in the
-        JSON file."""
-        task = self._tasks.pop(0)
-        schedule, unit = task.plan.schedule, self.target.unit
+        JSON file. ``where`` says in the display which run it is."""
+        entry, task = self.entries[len(self.results)], self._tasks.pop(0)
+        where, unit = where or f"{self.algorithm}, {entry.name}", self.target.unit
         with progress_display() as (show, tell):
-            show("preparing the hardware")
-            watched = {"progress": lambda count: show(
-                f"{self.algorithm}, {schedule}: {count:,} {unit}")}
+            show(f"{where}: preparing the hardware")
+            watched = {"progress": lambda count: show(f"{where}: {count:,} {unit}")}
             if self.outputs.wave is not None or self.recorder is not None:
                 watched |= {"wave": self.outputs.wave, "recorder": self.recorder}
             try:
-                with self.target.on(task.config).device(show=show, tell=tell, **watched) as device:
+                with entry.target.device(show=show, tell=tell, **watched) as device:
                     result = device.run_task(task)
             except RunError as error:
-                self.write({"schedule": schedule, "plan": task.plan.text, "error": str(error),
+                self.write({"schedule": entry.name, "plan": task.plan.text, "error": str(error),
                             "counters": error.counters})
                 raise
         self.results.append(result)
@@ -164,10 +209,10 @@ class Job:
                                        if value != common[name]}
         return record
 
-    def command(self, plan):
-        """The command line that runs a plan alone."""
+    def command(self):
+        """The command line that runs the first plan alone."""
         from sw.show.report.command import run_command
-        return run_command(plan.text, self.source, self._targets[plan])
+        return run_command(self.entries[0].plan.text, self.source, self.entries[0].target)
 
     def write(self, failure=None):
         """Write the JSON file, if one was asked for. Only ``wall_seconds`` differs between two
@@ -190,13 +235,24 @@ class Job:
             value["failure"] = failure
         files.write_json(self.outputs.json, value)
 
-    def hardware_lines(self):
-        """A line for each plan whose hardware is not the one of the title."""
-        for plan in self.plans:
-            config, common = self._targets[plan].config, self.target.config
-            if config != common:
-                yield (f"{plan.schedule} runs on hardware of its own, {config.name}, with gather = "
-                       f"{config.gather!r}; the others have gather = {common.gather!r}")
+    def hardware_line(self):
+        """A line on the runs whose hardware is not the one of the title; None if there are none."""
+        common = dataclasses.asdict(self.target.config)
+        own = [f"{entry.name} with " + " and ".join(
+            f"{field} = {value!r}" for field, value
+            in dataclasses.asdict(entry.target.config).items()
+            if field != "name" and value != common[field])
+            for entry in self.entries if entry.target.config != self.target.config]
+        return (f"on hardware of their own, where all else is the same: {'; '.join(own)}" if own
+                else None)
+
+    def heads(self):
+        """The heads of the arrays of the last result (:mod:`sw.device.head`)."""
+        from sw.compile import algorithms
+        from sw.device.head import heads
+        result, kind = self.results[-1], algorithms.find(self.algorithm)
+        return heads(getattr(kind, "program", None), result.outputs, result.derived,
+                     self.graph.names)
 
     def title(self):
         """One line that names the computation and the hardware."""

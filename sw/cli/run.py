@@ -8,6 +8,7 @@ from base.errors import UserError
 
 from . import options
 from .commands import app
+from .completion import one
 from .parameters import ProgramCommand
 from .records import with_machine, with_outputs, with_work
 from .tuned import DEFAULT, TUNED, find
@@ -30,7 +31,7 @@ def _run(
         vm: Annotated[str, typer.Option(
             metavar="NAME", help="Machine for a program of the language: rtl is the device; cpu, "
             "cuda and reference run it elsewhere (docs/language.md).",
-            rich_help_panel="Algorithm")] = "rtl",
+            rich_help_panel="Algorithm", autocompletion=one("machines"))] = "rtl",
         apply: Annotated[list[str] | None, typer.Option(
             metavar="LABEL=SCHEDULE", help="A schedule of the scheduling language for a labelled "
             "loop or operator of a program, such as s0:s1=push; may be repeated "
@@ -68,7 +69,7 @@ def _run(
         result = job.run()
     finally:
         # A run that fails leaves what led to it.
-        tracing.write(outputs.trace, recorder, job.command(plan))
+        tracing.write(outputs.trace, recorder, job.command())
     job.write()
     if outputs.output is not None:
         files.write_results(outputs.output, result.outputs | result.derived, job.graph)
@@ -98,14 +99,16 @@ def _print(job, result, counters, phases):
     from . import tables
     from .execute import console
     out = console()
-    out.print(job.title())
-    out.print(tables.runs_table([result]))
+    out.say(job.title())
+    out.print(tables.runs_table([(result.schedule, result)]))
     out.notes(result.notes)
     if counters:
         out.print(tables.counters_table(result.counters))
     if (counters or phases) and result.phases.size:
         out.print(tables.phases_table(result))
-    out.print(f"{', '.join(result.outputs)}: {result.verdict} (checksum {result.checksum[:16]})")
+    tables.print_heads(out, job.heads())
+    out.print()
+    out.say(f"{', '.join(result.outputs)}: {result.verdict} (checksum {result.checksum[:16]})")
 
 
 def _applied(plan, texts):

@@ -152,7 +152,10 @@ def _record(vm, plan, source, checked, verify, way):
 
 def _print(checked, record, seconds, verify):
     """Print the result in some lines."""
+    from sw.device.head import heads
     from sw.device.result import verdict
+
+    from . import tables
     out, vm, graph = console(), record["vm"], checked.graph
     out.print(f"{checked.program.name} on {printable(graph.name, PIECE)}: "
               f"{graph.num_vertices:,} vertices, {graph.num_edges:,} arcs; GraphVM {vm}")
@@ -163,6 +166,9 @@ def _print(checked, record, seconds, verify):
     if record["reached"] is not None:
         out.print(f"vertices reached: {record['reached']:,} of {graph.num_vertices:,}")
     out.notes(record["notes"])
+    tables.print_heads(out, heads(checked.program, checked.result.outputs, checked.arrays(),
+                                  graph.names))
+    out.print()
     judged = verdict("by the interpreter" if vm == "reference" else
                      f"bit-identical to {checked.kind.MODEL}" if verify else "not compared",
                      record["checked"])

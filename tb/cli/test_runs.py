@@ -12,9 +12,11 @@ import time
 import numpy as np
 import pytest
 
+from hw.config import preset
 from hw.isa import PHASES
 from sw.cli.main import main
 from sw.cli.tests import ROOT
+from sw.compile import schedules
 from sw.graph.load import load
 from tb.sw.searches import bfs
 
@@ -102,17 +104,28 @@ def test_gcn(capsys, tmp_path):
 
 
 def test_compare(capsys, tmp_path):
+    """By default, the best in software and each kind of unit, on its hardware; the fastest is the
+    first row, and speedups are over the fastest in software."""
     report = tmp_path / "compare.json"
     assert main(["compare", "pagerank", "karate", "--iterations", "2", *SMALL, "--json",
-                 str(report)]) == 0
+                 str(report), "--details"]) == 0
     text = capsys.readouterr().out
-    assert "speedup over vm" in text and "All 8 results are bit-identical" in text
-    assert "left out" not in text
     found = json.loads(report.read_text())
-    assert [result["schedule"] for result in found["results"]] == [
-        "vm", "vwc", "em", "wm", "cm", "twc", "strict", "weaver"]
-    assert len({result["checksum"] for result in found["results"]}) == 1
-    assert "skipped" not in found
+    results = found["results"]
+    expected = schedules.compared(preset("tiny"))
+    assert [(result["schedule"], result.get("configuration", {}).get("gather", "fsm"))
+            for result in results] == [(name, config.gather) for name, config in expected]
+    assert len({result["checksum"] for result in results}) == 1 and "skipped" not in found
+    assert f"All {len(results)} results are bit-identical" in text
+    best = min((result for result in results if schedules.in_software(result["schedule"])),
+               key=lambda result: result["total_cycles"])
+    head, _, *lines = text.splitlines()[1:]
+    assert f"over {best['schedule']}" in head and f"speedup over {best['schedule']}" in text
+    rows = [line.split("  ")[0] for line in lines[:len(results)]]
+    cycles = sorted(f"{result['total_cycles']:,}" for result in results)
+    assert {"weaver (fsm)", "weaver (stream)", "weaver (eghw)", "graphpeg", "vm"} <= set(rows)
+    assert sorted(f for line in lines[:len(results)] for f in line.split() if f in cycles) == cycles
+    assert "graphpeg with gather = 'graphpeg'; " in text and "scu-stream with scu = 1" in text
 
 
 def test_compare_leaves_out(capsys, tmp_path):
@@ -123,7 +136,8 @@ def test_compare_leaves_out(capsys, tmp_path):
     assert main([*arguments, "--json", str(report)]) == 0
     text = capsys.readouterr().out
     found = json.loads(report.read_text())
-    assert list(found["skipped"]) == ["weaver"] and found["skipped"]["weaver"] in text
+    assert list(found["skipped"]) == ["graphpeg", "weaver"]
+    assert all(f"{name} is left out" in text for name in found["skipped"])
     assert f"All {len(found['results'])} results" in text and len(found["results"]) == 7
     assert main([*arguments, "--schedules", "vm,weaver"]) == 2
     assert main(["compare", "pagerank", "karate", *SMALL, "--format", "g-shards"]) == 0
@@ -135,13 +149,14 @@ def test_compare_leaves_out(capsys, tmp_path):
 
 
 def test_compare_builds_the_unit_that_a_schedule_needs(capsys, tmp_path):
-    """GraphPEG and the Weaver each run on their hardware, which is the same otherwise."""
+    """GraphPEG and the Weaver each run on their hardware, which is the same otherwise. Speedups
+    are over the first that is named."""
     report = tmp_path / "compare.json"
     arguments = ["compare", "bfs", "karate", *SMALL, "--schedules", "graphpeg,weaver,vm"]
-    assert main([*arguments, "--set", "gather=stream", "--json", str(report)]) == 0
+    assert main([*arguments, "--set", "gather=stream", "--json", str(report), "--details"]) == 0
     text = capsys.readouterr().out
-    assert ("graphpeg runs on hardware of its own, tiny*+graphpeg, with gather = 'graphpeg'; the "
-            "others have gather = 'stream'") in text
+    assert "all else is the same: graphpeg with gather = 'graphpeg'\n" in text
+    assert "over graphpeg" in text
     rows = {line.split("  ")[0].strip(): line.split()[-3:] for line in text.splitlines()}
     assert rows["unit that hands out edges"] == ["graphpeg", "stream", "stream"]
     assert rows["LUT4 of the unit"][1] == rows["LUT4 of the unit"][2] == "1,621"

@@ -12,7 +12,7 @@ __all__ = ["VARIANT"]
 VARIANT = GatherVariant(
     name="scan", title="Weaver scan", component="ScanWeaver",
     doc="the Weaver with a row a step",
-    instructions=WEAVER, settings=("weaver_entries", "table_latency"),
+    instructions=WEAVER, settings=("weaver_entries", "table_latency"), compared=False,
     shown=(
         Inside("current row", "", "current", "entries", ENTRY),
         Inside("lanes filled", "", "filled", "number"),

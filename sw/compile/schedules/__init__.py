@@ -8,17 +8,19 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from base.errors import UserError
+from hw.config import HardwareConfig
+from hw.gather.variants import VARIANTS
 from sw.compile import registry
 from sw.compile.options import canonical as _canonical, parse, settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hw.config import HardwareConfig
     from sw.compile.schedules.schedule import Schedule
 
 
-__all__ = ["canonical", "equip", "make", "names", "with_unit"]
+__all__ = ["canonical", "compared", "equip", "in_software", "make", "names", "with_unit"]
 
 
 def names() -> list[str]:
@@ -59,10 +61,52 @@ def equip(config: HardwareConfig, schedules: Iterable[str],
     return config
 
 
+def in_software(schedule: str) -> bool:
+    """Whether a schedule needs no unit of the hardware. Raises UserError."""
+    return not _units(make(schedule), HardwareConfig()) and not make(schedule).needs_scu
+
+
+def _units(schedule: Schedule, config: HardwareConfig) -> list[str]:
+    """The units that hand out edges with which a schedule can run, beside such hardware: the
+    values of ``HardwareConfig.gather``; none if it runs without."""
+    def runs(unit: str) -> bool:
+        try:
+            schedule.check_config(config.replace(gather=unit))
+        except UserError:
+            return False
+        return True
+    return [] if schedule.needs_scu or runs("none") else [*filter(runs, VARIANTS)]
+
+
+def compared(config: HardwareConfig,
+             said: Iterable[str] = ()) -> list[tuple[str, HardwareConfig]]:
+    """What is compared if nobody names schedules: the best in software, and the best with each kind
+    of unit, each on this configuration with the unit that it needs. Those without changes of the
+    configuration come first, and of these those in software.
+
+    Units of which a schedule can use several are those whose records say so
+    (:attr:`~hw.gather.variant.GatherVariant.compared`). Fields that are ``said`` stay as they are:
+    then a schedule that cannot run on the configuration is there, and refused when it is planned.
+    """
+    found: list[tuple[str, HardwareConfig]] = []
+    for name in names():
+        schedule = make(name)
+        if schedule.compared:
+            units = [] if "gather" in said else _units(schedule, config)
+            own = [_with(config, unit) for unit in units
+                   if unit == schedule.needs_unit or VARIANTS[unit].compared]
+            found += [(name, equip(each, [name], said)) for each in own or [config]]
+    return sorted(found, key=lambda each: (each[1] != config, not in_software(each[0])))
+
+
 def with_unit(config: HardwareConfig, schedule: Schedule) -> HardwareConfig:
     """The configuration, with the unit that hands out edges which the schedule needs, if it needs a
     certain one."""
-    unit = schedule.needs_unit
-    if unit in (None, config.gather):
+    return config if schedule.needs_unit is None else _with(config, schedule.needs_unit)
+
+
+def _with(config: HardwareConfig, unit: str) -> HardwareConfig:
+    """The configuration with a unit, and its name, if it has another."""
+    if unit == config.gather:
         return config
     return config.replace(gather=unit, name=f"{config.name}+{unit}")

@@ -22,6 +22,7 @@ _UNROLL = 4
 class EdgeMapping(Schedule):
     """Blocks of a few edges a lane, ``threads`` apart, whose loads are under way together."""
     name = "em"
+    compared = True
     needs = "edges"
     OPTIONS = {"unroll": Integer(1, 8, None, "edges of a lane in a block; left out, 4",
                                  power=True)}

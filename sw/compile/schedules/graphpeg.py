@@ -38,6 +38,7 @@ _WORKS, _WORKS_SELECTED = 2, 1
 class GraphpegSchedule(Schedule):
     """Pops of edges, from the unit of the core."""
     name = "graphpeg"
+    compared = True
     needs_unit = "graphpeg"
     counts_edges = reads_lists = True
     AT_ONCE = "works"

@@ -1,10 +1,14 @@
 """The interface of a schedule (GRAssembler, table 2.2)."""
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 from base.errors import UserError
 from sw.compile.options import parse
 from sw.compile.kernels.passes import Pass
+
+if TYPE_CHECKING:
+    from hw.config import HardwareConfig
 
 
 __all__ = ["LONG", "Choices", "Schedule"]
@@ -70,6 +74,9 @@ class Schedule:
     reads_lists : bool
         Whether it goes through lists of vertices that a unit keeps
         (:mod:`sw.compile.frontiers.lists`).
+    compared : bool
+        Whether a comparison has the schedule if nobody names schedules: on some graphs it is the
+        fastest of its kind (docs/benchmarks.md).
     """
     name = None
     needs = "rows"
@@ -80,6 +87,7 @@ class Schedule:
     AT_ONCE = "unroll"
     notes = has_lists = counts_entries = needs_scu = reads_lists = False
     needs_unit: str | None = None
+    compared = False
 
     def __init__(self, **options):
         self.options = options
@@ -120,7 +128,7 @@ class Schedule:
         """The layouts of the graph that the kernels go through."""
         return task.format.layouts(task)
 
-    def check_config(self, config):
+    def check_config(self, config: "HardwareConfig") -> None:
         """Raise UserError if the schedule cannot run on this hardware."""
 
     def check(self, task):

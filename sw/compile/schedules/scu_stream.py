@@ -34,6 +34,7 @@ _LATER = {"contract_b": (0, 1), "contract_c": (1, 2), "contract_d": (2, 0)}
 class StreamingCompaction(EnhancedStreamCompaction):
     """The unit with its streaming operation."""
     name = "scu-stream"
+    compared = True
     streams = True
     OPTIONS = {
         **{name: option for name, option in EnhancedStreamCompaction.OPTIONS.items()

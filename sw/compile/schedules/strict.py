@@ -39,6 +39,7 @@ _APPENDED, _SLICES, _PLACES = 0, 4, 8
 class StrictMapping(Schedule):
     """All edges in equal parts."""
     name = "strict"
+    compared = True
     shares_rows = True
     OPTIONS = {"find": FIND, "unroll": UNROLL}
 

@@ -65,6 +65,7 @@ class RowsBySize(Schedule):
 class ThreadWarpCta(RowsBySize):
     """Three queues in global memory, and two or four kernels."""
     name = "twc"
+    compared = True
     OPTIONS = {
         "warp": Integer(1, 1 << 16, 16, "edges from which on a warp shares a row"),
         "core": Integer(1, 1 << 16, 512, "edges from which on all warps of a core share a row"),

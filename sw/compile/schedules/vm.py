@@ -22,6 +22,7 @@ __all__ = ["VertexMapping"]
 class VertexMapping(Schedule):
     """Rounds of one vertex a lane (:class:`~sw.compile.kernels.walk.Walk`)."""
     name = "vm"
+    compared = True
     owns_base = True
     OPTIONS = {"unroll": UNROLL,
                "parallel": Choice(("vertices", "weights"), "vertices", "whether neighbouring lanes "

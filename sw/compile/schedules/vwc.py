@@ -18,6 +18,7 @@ __all__ = ["VirtualWarps"]
 class VirtualWarps(VertexMapping):
     """Rounds of one vertex a virtual warp of ``width`` lanes."""
     name = "vwc"
+    compared = True
     OPTIONS = {
         "unroll": UNROLL,
         "width": Integer(2, 32, None, "lanes of a virtual warp; left out, a share of the mean "

@@ -90,6 +90,7 @@ _SHARE_LOW, _SHARE_HIGH = 2, 4
 class WeaverSchedule(Schedule):
     """Registration of rows, and distribution of their edges, in rounds or without."""
     name = "weaver"
+    compared = True
     counts_edges = True
     OPTIONS = {"works": Integer(1, 4, None, "works of a warp in a turn; left out, 1 to 4 by "
                                 "frontier, rows and unit"),

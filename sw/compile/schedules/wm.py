@@ -19,6 +19,7 @@ __all__ = ["WarpMapping"]
 class WarpMapping(Schedule):
     """Rounds of one vertex a lane."""
     name = "wm"
+    compared = True
     shares_rows = True
     OPTIONS = {"find": FIND, "unroll": UNROLL}
 

@@ -60,12 +60,18 @@ def runs_of(value) -> list:
     dram = None if board else memory_of(value["dram"])
     source = GraphSource.of(value["graph"])
     taken, found = {}, []
-    for record in value["results"]:
-        config = hardware_of(value["configuration"] | record.get("configuration", {}))
+    configs = [hardware_of(value["configuration"] | record.get("configuration", {}))
+               for record in value["results"]]
+    several = {record["schedule"] for record, config in zip(value["results"], configs)
+               if any(record["plan"] == other["plan"] and config.gather != its.gather
+                      for other, its in zip(value["results"], configs))}
+    for record, config in zip(value["results"], configs):
         cost = record["launch_cycles"] / record["orders"] if record["orders"] else None
         command = run_command(record["plan"], source,
                               Target(config, dram or DramConfig(), board, launch_cycles=cost))
         name = record["schedule"]
+        if name in several:
+            name += f" ({config.gather})"
         taken[name] = taken.get(name, 0) + 1
         if taken[name] > 1:
             name += f" ({taken[name]})"

@@ -8,11 +8,8 @@ from sw.study.benchmarks.grid import Grid, geometric_mean
 from sw.compile.plan import as_plan
 
 
-__all__ = ["COMPARED", "DIRECTIONS", "RMAT", "Compared", "grid", "means", "plan", "totals"]
+__all__ = ["DIRECTIONS", "RMAT", "Compared", "grid", "means", "plan", "totals"]
 
-
-#: The best schedules in software, and the Weaver.
-COMPARED = ("vm", "vwc", "em", "wm", "cm", "twc", "strict", "weaver")
 
 #: The directions of each algorithm, its default first.
 DIRECTIONS = {name: algorithms.find(name).directions for name in algorithms.names()}
