@@ -1,22 +1,63 @@
 """Files that a command writes. A file that cannot be written is refused before the run. Afterwards
-a file is written whole or not at all (:mod:`base.output`)."""
+a file is written whole or not at all (:mod:`base.output`).
+
+The name ``-`` is the standard output. A command that writes a file there prints everything else on
+standard error, from :func:`check` on until :func:`release`.
+"""
 
 import json
 import os
+import sys
 
 from base import output
 from base.errors import UserError
-from base.output import descriptor, identity, replacing
+from base.output import descriptor, identity
 
 
-__all__ = ["check", "distinct", "make_folder", "write_arrays", "write_bytes", "write_json",
-           "write_pieces", "write_results", "write_text"]
+__all__ = ["STANDARD", "check", "distinct", "make_folder", "release", "write_arrays",
+           "write_bytes", "write_json", "write_pieces", "write_results", "write_text"]
+
+
+#: The name of the standard output.
+STANDARD = "-"
+
+#: A descriptor of the standard output while only a file is written there; else None.
+_reserved: int | None = None
+
+
+def _reserve():
+    """Keep the standard output for a file: what else is printed goes to standard error."""
+    global _reserved
+    if _reserved is None:
+        sys.stdout.flush()
+        _reserved = os.dup(1)
+        os.dup2(2, 1)
+
+
+def release():
+    """Print on the standard output again."""
+    global _reserved
+    if _reserved is not None:
+        sys.stdout.flush()
+        os.dup2(_reserved, 1)
+        os.close(_reserved)
+        _reserved = None
+
+
+def _replacing(path):
+    """:func:`base.output.replacing`, or the standard output."""
+    if path != STANDARD:
+        return output.replacing(path)
+    _reserve()
+    return output.replacing(f"/dev/fd/{_reserved}")
 
 
 def check(path, suffixes=(), default=None):
     """Refuse a file that cannot be written, as :func:`base.output.check` does. Only the folder of
     the ``default`` path may be missing: :func:`make_folder` makes it later."""
-    if path is None or path != default or os.path.exists(os.path.dirname(path)):
+    if path == STANDARD and len(suffixes) < 2:
+        _reserve()
+    elif path is None or path != default or os.path.exists(os.path.dirname(path)):
         output.check(path, suffixes)
 
 
@@ -48,7 +89,7 @@ def distinct(outputs, inputs=()):
     standard = {identity(f"/dev/fd/{number}"): f"is the standard {name} as well"
                 for number, name in ((1, "output"), (2, "error"))}
     for option, path in outputs.items():
-        own = None if path is None else identity(path)
+        own = path if path is None or path == STANDARD else identity(path)
         if path is None or own is None:
             continue
         other = taken.get(own) or (standard.get(own) if descriptor(path) is None else None)
@@ -59,7 +100,7 @@ def distinct(outputs, inputs=()):
 
 def write_bytes(path, data):
     """Write a binary file."""
-    with replacing(path) as stream:
+    with _replacing(path) as stream:
         stream.write(data)
 
 
@@ -70,7 +111,7 @@ def write_text(path, text):
 
 def write_pieces(path, pieces):
     """Write a text file that is made piece by piece."""
-    with replacing(path) as stream:
+    with _replacing(path) as stream:
         for piece in pieces:
             stream.write(piece.encode())
 
@@ -84,7 +125,7 @@ def write_json(path, value):
 def write_arrays(path, arrays):
     """Write named numpy arrays as ``.npz``."""
     import numpy as np
-    with replacing(path) as stream:
+    with _replacing(path) as stream:
         np.savez_compressed(stream, **arrays)
 
 

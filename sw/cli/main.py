@@ -28,6 +28,7 @@ from . import (run, compare, sweep, diff, live, tune, listing, reproduce, report
                cluster, program, simulated_board, verilog, tests, prove, lockstep, campaign,
                mutants, doctor, packages, docs, lint, graph, lang, course, new, bench, synth,
                process)
+from . import files
 from .commands import app
 
 
@@ -122,6 +123,8 @@ def main(arguments=None) -> int:
         if process.received is None:
             raise
         code = 130                           # a library made something else of the interruption
+    finally:
+        files.release()
     if code == 130:
         code = process.interrupted()
     return code or 0

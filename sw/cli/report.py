@@ -15,7 +15,7 @@ from .commands import app
 def _report(
         results: Annotated[list[str], typer.Argument(
             metavar="RESULTS...", help="Files of results: of run and compare (--json), run --trace "
-            "FILE.json, sweep, tune (--json, --results), synth (--results) and reproduce; or "
+            "FILE.json, sweep, tune (--json, --results), synth (--json) and reproduce; or "
             "folders, whose .json and .jsonl files all count.")],
         output: Annotated[str, typer.Option(
             "-o", "--output", metavar="DIR", help="Folder to make: a new one, an empty one, or an "

@@ -47,11 +47,11 @@ _Jobs = Annotated[int | None, typer.Option(
 _Device = Annotated[str, typer.Option(
     "--device", metavar="NAME", help="ecp5-85k, ecp5-45k, ecp5-25k, ice40-hx8k or generic; only an "
     "ECP5 is placed.")]
-_Results = Annotated[str | None, typer.Option(
-    "--results", metavar="FILE.json", help="Write all figures.", rich_help_panel="Files")]
+_Json = Annotated[str | None, typer.Option(
+    "--json", metavar="FILE.json", help="Write all figures.", rich_help_panel="Files")]
 
 _WRITTEN = (
-    option("results", str, "Files", "Write all figures.", metavar="FILE.json"),
+    option("json", str, "Files", "Write all figures.", metavar="FILE.json"),
     option("logs", str, "Files", "Keep the output of the tools in this folder.", metavar="FOLDER"),
 )
 
@@ -82,8 +82,8 @@ def _synth(
     LUT4, flip-flops, block RAM and DSP are those of the unit alone. For the placement there are
     registers around it, so that its paths lead from register to register.
     """
-    numbers, results, logs = options.seeds(seeds), written["results"], written["logs"]
-    files.check(results, (".json",))
+    numbers, path, logs = options.seeds(seeds), written["json"], written["logs"]
+    files.check(path, (".json",))
     if logs is not None and not os.path.isdir(logs):
         raise UserError(f"--logs {logs}: there is no such folder")
     files.check(logs and os.path.join(logs, "yosys.log"))
@@ -99,7 +99,7 @@ def _synth(
                                seeds=numbers if place and chip.options else (),
                                jobs=jobs or os.cpu_count() or 1, heard=heard)
     _print(target, figures)
-    files.write_json(results, figures.record())
+    files.write_json(path, figures.record())
     if logs is not None:
         for log in figures.logs:
             files.write_bytes(os.path.join(logs, log.name), log.read_bytes())
@@ -110,11 +110,11 @@ def _print(unit, figures):
 
     from .execute import console
     from .placements import path_table, print_placements
-    from .tables import new_table
+    from .tables import FittedTable
     out, config, area = console(), figures.config, figures.area
     out.say(f"{unit.name}: {unit.doc}; {config.name}: {config.warps} warps x "
             f"{config.threads} lanes; {figures.device.name}")
-    table = new_table("", "taken", "of", "share")
+    table = FittedTable("", "taken", "of", "share")
     for resource, title in RESOURCES.items():
         whole, share = getattr(figures.device, resource), figures.share(resource)
         table.add_row(title, f"{getattr(area, resource):,}", f"{whole:,}" if whole else "",
@@ -124,7 +124,7 @@ def _print(unit, figures):
         out.say(f"LUT4: {area.logic:,} of logic, two for each of {area.carry:,} cells of carry "
                 f"chains, six for each of {area.lut_ram:,} cells of LUT RAM")
     if figures.logic.memories:
-        table = new_table("memory", "<made of")
+        table = FittedTable("memory", "<made of")
         for name, kind in figures.logic.memories.items():
             table.add_row(name, kind)
         out.print()
@@ -165,15 +165,15 @@ def _budgets(
     from synth.parallel import in_parallel
 
     from .execute import console, steps_display
-    from .tables import new_table
+    from .tables import FittedTable
     table = budgets.load()
     chosen = [budget for budget in table if budget.quick or not quick]
     out = console()
     with steps_display() as heard:
         logics = in_parallel(lambda budget: budget.measure(lambda text: heard(budget.name, text)),
                              chosen, jobs or os.cpu_count() or 1)
-    shown = new_table("unit", *(title for name in budgets.RESOURCES.values()
-                             for title in (name, "change")), "memories", "seconds")
+    shown = FittedTable("unit", *(title for name in budgets.RESOURCES.values()
+                                  for title in (name, "change")), "memories", "seconds")
     wrong, unlisted, shrunk = [], [], []
     for budget, logic in zip(chosen, logics):
         row = []
@@ -202,7 +202,7 @@ def _budgets(
         raise typer.Exit(1)
 
 
-@app.command("overhead", epilog="Example: graphloom synth overhead --lanes 4,8 --results "
+@app.command("overhead", epilog="Example: graphloom synth overhead --lanes 4,8 --json "
              "overhead.json")
 @with_config("fpga")
 def _overhead(
@@ -214,7 +214,7 @@ def _overhead(
             "be repeated. Rows of other units stay in an existing file of results.")] = None,
         device: _Device = "ecp5-85k",
         jobs: _Jobs = None,
-        results: _Results = None):
+        json_: _Json = None):
     """Show how much each Weaver adds to a core, and the SCU to the GPU: in numbers and per cent.
 
     The command runs logic synthesis only, whatever the number of lanes. The GPU is one core and
@@ -223,14 +223,14 @@ def _overhead(
     counts = options.numbers(lanes, "--lanes")
     for count in counts:
         config.replace(threads=count)
-    files.check(results, (".json",))
+    files.check(json_, (".json",))
 
     from synth import overhead, tools
     from synth.budgets import RESOURCES
     from synth.devices import find_device
 
     from .execute import console, steps_display
-    from .tables import new_table
+    from .tables import FittedTable
     chosen = units or list(overhead.UNIT_NAMES)
     for name in chosen:
         if name not in overhead.UNIT_NAMES:
@@ -241,8 +241,8 @@ def _overhead(
         rows = overhead.measure(
             config, chip, counts, units=chosen, jobs=jobs or os.cpu_count() or 1,
             heard=lambda done, total, what, text: heard(f"{done} of {total} done; {what}", text))
-    table = new_table("lanes", "unit", *(title for name in RESOURCES.values()
-                                      for title in (name, "added", "")))
+    table = FittedTable("lanes", "<unit", *(title for name in RESOURCES.values()
+                                            for title in (name, "added", "share")))
     for row in rows:
         cells = []
         for resource in RESOURCES:
@@ -254,9 +254,9 @@ def _overhead(
     out = console()
     out.print(table)
     out.print(f"{chip.name}, {config.name}; logic synthesis only: {tools.find('yosys').version}")
-    if results is not None:
+    if json_ is not None:
         made = {"config": config.name, "device": chip.name, "yosys": tools.find("yosys").version}
-        files.write_json(results, made | {"rows": _merged(results, made, rows)})
+        files.write_json(json_, made | {"rows": _merged(json_, made, rows)})
 
 
 def _merged(path, made, rows):

@@ -48,7 +48,7 @@ def _board(
         output: Annotated[str, typer.Option(
             "--output", "-o", metavar="FILE.bit", help="File of the bitstream.",
             rich_help_panel="Files")] = "graphloom.bit",
-        results: Annotated[str | None, typer.Option(
+        json: Annotated[str | None, typer.Option(
             metavar="FILE.json", help="Write the area and the frequency.",
             rich_help_panel="Files")] = None):
     """Make the bitstream of a ULX3S with an ECP5-85F: the GPU, its link and its memory.
@@ -57,9 +57,9 @@ def _board(
     hour a seed for preset fpga.
     """
     numbers = options.seeds(seeds)
-    files.distinct({"--output": output, "--results": results})
+    files.distinct({"--output": output, "--json": json})
     files.check(output, (".bit",))
-    files.check(results, (".json",))
+    files.check(json, (".json",))
     need("graphloom synth board", "amaranth_boards")
 
     from synth.ulx3s import DEVICE, Ulx3s, build
@@ -83,7 +83,7 @@ def _board(
     if board.clock is not None:
         out.say(f"SDRAM clock: {board.sdram_delay:.2f} ns after the system clock, margin "
                 f"{board.clock.margin:.2f} ns")
-    if results is not None:
+    if json is not None:
         figures = Figures("board", config, device, done.logic, None, done.placements)
-        files.write_json(results, figures.record() | {"board": {
+        files.write_json(json, figures.record() | {"board": {
             **settings, "used": placement.used, "seed": placement.seed, "bytes": len(done.data)}})

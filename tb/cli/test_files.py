@@ -1,12 +1,18 @@
 """Files that commands write: bad names are refused before anything is done."""
 
+import io
+import json
 import os
+import subprocess
+import sys
 
+import numpy as np
 import pytest
 
 from base.errors import UserError
 from sw.cli import files
 from sw.cli.main import main
+from sw.cli.tests import ROOT
 from tb.cli.test_errors import refused
 
 
@@ -37,7 +43,7 @@ GENERATED = "rmat:scale=4,degree=2,seed=1"
     ["exec", "one.elf", "--load", "word", "graph.el", "--dump", "word:1", "link.el"],
     ["run", "bfs", "graph.json", "--vm", "cpu", "--json", "graph.json"],
     ["run", "bfs", GENERATED, "--vm", "cpu", "--json", "both.npz", "--output", "both.npz"],
-    ["synth", "board", "--output", "new.bit", "--results", "new.bit"],
+    ["synth", "board", "--output", "new.bit", "--json", "new.bit"],
     ["tune", "bfs", "graph.json", "--json", "graph.json"],
     ["tune", "bfs", "graph.json", "--vm", "cpu", "--json", "graph.json"],
     ["tune", "bfs", GENERATED, "--from", "one.json", "--results", "hard.json"],
@@ -100,3 +106,24 @@ def test_npz_to_a_device(tmp_path):
     (tmp_path / "null.npz").symlink_to(os.devnull)
     assert main(["graph", "generate", GENERATED, str(tmp_path / "null.npz")]) == 0
     assert (tmp_path / "null.npz").is_symlink() and os.path.exists(os.devnull)
+
+
+def streams(*arguments):
+    """What a command writes on standard output, and on standard error."""
+    done = subprocess.run([sys.executable, "-m", "sw.cli", *arguments], cwd=ROOT,
+                          capture_output=True, timeout=120, check=False)
+    return done.stdout, done.stderr.decode()
+
+
+def test_files_on_the_standard_output():
+    """Nothing else goes there then: what else is printed is on standard error."""
+    command = ["run", "bfs", "karate", "--vm", "reference"]
+    out, err = streams(*command, "--json", "-")
+    assert json.loads(out)["program"] == "bfs" and "vertices reached: 34 of 34" in err
+    out, err = streams(*command, "--output", "-")
+    with np.load(io.BytesIO(out)) as found:
+        assert sorted(found) == ["depth", "parent"] and "vertices reached: 34 of 34" in err
+    out, err = streams(*command, "--output", "-", "--json", "-")
+    assert not out and "--json -: the file is the file of --output as well" in err
+    out, err = streams("list", "frontiers", "--json", "-")
+    assert "queue" in json.loads(out)["frontiers"] and "frontiers: " in err

@@ -31,8 +31,8 @@ def refused(capsys, *arguments):
     (["weaver", "--preset", "huge"], ["huge", "fpga"]),
     (["weaver", "--frequency", "0"], ["--frequency", "0"]),
     (["weaver", "--jobs", "0"], ["--jobs", "0"]),
-    (["weaver", "--results", "a.txt"], ["a.txt", ".json"]),
-    (["weaver", "--results", "missing/a.json"], ["missing"]),
+    (["weaver", "--json", "a.txt"], ["a.txt", ".json"]),
+    (["weaver", "--json", "missing/a.json"], ["missing"]),
     (["weaver", "--logs", "missing"], ["--logs missing"]),
     (["overhead", "--lanes", "3"], ["threads = 3"]),
     (["overhead", "--lanes", "x"], ["--lanes x"]),
@@ -55,7 +55,7 @@ def test_missing_tool(capsys, monkeypatch):
 
 def test_unit(capsys, tmp_path):
     results = tmp_path / "weaver.json"
-    assert main(["synth", "weaver", "--preset", "tiny", "--seeds", "1", "--results",
+    assert main(["synth", "weaver", "--preset", "tiny", "--seeds", "1", "--json",
                  str(results), "--logs", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     record = json.loads(results.read_text())
@@ -131,7 +131,7 @@ def test_overhead(capsys, tmp_path, monkeypatch):
         for name, component in small.items()})
     results = tmp_path / "overhead.json"
     assert main(["synth", "overhead", "--preset", "tiny", "--lanes", "1", "--jobs", "1",
-                 "--results", str(results)]) == 0
+                 "--json", str(results)]) == 0
     text = capsys.readouterr().out
     assert "logic synthesis only" in text and "Weaver fsm in core" in text and "SCU of 4" in text
     rows = json.loads(results.read_text())["rows"]
@@ -144,7 +144,7 @@ def test_overhead(capsys, tmp_path, monkeypatch):
     kept = json.loads(results.read_text()) | {"rows": rows}
     results.write_text(json.dumps(kept))
     command = ["synth", "overhead", "--preset", "tiny", "--lanes", "1", "--jobs", "1",
-               "--results", str(results)]
+               "--json", str(results)]
     assert main([*command, "--unit", next(iter(VARIANTS))]) == 0
     again = json.loads(results.read_text())["rows"]
     assert len(again) == len(rows) and again[0]["added"]["ff"] >= 0

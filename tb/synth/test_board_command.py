@@ -29,7 +29,7 @@ def command(monkeypatch):
 @pytest.mark.full
 def test_writes_a_bitstream(command, tmp_path):
     output, results = tmp_path / "x.bit", tmp_path / "x.json"
-    done = command("-o", output, "--results", results, "--seeds", "1")
+    done = command("-o", output, "--json", results, "--seeds", "1")
     assert done.exit_code == 0, done.output
     assert "fpga on ecp5-85k with sdram, 50 MHz, 1000000 baud" in done.output
     assert "SDRAM clock: 4.79 ns after the system clock" in done.output

@@ -21,8 +21,8 @@ KINDS = {
     "tune": "tune --json",
     "trials": "tune --results",
     "sweep": "sweep (runs.jsonl)",
-    "unit": "synth UNIT --results or synth board --results",
-    "overhead": "synth overhead --results",
+    "unit": "synth UNIT --json or synth board --json",
+    "overhead": "synth overhead --json",
     "figure": "reproduce (the .json of a figure)",
     "records": "reproduce (runs.jsonl)",
 }

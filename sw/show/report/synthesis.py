@@ -17,7 +17,7 @@ RESOURCES = {"lut4": "LUT4", "ff": "flip-flops", "block_ram": "block RAMs", "dsp
 
 
 def unit_page(value, path) -> Page:
-    """The page of ``synth UNIT --results FILE`` or ``synth board``. Raises ConfigError."""
+    """The page of ``synth UNIT --json FILE`` or ``synth board``. Raises ConfigError."""
     config = hardware_of(value["config"])
     board = value.get("board")
     options = ["--device", value["device"]] if board is None else [
@@ -98,7 +98,7 @@ def _path(value, command, config):
 
 
 def overhead_page(value, path) -> Page:
-    """The page of ``synth overhead --results FILE``."""
+    """The page of ``synth overhead --json FILE``."""
     rows = value["rows"]
     lanes = sorted({row["lanes"] for row in rows})
     units = list(dict.fromkeys(row["unit"] for row in rows))
