@@ -13,6 +13,7 @@ from typer.core import TyperCommand
 from base.errors import UserError
 from base import numbers
 
+from .completion import filled
 from .options import once
 
 
@@ -40,7 +41,8 @@ class StrictCommand(TyperCommand):
 
         def checked(args):
             values, rest, order = parse(args)
-            if not any(parameter.is_eager for parameter in order):     # --help needs no check
+            # Neither --help nor a shell that completes needs a check.
+            if not ctx.resilient_parsing and not any(parameter.is_eager for parameter in order):
                 for parameter in self.get_params(ctx):
                     if parameter in order:
                         _check(parameter, order, values)
@@ -48,6 +50,11 @@ class StrictCommand(TyperCommand):
 
         parser.parse_args = checked
         return parser
+
+    def format_help(self, ctx, formatter):
+        """Show the help, with the names of the registries where it lists them."""
+        filled(self.get_params(ctx))
+        super().format_help(ctx, formatter)
 
 
 class App(typer.Typer):
@@ -74,7 +81,7 @@ app = App(
 GRAPH is a file (.mtx, .el, .wel, .gr, .graph, .npz or an edge list of any name; each also .gz), a \
 name of the catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.
 """, epilog="Example: graphloom compare pagerank rmat:scale=12,degree=16,seed=1",
-    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    no_args_is_help=True, pretty_exceptions_enable=False,
     rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]})
 
 

@@ -8,6 +8,7 @@ from base.printable import printable
 
 from . import files, graph_formats, options
 from .commands import App
+from .completion import one
 from .records import with_graph
 
 
@@ -24,16 +25,15 @@ _Target = Annotated[str, typer.Argument(
 @with_graph
 def _info(source, json: options.Json = None):
     """Print the size of a graph and how uneven its degrees are."""
-    from rich.table import Table
-
     from sw.graph.describe import describe
 
     from .execute import console
+    from .tables import FittedTable
     files.distinct({"--json": json}, [source.spec])
     files.check(json)
     facts = describe(source.load(options.note))
     files.write_json(json, facts)
-    table = Table(box=None, show_header=False, pad_edge=False)
+    table = FittedTable("<", "<", heading=False)
     for name, value in facts.items():
         if value is not None:
             text = (("no", "yes")[value] if isinstance(value, bool) else
@@ -66,7 +66,7 @@ def _generate(
         generator: Annotated[str | None, typer.Argument(
             metavar="[GENERATOR]", help="Generator, as rmat:..., uniform:..., powerlaw:..., "
             "community:... or road:.... If left out, all generators are listed with their "
-            "parameters.")] = None,
+            "parameters.", autocompletion=one("generators"))] = None,
         target: Annotated[str | None, typer.Argument(
             metavar="[FILE]", help="File to write: .mtx .el .wel .gr .npz, each also .gz.")] = None,
         undirected: options.Undirected = False,

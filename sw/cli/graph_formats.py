@@ -8,6 +8,7 @@ import typer
 from base.errors import UserError
 
 from . import options
+from .completion import many
 from .records import with_graph
 
 
@@ -19,7 +20,8 @@ _BENCH_GRAPH = "community:vertices=500000,edges=10000000,communities=1000,seed=1
 _Formats = Annotated[str | None, typer.Option(
     "--formats", metavar="A,B,...", help="Formats to build, each as NAME[:OPTION=VALUE]..., e.g. "
     "csr,tigr:k=4,cr2:cluster_bits=8:reorder=louvain. docs/formats.md has all options.",
-    rich_help_panel="Graph", show_default="all, without options")]
+    rich_help_panel="Graph", show_default="all, without options",
+    autocompletion=many("formats"))]
 _Towards = Annotated[str, typer.Option(
     "--direction", metavar="push|pull", help="Rows by source (push) or by destination (pull).",
     rich_help_panel="Graph")]
@@ -98,13 +100,13 @@ def _show(graph, texts, direction, repeat, memory, json):
 
 def figures_table(figures, num_edges):
     """One row a format; ratios are to the first."""
-    from .tables import new_table
+    from .tables import FittedTable
     titles = ["bytes", f"of {figures[0].text}'s", "bytes an arc", "build, ms",
               f"of {figures[0].text}'s", "arcs a second"]
     if any(figure.peak is not None for figure in figures):
         titles.append("peak memory, MiB")
     titles += ["intra-cluster arcs", "expand list"]
-    table = new_table("<format", *(f">{title}" for title in titles))
+    table = FittedTable("<format", *(f">{title}" for title in titles))
     first = figures[0]
     for figure in figures:
         cells = [figure.text, f"{figure.nbytes:,}", f"{figure.nbytes / first.nbytes:.3f}",
@@ -124,8 +126,8 @@ def figures_table(figures, num_edges):
 
 def subgraphs_table(figure):
     """The Degree-n subgraphs of a CR2 image."""
-    from .tables import new_table
-    table = new_table("<part", ">degree", ">records", ">arcs", ">bytes")
+    from .tables import FittedTable
+    table = FittedTable("<part", ">degree", ">records", ">arcs", ">bytes")
     for row in figure.subgraphs:
         table.add_row(row["part"], *(f"{row[name]:,}"
                                      for name in ("degree", "records", "edges", "bytes")))

@@ -14,7 +14,8 @@ from base.errors import UserError
 from base.installation import need
 from base.printable import one_line
 from base import numbers as _numbers
-from hw.config import PRESETS
+
+from .completion import many, one
 
 
 __all__ = ["GRAPH_ARGUMENT", "PLACE", "Algorithms", "Dram", "Folder", "Graph", "Jobs", "JobsIfAny",
@@ -33,17 +34,18 @@ _CLUSTER = "Cluster"
 GRAPH_ARGUMENT = typer.Argument(
     metavar="GRAPH", help="A file (an edge list or table of any name, .mtx .gr .graph .npz "
     ".graphml .gml .parquet and others, each also .gz, .bz2, .xz or .zst), a name of the "
-    "catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.")
+    "catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.", autocompletion=one("graphs"))
 Graph = Annotated[str, GRAPH_ARGUMENT]
 Preset = Annotated[str, typer.Option(
-    "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",
-    rich_help_panel=_HARDWARE)]
+    "--preset", metavar="NAME", help="Hardware to start from: {presets}.",
+    rich_help_panel=_HARDWARE, autocompletion=one("presets"))]
 Set = Annotated[list[str] | None, typer.Option(
     "--set", metavar="FIELD=VALUE", help="Change a field of the preset, e.g. warps=4; may be "
-    "repeated. docs/configuration.md lists the fields.", rich_help_panel=_HARDWARE)]
+    "repeated. docs/configuration.md lists the fields.", rich_help_panel=_HARDWARE,
+    autocompletion=one("hardware"))]
 Dram = Annotated[list[str] | None, typer.Option(
     "--dram", metavar="FIELD=VALUE", help="Change the simulated DRAM, e.g. latency=200; may be "
-    "repeated.", rich_help_panel=_HARDWARE)]
+    "repeated.", rich_help_panel=_HARDWARE, autocompletion=one("dram"))]
 LaunchCycles = Annotated[int | None, typer.Option(
     "--launch-cycles", metavar="N", min=0, help="Cycles of the host for each launch of a kernel "
     "and each operation of the SCU, in totals and speedups.", rich_help_panel=_HARDWARE,
@@ -56,7 +58,7 @@ Weights = Annotated[int | None, typer.Option(
 Simplify = Annotated[bool, typer.Option(
     "--simplify", help="Drop self-loops and parallel arcs.", rich_help_panel=_GRAPH)]
 Algorithms = Annotated[str, typer.Option(
-    "--algorithms", metavar="A,B", rich_help_panel=_WORK)]
+    "--algorithms", metavar="A,B", rich_help_panel=_WORK, autocompletion=many("algorithms"))]
 Sweeps = Annotated[int, typer.Option(
     "--iterations", metavar="N", min=1, help="Sweeps of pagerank.", rich_help_panel=_WORK)]
 Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Processes.")]

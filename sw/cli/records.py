@@ -13,12 +13,12 @@ import typer
 
 from base.errors import UserError
 from base import numbers
-from hw.config import PRESETS
 from hw.link.frames import BAUD
 from sw.graph.load import GraphSource
 from sw.graph.readers import FORMATS
 
 from . import files, options
+from .completion import one
 from .options import flag, folded, option, parameter
 from .parameters import given_parameters
 
@@ -88,7 +88,7 @@ with_graph = folded("source", [parameter("spec", options.Graph), *_READ], GraphS
 _ALGORITHM = parameter("algorithm", Annotated[str, typer.Argument(
     metavar="ALGORITHM", help="Algorithm: pagerank, bfs, sssp, cc, gcn or another program of "
     "`graphloom lang list`, or a file with a program: NAME.py or NAME.gt. `ALGORITHM --help` lists "
-    "its parameters, which are options.")])
+    "its parameters, which are options.", autocompletion=one("algorithms"))])
 
 #: Left out if --plan is given, as the first argument is the graph then.
 _GRAPH_IF_ANY = parameter("graph", Annotated[str | None, options.GRAPH_ARGUMENT], None)
@@ -97,29 +97,29 @@ _GRAPH_IF_ANY = parameter("graph", Annotated[str | None, options.GRAPH_ARGUMENT]
 _FIELDS = (
     option("plan", str, _WORK, "A whole plan as text, in place of ALGORITHM, such as "
            "'bfs(source=3) schedule=vm direction=push'. Other options change it.", metavar="TEXT"),
-    option("format", str, _WORK, "Storage format of the graph.", metavar="NAME",
-           show_default="csr"),
+    option("format", str, _WORK, "Storage format of the graph: {formats}.", metavar="NAME",
+           show_default="csr", autocompletion=one("formats")),
     option("direction", str, _WORK, "Gather from in-neighbours, push to out-neighbours, or (bfs) "
            "choose before each superstep.", metavar="pull|push|auto", show_default="the "
-           "algorithm's own"),
+           "algorithm's own", autocompletion=lambda: ["pull", "push", "auto"]),
     option("split", str, _WORK, "How warps and cores share the work. static: each takes its parts "
            "in turn. counter: each asks a counter in memory for its next part.",
-           metavar="static|counter", show_default="static"),
+           metavar="static|counter", show_default="static", autocompletion=one("splits")),
     option("warps", int, _WORK, "Warps of each core that take part.", metavar="N", min=1,
            show_default="all"),
-    option("frontier", str, _WORK, "Form of the frontier that a superstep leaves to the next: a "
-           "queue, a bitmap, a bytemap, or only a counter.", metavar="NAME", show_default="the "
-           "algorithm's own"),
+    option("frontier", str, _WORK, "Form of the frontier that a superstep leaves to the next: "
+           "{frontiers}.", metavar="NAME", show_default="the algorithm's own",
+           autocompletion=one("frontiers")),
     option("fusion", bool, _WORK, "Whether one launch runs all supersteps, with a barrier of the "
            "device between them.", flags="--fusion/--no-fusion", show_default="no"),
     option("deduplicate", bool, _WORK, "Whether the frontier keeps a vertex only once that is "
            "added several times.", flags="--dedup/--no-dedup", show_default="the frontier's own"),
 )
 
-_SCHEDULE = option("schedule", str, _WORK, "Distribution of the work to lanes: vm, vwc, em or "
-                   "weaver; compact, scu, scu-enhanced, scu-stream: by stream compaction. tuned: "
-                   "the whole plan that `graphloom tune` has found.", metavar="NAME",
-                   show_default="weaver")
+_SCHEDULE = option("schedule", str, _WORK, "Distribution of the work to lanes: {schedules}; "
+                   "`graphloom list schedules` describes them. tuned: the whole plan that "
+                   "`graphloom tune` has found.", metavar="NAME", show_default="weaver",
+                   autocompletion=one("schedules"))
 
 _PHASES = option("phases", bool, _FILES, "Print the share of each phase in the warps' time. The "
                  "kernels then mark every phase, which costs cycles.")
@@ -209,8 +209,9 @@ _MACHINE = {each.name: each for each in (
            "seconds.", metavar="SECONDS", show_default="3600"),
 )}
 
-_BOARD_PRESET = option("preset", str, _HARDWARE, f"Hardware to start from: {', '.join(PRESETS)}.",
-                       metavar="NAME", show_default="default; with a board, its own")
+_BOARD_PRESET = option("preset", str, _HARDWARE, "Hardware to start from: {presets}.",
+                       metavar="NAME", show_default="default; with a board, its own",
+                       autocompletion=one("presets"))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -38,6 +38,8 @@ def parse(words, complete=True):
     Returns None, or the reason for which the command refuses the words. Unless the line is
     ``complete``, arguments and the value of the last option may be left out.
     """
+    if words in (["--install-completion"], ["--show-completion"]):
+        return None             # these would be done, at home of whoever runs the tests
     try:
         with mock.patch.object(StrictCommand, "invoke", return_value=None) as invoked:
             app(words, standalone_mode=False, prog_name="graphloom")
