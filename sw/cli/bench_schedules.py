@@ -52,7 +52,7 @@ def _schedules(asked):
     from .execute import console
     names = None if asked.schedules is None else options.names(asked.schedules, "--schedules")
     config, memory = asked.machine(names or ())
-    names = names or [name for name, own in known_schedules.compared(config) if own == config]
+    names = names or comparison.best(config)
     asked.check_files(asked.graphs)
     graphs = asked.pairs(asked.graphs)
     if asked.rmat:

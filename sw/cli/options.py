@@ -34,7 +34,8 @@ _CLUSTER = "Cluster"
 GRAPH_ARGUMENT = typer.Argument(
     metavar="GRAPH", help="A file (an edge list or table of any name, .mtx .gr .graph .npz "
     ".graphml .gml .parquet and others, each also .gz, .bz2, .xz or .zst), a name of the "
-    "catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.", autocompletion=one("graphs"))
+    "catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.",
+    autocompletion=one("graphs"))
 Graph = Annotated[str, GRAPH_ARGUMENT]
 Preset = Annotated[str, typer.Option(
     "--preset", metavar="NAME", help="Hardware to start from: {presets}.",

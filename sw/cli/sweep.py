@@ -9,10 +9,10 @@ import typer
 from base.errors import UserError
 from base.installation import PROGRAM, need
 from base import numbers
-from sw.study.benchmarks.schedules import COMPARED
 
 from . import options
 from .commands import app
+from .completion import many
 from .options import option
 from .records import with_workers
 
@@ -25,8 +25,8 @@ _OPTIONS = (
            metavar="GRAPH"),
     option("algorithms", list[str], _AXES, "An algorithm, or the text of a plan such as "
            "'bfs(source=3) direction=push'; may be repeated.", flags="--algorithm", metavar="NAME"),
-    option("schedules", str, _AXES, "Schedules.", metavar="A,B,...",
-           show_default=",".join(COMPARED)),
+    option("schedules", str, _AXES, "Schedules: {schedules}.", metavar="A,B,...",
+           show_default="the best in software, and weaver", autocompletion=many("schedules")),
     option("repeats", int, _AXES, "Seeds of each graph that is drawn at random.", metavar="N",
            min=1, show_default="1"),
     option("choose", list[str], _AXES, "Values of a further field of the plan, e.g. "

@@ -2,13 +2,14 @@
 
 import dataclasses
 
-from sw.compile import algorithms
+from hw.config import preset
+from sw.compile import algorithms, schedules
 from sw.study.benchmarks.batch import Case, total_cycles
 from sw.study.benchmarks.grid import Grid, geometric_mean
 from sw.compile.plan import as_plan
 
 
-__all__ = ["DIRECTIONS", "RMAT", "Compared", "grid", "means", "plan", "totals"]
+__all__ = ["DIRECTIONS", "RMAT", "Compared", "best", "grid", "means", "plan", "totals"]
 
 
 #: The directions of each algorithm, its default first.
@@ -16,6 +17,13 @@ DIRECTIONS = {name: algorithms.find(name).directions for name in algorithms.name
 
 #: Generated graphs with skewed degrees.
 RMAT = tuple(f"rmat:scale={scale},degree=16,seed=1" for scale in range(12, 17))
+
+
+def best(config=None) -> list[str]:
+    """The schedules that one configuration, by default that of the preset ``default``, compares if
+    nobody names any: the best in software, then the best that use its unit."""
+    config = config or preset("default")
+    return [name for name, own in schedules.compared(config) if own == config]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -127,7 +127,7 @@ def sweep(graphs, algorithms, schedules=None, configs=None, repeats=1, *, output
     algorithms : list of str
         Names of algorithms, or texts of plans such as ``"bfs(source=3) direction=push"``.
     schedules : list of str, optional
-        :data:`~sw.study.benchmarks.schedules.COMPARED` if left out.
+        Those of :func:`~sw.study.benchmarks.schedules.best` if left out.
     configs : str, HardwareConfig, dict, or list of these, optional
         Hardware: the name of a preset; a configuration; or ``preset`` and fields of a
         configuration, of which lists are axes.

@@ -36,7 +36,7 @@ from sw.compile import schedules
 from sw.compile.options import word
 from sw.compile.plan import CLOSED, as_plan
 from sw.graph.load import GraphSource
-from sw.study.benchmarks.schedules import COMPARED
+from sw.study.benchmarks.schedules import best
 
 
 __all__ = ["KEYS", "SweepSpec", "read", "spelled"]
@@ -140,7 +140,7 @@ class SweepSpec:
         for key in ("graphs", "algorithms"):
             if key not in record:
                 self._refuse((), f"{key} is missing: a list of {key}")
-        self.record.setdefault("schedules", list(COMPARED))
+        self.record.setdefault("schedules", best())
         self.record.setdefault("repeats", 1)
         for key, value in self.record.items():
             tables = key == "hardware" and isinstance(value, list)
