@@ -1,20 +1,30 @@
-"""The figure of results in README: the schedules against each other on generated graphs.
+"""The figure of results in README: every unit and the best software, on generated graphs.
 
 The cycles are measured by :func:`measure` and kept in ``docs/figures/results.json``. The figure is
 drawn from that file alone.
 """
 
+import contextlib
+import itertools
 import json
 import subprocess
 
-from sw.study.benchmarks import schedules
+from base.errors import UserError
+from hw.config import preset
+from hw.gather.variants import VARIANTS
+from sim.dram import DramConfig
+from sw.compile import schedules as known_schedules
+from sw.show.colours import of_series
 from sw.study.benchmarks.batch import Batch
 from sw.study.benchmarks.executors import Processes
+from sw.study.benchmarks.schedules import plan
+from sw.study.benchmarks.system import System
+from sw.study.benchmarks.units import UnitRun, schedule_of, weaver
 from sw.study.reproduce.outcome import Plot
 from sw.study.reproduce.plot import svg
 
 
-__all__ = ["PAPER", "cases", "draw", "measure"]
+__all__ = ["cases", "draw", "measure"]
 
 
 #: The graphs, each by the name that the figure shows.
@@ -26,35 +36,56 @@ GRAPHS = {
     "road": "road:side=64,seed=1",
 }
 
-#: Algorithms, each in its own direction.
-ALGORITHMS = {"pagerank": "PageRank, pulling, one sweep", "bfs": "BFS, pushing"}
+#: Algorithms, each in its own direction; schedules of stream compaction push.
+ALGORITHMS = {"pagerank": "PageRank, one sweep", "bfs": "BFS"}
 
-#: Schedules by the name that the figure shows. The fastest of several counts: the figure
-#: shows ``vwc`` at its best width.
-SCHEDULES = {
-    "vm": ("vm",), "vwc, best width": ("vwc:width=2", "vwc:width=4", "vwc:width=8", "vwc:width=16"),
-    "em": ("em",), "weaver": ("weaver",), "compact": ("compact",),
-}
+#: Choices beside each schedule's own, for schedules that have them. The fastest counts.
+_CHOICES: dict = {"pagerank": ({},), "bfs": ({}, {"direction": "auto"})}
 
-#: A schedule that has no such direction of the algorithm.
-_MISSING = {("pagerank", "compact")}
+#: Schedules in software that run with several options. The fastest counts.
+_OPTIONS = {"vwc": ("vwc:width=2", "vwc:width=4", "vwc:width=8", "vwc:width=16")}
 
-#: The speedup of the Weaver over VM that the SparseWeaver paper reports (section 4.6.1), for four
-#: algorithms on seven graphs.
-PAPER = 2.36
+#: The best of all schedules in software: the rival of each bar.
+_RIVAL = "the best software"
+
+#: A schedule in software with bars of its own: SAGE's.
+_SHOWN = "tile"
 
 COMMAND = "./graphloom docs --record"
 
 
+def columns() -> dict:
+    """{name in the figure: pairs of a schedule and the hardware that it runs on}. The fastest pair
+    counts."""
+    config = preset("default")
+    software = [each for name in known_schedules.names() if known_schedules.in_software(name)
+                for each in _OPTIONS.get(name, (name,))]
+    of_scu = [name for name in known_schedules.names() if known_schedules.make(name).needs_scu]
+    return {
+        _RIVAL: [(name, config) for name in software], _SHOWN: [(_SHOWN, config)],
+        **{weaver(unit): [(schedule_of(unit),
+                           config.replace(gather=unit, name=f"{config.name}+{unit}"))]
+           for unit in VARIANTS},
+        "scu": [(name, known_schedules.equip(config, [name])) for name in of_scu],
+    }
+
+
 def cases() -> list:
     """The runs behind the figure."""
-    directions = {name: schedules.DIRECTIONS[name][0] for name in ALGORITHMS}
-    names = [name for some in SCHEDULES.values() for name in some]
-    found = [case for algorithm, direction in directions.items()
-             for case in schedules.grid({
-                 "graph": [(graph, False) for graph in GRAPHS.values()], "algorithm": [algorithm],
-                 "direction": [direction], "schedule": names}, 1).cases]
-    return [case for case in found if (case.plan.algorithm, case.plan.schedule) not in _MISSING]
+    found, chosen = [], dict.fromkeys(pair for pairs in columns().values() for pair in pairs)
+    for algorithm, graph, (schedule, config) in itertools.product(
+            ALGORITHMS, GRAPHS.values(), chosen):
+        for choice in _CHOICES[algorithm]:
+            with contextlib.suppress(UserError):        # the schedule does not have the choice
+                found.append(UnitRun(graph, False, plan(algorithm, 1, schedule=schedule, **choice),
+                                     None, system=System(config, DramConfig())))
+    return found
+
+
+def _schedule(plan):
+    """The one schedule of a plan."""
+    name, = {side.schedule for side in plan.sides.values()}
+    return name
 
 
 def _commit(root):
@@ -81,46 +112,46 @@ def measure(root, jobs=1, chosen=None) -> str:
     RuntimeError
         If a run fails.
     """
-    from hw.config import preset
-    from sim.dram import DramConfig
     config = preset("default")
     batch = Batch(cases() if chosen is None else chosen, config, DramConfig())
     batch.run(Processes(jobs), lambda case, record, done, total: None)
     rows = []
     for case in batch.cases:
         record = batch.records[case]
+        if UnitRun.REFUSED in record:       # the schedule does not have the direction
+            continue
         if not record.get("verified"):
-            why = record.get("error") or record.get("refused") or "a wrong result"
-            raise RuntimeError(f"{case}: {why}")
+            raise RuntimeError(f"{case}: {record.get('error') or 'a wrong result'}")
         rows.append({"graph": case.graph, "algorithm": case.plan.algorithm,
-                     "direction": case.plan.direction, "schedule": case.plan.schedule,
-                     "vertices": record["vertices"], "arcs": record["arcs"],
-                     "cycles": record["cycles"]})
+                     "schedule": _schedule(case.plan), "plan": case.plan.text,
+                     "hardware": case.system.name, "vertices": record["vertices"],
+                     "arcs": record["arcs"], "cycles": record["cycles"]})
     head = {"command": COMMAND, "commit": _commit(root), "preset": config.name}
     lines = ",\n".join("  " + json.dumps(row) for row in rows)
     return json.dumps(head)[:-1] + ', "rows": [\n' + lines + "\n]}\n"
 
 
 def draw(text) -> str:
-    """The figure as SVG.
+    """The figure as SVG: the cycles of the best software over those of each unit, so that a bar
+    below 1 loses.
 
     Parameters
     ----------
     text : str
         The record, as :func:`measure` gives it.
     """
-    rows = json.loads(text)["rows"]
-    cycles = {(row["algorithm"], row["graph"], row["schedule"]): row["cycles"] for row in rows}
+    cycles: dict = {}
+    for row in json.loads(text)["rows"]:
+        key = tuple(row[name] for name in ("algorithm", "graph", "schedule", "hardware"))
+        cycles[key] = min(row["cycles"], cycles.get(key, row["cycles"]))
     plots = []
     for algorithm, title in ALGORITHMS.items():
-        series = {}
-        for name, some in SCHEDULES.items():
-            if name == "vm" or (algorithm, name) in _MISSING:
-                continue
-            series[name] = tuple(
-                cycles[algorithm, graph, "vm"] / min(cycles[algorithm, graph, each]
-                                                     for each in some)
-                for graph in GRAPHS.values())
-        plots.append(Plot(title, "speedup over vm", tuple(GRAPHS), series, reference=1.0,
-                          paper={"Weaver in\nits paper": PAPER}))
-    return svg(plots, "Cycles under vm over cycles under other schedules, preset default")
+        series = {name: [min(cycles[key] for schedule, config in pairs
+                             if (key := (algorithm, graph, schedule, config.name)) in cycles)
+                         for graph in GRAPHS.values()] for name, pairs in columns().items()}
+        rival = series.pop(_RIVAL)
+        plots.append(Plot(title, "speedup over the\nbest software", tuple(GRAPHS),
+                          {name: tuple(best / own for best, own in zip(rival, values))
+                           for name, values in series.items()}, reference=1.0))
+    return svg(plots, "Cycles of the best software over those of each unit, preset default",
+               colours=of_series(plots[0].series))

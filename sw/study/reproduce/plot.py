@@ -44,7 +44,7 @@ _BARS = (("#0072b2", ""), ("#f0e442", "//"), ("#d55e00", ".."), ("#ffffff", "xx"
 _LINES = ("--", "-.", ":", (0, (6, 1, 1, 1)))
 
 
-def _bars(axes, plot):
+def _bars(axes, plot, colours):
     """Draw one plot: bars side by side in each group, or stacked. A failed bar is the word
     "failed"."""
     from .outcome import FAILED
@@ -55,7 +55,8 @@ def _bars(axes, plot):
                   for group in range(len(plot.groups))]
         heights = [0 if value is None or math.isnan(value) else value for value in values]
         colour, hatch = _BARS[index % len(_BARS)]
-        bars = axes.bar(places, heights, width, bottom=bottoms, label=name, color=colour,
+        bars = axes.bar(places, heights, width, bottom=bottoms, label=name,
+                        color=colours.get(name, colour),
                         hatch=hatch, edgecolor="#222222", linewidth=0.5)
         if plot.stacked:
             bottoms = [bottom + height for bottom, height in zip(bottoms, heights)]
@@ -73,7 +74,18 @@ def _bars(axes, plot):
                     ha="right" if len(plot.groups) > 9 else "center")
     axes.set_ylabel(plot.label)
     axes.set_title(plot.title, loc="left", fontsize=10)
-    axes.legend(fontsize=8, ncols=max(1, min(len(plot.series), 6)), frameon=False)
+
+
+def _legends(figure, grid, plots):
+    """Explain the bars: once below all plots if they have the same bars, else in each plot."""
+    one = len({tuple(plot.series) for plot in plots}) == 1
+    for axes in (grid[0] if one else grid[:, 0]):
+        options = {"fontsize": 8, "frameon": False,
+                   "ncols": max(1, min(len(plots[0].series), 8 if one else 6))}
+        if one:
+            figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", **options)
+        else:
+            axes.legend(**options)
 
 
 def _paper(axes, numbers):
@@ -88,7 +100,7 @@ def _paper(axes, numbers):
 
 
 @contextlib.contextmanager
-def _drawn(plots, title, least=_WIDTH, height=_HEIGHT):
+def _drawn(plots, title, least=_WIDTH, height=_HEIGHT, colours=None):
     """The figure with the plots below each other, of that height each."""
     import matplotlib
     matplotlib.use("agg")
@@ -100,7 +112,8 @@ def _drawn(plots, title, least=_WIDTH, height=_HEIGHT):
         try:
             figure.suptitle(title, fontsize=11)
             for axes, plot in zip(grid[:, 0], plots):
-                _bars(axes, plot)
+                _bars(axes, plot, colours or {})
+            _legends(figure, grid, plots)
             yield figure
         finally:
             pyplot.close(figure)
@@ -120,13 +133,13 @@ def draw(plots, title):
     return files
 
 
-def svg(plots, title) -> str:
+def svg(plots, title, colours=None) -> str:
     """Draw the plots of a figure as SVG for a page of the documentation.
 
     Coordinates have two decimals, so the last bit of a machine's arithmetic does not show. The
-    parameters are those of :func:`draw`.
+    parameters are those of :func:`draw`; ``colours`` gives the bars of some names their colours.
     """
-    with _drawn(plots, title, *_PAGE) as figure:
+    with _drawn(plots, title, *_PAGE, colours=colours) as figure:
         stream = io.StringIO()
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = re.sub(r"-?\d+\.\d{3,}", lambda match: f"{round(float(match[0]), 2):g}",
