@@ -1,6 +1,5 @@
 """``graphloom diff``: two files of results beside each other, such as before and after a change."""
 
-import json as json_
 from collections import Counter
 from typing import Annotated
 
@@ -36,9 +35,8 @@ def _diff(
 
     from . import files
     from .execute import console
-    if json != "-":
-        files.distinct({"--json": json}, (before, after))
-        files.check(json, (".json",))
+    files.distinct({"--json": json}, (before, after))
+    files.check(json, (".json",))
     first, second = runs_in(before), runs_in(after)
     try:
         found, *left = pairs(first, second)
@@ -46,9 +44,6 @@ def _diff(
         raise UserError(f"{before}, {after}: {error}") from None
     value = {"before": before, "after": after, "pairs": [pair.record() for pair in found],
              "alone": [[side.name for side in sides] for sides in left]}
-    if json == "-":
-        print(json_.dumps(value, indent=2, sort_keys=True))
-        return
     files.write_json(json, value)
     out, rows = console(), None if every else _ROWS
     _differences(out, found)

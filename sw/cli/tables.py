@@ -20,15 +20,12 @@ from rich.text import Text
 from base.printable import printable
 from hw.isa import PHASES
 from hw.registers import COUNTERS
-from hw.stalls import STALLS
+from sw.device.result import STALL_LABELS
 
 
 __all__ = ["FittedTable", "compared_table", "counters_table", "phases_table", "print_heads",
            "runs_table"]
 
-
-_STALLS = {**{f"stall_{name}": stall.label for name, stall in STALLS.items()},
-           "stall_idle": "no warp left"}
 
 #: A cell that is one number, with what belongs to it: 1,234 or 12.5 % or 3 of 4.
 _NUMBER = re.compile(r"[-+~]?\d\S*( \S{1,3}| of \d\S*)?")
@@ -264,8 +261,8 @@ def _rows(result, rival, units):
     yield f"mean active lanes, of {threads}", _ratio(of("lanes"), of("instructions"))
     yield "instructions per cycle", _ratio(of("instructions"), cycles, "{:.3f}")
     slots = of("cycles") * result.config.cores
-    yield "stalls, of all cycles", _ratio(sum(of(name) for name in _STALLS), slots, "{:.1f} %", 100)
-    for name, text in _STALLS.items():
+    yield "stalls, of all cycles", _ratio(sum(of(name) for name in STALL_LABELS), slots, "{:.1f} %", 100)
+    for name, text in STALL_LABELS.items():
         yield f"  {text}", _ratio(of(name), slots, "{:.1f} %", 100)
     yield None
     yield "L1 hit rate", _ratio(of("l1_load_hits"), of("l1_loads"), "{:.1f} %", 100)
@@ -303,13 +300,13 @@ def compared_table(runs, rival) -> FittedTable:
                         "<largest stall", ">DRAM bytes")
     for name, result in sorted(runs, key=lambda run: run[1].total_cycles):
         c = collections.Counter(result.counters)
-        stall = max(_STALLS, key=lambda cause: c[cause])
+        stall = max(STALL_LABELS, key=lambda cause: c[cause])
         slots = c["cycles"] * result.config.cores
         table.add_row(
             name, f"{result.total_cycles:,}",
             _ratio(rival[1].total_cycles, result.total_cycles, "{:.2f}x"),
             f"{c['instructions']:,}", _ratio(c["lanes"], c["instructions"]),
-            f"{_STALLS[stall]} {_ratio(c[stall], slots, '{:.0f} %', 100)}",
+            f"{STALL_LABELS[stall]} {_ratio(c[stall], slots, '{:.0f} %', 100)}",
             f"{c['dram_bytes_read'] + c['dram_bytes_written']:,}")
     return table
 
