@@ -1,5 +1,5 @@
-"""Makes .venv from requirements.lock, and adds the packages of extras from requirements-extras.lock.
-The launcher calls this file, which imports the standard library alone.
+"""Makes .venv from requirements.lock, and adds extras from requirements-extras.lock. The launcher
+calls this file, which imports the standard library alone.
 
 The launcher makes .venv with the packages that run graphs, so that a new user sees a result soon.
 The first command that needs more has the packages of one extra added (:mod:`base.installation`).

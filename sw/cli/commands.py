@@ -102,8 +102,9 @@ def _numbers(parameter):
             kind, = kind.__args__
         return (kind, parameter.min, parameter.max) if kind in (int, float) else None
     # Before Typer 0.29 a parameter has a type of its own.
-    kind = {"integer": int, "float": float}.get(parameter.type.name.removesuffix(" range"))
-    return kind and (kind, *(getattr(parameter.type, name, None) for name in ("min", "max")))
+    type_ = parameter.type
+    kind = {"integer": int, "float": float}.get(type_.name.removesuffix(" range"))
+    return kind and (kind, getattr(type_, "min", None), getattr(type_, "max", None))
 
 
 def _check(parameter, order, values):
@@ -120,12 +121,12 @@ def _check(parameter, order, values):
         raise UserError(f"{title} is empty")
     legal = _numbers(parameter)
     if legal is not None:
-        items = [_number(title, *legal, text) for text in items]
+        items = [_number(title, text, *legal) for text in items]
         values[parameter.name] = items if parameter.multiple else items[0]
     once(items, title)
 
 
-def _number(title, kind, low, high, text):
+def _number(title, text, kind, low, high):
     """The number that ``text`` spells, if it is in the range of the option."""
     value = (numbers.integer if kind is int else numbers.real)(text)
     if value is not None and abs(value) >= _LIMIT:

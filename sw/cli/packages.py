@@ -33,8 +33,8 @@ def _extras(names):
     return names
 
 
-@app.command("setup", epilog="Exit code: 0 if the packages are installed. Examples: graphloom setup; "
-             "graphloom setup report synth")
+@app.command("setup", epilog="Exit code: 0 if the packages are installed. Examples: graphloom "
+             "setup; graphloom setup report synth")
 def _setup(extras: Annotated[list[str] | None, typer.Argument(
         metavar="[EXTRA]...", help="Extras that `graphloom doctor` lists; all without a name.",
         show_default=False)] = None):

@@ -257,8 +257,9 @@ def _install():
             "extras": list(map(row, EXTRAS))}
 
 
-_PAGES = {"install.md": _install, "isa.md": _isa, "registers.md": _registers, "scu-registers.md": _scu,
-          "configuration.md": _configuration, "link-frames.md": _link, "resources.md": _resources}
+_PAGES = {"install.md": _install, "isa.md": _isa, "registers.md": _registers,
+          "scu-registers.md": _scu, "configuration.md": _configuration,
+          "link-frames.md": _link, "resources.md": _resources}
 
 
 def pages() -> dict:

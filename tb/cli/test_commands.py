@@ -172,7 +172,8 @@ def test_lock_has_versions_and_hashes_and_names_no_index(lock):
 
 def test_locks_have_what_the_project_asks_for():
     """A package is in one of the locks, in a version that pyproject.toml allows."""
-    locked = [Requirement(package.requirement) for lock in (bootstrap.LOCK, bootstrap.LOCK_OF_EXTRAS)
+    locked = [Requirement(package.requirement)
+              for lock in (bootstrap.LOCK, bootstrap.LOCK_OF_EXTRAS)
               for package in bootstrap.packages(ROOT, lock)]
     versions = {each.name: str(each.specifier).removeprefix("==") for each in locked}
     assert len(versions) == len(locked)

@@ -142,9 +142,9 @@ def test_without_a_network(project):
     code, out, err = run(project / "graphloom", cwd=project, PIP_INDEX_URL="http://127.0.0.1:9/x",
                          PIP_CONFIG_FILE=os.devnull, PIP_RETRIES="5", no_proxy="127.0.0.1")
     assert code == 2 and time.monotonic() - began < 30
-    assert err.splitlines()[-1] == ("graphloom: error: pip reaches no index of packages (Connection "
-                                    "refused): set-up needs a network, once; the next use tries "
-                                    "again")
+    assert err.splitlines()[-1] == (
+        "graphloom: error: pip reaches no index of packages (Connection refused): set-up needs a "
+        "network, once; the next use tries again")
     assert not (project / ".venv" / "graphloom-stamp").exists()
 
 

@@ -91,7 +91,7 @@ def test_unchanged(results):
     """One of the runs takes exactly as many cycles as before."""
     same = [name for name, result in results.items() if result.cycles == BEFORE[name]]
     if len(same) != 1:
-        pytest.fail(f"{len(same)} of the runs take as many cycles as before, must be 1: look at the "
-                    "policy first", pytrace=False)
+        pytest.fail(f"{len(same)} of the runs take as many cycles as before, must be 1: look at "
+                    "the policy first", pytrace=False)
     judge("unchanged", json.loads(ANSWERS.read_text()), same,
           "Run the three command lines of the page again, and compare the cycles.")

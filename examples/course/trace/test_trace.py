@@ -21,7 +21,7 @@ ANSWERS = pathlib.Path(__file__).parent / "answers.json"
 #: The questions, each with a hint.
 QUESTIONS = {
     "instructions": "Count the lines of each warp in all launches.",
-    "memory_wait": "Add up the waits of a warp whose most frequent cause is memory, in all launches.",
+    "memory_wait": "Add up the waits of a warp that have most of their cycles for memory.",
     "longest_wait": "Its cycle is the one in which the instruction is issued, at the wait's end.",
     "parts": "Look for the last line of warp 0 with all lanes before the first one with fewer.",
     "reunites": "Look for the next line of warp 0 with all lanes.",

@@ -1,5 +1,5 @@
-"""The site: links that lead nowhere are errors, no other host is asked for anything, and its pages can
-be read as files."""
+"""The site: links that lead nowhere are errors, no other host is asked for anything, and its pages
+can be read as files."""
 
 import pathlib
 import re
