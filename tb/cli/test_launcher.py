@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 import zipfile
 
 import pytest
@@ -136,12 +135,11 @@ def test_extras(project):
 
 
 def test_without_a_network(project):
-    """The error comes at once: pip's own attempts would take half a minute for each package."""
+    """The error comes at pip's second attempt of five, and names the system's reason."""
     (project / "requirements.lock").write_text("no-such-package==1\n    # 1.00 MB\n")
-    began = time.monotonic()
     code, out, err = run(project / "graphloom", cwd=project, PIP_INDEX_URL="http://127.0.0.1:9/x",
                          PIP_CONFIG_FILE=os.devnull, PIP_RETRIES="5", no_proxy="127.0.0.1")
-    assert code == 2 and time.monotonic() - began < 30
+    assert code == 2
     assert err.splitlines()[-1] == (
         "graphloom: error: pip reaches no index of packages (Connection refused): set-up needs a "
         "network, once; the next use tries again")
