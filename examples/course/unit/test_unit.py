@@ -13,8 +13,7 @@ from amaranth.sim import Simulator
 
 from checks.campaign import lockstep
 from hw.config import preset
-from hw.gather.unit import component
-from hw.gather.variants import VARIANTS
+from hw.gather.variants import VARIANTS, component
 from hw.operations import GatherOp
 from sw.device import Device
 from sw.graph.load import load
