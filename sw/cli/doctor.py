@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 from base import bootstrap
-from base.installation import ROOT, TREE, advice, browser, launched
+from base.installation import EXTRAS, ROOT, TREE, advice, browser, extra_of
 from base.printable import printable
 
 from .commands import app
@@ -21,61 +21,65 @@ def _python():
     return "ok", f"{sys.version.split()[0]}, {sys.executable}", ""
 
 
-def _unmet(requirements, extra=""):
-    """The number of the requirements that apply here, and a text for each that is not met."""
+def _requirements(extra=""):
+    """What is always needed, or what an extra needs: as the package says that pip installed, or
+    the locks. Where that is known, also the megabytes to fetch."""
     import importlib.metadata
 
     from packaging.requirements import Requirement
-    count, wrong = 0, []
-    for requirement in map(Requirement, requirements):
-        if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
-            continue
-        count += 1
+    try:
+        found = list(map(Requirement, importlib.metadata.requires("graphloom") or ()))
+    except importlib.metadata.PackageNotFoundError:
+        locked = bootstrap.packages(ROOT, bootstrap.LOCK_OF_EXTRAS, extra) if extra \
+            else bootstrap.packages(ROOT, bootstrap.LOCK)
+        found, size = [Requirement(each.requirement) for each in locked], \
+            sum(each.megabytes for each in locked)
+    else:
+        size = None
+        if extra:
+            found = [each for each in found if each.marker and "extra" in str(each.marker)]
+    return [each for each in found
+            if each.marker is None or each.marker.evaluate({"extra": extra})], size
+
+
+def _unmet(requirements):
+    """A text for each requirement that is not met, and the bytes of the others' packages."""
+    import importlib.metadata
+    wrong, size = [], 0
+    for requirement in requirements:
         try:
-            found = importlib.metadata.version(requirement.name)
+            found = importlib.metadata.distribution(requirement.name)
         except importlib.metadata.PackageNotFoundError:
             wrong.append(f"{requirement.name} is missing")
-        else:
-            if not requirement.specifier.contains(found, prereleases=True):
-                wrong.append(f"{requirement.name} is {found}, not {requirement.specifier}")
-    return count, wrong
+            continue
+        if not requirement.specifier.contains(found.version, prereleases=True):
+            wrong.append(f"{requirement.name} is {found.version}, not {requirement.specifier}")
+        size += sum(file.size or 0 for file in found.files or ())
+    return wrong, size
 
 
 def _packages():
-    """The packages that are always needed: of the package that pip installed, or of the lock."""
-    import importlib.metadata
-    try:
-        requirements, source = importlib.metadata.requires("graphloom"), "graphloom needs them"
-    except importlib.metadata.PackageNotFoundError:
-        lines = (ROOT / "requirements.lock").read_text().splitlines()
-        # Lines of hashes are indented.
-        requirements = [line.rstrip("\\") for line in lines if line[:1].isalnum()]
-        source = "in requirements.lock"
-    count, wrong = _unmet(requirements)
+    """The packages that are always needed."""
+    requirements, _ = _requirements()
+    wrong, size = _unmet(requirements)
     if wrong:
         return "broken", "; ".join(wrong), advice()
-    return "ok", f"{count}, all as {source}", ""
+    return "ok", f"{len(requirements)} packages, {size / 1e6:,.0f} MB", ""
 
 
 def _extra(name):
-    """A check of an extra of the installed package."""
+    """A check of an extra."""
     def check():
-        import importlib.metadata
-        requirements = [text for text in importlib.metadata.requires("graphloom") or ()
-                        if "extra ==" in text]
-        count, wrong = _unmet(requirements, name)
-        if wrong:
-            return "missing", "; ".join(wrong), f"only some commands need it: {advice(name)}"
-        return "ok", f"{count} packages", ""
+        requirements, fetched = _requirements(name)
+        wrong, size = _unmet(requirements)
+        purpose = EXTRAS[name].purpose
+        if not wrong:
+            return "ok", f"{purpose}; packages: {len(requirements)}, {size / 1e6:,.1f} MB", ""
+        lacking = f"{len(wrong)} missing or of another version"
+        if fetched is not None:
+            lacking += f", {fetched:,.1f} MB to fetch for all"
+        return "missing", f"{purpose}; packages: {len(requirements)}, {lacking}", advice(name)
     return check
-
-
-def _more_packages():
-    """The packages of all commands, of the lock."""
-    if bootstrap.has_all(ROOT):
-        return "ok", "all as in requirements-all.lock", ""
-    return ("missing", "those that run graphs alone", "the first command that needs more, such as "
-            "test or synth, installs all; graphloom setup does so now")
 
 
 def _verilator():
@@ -139,7 +143,7 @@ def _libpython():
     try:
         from find_libpython import find_libpython
     except ModuleNotFoundError:
-        return "missing", "not looked for", "only cocotb tests need it, and more packages"
+        return "missing", "not looked for", f"only cocotb tests need it: {advice('test')}"
     return _tool(find_libpython, "only cocotb tests are skipped; Debian: apt-get install "
                  "libpython{}.{}".format(*sys.version_info))()
 
@@ -185,7 +189,10 @@ def _graphs():
 
 
 def _ports():
-    from serial.tools import list_ports
+    try:
+        from serial.tools import list_ports
+    except ModuleNotFoundError:
+        return "missing", "not looked for", f"only boards need them: {advice(extra_of('serial'))}"
     ports = {port.device: "" if port.description == "n/a" else f" ({port.description})"
              for port in list_ports.comports()}
     if not ports:
@@ -198,25 +205,27 @@ def _ports():
     return "ok", found, ""
 
 
+#: Extras of commands that work on the source tree.
+_OF_THE_TREE = ("course", "dev", "docs", "test")
+
 _CHECKS = {
     "Python": _python,
     "Packages": _packages,
     "Verilator": _verilator,
     "C++ compiler": _compiler,
     # The tests are in the tree alone.
-    **({"More packages": _more_packages} if launched() else {}),
     **({"Icarus Verilog": _tool(_icarus, "only its tests are skipped; Debian: apt-get install "
                                 "iverilog"),
         "Python library": _libpython,
         "Chromium": _tool(browser, "only tests of pages are skipped; Debian: apt-get install "
-                          "chromium")} if TREE else
-       {f"Extra {name}": _extra(name) for name in ("reproduce", "synth")}),
+                          "chromium")} if TREE else {}),
     "Yosys": _synthesis("yosys"),
     "nextpnr-ecp5": _synthesis("nextpnr-ecp5"),
     "ecppack": _synthesis("ecppack"),
     "Cache": _cache,
     "Graphs": _graphs,
     "Serial ports": _ports,
+    **{f"Extra {name}": _extra(name) for name in EXTRAS if TREE or name not in _OF_THE_TREE},
 }
 
 

@@ -13,7 +13,6 @@ import warnings
 from typing import Annotated
 
 import typer
-from typer.exceptions import TyperException
 
 from base.errors import UserError
 from base.installation import advice, extra_of
@@ -29,7 +28,7 @@ from . import (run, compare, sweep, diff, live, tune, listing, reproduce, report
                mutants, doctor, packages, docs, lint, graph, lang, course, new, bench, synth,
                process)
 from . import files
-from .commands import app
+from .commands import RefusedLine, app
 
 
 __all__ = ["app", "main"]
@@ -95,7 +94,7 @@ def main(arguments=None) -> int:
         _complain("the simulator could not be built; the output of its tools is above "
                   "(`graphloom doctor` shows which tools are used)")
         code = 2
-    except TyperException as error:
+    except RefusedLine as error:
         text = error.format_message().strip().rstrip(".")
         if text:                             # none after the help of a command without arguments
             _complain(f"{text} (see --help)")

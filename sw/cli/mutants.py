@@ -74,7 +74,7 @@ def _mutants(
             print(mutant.diff() + "\n".join(f"tests: {one}" for one in mutant.notices)
                   if choice.show else f"{mutant.id}  line {mutant.line}")
         return 0
-    need("graphloom mutants", "pytest")
+    need("graphloom mutants", "pytest", "test")
     files.check(results)
     files.check(json, (".json",))
     from checks.campaign.mutants.draw import judged

@@ -13,7 +13,8 @@ import re
 
 import jinja2
 
-from base.installation import ROOT
+from base import bootstrap
+from base.installation import EXTRAS, ROOT
 from hw import isa, operations, registers
 from hw.config import LEGAL, PRESETS, HardwareConfig
 from hw.gather.variants import VARIANTS
@@ -246,8 +247,19 @@ def _resources():
     }
 
 
-_PAGES = {"isa.md": _isa, "registers.md": _registers, "scu-registers.md": _scu,
-          "configuration.md": _configuration, "link-frames.md": _link, "resources.md": _resources}
+def _install():
+    def row(name):
+        chosen = bootstrap.packages(ROOT, bootstrap.LOCK_OF_EXTRAS, name)
+        return (f"`{name}`", EXTRAS[name].purpose, len(chosen),
+                f"{sum(package.megabytes for package in chosen):.1f}")
+
+    return {"base": sum(package.megabytes for package in bootstrap.packages(ROOT, bootstrap.LOCK)),
+            "extras": list(map(row, EXTRAS))}
+
+
+_PAGES = {"install.md": _install, "isa.md": _isa, "registers.md": _registers,
+          "scu-registers.md": _scu, "configuration.md": _configuration,
+          "link-frames.md": _link, "resources.md": _resources}
 
 
 def pages() -> dict:

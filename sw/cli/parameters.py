@@ -11,11 +11,10 @@ import re
 from typing import Annotated, Any
 
 import typer
-from typer.exceptions import TyperException
 
 from base.errors import UserError
 
-from .commands import App, StrictCommand
+from .commands import App, RefusedLine, StrictCommand
 
 
 __all__ = ["ProgramCommand", "ProgramParameters", "given_parameters"]
@@ -109,7 +108,7 @@ class ProgramCommand(StrictCommand):
         parameters = ctx.meta[_KEY] = self._parameters(_named(self, ctx, args))
         try:
             rest = super().parse_args(ctx, [*args])
-        except TyperException as error:
+        except RefusedLine as error:
             if not hasattr(error, "possibilities"):         # it is no unknown option
                 raise
             if not {*args}.isdisjoint(ctx.help_option_names):

@@ -66,7 +66,7 @@ def _test(context: typer.Context,
     need_tree("graphloom test")
     if quick and full:
         raise UserError("--quick and --full: a part and the whole; give one of them")
-    need("graphloom test", "pytest")
+    need("graphloom test", "pytest", "test")
     extra = list(context.args)
     command = [sys.executable, "-m", "pytest", "--quiet", "-rs", *["--quick"] * quick,
                *["--full"] * full]

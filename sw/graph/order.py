@@ -58,7 +58,7 @@ def _pattern(sources: Any, destinations: Any, num_vertices: int) -> Any:
 def _louvain(sources: Any, destinations: Any, num_vertices: int) -> Any:
     if not obtain("sknetwork"):
         raise UserError("reorder=louvain needs the package scikit-network, which there is for "
-                        f"Python 3.11 to 3.13: {advice('reproduce')}")
+                        f"Python 3.11 to 3.13: {advice('reorder')}")
     from sknetwork.clustering import Louvain
     community = np.zeros(num_vertices, dtype=np.int64)
     levels = []

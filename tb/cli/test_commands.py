@@ -10,8 +10,8 @@ import tomllib
 import pytest
 from packaging.requirements import Requirement
 
-from base import installation
-from base.installation import APART, ROOT
+from base import bootstrap, installation
+from base.installation import EXTRAS, ROOT
 from sw.compile import formats
 from sw.cli import doctor, pages
 from sw.cli.main import main
@@ -113,21 +113,34 @@ def test_doctor(capsys):
 
 def test_setup_and_doctor_of_an_environment_with_few_packages(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(installation, "launched", lambda: True)
-    monkeypatch.setattr(installation.bootstrap, "has_all", lambda root: False)
-    state, found, step = doctor._more_packages()
-    assert state == "missing" and "graphloom setup" in step
+    monkeypatch.setattr(installation.bootstrap, "has", lambda root, extra: extra != "synth")
+    added = []
     with monkeypatch.context() as change:                  # the command only looks
         change.setattr(tools.shutil, "which", lambda name, path=None: None)
-        change.setattr(installation, "add_all", lambda: pytest.fail("packages are installed"))
+        change.setattr(installation, "add", lambda extras: pytest.fail("packages are installed"))
         state, found, step = doctor._synthesis("yosys")()
-    assert state == "missing" and step.endswith("./graphloom setup")
-    monkeypatch.setattr(installation.bootstrap, "has_all", lambda root: True)
-    assert doctor._more_packages()[0] == "ok"
-    assert main(["setup"]) == 0
-    assert "has the packages of all commands" in capsys.readouterr().out
+    assert state == "missing" and step.endswith("./graphloom setup synth")
+    monkeypatch.setattr(installation, "add", added.append)
+    assert main(["setup"]) == 0 and main(["setup", "synth", "report"]) == 0
+    assert "has the packages of synth, report\n" in capsys.readouterr().out
+    assert added == [list(EXTRAS), ["synth", "report"]]
+    assert main(["setup", "no"]) == 2
+    assert "no extra is called 'no'; there are board, " in capsys.readouterr().err
     monkeypatch.setattr(installation, "launched", lambda: False)
     assert main(["setup"]) == 2
     assert "this is another one" in capsys.readouterr().err
+
+
+def test_doctor_shows_each_extra(monkeypatch):
+    """Whether it is there, with its size; else what is to be fetched."""
+    lock = {"synth": [bootstrap.Package("numpy>=1\n", 1.5, frozenset(("synth",)))]}
+    monkeypatch.setattr(bootstrap, "packages", lambda root, name, extra=None: lock[extra])
+    state, found, step = doctor._extra("synth")()
+    assert state == "ok" and re.search("synth, prove; packages: 1, [0-9.]+ MB", found)
+    lock["synth"].append(bootstrap.Package("no-such-package==1 \\\n", 2, frozenset(("synth",))))
+    state, found, step = doctor._extra("synth")()
+    assert state == "missing" and step.endswith(("setup synth", "'graphloom[synth]'"))
+    assert found.endswith("packages: 2, 1 missing or of another version, 3.5 MB to fetch for all")
 
 
 def test_doctor_shows_a_shared_cache(capsys, tmp_path, monkeypatch):
@@ -146,32 +159,30 @@ def test_doctor_says_what_is_broken(capsys, tmp_path, monkeypatch):
     assert "set GRAPHLOOM_CACHE" in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-all.lock"])
+@pytest.mark.parametrize("lock", [bootstrap.LOCK, bootstrap.LOCK_OF_EXTRAS])
 def test_lock_has_versions_and_hashes_and_names_no_index(lock):
-    lines = (ROOT / lock).read_text().splitlines()[1:]
-    for line in lines:
-        assert re.fullmatch(r"[a-z0-9-]+==[\w.]+( ; [^#]+)? \\"
-                            r"|    --hash=sha256:[0-9a-f]{64}( \\)?", line), line
-    # A package without a hash would make pip refuse the whole lock.
-    for line, after in zip(lines, [*lines[1:], ""]):
-        assert line.endswith("\\") == after.startswith("    --hash="), line
-
-
-def _locked(name):
-    return {Requirement(line.rstrip("\\")).name: Requirement(line.rstrip("\\")).specifier
-            for line in (ROOT / name).read_text().splitlines() if line[:1].isalnum()}
+    extras = "" if lock == bootstrap.LOCK else f": (({'|'.join(EXTRAS)}) ?)+"
+    for package in bootstrap.packages(ROOT, lock):
+        # A package without a hash would make pip refuse the whole lock.
+        assert re.fullmatch(r"[a-z0-9-]+==[\w.]+( ; [^#\n]+)?( \\\n    --hash=sha256:[0-9a-f]{64})+"
+                            rf"\n    # [0-9.]+ MB{extras}\n", package.text), package.text
+    assert "".join(package.text for package in bootstrap.packages(ROOT, lock)) \
+        == (ROOT / lock).read_text().partition("\n")[2]
 
 
 def test_locks_have_what_the_project_asks_for():
-    few, locked = _locked("requirements.lock"), _locked("requirements-all.lock")
-    assert all(locked[name] == version for name, version in few.items())
+    """A package is in one of the locks, in a version that pyproject.toml allows."""
+    locked = [Requirement(package.requirement)
+              for lock in (bootstrap.LOCK, bootstrap.LOCK_OF_EXTRAS)
+              for package in bootstrap.packages(ROOT, lock)]
+    versions = {each.name: str(each.specifier).removeprefix("==") for each in locked}
+    assert len(versions) == len(locked)
     with open(ROOT / "pyproject.toml", "rb") as file:
-        project = tomllib.load(file)
-    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"],
-              *itertools.chain.from_iterable(
-                  each for extra, each in project["project"]["optional-dependencies"].items()
-                  if extra not in APART)]
-    for requirement in map(Requirement, wanted):
-        version = str(locked[requirement.name]).removeprefix("==")
-        assert requirement.specifier.contains(version), f"run `./graphloom lock`: {requirement}"
-    assert few.keys() >= {Requirement(text).name for text in project["project"]["dependencies"]}
+        project = tomllib.load(file)["project"]
+    for requirement in map(Requirement, itertools.chain(
+            project["dependencies"], *project["optional-dependencies"].values())):
+        assert requirement.name == "graphloom" or requirement.specifier.contains(
+            versions[requirement.name]), f"run `./graphloom lock`: {requirement}"
+    few = {Requirement(package.requirement).name
+           for package in bootstrap.packages(ROOT, bootstrap.LOCK)}
+    assert few >= {Requirement(text).name for text in project["dependencies"]}

@@ -24,7 +24,7 @@ def project(tmp_path):
     shutil.copy(ROOT / "base" / "bootstrap.py", root / "base")
     (root / "sw" / "cli" / "__main__.py").write_text(STUB)
     (root / "requirements.lock").write_text("# nothing\n")
-    (root / "requirements-all.lock").write_text("# nothing more\n")
+    (root / "requirements-extras.lock").write_text("# nothing more\n")
     return root
 
 
@@ -92,35 +92,58 @@ def wheel(folder, name):
     return path
 
 
-def test_more_packages(project):
-    """bootstrap.py adds them, once for each content of requirements-all.lock. A failure is told,
-    and leaves the environment as it was for what runs graphs."""
-    def add(**environment):
+def test_extras(project):
+    """bootstrap.py adds the packages of the extras that are asked for, once for each content of the
+    lock. A failure is told, and leaves the environment as it was for what runs graphs."""
+    def add(*extras, **environment):
         return run(project / ".venv" / "bin" / "python", "-P", project / "base" / "bootstrap.py",
-                   project, "all", cwd=project, **environment)
+                   project, *extras, cwd=project, **environment)
 
+    def lock(**packages):
+        (project / "requirements-extras.lock").write_text("# A lock.\n" + "".join(
+            f"{name}\n    # 0.01 MB: {extras}\n" for name, extras in packages.values()))
+
+    def installed():
+        return sorted(path.stem for path in project.glob(".venv/lib/*/site-packages/part*.py"))
+
+    parts = {name: (wheel(project, name), extras) for name, extras in (
+        ("part1", "small both"), ("part2", "large both"), ("part3", "other"))}
     assert run(project / "graphloom", cwd=project)[0] == 7
-    assert not bootstrap.has_all(project)
-    code, out, err = add()
-    assert code == 0 and "adding the packages of all commands" in err
-    assert bootstrap.has_all(project)
-    assert add() == (0, "", "")
     # Modules are compiled if Python may not do so when it imports them. The packages come to the
     # environment, whatever place the user has pip install others.
+    lock(**parts)
     elsewhere = str(project / "elsewhere")
-    for name, forbids, place in (("first", "", {"PIP_TARGET": elsewhere}),
-                                 ("second", "1", {"PIP_PREFIX": elsewhere, "PIP_USER": "1"})):
-        (project / "requirements-all.lock").write_text(f"{wheel(project, name)}\n")
-        code, out, err = add(PYTHONDONTWRITEBYTECODE=forbids, PYTHONPYCACHEPREFIX="", **place)
-        assert code == 0, err
-        assert len(list(project.glob(f".venv/lib/*/site-packages/{name}.py"))) == 1
-        assert bool(list(project.glob(f".venv/lib/**/{name}.*.pyc"))) == bool(forbids)
-    (project / "requirements-all.lock").write_text("./no-such-package\n")
-    assert not bootstrap.has_all(project)
-    code, out, err = add()
+    code, out, err = add("small", PYTHONDONTWRITEBYTECODE="", PYTHONPYCACHEPREFIX="",
+                         PIP_TARGET=elsewhere)
+    assert code == 0 and "adding small" in err and "1 package, " in err
+    assert installed() == ["part1"] and not list(project.glob(".venv/lib/**/part1.*.pyc"))
+    code, out, err = add("both", PYTHONDONTWRITEBYTECODE="1", PYTHONPYCACHEPREFIX="",
+                         PIP_PREFIX=elsewhere, PIP_USER="1")
+    assert code == 0 and "1 package, " in err       # the other one is there
+    assert installed() == ["part1", "part2"] and list(project.glob(".venv/lib/**/part2.*.pyc"))
+    assert [bootstrap.has(project, extra) for extra in ("small", "both", "large", "other")] \
+        == [True, True, True, False]
+    assert add("large", "small") == (0, "", "")
+    # A change of the lock concerns those that have the package.
+    lock(**parts | {"part2": ("./no-such-package", "large both")})
+    assert bootstrap.has(project, "small") and not bootstrap.has(project, "both")
+    code, out, err = add("both")
     assert code == 2 and "pip could not install" in err
-    assert not bootstrap.has_all(project)
+    lock(**parts)
+    assert bootstrap.has(project, "small") and not bootstrap.has(project, "large")
     assert run(project / "graphloom", cwd=project)[0] == 7
+
+
+def test_without_a_network(project):
+    """The error comes at pip's second attempt of five, and names the system's reason."""
+    (project / "requirements.lock").write_text("no-such-package==1\n    # 1.00 MB\n")
+    code, out, err = run(project / "graphloom", cwd=project, PIP_INDEX_URL="http://127.0.0.1:9/x",
+                         PIP_CONFIG_FILE=os.devnull, PIP_RETRIES="5", no_proxy="127.0.0.1")
+    assert code == 2
+    assert err.splitlines()[-1] == (
+        "graphloom: error: pip reaches no index of packages (Connection refused): set-up needs a "
+        "network, once; the next use tries again")
+    assert not (project / ".venv" / "graphloom-stamp").exists()
 
 
 @pytest.mark.parametrize("script, why", [

@@ -6,7 +6,14 @@ import types
 
 import pytest
 
+from base import installation
 from sw.cli.main import main
+
+
+@pytest.fixture(autouse=True)
+def not_launched(monkeypatch):
+    """Nothing is installed."""
+    monkeypatch.setattr(installation, "launched", lambda: False)
 
 
 @pytest.mark.parametrize("codes, code", [((0, 0), 0), ((1, 0), 1), ((0, 1), 1)])

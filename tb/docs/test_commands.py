@@ -19,10 +19,9 @@ import re
 from unittest import mock
 
 import pytest
-from typer.exceptions import TyperException
 
 from base.errors import UserError
-from sw.cli.commands import StrictCommand
+from sw.cli.commands import RefusedLine, StrictCommand
 from sw.cli.main import app
 from sw.cli.tests import ROOT
 
@@ -44,7 +43,7 @@ def parse(words, complete=True):
         with mock.patch.object(StrictCommand, "invoke", return_value=None) as invoked:
             app(words, standalone_mode=False, prog_name="graphloom")
         return None if invoked.called or "--help" in words else "there is no command"
-    except (TyperException, UserError) as error:
+    except (RefusedLine, UserError) as error:
         if not complete and type(error).__name__ in ("MissingParameter", "BadOptionUsage",
                                                      "NoArgsIsHelpError"):
             return None

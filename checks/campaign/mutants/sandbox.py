@@ -27,7 +27,7 @@ __all__ = ["Ended", "Sandbox", "copy_sources"]
 _FOLDERS = ("base", "checks", "datasets", "docs", "examples", "hw", "sim", "sw",
             "synth", "tb")
 _FILES = ("README.md", "graphloom", "graphloom.py", "hatch_build.py", "mkdocs.yml",
-          "pyproject.toml", "requirements.lock", "requirements-all.lock")
+          "pyproject.toml", "requirements.lock", "requirements-extras.lock")
 
 #: Bytes of memory of all processes of a program. Endless lists end here.
 _MEMORY = 8 << 30

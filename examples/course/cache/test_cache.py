@@ -13,6 +13,7 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
+from checks.course.answers import judge
 from hw.config import preset
 from hw.memory.replacement import Replacement
 from sw.graph.load import load
@@ -82,13 +83,15 @@ def results():
 
 @pytest.mark.parametrize("name", ["cycles", "l1_load_hits", "dram_reads", "stall_memory"])
 def test_counters(name, results):
-    given = json.loads(ANSWERS.read_text())[name]
-    assert given == results["pagerank rmat"].counters[name], f"{name}: {given} is not right"
+    judge(name, json.loads(ANSWERS.read_text()), [results["pagerank rmat"].counters[name]],
+          "It is the counter of the first run of the page, on your hardware with four ways.")
 
 
 def test_unchanged(results):
     """One of the runs takes exactly as many cycles as before."""
     same = [name for name, result in results.items() if result.cycles == BEFORE[name]]
-    assert same == ["bfs karate"], f"unchanged in this tree: {same or 'none'}"
-    given = json.loads(ANSWERS.read_text())["unchanged"]
-    assert given in same, f"unchanged: {given!r} is not right"
+    if len(same) != 1:
+        pytest.fail(f"{len(same)} of the runs take as many cycles as before, must be 1: look at "
+                    "the policy first", pytrace=False)
+    judge("unchanged", json.loads(ANSWERS.read_text()), same,
+          "Run the three command lines of the page again, and compare the cycles.")

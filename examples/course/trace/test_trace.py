@@ -9,6 +9,7 @@ import pathlib
 import numpy as np
 import pytest
 
+from checks.course.answers import judge
 from hw.config import preset
 from sw.graph.load import load
 from sw.device import Device
@@ -17,8 +18,15 @@ from sw.device.trace.recorder import Recorder
 
 ANSWERS = pathlib.Path(__file__).parent / "answers.json"
 
-#: The answers and the parts of each. One part holds if all are right.
-QUESTIONS = ("instructions", "memory_wait", "longest_wait", "parts", "reunites", "lanes")
+#: The questions, each with a hint.
+QUESTIONS = {
+    "instructions": "Count the lines of each warp in all launches.",
+    "memory_wait": "Add up the waits of a warp that have most of their cycles for memory.",
+    "longest_wait": "Its cycle is the one in which the instruction is issued, at the wait's end.",
+    "parts": "Look for the last line of warp 0 with all lanes before the first one with fewer.",
+    "reunites": "Look for the next line of warp 0 with all lanes.",
+    "lanes": "Add up the lanes of all lines; the line of `run` with the mean active lanes helps.",
+}
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +80,7 @@ def right(question, recorder):
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_answer(question, run):
-    given = json.loads(ANSWERS.read_text())
-    assert question in given, f"answers.json has no entry {question!r}"
-    assert given[question] in right(question, run[0]), \
-        f"{question}: {json.dumps(given[question])} is not right"
+    judge(question, json.loads(ANSWERS.read_text()), right(question, run[0]), QUESTIONS[question])
 
 
 def test_the_trace_agrees_with_the_counters(run):

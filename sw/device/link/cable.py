@@ -3,9 +3,8 @@
 import contextlib
 import termios
 
-import serial
-
 from base.errors import UserError
+from base.installation import need
 
 
 __all__ = ["Cable"]
@@ -35,6 +34,8 @@ class Cable:
     """
 
     def __init__(self, port, baud):
+        need(f"--device serial:{port}", "serial")
+        import serial
         self.port = port
         if type(baud) is not int or baud < 1:
             raise UserError(f"{port}: the baud rate is {baud!r}, must be a whole number above 0")
@@ -60,6 +61,7 @@ class Cable:
 
     def write(self, data) -> None:
         """Send all of ``data``."""
+        import serial
         try:
             self._serial.write(data)
         except serial.SerialTimeoutException:

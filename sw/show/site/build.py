@@ -27,8 +27,8 @@ _MARK = ".graphloom-site"
 
 
 def _need_packages():
-    for module in EXTRAS["docs"]:
-        need("graphloom docs", module)
+    for module in EXTRAS["docs"].modules:
+        need("graphloom docs", module, "docs")
 
 
 def check_port(port) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from mkdocs.structure.files import File
 
 from base.installation import ROOT
-from sw.show.site.places import api_page, api_pages, start_page, without_files
+from sw.show.site.places import api_page, api_pages, without_files
 
 
 __all__ = ["on_config", "on_files", "on_page_markdown"]
@@ -22,7 +22,6 @@ def on_config(config):
 
 def on_files(files, config):
     """Add the pages that are made."""
-    files.append(File.generated(config, "index.md", content=start_page()))
     for package, text in api_pages().items():
         files.append(File.generated(config, api_page(package), content=text))
     return files

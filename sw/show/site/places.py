@@ -1,4 +1,4 @@
-"""The pages of the site that are no files of ``docs``: the start page, and the API.
+"""The pages of the site that are no files of ``docs``: the API.
 
 The API has a page for the names that a script imports from ``graphloom``, and one for each package:
 first what the package says of itself, then its modules.
@@ -11,7 +11,7 @@ import graphloom
 from base.installation import ROOMS, ROOT
 
 
-__all__ = ["api_page", "api_pages", "published", "start_page", "without_files"]
+__all__ = ["api_page", "api_pages", "published", "without_files"]
 
 
 def published(path) -> bool:
@@ -37,12 +37,6 @@ def without_files(text, folder, root=ROOT) -> str:
         outside = target.is_file() and not target.is_relative_to(root / "docs")
         return match[1] if outside else match[0]
     return re.sub(r"(?<!!)\[([^\]]*)\]\((?!https?:|#)([^)]*)\)", plain, text)
-
-
-def start_page(root=ROOT) -> str:
-    """README as the page that the site begins with: its links lead to the pages of the site."""
-    text = without_files((root / "README.md").read_text(), root, root)
-    return text.replace("](docs/", "](").replace('="docs/', '="')
 
 
 def api_page(package) -> str:

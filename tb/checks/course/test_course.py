@@ -3,7 +3,7 @@
 =====================  =============================================================
 the checks             test_unsolved: the tree does not pass them; test_solved: a
                        copy with the solution does; test_faults: a solution with a
-                       fault does not
+                       fault does not; test_no_answer_is_told
 solutions              test_patches_apply; test_a_patch_that_does_not_apply;
                        test_files: a copy has the files that git tracks
 pages                  test_numbers: each number comes from a run; test_pages
@@ -26,6 +26,7 @@ from base.installation import ROOT
 from hw.config import preset
 from sw.cli.main import main
 from checks.course import EXERCISES, checks, copies, find
+from checks.course.answers import judge
 from sw.graph.load import load
 from sw.device import Device
 from tb.cli.test_errors import refused
@@ -59,6 +60,15 @@ def test_unsolved(name, capfd):
     assert "1 failed" in capfd.readouterr().out
 
 
+@pytest.mark.parametrize("given, said", [([1, None], "no answer yet"), ([1, 2], "[1, 2] is wrong"),
+                                         (None, "no answer yet")])
+def test_no_answer_is_told(given, said):
+    with pytest.raises(pytest.fail.Exception) as failure:
+        judge("waits", {"waits": given}, [[1105, 735]], "Look at memory.")
+    assert str(failure.value) == f"waits: {said}. Look at memory." and not failure.value.pytrace
+    judge("waits", {"waits": [1105, 735]}, [[1105, 735]], "")
+
+
 @each
 @pytest.mark.sample(1)
 def test_solved(name, solved, capfd):
@@ -82,6 +92,8 @@ FAULTS = {
                            "Walk(k, width)", "Walk(k, 1)", "test_results"),
     "most-recently-used": ("cache", "hw/memory/replacement.py", "~order_read.data[bit] if way",
                            "order_read.data[bit] if way", "test_least_recently_used"),
+    "an-edge-a-cycle": ("unit", "hw/gather/pair/unit.py", "two = (degree > 1)",
+                        "two = (degree > 99)", "test_two_edges_a_cycle"),
 }
 
 
@@ -263,7 +275,7 @@ def known_of_cache(solved):
 
 KNOWN = {"trace": known_of_trace, "counter": known_of_counter,
          "instruction": lambda solved: set(), "schedule": known_of_schedule,
-         "cache": known_of_cache}
+         "cache": known_of_cache, "unit": lambda solved: set()}
 
 
 def numbers(text):

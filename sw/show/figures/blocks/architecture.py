@@ -25,7 +25,7 @@ def draw() -> str:
         "Host software", "algorithms, schedules, storage formats, kernel compiler, runtime"],
         kind="outside")
     d.box("simulator", (150, 92, 250, 42), [
-        "Native simulator", "the same RTL, compiled by Verilator"], kind="outside")
+        "Native simulator", "the same RTL, compiled to C++"], kind="outside")
     d.box("link", (460, 92, 250, 42), ["Board", "serial link and SDRAM controller"], kind="outside")
     d.arrow("host", "simulator", out="bottom-155", into="top", both=True)
     d.arrow("host", "link", out="bottom+155", into="top", both=True)

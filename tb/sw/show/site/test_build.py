@@ -1,7 +1,9 @@
-"""The site: links that lead nowhere are errors, and no other host is asked for anything."""
+"""The site: links that lead nowhere are errors, no other host is asked for anything, and its pages
+can be read as files."""
 
 import pathlib
 import re
+import shutil
 
 import pytest
 import yaml
@@ -9,6 +11,7 @@ import yaml
 from base.errors import UserError
 from sw.show.site import build
 from base.installation import ROOT
+from tb.browser import chromium, open_page      # noqa: F401
 
 
 @pytest.fixture
@@ -19,9 +22,10 @@ def settings(tmp_path):
         docs.mkdir()
         for name, text in pages.items():
             (docs / f"{name}.md").write_text(text)
-        (docs / "style.css").write_text("")
+        for name in ("style.css", "iframe-worker.js"):
+            shutil.copy(ROOT / "docs" / name, docs)
         given = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
-        given |= {"docs_dir": str(docs), "hooks": [], "plugins": ["search"],
+        given |= {"docs_dir": str(docs), "hooks": [], "plugins": ["search", "offline"],
                   "nav": [f"{name}.md" for name in pages]}
         path = tmp_path / "mkdocs.yml"
         path.write_text(yaml.safe_dump(given))
@@ -43,6 +47,28 @@ def test_a_site(settings, tmp_path):
         assert loads and not [url for url in loads if "//" in url]
     for sheet in made.rglob("*.css"):
         assert not re.search(r"@import|url\(['\"]?(?:https?:)?//", sheet.read_text()), sheet
+
+
+def test_pages_as_files(settings, tmp_path, open_page):         # noqa: F811
+    """Search finds a word, links lead on, and names of code are not cut."""
+    made = tmp_path / "site"
+    name = "scu-enhanced_with_a_name"
+    build._make(made, settings(index=f"# One\n\n[two](two.md)\n\n| a | b | c |\n| - | - | - |\n"
+                               f"| `{name}` | {'word ' * 60} | {'`of_code` ' * 40} |\n",
+                               two="# Two\n\nfrobnicate\n"))
+    for width in (1400, 400):
+        tab = open_page(made / "index.html", width=width)
+        assert tab.overflow() == 0
+        heights = tab.page.eval_on_selector_all("td code", """codes => codes.map(
+            code => code.getClientRects().length)""")
+        assert set(heights) == {1} and len(heights) == 41
+        tab.page.click(".md-content a[href='two.html']")
+        tab.page.wait_for_url("**/two.html")
+        if width == 400:
+            tab.page.click(".md-header__button[for=__search]")
+        tab.page.click("input.md-search__input")
+        tab.page.keyboard.type("frobnicate")
+        tab.page.wait_for_selector(".md-search-result__item a[href*='two.html']")
 
 
 @pytest.mark.parametrize("text, words", [

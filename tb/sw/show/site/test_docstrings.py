@@ -4,7 +4,7 @@ import pytest
 
 from sw.show.site.docstrings import MEMBERS, comment, markdown
 from base.installation import ROOMS, ROOT
-from sw.show.site.places import api_pages, published, start_page, without_files
+from sw.show.site.places import api_pages, published, without_files
 
 
 def path(name):
@@ -51,12 +51,6 @@ def test_every_package_has_a_page():
 def test_published():
     assert published("hw.core.alu.Alu") and not published("hw.core.alu._join")
     assert not published("amaranth.hdl.Signal")
-
-
-def test_links_of_the_start_page():
-    text = start_page()
-    assert "](docs/" not in text and "](core.md" in text
-    assert "see LICENSE" in text and "](https://amaranth-lang.org)" in text
 
 
 def test_links_to_files_that_the_site_lacks():
