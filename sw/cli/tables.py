@@ -261,7 +261,8 @@ def _rows(result, rival, units):
     yield f"mean active lanes, of {threads}", _ratio(of("lanes"), of("instructions"))
     yield "instructions per cycle", _ratio(of("instructions"), cycles, "{:.3f}")
     slots = of("cycles") * result.config.cores
-    yield "stalls, of all cycles", _ratio(sum(of(name) for name in STALL_LABELS), slots, "{:.1f} %", 100)
+    stalled = sum(of(name) for name in STALL_LABELS)
+    yield "stalls, of all cycles", _ratio(stalled, slots, "{:.1f} %", 100)
     for name, text in STALL_LABELS.items():
         yield f"  {text}", _ratio(of(name), slots, "{:.1f} %", 100)
     yield None
