@@ -50,7 +50,8 @@ SLOW: dict[str, tuple[str, ...]] = {
         "test_a_process_that_dies"),
     "tb/checks/campaign/test_fuzz.py": ("test_corpus",),
     "tb/checks/campaign/test_mutants.py": ("test_command",),
-    "tb/cli/test_launcher.py": ("test_launcher", "test_more_packages"),
+    "tb/cli/test_launcher.py": ("test_launcher", "test_extras", "test_without_a_network"),
+    "tb/cli/test_new.py": ("test_check",),
     "tb/cli/test_prove.py": ("test_timeout", "test_proof", "test_refuted"),
     "tb/cli/test_reproduce.py": ("test_a_figure_on_a_system_of_its_own",),
     "tb/cli/test_runs.py": (
@@ -60,7 +61,7 @@ SLOW: dict[str, tuple[str, ...]] = {
     "tb/cli/test_tune.py": ("test_bad_graphs", "test_all_strategies_find_the_best"),
     "tb/checks/course/test_course.py": ("test_unsolved", "test_solved", "test_faults"),
     "tb/examples/test_hash_lookup.py": ("test_it_prints_a_table",),
-    "tb/examples/test_notebook.py": ("test_cycles", "test_pictures", "test_the_waveform"),
+    "tb/examples/test_notebook.py": ("test_cycles", "test_pictures"),
     "tb/examples/test_widest_path.py": ("test_it_runs",),
     "tb/checks/formal/test_mutants.py": ("test_mutant_is_refuted",),
     "tb/checks/formal/test_proofs.py": (

@@ -41,6 +41,7 @@ def complete(request, tmp_path_factory):
     return words
 
 
+@pytest.mark.sample(1)
 def test_bash(complete):
     assert complete("comp") == ["compare"]
     assert complete("run", "pager") == ["pagerank"]

@@ -1,4 +1,4 @@
-"""``graphloom diff``: one pair, several, a sweep, JSON alone, and what is refused.
+"""``graphloom diff``: one pair, several, a sweep, and what is refused.
 
 ======================  ========================================================
 output                  test_one, test_many
@@ -34,8 +34,8 @@ def test_one(made, capsys):
                      for name in ("a.json", "b.json"))
     assert f"{before:,} -> {after:,} total cycles, {after / before:.2f}x" in lines
     assert max(map(len, lines)) <= 80
-    assert main(["diff", "a.json", "b.json", "--json", "-"]) == 0
-    value = json.loads(capsys.readouterr().out)
+    assert main(["diff", "a.json", "b.json", "--json", "out.json"]) == 0
+    value = json.loads((made / "out.json").read_text())
     assert value["pairs"][0]["differs"] == {"dram.latency": [100, 300]}
     assert value["pairs"][0]["changes"]["total_cycles"]["second"] == after
     assert value["alone"] == [[], ["bfs em on karate"]]

@@ -69,7 +69,7 @@ def _run(arguments, folder, text):
 
 
 @pytest.mark.parametrize("heading", [heading for heading in SECTIONS if heading != BOARD])
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_section(heading, tmp_path):
     blocks = SECTIONS[heading]
     folder = tmp_path / "project"

@@ -351,6 +351,7 @@ _DIRECTED = ["the_largest_gives_to_the_smallest", "equal_cores", "cores_that_can
              "all_cores_are_told", "an_entry_on_its_way", "a_launch_forgets"]
 
 
+@pytest.mark.sample(1)
 def test_directed(simulator):
     _run(simulator, _DIRECTED)
 

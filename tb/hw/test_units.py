@@ -30,6 +30,7 @@ def _lint(path):
 
 
 @pytest.mark.parametrize("name", UNITS)
+@pytest.mark.sample(2)
 def test_verilator(tmp_path, name):
     """Verilator's lint has nothing to say, as Verilog by the name's end."""
     path = tmp_path / f"{name}.v"

@@ -29,7 +29,7 @@ def test_algorithms(name, schedule, algorithm):
 @pytest.mark.parametrize("schedule", ("scu", "scu-enhanced", "scu-enhanced:grouping=no:sets=1",
                                       "scu-stream", "scu-stream:pieces=3"))
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 def test_algorithms_on_the_unit(name, schedule, algorithm):
     if algorithm not in ("bfs", "sssp"):
         schedule = schedule.removesuffix(":sets=1")     # the unit filters nothing

@@ -34,7 +34,7 @@ TINY = preset("tiny")
 
 
 @pytest.mark.parametrize("unit", UNITS.values(), ids=list(UNITS))
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_units(unit):
     """Each unit is made from the preset of boards, with all its modules."""
     config = unit.configure(preset("fpga"))

@@ -44,7 +44,7 @@ _BARS = (("#0072b2", ""), ("#f0e442", "//"), ("#d55e00", ".."), ("#ffffff", "xx"
 _LINES = ("--", "-.", ":", (0, (6, 1, 1, 1)))
 
 
-def _bars(axes, plot, colours):
+def _bars(axes, plot, colours=None):
     """Draw one plot: bars side by side in each group, or stacked. A failed bar is the word
     "failed"."""
     from .outcome import FAILED
@@ -56,7 +56,7 @@ def _bars(axes, plot, colours):
         heights = [0 if value is None or math.isnan(value) else value for value in values]
         colour, hatch = _BARS[index % len(_BARS)]
         bars = axes.bar(places, heights, width, bottom=bottoms, label=name,
-                        color=colours.get(name, colour),
+                        color=(colours or {}).get(name, colour),
                         hatch=hatch, edgecolor="#222222", linewidth=0.5)
         if plot.stacked:
             bottoms = [bottom + height for bottom, height in zip(bottoms, heights)]
@@ -112,7 +112,7 @@ def _drawn(plots, title, least=_WIDTH, height=_HEIGHT, colours=None):
         try:
             figure.suptitle(title, fontsize=11)
             for axes, plot in zip(grid[:, 0], plots):
-                _bars(axes, plot, colours or {})
+                _bars(axes, plot, colours)
             _legends(figure, grid, plots)
             yield figure
         finally:

@@ -54,6 +54,7 @@ def solved():
 
 
 @each
+@pytest.mark.sample(3)
 def test_unsolved(name, capfd):
     """The tree is where students begin: the check fails, and says so in words of a test."""
     assert checks.verdict(find(name), ROOT, ["-x"]) == 1

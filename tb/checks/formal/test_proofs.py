@@ -17,7 +17,7 @@ LONG = "scu, rows: width 1"
 @pytest.mark.parametrize("proof", [
     pytest.param(proof, id=name, marks=pytest.mark.full if name == LONG else ())
     for entry, proof in proofs() for name in [f"{entry.unit}, {entry.name}: {proof.shape}"]])
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 def test_proof(tmp_path, proof):
     proof.check(tmp_path)
 

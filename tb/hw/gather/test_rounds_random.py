@@ -209,7 +209,7 @@ def test_late_tables(simulator, shape, latency, unit):
 
 
 @pytest.mark.parametrize("unit", ROUNDS)
-@pytest.mark.sample(1)
+@pytest.mark.full
 def test_weaver_at_full_size(unit):
     """On the fast simulator only; Icarus Verilog has the other shapes."""
     _run("verilator", unit, {"warps": 32, "threads": 32}, 1, rounds=1, steps=60, resets=2)

@@ -301,7 +301,7 @@ def test_zstd(read, monkeypatch):
 ])
 def test_missing(read, monkeypatch, content, name, package):
     """A package that is missing is named, and how to install it."""
-    monkeypatch.setattr("base.installation.obtain", lambda module: False)
+    monkeypatch.setattr("base.installation.obtain", lambda *_: False)
     monkeypatch.setattr("base.installation.launched", lambda: False)
     with pytest.raises(UserError, match=f"needs {package}, which is not installed: pip install "
                        r"'graphloom\[graphs\]'"):

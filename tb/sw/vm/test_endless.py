@@ -114,6 +114,7 @@ def test_the_device(monkeypatch, tmp_path, capsys, words):
 @pytest.mark.parametrize("machine, text", [("cpu", _WORKS), ("reference", _WORKS),
                                            ("reference", _SPINS)])
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.sample(2)
 def test_signals(tmp_path, machine, text, number, code):
     """A signal ends the command within a moment, also in a loop of C++ within another."""
     path = tmp_path / "endless.py"
