@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from sw.compile.schedules.schedule import Schedule
 
 
-__all__ = ["canonical", "compared", "equip", "in_software", "make", "names", "with_unit"]
+__all__ = ["canonical", "compared", "equip", "equipped", "in_software", "make", "names",
+           "with_unit"]
 
 
 def names() -> list[str]:
@@ -93,7 +94,7 @@ def compared(config: HardwareConfig,
         schedule = make(name)
         if schedule.compared:
             units = [] if "gather" in said else _units(schedule, config)
-            own = [_with(config, unit) for unit in units
+            own = [equipped(config, unit) for unit in units
                    if unit == schedule.needs_unit or VARIANTS[unit].compared]
             found += [(name, equip(each, [name], said)) for each in own or [config]]
     return sorted(found, key=lambda each: (each[1] != config, not in_software(each[0])))
@@ -102,11 +103,12 @@ def compared(config: HardwareConfig,
 def with_unit(config: HardwareConfig, schedule: Schedule) -> HardwareConfig:
     """The configuration, with the unit that hands out edges which the schedule needs, if it needs a
     certain one."""
-    return config if schedule.needs_unit is None else _with(config, schedule.needs_unit)
+    return config if schedule.needs_unit is None else equipped(config, schedule.needs_unit)
 
 
-def _with(config: HardwareConfig, unit: str) -> HardwareConfig:
-    """The configuration with a unit, and its name, if it has another."""
+def equipped(config: HardwareConfig, unit: str) -> HardwareConfig:
+    """The configuration with a unit that hands out edges, and with the unit's name in its own if it
+    has had another."""
     if unit == config.gather:
         return config
     return config.replace(gather=unit, name=f"{config.name}+{unit}")

@@ -63,8 +63,7 @@ def columns() -> dict:
     of_scu = [name for name in known_schedules.names() if known_schedules.make(name).needs_scu]
     return {
         _RIVAL: [(name, config) for name in software], _SHOWN: [(_SHOWN, config)],
-        **{weaver(unit): [(schedule_of(unit),
-                           config.replace(gather=unit, name=f"{config.name}+{unit}"))]
+        **{weaver(unit): [(schedule_of(unit), known_schedules.equipped(config, unit))]
            for unit in VARIANTS},
         "scu": [(name, known_schedules.equip(config, [name])) for name in of_scu],
     }

@@ -1,7 +1,6 @@
 """What a sweep measured: a row for each run, as a frame, a file, and tables for a terminal."""
 
 import csv
-import importlib.util
 import io
 import math
 import pathlib
@@ -12,6 +11,7 @@ from base.errors import UserError
 from base.installation import need
 from base.output import replacing
 from sw.compile.options import word
+from sw.device.result import frame_of
 from sw.study.benchmarks.grid import geometric_mean
 from sw.study.reproduce.outcome import Table, times
 
@@ -146,12 +146,9 @@ class SweepResult:
             if (number := self._count(status)))])
 
     def frame(self) -> Any:
-        """The rows as a pandas DataFrame; without pandas, a dict of columns, each a list."""
+        """The rows as a pandas DataFrame. Raises UserError without pandas."""
         columns = {name: [row[name] for row in self.rows] for name in (self.rows or [{}])[0]}
-        if importlib.util.find_spec("pandas") is None:
-            return columns
-        import pandas
-        return pandas.DataFrame(columns)
+        return frame_of(columns, range(len(self.rows)), None, "a frame of a sweep")
 
     def write(self, path):
         """Write the rows as CSV, or as Parquet (which needs pyarrow) by the suffix of the name.
