@@ -148,7 +148,7 @@ class SweepResult:
     def frame(self) -> Any:
         """The rows as a pandas DataFrame. Raises UserError without pandas."""
         columns = {name: [row[name] for row in self.rows] for name in (self.rows or [{}])[0]}
-        return frame_of(columns, range(len(self.rows)), None, "a frame of a sweep")
+        return frame_of(columns, range(len(self.rows)), "run", "a frame of a sweep")
 
     def write(self, path):
         """Write the rows as CSV, or as Parquet (which needs pyarrow) by the suffix of the name.
