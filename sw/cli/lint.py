@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from base.installation import ROOT, need, need_tree
+from base.installation import ROOT, need, need_tree, obtain
 
 from .commands import app
 
@@ -12,6 +12,7 @@ from .commands import app
 def _lint():
     """Check the sources: ruff on the whole tree, pyright on base, sw, sim and synth."""
     need_tree("graphloom lint")
+    obtain("hypothesis", "test")        # the sources import most of what this extra brings
     for tool in ("ruff", "pyright"):
         need("graphloom lint", tool)
     codes = [subprocess.run([sys.executable, "-m", *tool], cwd=ROOT, check=False).returncode
