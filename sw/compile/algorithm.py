@@ -116,6 +116,11 @@ class Algorithm:
         this one's kernels; empty if it goes through its graph itself."""
         return {}
 
+    def side_of(self, kernel) -> str | None:
+        """The name of the side of a task (:attr:`~sw.compile.task.Task.sides`) by which a kernel
+        goes through edges; of no side if it is a kernel of the task itself."""
+        return kernel
+
     def edges_at_once(self, task) -> int | None:
         """Most edges that a lane works on at once, if the user does not say; None for any
         number."""

@@ -13,7 +13,7 @@ __all__ = ["build", "reserve", "reserve_layouts"]
 def _made_inputs(task):
     """A side for each input that is not the frontier itself; sides may share an input."""
     return list({id(side.input): side for side in task.sides.values() or [task]
-                 if side.input is not side.frontier}.values())
+                 if side.input not in (None, side.frontier)}.values())
 
 
 def reserve(task, sides):

@@ -8,6 +8,7 @@ from base.errors import UserError
 from sw.compile import schedules
 from sw.compile import frontiers
 from sw.compile import memory
+from sw.compile.frontiers import sets
 from sw.compile.buffers import Buffers
 from sw.compile.task import Task
 
@@ -31,11 +32,12 @@ def make(config, plan, graph, slow_edges=False) -> Task:
     algorithm = one.kind(graph, **dict(one.parameters))
     buffers = Buffers(config, max(each.warps or config.warps for each in plans.values()),
                       slow_edges)
+    operators = algorithm.operators()
     sides = {name: _side(config, operator, one, buffers)
-             for name, operator in algorithm.operators().items()} or \
+             for name, operator in operators.items()} or \
         {name: _side(config, algorithm, each, buffers, len(plans) > 1)
          for name, each in plans.items()}
-    sides = _with_frontiers(sides)
+    sides = _with_frontiers(sides, (sets if operators else frontiers).choose(list(sides.values())))
     task, *others = sides.values()
     if task.algorithm is not algorithm:
         task = dataclasses.replace(task, algorithm=algorithm, sides=sides)
@@ -60,11 +62,11 @@ def _side(config, algorithm, plan, buffers, switches=False):
     return task
 
 
-def _with_frontiers(sides):
-    """The sides with their frontier, inputs and layouts."""
-    frontier, inputs = frontiers.choose(list(sides.values()))
+def _with_frontiers(sides, chosen):
+    """The sides with their frontiers, inputs and layouts; ``chosen`` has a frontier and an input,
+    each or None, for each side."""
     found, first = {}, 0
-    for (name, side), read in zip(sides.items(), inputs):
+    for (name, side), (frontier, read) in zip(sides.items(), chosen):
         plan = side.plan
         if frontier is not None and read is not None:
             plan = dataclasses.replace(plan, deduplicate=frontier.deduplicate,

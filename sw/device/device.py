@@ -53,7 +53,7 @@ class _Session:
         self.set_cycles = []    # of each launch of a set (see Result)
         self.set_counters = []
         self.first = True       # whether no set of kernels of the task's side has been launched
-        self._launched = set()  # the sides that have been launched, None for a task without
+        self._launched = set()  # the sides that have been launched
         self._machine, self._limit, self._progress = machine, max_cycles, progress
 
     def start(self):
@@ -71,7 +71,7 @@ class _Session:
     def launch(self, kernel, argument=0):
         """Run one of the algorithm's kernels to its end: all the kernels of its set that the
         superstep needs, one after the other."""
-        side = kernel if kernel in self.task.sides else None
+        side = id(self.task.side_of(kernel))
         self.first = side not in self._launched
         self._launched.add(side)
         before = self._machine.counters()

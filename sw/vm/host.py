@@ -75,12 +75,12 @@ class Machine(abc.ABC):
         """Perform a VertexSetIterator."""
 
     @abc.abstractmethod
-    def where(self, name, vset, uniforms) -> Any:
-        """The set of the vertices for which the filter of that name is true."""
+    def where(self, node, vset, uniforms) -> Any:
+        """The set of the vertices for which the filter of a VertexFilter is true."""
 
     @abc.abstractmethod
-    def total(self, name, vset, uniforms) -> int:
-        """The sum of the words that the function of that name gives."""
+    def total(self, node, vset, uniforms) -> int:
+        """The sum of the words that the function of a VertexSum gives."""
 
     def loop(self, node, values, queues, evaluate, word) -> int | None:
         """Perform a loop as a whole. A machine may leave this to the host.
@@ -334,7 +334,7 @@ class _Run(_Numbers):
             case ir.SetSize():
                 return self._machine.size(self._values[node.name])
             case ir.VertexSum():
-                total = self._machine.total(node.function, self._values[node.input_vset],
+                total = self._machine.total(node, self._values[node.input_vset],
                                             self._words(node.function))
                 fixed = node.type is Type.DECIMAL
                 return Fraction(total, 1 << self._bits) if fixed else total
@@ -375,7 +375,7 @@ class _Run(_Numbers):
             case ir.VertexFilter():
                 self.operators += 1
                 values[node.output_vset] = machine.where(
-                    node.filter, values[node.input_vset], self._words(node.filter))
+                    node, values[node.input_vset], self._words(node.filter))
             case ir.WhileLoop():
                 done = machine.loop(node, values, self._queues, self._host, self.word)
                 self.operators += done or 0

@@ -169,10 +169,10 @@ class ReferenceMachine(Machine):
         self._call(node.apply_f, [vset.astype(np.uint64)], uniforms)
         self.settle(node)
 
-    def where(self, name, vset, uniforms):
-        wanted, _ = self._call(name, [vset.astype(np.uint64)], uniforms)
+    def where(self, node, vset, uniforms):
+        wanted, _ = self._call(node.filter, [vset.astype(np.uint64)], uniforms)
         return vset[wanted.astype(bool)]
 
-    def total(self, name, vset, uniforms):
-        words, _ = self._call(name, [vset.astype(np.uint64)], uniforms)
+    def total(self, node, vset, uniforms):
+        words, _ = self._call(node.function, [vset.astype(np.uint64)], uniforms)
         return sum(words.tolist())

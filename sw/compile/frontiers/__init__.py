@@ -139,8 +139,8 @@ def find(name):
     return (_KINDS | {REVERSE: ReverseQueue})[name]
 
 
-def choose(sides) -> tuple[Frontier | None, list[Input | None]]:
-    """The frontier of a task, and the input of each of its sides.
+def choose(sides) -> list[tuple[Frontier | None, Input | None]]:
+    """The frontier and the input of each side of a task, which share the frontier.
 
     Parameters
     ----------
@@ -149,10 +149,9 @@ def choose(sides) -> tuple[Frontier | None, list[Input | None]]:
 
     Returns
     -------
-    frontier : Frontier or None
-        None if the algorithm has none.
-    inputs : list of Input or None
-        For each side; the frontier itself if the side reads it as it is.
+    list of (Frontier or None, Input or None)
+        For each side. Both are None if the algorithm has no frontier; the input is the frontier
+        itself if the side reads it as it is.
 
     Raises
     ------
@@ -161,14 +160,14 @@ def choose(sides) -> tuple[Frontier | None, list[Input | None]]:
     """
     if not sides[0].algorithm.frontiers(sides[0]):
         _check_nothing(sides[0])
-        return None, [None for _ in sides]
+        return [(None, None) for _ in sides]
     found = _pairs_of_sides(sides) if len(sides) > 1 else [_pair(sides[0])]
     pushing = [side for side in sides if side.direction == "push"]
     frontier = _make((pushing or sides)[0], found[0].output,
                      any(side.schedule.notes for side in sides))
     frontier.counts_entries = any(side.schedule.counts_entries for side in sides)
     made = {pair.input: _input(pair, frontier) for pair in found}
-    return frontier, [made[pair.input] for pair in found]
+    return [(frontier, made[pair.input]) for pair in found]
 
 
 def _check_nothing(task):

@@ -1,46 +1,54 @@
 """A program of the language as an algorithm of the device.
 
-Each operator of edges is a part that goes through the graph by the plan's schedule and format
-(:class:`~sw.compile.lower.operators.EdgeOperator`). Everything else is a kernel with a lane a
-vertex (:mod:`sw.compile.lower.kernels`):
+Operators that follow one another become one kernel where they may (:mod:`.fuse`). A kernel with an
+operator of edges goes through the graph by the plan's schedule and format (:mod:`.operators`). All
+others have a lane a vertex (:mod:`.kernels`):
 
 =========================  ==============================================================
+a group                    functions of vertices, filters and sums over one set
 ``copy``                   copies vectors whose words at the start an operator reads
 ``changed``                makes the set of the vertices whose word has changed
-``vertices``               performs a function of vertices
-``where``, ``total``       a filter, a sum
 ``split``, ``least``       for queues
-``fill``, ``include``,     for sets
-``join``
+``include``, ``join``      for sets
 ``store``                  stores an element
-``slot``, ``output``       store the launch's argument as a word for later kernels
+``slot``                   stores the launch's argument as a word for later kernels
 =========================  ==============================================================
 
-A set is an array of words, 1 for its vertices, and its count before them. Which array a set has is
-known only when the program runs, so kernels get its place in a slot. Slots also hold the values of
-the host that change during a run; values that do not are constants of the kernels.
+Sets are in a pool (:mod:`sw.compile.frontiers.sets`). Which block of the pool a set has is known
+only when the program runs, so it is a field of the launch's argument. So is one number of the host
+that changes during a run, and all numbers that differ from it by a constant; others are in slots of
+memory. Values that do not change are constants of the kernels.
 """
 
 from __future__ import annotations
 
 import contextlib
 
-import numpy as np
 
 from base.errors import UserError
-from sw.lang import graph_ir as ir
-from sw.vm.host import Machine, perform, value_of
-from sw.compile.lower.kernels import OTHER, OUTPUT, SLOTS, VertexKernels
+from sw.compile.asm.assembler import Condition
+from sw.compile.frontiers.sets import Fields, Pool
+from sw.compile.lower.dependence import Dependence, index_of
+from sw.compile.lower.fuse import EDGES, Groups, group_name
+from sw.compile.lower.kernels import LARGE, SLOTS, VertexKernels
 from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
 from sw.compile.lower.run import ProgramRun
+from sw.lang import graph_ir as ir
+from sw.lang.types import Type
+from sw.vm.host import Machine, perform, value_of
 
 
 __all__ = ["ProgramAlgorithm"]
 
 
-#: Sets beside those with a name: of all vertices, and those between the steps of a queue.
-_SETS = 6
+#: Storages beside those of sets with a name: for all vertices, for none, and between the steps of a
+#: queue and of a kernel that is held back.
+_STORAGES = 6
+
+#: Most sets that a kernel reads and makes.
+_MOST_SETS = 3
+
 
 class ProgramAlgorithm(ProgramRun):
     """One run of any program.
@@ -52,11 +60,15 @@ class ProgramAlgorithm(ProgramRun):
     slots : dict of Uniform to int
         The values of the host that change during a run, with the numbers of their slots.
     numbers : dict of Position to int
-        The numbers of the operators.
-    num_sets : int
-        Arrays for sets; the first is the set of all vertices.
+        The numbers of the edge operators.
+    edges : dict of int to EdgeSetIterator
+        The edge operators by their numbers.
+    dependence : Dependence
+    groups : Groups
+        The kernels of operators.
+    pool : Pool
+        The memory of the sets.
     """
-    ALL = ir.ALL
 
     @classmethod
     def form_of(cls, program):
@@ -67,28 +79,27 @@ class ProgramAlgorithm(ProgramRun):
         super().__init__(graph, **given)
         program = self.program
         self._kernels = VertexKernels(self)
-        nodes = list(ir.instructions(program.body))
-        operators = [node for node in nodes
-                     if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator)]
+        nodes = self._nodes = list(ir.instructions(program.body))
+        operators = [node for node in nodes if isinstance(node, ir.EdgeSetIterator)]
         self.numbers = {node.position: number for number, node in enumerate(operators)}
-        self._nodes = operators
-        self._edges = {f"edges{self.numbers[node.position]}": node for node in operators
-                       if isinstance(node, ir.EdgeSetIterator)}
+        self.edges = dict(enumerate(operators))
+        self.dependence = Dependence(program, self.edges, _MOST_SETS)
+        self.groups = Groups(program, self.numbers, self.dependence.joins)
         self.anchor = self.array(program.vectors[0].name)
         self._changing = _assigned(nodes)
         uniforms = [node for function in program.functions for node in ir.walk(*function.body)
-                    if isinstance(node, ir.Uniform) and self._changes(node)]
+                    if isinstance(node, ir.Uniform) and self.changes(node)]
         self.slots = {node: number for number, node in enumerate(dict.fromkeys(uniforms))}
         names = {getattr(node, field) for node in nodes for field in ("name", "output_vset")
                  if isinstance(node, ir.NewVertexSet | ir.NewQueue | ir.Dequeue | ir.VertexFilter
                                | ir.EdgeSetIterator | ir.Assign) and hasattr(node, field)}
-        self.num_sets = len(names - {None}) + _SETS
+        self.pool = Pool(len(names - {None}) + _STORAGES, self.anchor)
         self._queues = list(dict.fromkeys(node.vector for node in nodes
                                           if isinstance(node, ir.NewQueue)))
         self._stored = list(dict.fromkeys(node.vector for node in nodes
                                           if isinstance(node, ir.ElementStore)))
 
-    def _changes(self, node):
+    def changes(self, node):
         """Whether a value of the host may change during a run."""
         return any((isinstance(part, ir.HostName) and part.name in self._changing)
                    or isinstance(part, ir.SetSize | ir.VertexSum) for part in ir.walk(node.value))
@@ -100,7 +111,45 @@ class ProgramAlgorithm(ProgramRun):
         return self.anchor
 
     def operators(self):
-        return {name: EdgeOperator(self, node) for name, node in self._edges.items()}
+        return {f"{EDGES}{number}": EdgeOperator(self, number) for number in self.edges}
+
+    def side_of(self, kernel):
+        return next((f"{EDGES}{group[0].op.what}" for group in self.groups.all
+                     if group[0].op.kind == EDGES and group_name(group) == kernel), None)
+
+    # Kernels of groups
+
+    def functions(self, op) -> list:
+        """The functions of an operator."""
+        if op.kind != EDGES:
+            return [self.program.function(op.what)]
+        node = self.edges[op.what]
+        return [self.program.function(name) for name in (node.apply_f, node.to_filter)
+                if name is not None]
+
+    def fields(self, group) -> Fields:
+        """The fields of a group's argument: its input, unless that is all vertices, and the sets
+        that its members make."""
+        return Fields(self.pool, self.dependence.sets(*group))
+
+    def base_number(self, group):
+        """The number of the host that is in the argument of a group: an expression, or None."""
+        bases = [_affine(node)[0] for node in self._changing_of(group)
+                 if node.type is Type.UINT]
+        return max(bases, key=bases.count, default=None)
+
+    def offset(self, node, base):
+        """By how much a changing value of the host differs from a number of the host, as a
+        constant; None if that is not known."""
+        if base is None or node.type is not Type.UINT:
+            return None
+        own, offset = _affine(node)
+        return offset if own == base else None
+
+    def _changing_of(self, group):
+        return [node for member in group for function in self.functions(member.op)
+                for node in ir.walk(*function.body)
+                if isinstance(node, ir.Uniform) and node in self.slots]
 
     # Arrays
 
@@ -109,17 +158,16 @@ class ProgramAlgorithm(ProgramRun):
         """The name of the array of a vector's words at the start of an operator."""
         return f"start_{vector}"
 
-    def copied(self, node) -> list:
+    def copied(self, op) -> list:
         """The vectors that are copied before an operator."""
-        copies = set(node.metadata["start_copies"])
-        if isinstance(node, ir.EdgeSetIterator) and node.tracking is not None:
-            copies.add(node.tracking)
-        return sorted(copies)
-
-    def distance(self, number) -> int:
-        """The distance from the anchor to a set, as a word."""
-        return (self._buffers.address(f"set{number}") + 4
-                - self._buffers.address(self.anchor)) % (1 << 32)
+        if op.kind == EDGES:
+            node = self.edges[op.what]
+            copies = self.dependence.copies(node)
+            if node.tracking is not None and not self.dependence.tells(node):
+                copies.add(node.tracking)
+            return sorted(copies)
+        return sorted({vector for node in self._nodes if isinstance(node, ir.VertexSetIterator)
+                       and node.apply_f == op.what for vector in node.metadata["start_copies"]})
 
     def _check_order(self, task):
         """Refuse an ordering if a function takes a vertex from a word: words of the device are the
@@ -129,39 +177,33 @@ class ProgramAlgorithm(ProgramRun):
         for function in self.program.functions:
             for node in ir.walk(*function.body):
                 index = getattr(node, "vertex" if isinstance(node, ir.Degree) else "index", None)
-                if index is not None and not (isinstance(index, ir.Local)
-                                              and index.name in function.parameters):
+                if index is not None and index_of(function, index) is None:
                     raise UserError(f"format {task.plan.format} orders the vertices anew, and "
                                     f"{function.name} of {self.name} takes a vertex from a word")
 
     def reserve(self, task):
         self._check_order(task)
         words = max(side.vertex_words for side in task.sides.values() or [task])
-        self._buffers = task.buffers
         for vector in self.program.vectors:
             task.buffers.reserve(self.array(vector.name), words)
-        for name in sorted({name for node in self._nodes for name in self.copied(node)}):
+        copies = {name for group in self.groups.all for member in group
+                  for name in self.copied(member.op)}
+        for name in sorted(copies):
             task.buffers.reserve(self.copy_array(name), words)
         for name in self.used_degrees:
             task.buffers.reserve(name, words)
-        for number in range(self.num_sets):
-            task.buffers.reserve(f"set{number}", words + 1)
+        self.pool.reserve(task, words)
         task.buffers.reserve("slots", SLOTS + len(self.slots))
         task.buffers.reserve("results", 2)
         task.buffers.reserve("least", 1)
 
     def init_vertex_value(self, task):
         self.check_words()
-        machine, count = RtlMachine(self), self.graph.num_vertices
+        machine = RtlMachine(self)
         with contextlib.suppress(Begun):
             self._perform(machine)
         self.fill_arrays(task, machine.arrays)
-        task.buffers.fill("set0", np.append(np.uint32(count), np.ones(count, np.uint32)))
-        for number, vertices in machine.sets.items():
-            members = np.zeros(count, np.uint32)
-            members[vertices] = 1
-            task.buffers.fill(f"set{number}", np.append(np.uint32(len(vertices)),
-                                                        task.vertices.to_device(members)))
+        self.pool.fill(task, machine.sets)
 
     # Kernels
 
@@ -171,22 +213,17 @@ class ProgramAlgorithm(ProgramRun):
         def add(name, kind, what=None):
             kernels.setdefault(name, ("apply", (kind, what)))
 
-        for node in self._nodes:
-            number = self.numbers[node.position]
-            if self.copied(node):
-                add(f"copy{number}", "copy", self.copied(node))
-            if isinstance(node, ir.VertexSetIterator):
-                add(f"vertices{number}", "vertices", node)
+        for group in self.groups.all:
+            head = group[0].op
+            if self.copied(head):
+                add(f"copy_{head.name}", "copy", self.copied(head))
+            if head.kind != EDGES:
+                add(group_name(group), "group", group)
                 continue
-            kernels[f"edges{number}"] = ("gather", None)
-            if node.tracking is not None:
-                add(f"changed{number}", "changed", node.tracking)
-        for node in ir.walk(*self.program.body):
-            match node:
-                case ir.VertexFilter():
-                    add(f"where_{node.filter}", "where", node.filter)
-                case ir.VertexSum():
-                    add(f"total_{node.function}", "total", node.function)
+            kernels[group_name(group)] = ("gather", group)
+            node = self.edges[head.what]
+            if node.tracking is not None and not self.dependence.tells(node):
+                add(f"changed{head.what}", "changed", node.tracking)
         for vector in self._queues:
             add(f"split_{vector}", "split", vector)
             add(f"least_{vector}", "least", vector)
@@ -197,25 +234,59 @@ class ProgramAlgorithm(ProgramRun):
             add(f"store_{vector}", "store", self.array(vector))
         if any(isinstance(node, ir.NewVertexSet | ir.NewQueue | ir.Dequeue)
                for node in ir.walk(*self.program.body)):
-            add("fill", "fill")
             add("include", "include")
         for slot in range(SLOTS + len(self.slots)):
             add(f"slot{slot}", "slot", slot)
-        for slot in (OUTPUT, OTHER):
-            add(f"output{slot}", "output", slot)
         return kernels
 
     def apply(self, k):
         self._kernels.emit(k, *k.variant)
 
-    def load_words(self, k, *functions):
-        """The registers with the values of the host that functions use, by their nodes."""
-        nodes = dict.fromkeys(
-            node for name in functions if name is not None
-            for node in ir.walk(*self.program.function(name).body) if isinstance(node, ir.Uniform))
-        return {node: VertexKernels.load_slot(k, SLOTS + self.slots[node], "value")
-                if node in self.slots else k.constant(self._constant(node), "value")
-                for node in nodes}
+    def load_words(self, k, group) -> list:
+        """For each member of a group, the registers with the values of the host that its functions
+        use, by their nodes."""
+        base, number, found = self.base_number(group), None, []
+        for member in group:
+            words = {}
+            for function in self.functions(member.op):
+                for node in ir.walk(*function.body):
+                    if not isinstance(node, ir.Uniform) or node in words:
+                        continue
+                    offset = self.offset(node, base) if node in self.slots else None
+                    if offset is not None:
+                        number = number or self._load_number(k, group)
+                        words[node] = number
+                        if offset != _affine(self._number_node(group))[1]:
+                            words[node] = k.a.reg("value")
+                            k.step(words[node], offset - _affine(self._number_node(group))[1],
+                                   number)
+                    elif node in self.slots:
+                        words[node] = VertexKernels.load_slot(k, SLOTS + self.slots[node], "value")
+                    else:
+                        words[node] = k.constant(self._constant(node), "value")
+            found.append(words)
+        return found
+
+    def _number_node(self, group):
+        """The value of the host that is in the argument: the first of those that differ from
+        :meth:`base_number` by a constant."""
+        base = self.base_number(group)
+        return next(node for node in self._changing_of(group)
+                    if self.offset(node, base) is not None)
+
+    def number_word(self, group, words) -> int | None:
+        """The word of the host for the argument of a group, whose members' values of the host are
+        ``words``; None if its argument has none."""
+        return None if self.base_number(group) is None else words[self._number_node(group)]
+
+    def _load_number(self, k, group):
+        a, fields, number = k.a, self.fields(group), k.a.reg("number")
+        fields.number(k, number)
+        with a.if_uniform(_equal(k, number, fields.most), "large"):
+            place = a.reg("slots")
+            a.li(place, k.address("slots"))
+            a.lw(number, place, 4 * LARGE)
+        return number
 
     def _constant(self, node):
         return value_of(node, self._values, self.graph, self.bits)
@@ -237,3 +308,18 @@ def _assigned(nodes):
     """The variables of the host that get a value more than once, or while a program runs in a
     loop; all others keep their value."""
     return {node.name for node in nodes if isinstance(node, ir.Assign | ir.ForLoop)}
+
+
+def _affine(node):
+    """``(number, offset)``: a value of the host is the number and a constant."""
+    value, offset = node.value if isinstance(node, ir.Uniform) else node, 0
+    while isinstance(value, ir.Binary) and value.operation in ("+", "-") \
+            and isinstance(value.right, ir.Literal) and value.right.type is Type.WHOLE:
+        offset += value.right.value * (1 if value.operation == "+" else -1)
+        value = value.left
+    return value, offset
+
+
+def _equal(k, register, value):
+    """The condition that a register, the same in all lanes, has a value."""
+    return Condition("eq", register, k.constant(value, "large"))

@@ -8,6 +8,7 @@ The interpreter has refused runs with faults (:mod:`sw.lang.faults`) before. A s
 above the largest number is ``infinity``, for candidates and for operands that are infinity.
 """
 
+import dataclasses
 from typing import Any
 
 from sw.compile.kernels.kernel import Vertex
@@ -16,7 +17,7 @@ from sw.lang.types import WORD, Type
 from sw.vm.evaluate import fixed_word
 
 
-__all__ = ["Emitter", "combine", "reduce_word"]
+__all__ = ["Emitter", "Tracked", "combine", "reduce_word"]
 
 
 def combine(k, operation, into, word):
@@ -30,11 +31,34 @@ def combine(k, operation, into, word):
         (a.add if operation == "+" else a.or_)(into, into, word)
 
 
-def reduce_word(k, operation, word, pointer):
-    """The word at an address is combined with a word, by an atomic."""
-    a = k.a
+def reduce_word(k, operation, word, pointer, changed=None):
+    """The word at an address is combined with a word, by an atomic. ``changed``, a register,
+    becomes 1 if this changes it, else 0."""
+    a, before = k.a, k.a.zero
+    if changed is not None and operation != "+":
+        before = a.reg("before")
     {"min": a.amominu_w, "max": a.amomaxu_w, "+": a.amoadd_w, "or": a.amoor_w}[operation](
-        a.zero, word, pointer)
+        before, word, pointer)
+    if changed is None:
+        return
+    match operation:
+        case "min":
+            a.sltu(changed, word, before)
+        case "max":
+            a.sltu(changed, before, word)
+        case "+":
+            a.snez(changed, word)           # a sum does not pass 32 bits
+        case _:
+            a.or_(changed, word, before)
+            a.xor(changed, changed, before)
+            a.snez(changed, changed)
+
+
+@dataclasses.dataclass(frozen=True)
+class Tracked:
+    """A vector whose changes are noted."""
+    vector: str
+    changed: Any  #: A register that becomes 1 where an atomic changes a word of the vector.
 
 
 class Emitter:
@@ -60,11 +84,17 @@ class Emitter:
     addresses : str, optional
         The vertex array whose addresses are the words that stand for vertices; numbers of the
         graph are these words if there is none.
+    tracked : Tracked, optional
+    stamped : dict of str to register, optional
+        Vectors whose words are stamps, and the stamp of this superstep. A word that is not smaller
+        was all ones when the superstep began.
     """
 
     def __init__(self, k, bits, uniform, array, copies, known=None, sums=None, places=None,
-                 addresses=None):
-        self._known, self._sums = known or {}, sums or {}
+                 addresses=None, tracked=None, stamped=None):
+        self._tracked, self._stamped = tracked, stamped or {}
+        self._own: Any = None
+        self._known, self._sums = dict(known or {}), sums or {}
         self._places, self._addresses = places or {}, addresses
         self._least: dict[Any, Any] = {}
         self._k, self._a, self._bits, self._uniform = k, k.a, bits, uniform
@@ -101,7 +131,7 @@ class Emitter:
     def _bind(self, function, parameters, degrees):
         """The function whose parts are emitted from here on."""
         self._names = dict(zip(function.parameters, parameters))
-        self._own: Any = None if function.of_edge else function.parameters[0]
+        self._own = None if function.of_edge else function.parameters[0]
         self._target = function.parameters[1] if function.of_edge else None
         self._stored = {node.vector for node in ir.walk(*function.body)
                         if isinstance(node, ir.VectorStore)}
@@ -157,7 +187,12 @@ class Emitter:
             combine(self._k, node.operation, self._sums[node.vector], value)
             return
         pointer = self._pointer(self._vertex(node.index), self._array(node.vector))
-        reduce_word(self._k, node.operation, value, pointer)
+        if self._tracked is None or node.vector != self._tracked.vector:
+            reduce_word(self._k, node.operation, value, pointer)
+            return
+        changed = self._a.reg("word_changed")
+        reduce_word(self._k, node.operation, value, pointer, changed)
+        self._a.or_(self._tracked.changed, self._tracked.changed, changed)
 
     # Vertices
 
@@ -182,12 +217,31 @@ class Emitter:
             return self._known[node]
         own = (isinstance(node.index, ir.Local) and node.index.name == self._own
                and node.vector in self._stored)
-        array = self._array(node.vector)
+        word = self._a.reg(node.vector)
+        self._word(node, self._vertex(node.index), word, own)
+        return word
+
+    def load(self, node, vertex, into):
+        """``into`` = the word of a VectorLoad at an end of an edge."""
+        self._word(node, vertex, into, own=False)
+
+    def know(self, node, word):
+        """From here on a VectorLoad is the word in a register."""
+        self._known[node] = word
+
+    def _word(self, node, vertex, into, own):
+        """``into`` = a word of a vertex: its word of now if it is the function's own vertex, which
+        stores it, else that of the start."""
+        a, array = self._a, self._array(node.vector)
         if not own:
             array = self._copies.get(node.vector, array)
-        word = self._a.reg(node.vector)
-        self._a.lw(word, self._pointer(self._vertex(node.index), array))
-        return word
+        a.lw(into, self._pointer(vertex, array))
+        stamp = self._stamped.get(node.vector)
+        if stamp is not None and not own:
+            earlier = a.reg("earlier")
+            a.sltu(earlier, into, stamp)
+            a.addi(earlier, earlier, -1)
+            a.or_(into, into, earlier)
 
     # Values
 

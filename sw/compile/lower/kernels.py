@@ -1,24 +1,32 @@
 """Kernels with a lane a vertex: functions of vertices, filters, sums, and the upkeep of sets.
 
-A lane that works on a vertex behind the last, or on a vertex that is not in the input set, is
-inactive while the function's code runs. Counters grow by atomics at the end of a kernel.
+A lane goes through the vertices of the graph, or through the entries of a set's list. Without a
+vertex it is inactive while the functions' code runs. Members of a group pass on the words that they
+have loaded, as long as no member has stored them.
 """
 
+import contextlib
+
 from hw.isa import Csr
+from sw.compile.asm.assembler import Condition
+from sw.compile.frontiers.sets import Fields, Made, SetInput
+from sw.compile.kernels.distribution import Scan
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.vertices import each_vertex
 from sw.compile.lower.emitter import Emitter
+from sw.compile.lower.fuse import TOTAL, WHERE
+from sw.lang.passes.chain import certain_loads
 
 
-__all__ = ["INPUT", "OTHER", "OUTPUT", "THRESHOLD", "VERTEX", "WORD", "SLOTS", "VertexKernels"]
+__all__ = ["LARGE", "SLOTS", "VertexKernels"]
 
 
-#: Slots: where the sets of a kernel are, the words of a queue, and an element to be stored. Behind
-#: them are the slots of values of the host.
-INPUT, OUTPUT, OTHER, THRESHOLD, VERTEX, WORD = range(6)
+#: Slots: the threshold of a queue, an element to be stored, and the number of the host that an
+#: argument has no room for. Behind them are the slots of values of the host.
+THRESHOLD, VERTEX, WORD, LARGE = range(4)
 
 #: The number of these slots.
-SLOTS = 6
+SLOTS = 4
 
 
 class VertexKernels:
@@ -55,15 +63,6 @@ class VertexKernels:
         a.li(place, k.address("slots"))
         a.sw(word, place, 4 * number)
 
-    def _output(self, k, number):
-        """As :meth:`_slot`, for the place of a set that will be made, whose count becomes 0."""
-        a = k.a
-        self._slot(k, number)
-        word = a.reg("count_place")
-        a.csrr(word, Csr.MSCRATCH)
-        a.add(word, word, k.constant(k.address(self._parent.anchor), "anchor"))
-        a.sw(a.zero, word, -4)
-
     def _store(self, k, array):
         """The element of ``array`` at the vertex in a slot becomes the word in a slot."""
         a = k.a
@@ -71,145 +70,195 @@ class VertexKernels:
         pointer = a.reg("pointer")
         a.sw(word, k.pointer(Vertex(vertex, None), array, pointer))
 
-    def _include(self, k, _):
-        """The vertex in a slot is in the set that is made."""
-        a = k.a
-        vertex, output = self.load_slot(k, VERTEX, "vertex"), self.load_slot(k, OUTPUT, "output")
-        place, word = a.regs("place", "word")
-        a.li(word, 1)
-        k.scaled(place, vertex, self._parent.anchor)
-        a.add(place, place, output)
-        a.sw(word, place)
-
     # Loops
 
-    def _loop(self, k, body, member=None):
-        """Perform ``body(vertex, pointers)`` for the vertices of the graph, or of the set whose
-        distance from the anchor is in the register ``member``."""
+    @contextlib.contextmanager
+    def _every(self, k):
+        """The body for a vertex of each lane, of all vertices. Gives the vertex, and whether there
+        is one."""
         a, anchor = k.a, self._parent.anchor
         end = k.constant(k.address(anchor) + 4 * k.task.graph.num_vertices, "end")
         with each_vertex(k, anchor) as pointers:
-            vertex = Vertex(pointers[anchor], anchor)
             active = a.reg("active")
-            a.sltu(active, vertex.reg, end)
-            if member is not None:
-                word = a.reg("member")
-                a.add(word, vertex.reg, member)
-                a.lw(word, word)
-                a.and_(active, active, word)
-            with a.if_(active):
-                body(vertex)
+            a.sltu(active, pointers[anchor], end)
+            yield Vertex(pointers[anchor], anchor), active
 
-    def _mark(self, k, vertex, distance, word, count):
-        """Store whether a vertex is in the set that is made, and count it."""
-        place = k.a.reg("set_place")
-        k.a.add(place, vertex.reg, distance)
-        k.a.sw(word, place)
-        k.a.add(count, count, word)
+    @contextlib.contextmanager
+    def _listed(self, k, start, end):
+        """The body for an entry of each lane, of a list; as :meth:`_every`."""
+        a, index = k.a, k.a.reg("index")
+        entry, vertex, active = a.regs("entry", "vertex", "active")
+        k.lane_index(index)
+        a.slli(index, index, 2)
+        a.add(entry, start, index)
+        k.phase(5)
+        with a.while_uniform(Condition("ltu", entry, end), "entries"):
+            a.lw(vertex, entry)
+            a.sltu(active, entry, end)
+            k.step(entry, 4 * k.task.lanes)
+            yield Vertex(vertex, self._parent.anchor), active
 
-    def _count(self, k):
-        """A register for a count."""
-        count = k.a.reg("count")
-        k.a.mv(count, k.a.zero)
-        return count
+    # Groups
 
-    def _add_count(self, k, distance, count):
-        """Add the lanes' counts to the count of the set that is made."""
-        place = k.a.reg("count_place")
-        k.a.add(place, distance, k.constant(k.address(self._parent.anchor), "anchor"))
-        k.a.addi(place, place, -4)
-        k.a.amoadd_w(k.a.zero, count, place)
+    def _group(self, k, group):
+        a, parent = k.a, self._parent
+        fields, words = parent.fields(group), parent.load_words(k, group)
+        ends, index = None, 0
+        if not group[0].op.every:
+            ends, index = SetInput(k, fields, 0).list(), 1
+        made, chosen, sums = {}, {}, {}
+        scan = Scan(k) if any(member.op.kind == WHERE for member in group) else None
+        for number, member in enumerate(group):
+            if member.op.kind == WHERE:
+                made[number] = Made(k, fields, index)
+                made[number].prepare(scan)
+                chosen[number] = a.reg("chosen")
+                index += 1
+            elif member.op.kind == TOTAL:
+                sums[number] = a.regs("low", "high")
+                for register in sums[number]:
+                    a.mv(register, a.zero)
+        with self._every(k) if ends is None else self._listed(k, *ends) as (vertex, active):
+            for register in chosen.values():
+                a.mv(register, a.zero)
+            with k.only(active, "vertex_next"):
+                self._members(k, group, words, vertex, chosen, sums)
+            for number, each in made.items():
+                each.append_chosen(vertex.reg, chosen[number])
+        for low, high in sums.values():
+            self._add_total(k, low, high)
+
+    def _members(self, k, group, words, vertex, chosen, sums):
+        """The work of the members on a vertex."""
+        a, known = k.a, {}
+        for number, member in enumerate(group):
+            function, = self._parent.functions(member.op)
+            emitter = self.emitter(k, words[number], known if member.on is None else {},
+                                   function, self._parent.copied(member.op))
+            inside = contextlib.nullcontext() if member.on is None else a.if_(chosen[member.on])
+            with inside:
+                if member.on is None:
+                    self._load(k, emitter, function, vertex, known)
+                result = emitter.run(function, [vertex], self._parent.degrees)
+                if member.op.kind == WHERE:
+                    a.mv(chosen[number], result)
+                elif member.op.kind == TOTAL:
+                    carry = a.reg("carry")
+                    low, high = sums[number]
+                    a.add(low, low, result)
+                    a.sltu(carry, low, result)
+                    a.add(high, high, carry)
+            for vector in function.writes():
+                known.pop(vector, None)
+
+    def emitter(self, k, words, known, function, copies=()):
+        """An Emitter for a function of vertices; ``known`` has registers with words of its own
+        vertex, by vector."""
+        loads = {load: known[load.vector] for load in certain_loads(function)
+                 if load.vector in known}
+        return Emitter(k, self._parent.bits, words.__getitem__, self._parent.array,
+                       {name: self._parent.copy_array(name) for name in copies}, loads)
+
+    def _load(self, k, emitter, function, vertex, known):
+        """Load the words that every call reads at its own vertex and does not store."""
+        for load in certain_loads(function):
+            if load.vector not in known and load.vector not in function.writes():
+                word = known[load.vector] = k.a.reg(load.vector)
+                k.a.lw(word, k.pointer(vertex, self._parent.array(load.vector),
+                                       k.a.reg("pointer")))
+                emitter.know(load, word)
+
+    @staticmethod
+    def _add_total(k, low, high):
+        """The sum of all lanes, of 64 bits, is added to the two words of ``results``."""
+        a = k.a
+        place, before = a.regs("place", "before")
+        a.li(place, k.address("results"))
+        a.amoadd_w(before, low, place)
+        a.add(before, before, low)
+        a.sltu(before, before, low)
+        a.add(high, high, before)
+        a.addi(place, place, 4)
+        a.amoadd_w(a.zero, high, place)
 
     # Copies and sets
 
     def _copy(self, k, vectors):
         a = k.a
-
-        def body(vertex):
+        with self._every(k) as (vertex, active), k.only(active, "vertex_next"):
             for name in vectors:
                 word, pointer = a.reg(name), a.reg("pointer")
                 array = self._parent.array(name)
                 a.lw(word, k.pointer(vertex, array, pointer))
                 a.sw(word, k.pointer(vertex, self._parent.copy_array(name), pointer))
 
-        self._loop(k, body)
-
     def _changed(self, k, vector):
         a = k.a
-        output, count = self.load_slot(k, OUTPUT, "output"), self._count(k)
+        made, chosen = Made(k, Fields(self._parent.pool, 1), 0), a.reg("chosen")
+        made.prepare(Scan(k))
+        with self._every(k) as (vertex, active):
+            a.mv(chosen, a.zero)
+            with k.only(active, "vertex_next"):
+                before, pointer = a.regs("before", "pointer")
+                a.lw(chosen, k.pointer(vertex, self._parent.array(vector), pointer))
+                a.lw(before, k.pointer(vertex, self._parent.copy_array(vector), pointer))
+                a.xor(chosen, chosen, before)
+                a.snez(chosen, chosen)
+            made.append_chosen(vertex.reg, chosen)
 
-        def body(vertex):
-            word, before, pointer = a.regs("word", "before", "pointer")
-            a.lw(word, k.pointer(vertex, self._parent.array(vector), pointer))
-            a.lw(before, k.pointer(vertex, self._parent.copy_array(vector), pointer))
-            a.xor(word, word, before)
-            a.snez(word, word)
-            self._mark(k, vertex, output, word, count)
-
-        self._loop(k, body)
-        self._add_count(k, output, count)
-
-    def _fill(self, k, _):
-        """A set of all vertices, or of none: the word in a slot."""
-        output, count = self.load_slot(k, OUTPUT, "output"), self._count(k)
-        word = self.load_slot(k, WORD, "word")
-        self._loop(k, lambda vertex: self._mark(k, vertex, output, word, count))
-        self._add_count(k, output, count)
+    def _include(self, k, _):
+        """The vertex in a slot is in the set that is made."""
+        a = k.a
+        made = Made(k, Fields(self._parent.pool, 1), 0)
+        vertex, only = self.load_slot(k, VERTEX, "vertex"), a.reg("only")
+        k.scaled(vertex, vertex, self._parent.anchor)
+        k.lane_index(only)
+        a.seqz(only, only)
+        with k.only(only):
+            made.mark(vertex)
+            made.append(vertex)
 
     def _join(self, k, _):
-        a = k.a
-        output, count = self.load_slot(k, OUTPUT, "output"), self._count(k)
-        sets = [self.load_slot(k, INPUT, "input"), self.load_slot(k, OTHER, "other")]
-
-        def body(vertex):
-            word, place, second = a.regs("word", "place", "second")
-            for into, distance in zip((word, second), sets):
-                a.add(place, vertex.reg, distance)
-                a.lw(into, place)
-            a.or_(word, word, second)
-            self._mark(k, vertex, output, word, count)
-
-        self._loop(k, body)
-        self._add_count(k, output, count)
+        """The vertices of either of two sets."""
+        fields = Fields(self._parent.pool, 3)
+        inputs = [SetInput(k, fields, index).list() for index in range(2)]
+        made = Made(k, fields, 2, several=True)
+        for start, end in inputs:
+            with self._listed(k, start, end) as (vertex, active), \
+                    k.only(active, "entry_next") as after:
+                made.first(vertex.reg, active, after)
+                made.append(vertex.reg)
 
     def _split(self, k, vector):
         """The vertices of a set whose word is below the threshold (all of them if the threshold is
         0), and the others."""
-        a = k.a
-        outputs = [self.load_slot(k, OUTPUT, "output"), self.load_slot(k, OTHER, "other")]
-        counts = [self._count(k), self._count(k)]
-        source = self.load_slot(k, INPUT, "input")
-        threshold = self.load_slot(k, THRESHOLD, "threshold")
-        every = a.reg("every")
+        a, fields = k.a, Fields(self._parent.pool, 3)
+        ends = SetInput(k, fields, 0).list()
+        made, scan = [Made(k, fields, index) for index in (1, 2)], Scan(k)
+        for each in made:
+            each.prepare(scan)
+        threshold, every = self.load_slot(k, THRESHOLD, "threshold"), a.reg("every")
         a.seqz(every, threshold)
-
-        def body(vertex):
-            member, word, pointer, below = a.regs("member", "word", "pointer", "below")
-            a.add(pointer, vertex.reg, source)
-            a.lw(member, pointer)
+        below, above = a.regs("below", "above")
+        with self._listed(k, *ends) as (vertex, active):
+            word, pointer = a.regs("word", "pointer")
             a.lw(word, k.pointer(vertex, self._parent.array(vector), pointer))
             a.sltu(below, word, threshold)
             a.or_(below, below, every)
-            a.and_(below, below, member)
-            self._mark(k, vertex, outputs[0], below, counts[0])
-            a.xor(below, below, member)
-            self._mark(k, vertex, outputs[1], below, counts[1])
-
-        self._loop(k, body)
-        for output, count in zip(outputs, counts):
-            self._add_count(k, output, count)
+            a.xori(above, below, 1)
+            a.and_(below, below, active)
+            a.and_(above, above, active)
+            for each, chosen in zip(made, (below, above)):
+                each.append_chosen(vertex.reg, chosen)
 
     def _least(self, k, vector):
-        a = k.a
-        least = a.reg("least")
+        a, least = k.a, k.a.reg("least")
+        ends = SetInput(k, Fields(self._parent.pool, 1), 0).list()
         a.mv(least, k.full)
-
-        def body(vertex):
+        with self._listed(k, *ends) as (vertex, active), k.only(active, "entry_next"):
             word, pointer = a.regs("word", "pointer")
             a.lw(word, k.pointer(vertex, self._parent.array(vector), pointer))
             k.minimum(least, word, least)
-
-        self._loop(k, body, self.load_slot(k, INPUT, "input"))
         place = a.reg("place")
         a.li(place, k.address("least"))
         a.amominu_w(a.zero, least, place)
@@ -220,58 +269,3 @@ class VertexKernels:
         place = k.a.reg("place")
         k.a.li(place, k.address("least"))
         k.a.sw(k.full, place)
-
-    # Functions
-
-    def _emitter(self, k, words, copies=()):
-        return Emitter(k, self._parent.bits, words.__getitem__, self._parent.array,
-                       {name: self._parent.copy_array(name) for name in copies})
-
-    def _vertices(self, k, node):
-        function = self._parent.program.function(node.apply_f)
-        words = self._parent.load_words(k, node.apply_f)
-        member = None if node.input_vset == self._parent.ALL else \
-            self.load_slot(k, INPUT, "input")
-        emitter = self._emitter(k, words, node.metadata["start_copies"])
-        self._loop(k, lambda vertex: emitter.run(function, [vertex], self._parent.degrees), member)
-
-    def _where(self, k, name):
-        a, function = k.a, self._parent.program.function(name)
-        output, count = self.load_slot(k, OUTPUT, "output"), self._count(k)
-        source, words = self.load_slot(k, INPUT, "input"), self._parent.load_words(k, name)
-
-        def body(vertex):
-            member, place = a.regs("member", "place")
-            a.add(place, vertex.reg, source)
-            a.lw(member, place)
-            wanted = a.reg("wanted")
-            a.mv(wanted, a.zero)
-            with a.if_(member):
-                a.mv(wanted, self._emitter(k, words).run(function, [vertex], self._parent.degrees))
-            self._mark(k, vertex, output, wanted, count)
-
-        self._loop(k, body)
-        self._add_count(k, output, count)
-
-    def _total(self, k, name):
-        """The sum of all results, of 64 bits, is added to the two words of ``results``."""
-        a, function = k.a, self._parent.program.function(name)
-        words, low, high = self._parent.load_words(k, name), self._count(k), a.reg("high")
-        a.mv(high, a.zero)
-
-        def body(vertex):
-            carry = a.reg("carry")
-            word = self._emitter(k, words).run(function, [vertex], self._parent.degrees)
-            a.add(low, low, word)
-            a.sltu(carry, low, word)
-            a.add(high, high, carry)
-
-        self._loop(k, body, self.load_slot(k, INPUT, "input"))
-        place, before = a.regs("place", "before")
-        a.li(place, k.address("results"))
-        a.amoadd_w(before, low, place)
-        a.add(before, before, low)
-        a.sltu(before, before, low)
-        a.add(high, high, before)
-        a.addi(place, place, 4)
-        a.amoadd_w(a.zero, high, place)

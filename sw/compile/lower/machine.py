@@ -1,12 +1,15 @@
-"""The device as a GraphVM, while it runs a program: operators are launches of kernels."""
+"""The device as a GraphVM, while it runs a program: groups of operators are launches of kernels."""
 
 import weakref
 from typing import Any
 
 import numpy as np
 
+from sw.compile.frontiers.sets import ALL, EMPTY, Fields
+from sw.compile.lower.fuse import EDGES, WHERE, Member, group_name, op_of
+from sw.compile.lower.kernels import LARGE, SLOTS, THRESHOLD, VERTEX, WORD
+from sw.lang import graph_ir as ir
 from sw.vm.host import Machine
-from sw.compile.lower.kernels import INPUT, OTHER, OUTPUT, SLOTS, THRESHOLD, VERTEX, WORD
 
 
 __all__ = ["Begun", "DeviceSet", "RtlMachine"]
@@ -21,14 +24,48 @@ class DeviceSet:
 
     Parameters
     ----------
-    number : int
-        The number of its array.
+    block : int
+        Its block in the pool.
     count : int or None
         Its vertices, if they were counted.
     """
 
-    def __init__(self, number, count=None):
-        self.number, self.count = number, count
+    def __init__(self, block, count=None):
+        self.block, self.count = block, count
+
+
+class _Held:
+    """The operators that are held back: the members of a group so far.
+
+    Attributes
+    ----------
+    group : Group
+    input : DeviceSet
+    results : list of DeviceSet or None
+        The set that each member makes.
+    words : dict of Uniform to int
+        The values of the host that the members use.
+    """
+
+    def __init__(self, member, vset, result, words):
+        self.group, self.input = (member,), vset
+        self.results, self.words = [result], dict(words)
+
+    def add(self, member, result, words):
+        """A further member."""
+        self.group += (member,)
+        self.results.append(result)
+        self.words |= words
+
+    def on(self, op, vset):
+        """The number of the member whose result a set is; None if it is the group's input, -1 if
+        it is neither."""
+        if op.every or self.group[0].op.every:
+            return None if op.every and self.group[0].op.every else self._result(vset)
+        return None if vset is self.input else self._result(vset)
+
+    def _result(self, vset):
+        return next((number for number, result in enumerate(self.results) if result is vset), -1)
 
 
 class RtlMachine(Machine):
@@ -42,49 +79,99 @@ class RtlMachine(Machine):
     parent : ProgramAlgorithm
     session : object, optional
         As of :meth:`~sw.compile.algorithm.Algorithm.drive`.
+
+    Attributes
+    ----------
+    arrays : dict of str to uint32 array
+        The first words of the vectors.
+    sets : dict of int to list
+        The first vertices of sets, by the blocks of the pool.
     """
 
     def __init__(self, parent, session=None):
         self._parent = parent
         self._session: Any = session
-        self._free = list(range(parent.num_sets - 1, 0, -1))
+        storages = parent.pool.storages
+        self._free = [number for number in range(storages - 1, -1, -1)
+                      if number not in (ALL // 2, EMPTY // 2)]
+        self._turn_of = [1] * storages          # the last bit of the last block of a storage
         self._slots: dict[int, int] = {}
-        self._turns: dict[int, int] = {}
+        self._supersteps: dict[str, int] = {}
         self._begun = False
+        self._held: Any = None
+        self._ahead: Any = None                 # (op, input set, result), performed in advance
+        self._host: Any = None                  # the host's variables, and how to evaluate
+        self._all = DeviceSet(ALL, parent.graph.num_vertices)
         self.arrays: dict[str, np.ndarray] = {}
         self.sets: dict[int, list] = {}
 
     def start(self, bits, arrays):
         self.arrays = arrays
 
+    def loop(self, node, values, queues, evaluate, word):
+        self._host = values, evaluate, word
+
     # Sets
 
     def _new(self, count=None):
-        """A set in an array that no other set has."""
-        vset = DeviceSet(self._free.pop(), count)
-        weakref.finalize(vset, self._free.append, vset.number)
+        """A set in a storage that no other set has."""
+        storage = self._free.pop()
+        self._turn_of[storage] ^= 1
+        vset = DeviceSet(2 * storage + self._turn_of[storage], count)
+        weakref.finalize(vset, self._free.append, storage)
         return vset
 
     def make_set(self, vertices):
         if vertices is None:
-            return DeviceSet(0, self._parent.graph.num_vertices)
+            return self._all
         vertices = sorted(set(vertices))
-        vset = self._new(len(vertices))
+        if not vertices:
+            return DeviceSet(EMPTY, 0)
         if not self._begun:
-            self.sets[vset.number] = vertices
+            vset = self._new(len(vertices))
+            self.sets.pop(vset.block ^ 1, None)
+            self.sets[vset.block] = vertices
             return vset
-        self._output(vset)
-        self._set(WORD, 0)
-        self._launch("fill")
+        self._flush()
+        vset = self._new(len(vertices))
         for vertex in vertices:
             self._set_vertex(vertex)
-            self._launch("include")
+            self._launch("include", self._fields(1).word(0, [vset.block]))
         return vset
 
     def size(self, vset):
         if vset.count is None:
-            vset.count = int(self._device().read(f"set{vset.number}", 1)[0])
+            self._answer(vset)
+            vset.count = self._parent.pool.size(self._device(), vset.block)
+            if self._ahead is not None and self._ahead[1] is vset and not vset.count:
+                self._ahead = None
         return vset.count
+
+    def _answer(self, vset):
+        """Launch what makes a set, and what is performed in advance if the set has vertices."""
+        held = self._held
+        number = -1 if held is None else held._result(vset)
+        if number == -1:
+            return
+        ahead = self._parent.groups.ahead.get((held.group, number))
+        if ahead is not None:
+            words = self._words_ahead(ahead)
+            result = self._new() if ahead.op.kind == WHERE else None
+            held.add(Member(ahead.op, number), result, words)
+            self._ahead = ahead.op, vset, result
+        self._flush()
+
+    def _words_ahead(self, ahead):
+        """The words of the host that an operator will find."""
+        values, evaluate, word = self._host
+        before = dict(values)
+        for node in ahead.assigns:
+            values[node.name] = evaluate(node.value)
+        words = {part: word(part) for function in self._parent.functions(ahead.op)
+                 for part in ir.walk(*function.body) if isinstance(part, ir.Uniform)}
+        values.clear()
+        values.update(before)
+        return words
 
     # Launches
 
@@ -109,63 +196,72 @@ class RtlMachine(Machine):
         """Give the slot of a vertex the device's number of one."""
         self._set(VERTEX, self._device().task.vertices.number(vertex))
 
-    def _distance(self, vset):
-        return self._parent.distance(vset.number)
-
-    def _input(self, vset):
-        self._set(INPUT, self._distance(vset))
-
-    def _output(self, vset, slot=OUTPUT):
-        """The set will be made: its place in a slot, its count 0."""
-        self._slots[slot] = self._distance(vset)
-        self._launch(f"output{slot}", self._slots[slot])
+    def _fields(self, blocks):
+        return Fields(self._parent.pool, blocks)
 
     # Operators
 
-    def _begin(self, node, vset, uniforms):
-        """Give an iterator its words and its input set, and make its copies. Returns its number.
-        """
-        number = self._parent.numbers[node.position]
-        self._take(vset, uniforms)
-        if self._parent.copied(node):
-            self._launch(f"copy{number}")
-        return number
-
-    def _take(self, vset, uniforms):
-        """Give a kernel its words of the host and its input set."""
+    def _take(self, node, vset, uniforms, makes=False):
+        """Hold an operator back, or find that it was performed in advance. Returns the set that it
+        makes, or None."""
         self._device()
-        for node, word in uniforms.items():
-            number = self._parent.slots.get(node)
-            if number is not None:
-                self._set(SLOTS + number, word)
-        self._input(vset)
+        self._begun = True
+        parent, op = self._parent, op_of(node, self._parent.numbers)
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and ahead[0] == op and ahead[1] is vset:
+            return ahead[2]
+        held = self._held
+        if held is not None:
+            member = Member(op, held.on(op, vset))
+            if member.on != -1 and parent.groups.may_join(held.group, member):
+                result = self._new() if makes else None
+                held.add(member, result, uniforms)
+                return result
+            self._flush()
+        result = self._new() if makes else None
+        self._held = _Held(Member(op, None), vset, result, uniforms)
+        return result
+
+    def _flush(self):
+        """Launch what is held back."""
+        held, self._held = self._held, None
+        if held is None:
+            return
+        parent, head, name = self._parent, held.group[0].op, group_name(held.group)
+        copies = parent.copied(head)
+        if copies:
+            self._launch(f"copy_{head.name}")
+        offered = held.words.items()
+        base = parent.base_number(held.group)
+        for node, word in offered:
+            if node in parent.slots and parent.offset(node, base) is None:
+                self._set(SLOTS + parent.slots[node], word)
+        fields, number = parent.fields(held.group), parent.number_word(held.group, held.words)
+        if number is not None and number >= fields.most:
+            self._set(LARGE, number)
+            number = fields.most
+        sets = [] if head.every else [held.input]
+        tells = head.kind != EDGES or parent.dependence.makes_set(held.group[0])
+        sets += [result for result in held.results[not tells:] if result is not None]
+        superstep = self._supersteps.get(head.name, -1) + 1
+        self._supersteps[head.name] = superstep
+        self._launch(name, fields.word(superstep, [each.block for each in sets], number or 0))
+        if not tells and held.results[0] is not None:
+            self._launch(f"changed{head.what}", self._fields(1).word(0, [held.results[0].block]))
 
     def edges(self, node, vset, uniforms):
-        number = self._begin(node, vset, uniforms)
-        # Supersteps are told apart by the last bit of their numbers.
-        self._turns[number] = self._turns.get(number, -1) + 1
-        self._launch(f"edges{number}", self._turns[number])
-        if node.tracking is None:
-            return None
-        changed = self._new()
-        self._output(changed)
-        self._launch(f"changed{number}")
-        return changed
+        return self._take(node, vset, uniforms, node.tracking is not None)
 
     def vertices(self, node, vset, uniforms):
-        self._launch(f"vertices{self._begin(node, vset, uniforms)}")
+        self._take(node, vset, uniforms)
 
-    def where(self, name, vset, uniforms):
-        self._take(vset, uniforms)
-        found = self._new()
-        self._output(found)
-        self._launch(f"where_{name}")
-        return found
+    def where(self, node, vset, uniforms):
+        return self._take(node, vset, uniforms, makes=True)
 
-    def total(self, name, vset, uniforms):
+    def total(self, node, vset, uniforms):
         before = self._results()
-        self._take(vset, uniforms)
-        self._launch(f"total_{name}")
+        self._take(node, vset, uniforms)
+        self._flush()
         return (self._results() - before) % (1 << 64)
 
     def _results(self):
@@ -173,35 +269,38 @@ class RtlMachine(Machine):
         return low | high << 32
 
     def join(self, vset, other):
+        if other.count == 0:
+            return vset
+        self._flush()
+        if vset.count == 0:
+            return other
         joined = self._new()
-        self._input(vset)
-        self._set(OTHER, self._distance(other))
-        self._output(joined)
-        self._launch("join")
+        self._launch("join", self._fields(3).word(0, [vset.block, other.block, joined.block]))
         return joined
 
     def split(self, vset, vector, threshold):
+        self._flush()
         parts = self._new(), self._new()
-        self._input(vset)
         self._set(THRESHOLD, threshold % (1 << 32))
-        for part, slot in zip(parts, (OUTPUT, OTHER)):
-            self._output(part, slot)
-        self._launch(f"split_{vector}")
+        self._launch(f"split_{vector}",
+                     self._fields(3).word(0, [vset.block, *(part.block for part in parts)]))
         return parts
 
     def least(self, vset, vector):
-        self._input(vset)
+        self._flush()
         self._launch("infinite")
-        self._launch(f"least_{vector}")
+        self._launch(f"least_{vector}", self._fields(1).word(0, [vset.block]))
         return int(self._device().read("least", 1)[0])
 
     def store(self, vector, vertex, word):
         if not self._begun:
             self.arrays[vector][vertex] = word
             return
+        self._flush()
         self._set_vertex(vertex)
         self._set(WORD, word)
         self._launch(f"store_{vector}")
 
     def read(self, vector):
+        self._flush()
         return self._device().read_vertices(self._parent.array(vector))

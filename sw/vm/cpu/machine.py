@@ -341,8 +341,8 @@ class CpuMachine(Machine):
         if self._vertices(node.apply_f, "apply", vset, uniforms, copies) < 0:
             self._fail()
 
-    def where(self, name, vset, uniforms):
-        return self._found(self._vertices(name, "where", vset, uniforms))
+    def where(self, node, vset, uniforms):
+        return self._found(self._vertices(node.filter, "where", vset, uniforms))
 
     def loop(self, node, values, queues, evaluate, word):
         if node.position not in self._loops:
@@ -395,8 +395,8 @@ class CpuMachine(Machine):
         return np.ctypeslib.as_array(ctypes.cast(
             place, ctypes.POINTER(ctypes.c_uint32)), (count.value,)).copy()
 
-    def total(self, name, vset, uniforms):
-        kernel, wanted = self._functions[name, "total"]
+    def total(self, node, vset, uniforms):
+        kernel, wanted = self._functions[node.function, "total"]
         total = ctypes.c_uint64()
         if self._runtime.machine_total(
                 self._machine, kernel, _address(vset), self.size(vset),

@@ -432,14 +432,14 @@ class CudaMachine(Machine):
         self._begin(vset, uniforms)
         self._perform(f"vertices_{self._generated.vertices[node.position]}")
 
-    def where(self, name, vset, uniforms):
+    def where(self, node, vset, uniforms):
         found = self._begin(vset, uniforms, True)
-        self._perform(f"where_{self._generated.functions[name]}")
+        self._perform(f"where_{self._generated.functions[node.filter]}")
         return self._filled(found)
 
-    def total(self, name, vset, uniforms):
+    def total(self, node, vset, uniforms):
         self._begin(vset, uniforms)
-        self._perform(f"total_{self._generated.functions[name]}")
+        self._perform(f"total_{self._generated.functions[node.function]}")
         return self._memory.status.total
 
     def settle(self, node):

@@ -77,10 +77,10 @@ class BareMachine(Machine):
     def vertices(self, node, vset, uniforms):
         raise self._absent("vertices")
 
-    def where(self, name, vset, uniforms) -> Any:
+    def where(self, node, vset, uniforms) -> Any:
         raise self._absent("where")
 
-    def total(self, name, vset, uniforms) -> int:
+    def total(self, node, vset, uniforms) -> int:
         raise self._absent("total")
 
     def join(self, vset, other) -> Any:

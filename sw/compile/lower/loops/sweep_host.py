@@ -75,12 +75,12 @@ class SweepMachine(BareMachine):
             self._parent.end_round(self._session, self.rounds - 1, more)
         self._waits = False
 
-    def total(self, name, vset, uniforms):
+    def total(self, node, vset, uniforms):
         self._finish(more=True)
         self._ahead = True
         for vector in self._parent.shown:
             self._host.fill(vector, self.read(vector))
-        return self._host.total(name, self._all, uniforms)
+        return self._host.total(node, self._all, uniforms)
 
     def read(self, vector):
         if self._session is None:

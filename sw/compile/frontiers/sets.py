@@ -1,0 +1,386 @@
+"""The sets of a program as frontiers: lists in a pool, with stamps.
+
+A program may have several sets at a time, which its host names, moves and forgets. Each lies in a
+*storage* of the pool until nobody names it any more. A storage has a list, of the vertices'
+addresses in the program's anchor, in no order and without duplicates, and a stamp for each vertex.
+It has two *blocks*, which it uses in turn, one for each set that is made in it:
+
+======  ==========================================================================================
+START   address of the list
+END     address behind the last entry; the kernel that makes the set adds entries by this word
+NUMBER  1 more than in the storage's other block when the set was made. A vertex of the set has this
+        number as its stamp, and no vertex has a larger one.
+STAMPS  distance from the anchor to the storage's stamps
+======  ==========================================================================================
+
+The kernel that makes a set writes its NUMBER, and sets END of the other block to START, which the
+next set of the storage will find. The host chooses the blocks of a launch by fields of its
+argument (:class:`Fields`), the last bit of which is that of the superstep's number. So there is no
+work of the host in memory, and no kernel reads a word that it writes.
+
+Edge operators read a set as a list (``queue``), or test each vertex by its stamp (``counter``).
+"""
+
+import dataclasses
+
+import numpy as np
+
+from base.errors import UserError
+from sw.compile.frontiers.frontier import Frontier, Input
+from sw.compile.frontiers.queue import Queue
+from sw.compile.kernels.distribution import Scan
+
+
+__all__ = ["Fields", "MemberTest", "Made", "Pool", "SetInput", "Superstep", "choose"]
+
+
+#: The block of the set of all vertices, and of the set without vertices.
+ALL, EMPTY = 0, 2
+
+_START, _END, _NUMBER, _STAMPS = range(4)
+
+#: Words of a block, and the logarithm of its bytes.
+_WORDS, _SHIFT = 4, 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Fields:
+    """The fields of a launch's argument: the last bit of the superstep's number, blocks, and a
+    number of the host in all bits above."""
+    pool: "Pool"
+    blocks: int  #: Number of blocks.
+
+    @property
+    def most(self) -> int:
+        """The largest number that the field of the number holds; it stands for all others."""
+        return (1 << 32 - self._place(self.blocks)) - 1
+
+    def _place(self, index):
+        return 1 + index * self.pool.bits
+
+    def word(self, superstep, blocks, number=0) -> int:
+        """The argument."""
+        word = superstep & 1 | number << self._place(self.blocks)
+        for index, block in enumerate(blocks):
+            word |= block << self._place(index)
+        return word
+
+    def block(self, k, index):
+        """A register with the address of a block."""
+        a, into, base = k.a, k.a.reg("block"), k.a.reg("blocks")
+        k.argument(into)
+        k.shifted(into, into, _SHIFT - self._place(index))
+        a.andi(into, into, (1 << self.pool.bits) - 1 << _SHIFT)
+        a.li(base, k.address(self.pool.BLOCKS))
+        a.add(into, into, base)
+        return into
+
+    def number(self, k, into):
+        """``into`` = the number of the host."""
+        k.argument(into)
+        k.a.srli(into, into, self._place(self.blocks))
+
+
+class Pool:
+    """The memory of a program's sets.
+
+    Parameters
+    ----------
+    storages : int
+        With those of the set of all vertices, and of the set without vertices.
+    anchor : str
+        The vertex array in whose addresses vertices are known.
+
+    Attributes
+    ----------
+    marks : bool
+        Whether each vertex of a set has its stamp, by which the set is read.
+    """
+    marks = False
+    BLOCKS, _LISTS, _STAMPS = "set_blocks", "set_lists", "set_stamps"
+
+    def __init__(self, storages, anchor):
+        self.storages, self.anchor = storages, anchor
+        self.bits = (2 * storages - 1).bit_length()
+
+    def reserve(self, task, words):
+        """Reserve the buffers; ``words`` are the words of a vertex array."""
+        buffers = task.buffers
+        buffers.reserve(self.BLOCKS, 2 * self.storages * _WORDS)
+        buffers.reserve(self._LISTS, self.storages * words)
+        buffers.reserve(self._STAMPS, self.storages * words)
+
+    def fill(self, task, sets):
+        """Fill the buffers; ``sets`` has the vertices, by the graph's numbers, of the blocks that
+        sets begin in."""
+        buffers, count = task.buffers, task.graph.num_vertices
+        words = buffers.words(self._LISTS) // self.storages
+        first = buffers.address(self.anchor)
+        blocks = np.zeros((2 * self.storages, _WORDS), np.uint32)
+        lists = np.full((self.storages, words), first + 4 * count & 0xFFFF_FFFF, np.uint32)
+        stamps = np.zeros((self.storages, words), np.uint32)
+        for block, words_of in enumerate(blocks):
+            storage = block // 2
+            words_of[_START] = words_of[_END] = buffers.address(self._LISTS) + 4 * words * storage
+            words_of[_STAMPS] = (buffers.address(self._STAMPS) + 4 * words * storage
+                                 - first) % (1 << 32)
+        for block, vertices in {ALL: range(count), **sets}.items():
+            numbers = np.fromiter(map(task.vertices.number, vertices), np.uint32, len(vertices))
+            lists[block // 2, :len(numbers)] = first + 4 * np.sort(numbers)
+            stamps[block // 2, numbers] = 1
+            blocks[block, _END] += 4 * len(numbers)
+            blocks[block, _NUMBER] = 1
+        buffers.fill(self.BLOCKS, blocks.reshape(-1))
+        buffers.fill(self._LISTS, lists.reshape(-1))
+        buffers.fill(self._STAMPS, stamps.reshape(-1))
+
+    def size(self, session, block) -> int:
+        """The number of vertices of the set in a block."""
+        start, end, *_ = session.read(self.BLOCKS).reshape(-1, _WORDS)[block].tolist()
+        return (end - start) // 4
+
+
+class SetInput:
+    """A set that a kernel reads, as its registers.
+
+    Parameters
+    ----------
+    k : Kernel
+        In the prologue.
+    fields : Fields
+    index : int
+        The set's block in the fields.
+    """
+
+    def __init__(self, k, fields, index):
+        self._block = fields.block(k, index)
+        self._k = k
+
+    def list(self):
+        """Registers with the addresses of the list's first entry and behind its last."""
+        start, end = self._k.a.regs("start", "queue_end")
+        self._k.a.lw(start, self._block, 4 * _START)
+        self._k.a.lw(end, self._block, 4 * _END)
+        return start, end
+
+    def stamp(self):
+        """Registers with the distance from the anchor to the stamps, and with the set's number."""
+        stamps, number = self._k.a.regs("stamps", "set_number")
+        self._k.a.lw(stamps, self._block, 4 * _STAMPS)
+        self._k.a.lw(number, self._block, 4 * _NUMBER)
+        return stamps, number
+
+
+class Made:
+    """A set that a kernel makes, as its registers.
+
+    Parameters
+    ----------
+    k : Kernel
+        In the prologue.
+    fields : Fields
+    index : int
+        The set's block in the fields.
+    several : bool
+        Whether lanes may add the same vertex, of which the stamps tell the first.
+    """
+
+    def __init__(self, k, fields, index, several=False):
+        a, self._k = k.a, k
+        block = self._tail = fields.block(k, index)
+        other, start = a.regs("other_block", "list")
+        a.xori(other, block, 4 * _WORDS)
+        self._number = a.reg("set_number")
+        a.lw(start, block, 4 * _START)
+        a.lw(self._number, other, 4 * _NUMBER)
+        self._stamps = a.reg("stamps") if several or fields.pool.marks else None
+        if self._stamps is not None:
+            a.lw(self._stamps, block, 4 * _STAMPS)
+        a.addi(self._number, self._number, 1)
+        a.sw(start, other, 4 * _END)                    # of all warps the same, as the next
+        a.sw(self._number, block, 4 * _NUMBER)
+        self._scan = None
+
+    def first(self, vertex, predicate, otherwise):
+        """Go on with the lanes that add their vertex first, as
+        :meth:`~sw.compile.frontiers.frontier.Frontier.add` does. ``vertex`` is a register with an
+        address in the anchor."""
+        k, a, stamp = self._k, self._k.a, self._k.a.reg("stamp")
+        a.add(stamp, vertex, self._stamps)
+        a.amomaxu_w(stamp, self._number, stamp)
+        a.sltu(predicate, stamp, self._number)
+        k.narrow(predicate, otherwise)
+
+    def append(self, vertex):
+        """Each active lane adds its vertex, which no other lane adds."""
+        a, entry = self._k.a, self._k.a.reg("entry")
+        a.addi(entry, self._tail, 4 * _END)
+        a.amoadd_w(entry, self._k.constant(4, "entry_bytes"), entry)
+        a.sw(vertex, entry)
+
+    def mark(self, vertex):
+        """Each active lane's vertex gets its stamp, if vertices have stamps."""
+        if self._stamps is not None:
+            a, stamp = self._k.a, self._k.a.reg("stamp")
+            a.add(stamp, vertex, self._stamps)
+            a.sw(self._number, stamp)
+
+    def prepare(self, scan: Scan):
+        """In the prologue, before :meth:`append_chosen`."""
+        self._scan = scan
+
+    def append_chosen(self, vertex, chosen):
+        """The lanes in which ``chosen`` is 1, and not 0, add their vertices, which no other lane
+        adds; all together by one atomic addition of the warp. All lanes are active, here and
+        afterwards."""
+        k, a = self._k, self._k.a
+        none = a.label("none_chosen")
+        some, entry, total, first, tail = a.regs("some", "entry", "total", "first", "tail")
+        a.vote_any(some, chosen)
+        a.beqz(some, none)
+        self._scan.sums(entry, chosen)
+        self._scan.last(total, entry)
+        a.sub(entry, entry, chosen)
+        a.slli(entry, entry, 2)
+        a.slli(total, total, 2)
+        a.addi(tail, self._tail, 4 * _END)
+        k.claim(first, total, tail)
+        a.add(entry, entry, first)
+        with k.only(chosen, "chosen"):
+            a.sw(vertex, entry)
+            self.mark(vertex)
+        a.place(none)
+
+
+class _SetList(Input):
+    """The list of the operator's input set."""
+    name = Queue.name
+    listed = True
+
+    def __init__(self, fields):
+        self._fields = fields
+
+    def fill(self, task):
+        """The pool is filled by the program."""
+
+    def prepare(self, k):
+        self.start, self.end = SetInput(k, self._fields, 0).list()
+
+
+class MemberTest(Input):
+    """The operator's input set, whose vertices are known by their stamps."""
+    name = "counter"
+
+    def __init__(self, fields):
+        self._fields = fields
+
+    def fill(self, task):
+        """The pool is filled by the program."""
+
+    def prepare(self, k):
+        self._stamps, self._number = SetInput(k, self._fields, 0).stamp()
+
+    def member_data(self, k, vertex, into):
+        k.a.add(into, vertex.reg, self._stamps)
+        k.a.lw(into, into)
+
+    def member(self, k, vertex, data, into):
+        k.a.sub(into, data, self._number)
+        k.a.seqz(into, into)
+
+
+class Superstep(Frontier):
+    """What an edge operator leaves: the set of the vertices that it adds, if it has one.
+
+    Parameters
+    ----------
+    fields : Fields
+    index : int or None
+        The set's block in the fields; None if the operator makes no set.
+    once : bool
+        Whether the operator adds no vertex twice.
+
+    Attributes
+    ----------
+    number : GeneralRegister
+        A word whose last bit is that of the superstep's number.
+    """
+    name = Queue.name
+
+    def __init__(self, fields, index, once):
+        super().__init__(True, once, True)
+        self._fields, self._index = fields, index
+
+    def prepare(self, k):
+        super().prepare(k)
+        k.argument(self.number)
+        if self._index is not None:
+            self._made = Made(k, self._fields, self._index, self._stamped)
+
+    def parity(self, k, into, place=0):
+        k.argument(into)
+        k.a.andi(into, into, 1)
+        k.shifted(into, into, place)
+
+    def number_of(self, session, argument):
+        return argument & 1
+
+    def add(self, k, vertex, predicate, otherwise, key=None):
+        if self._stamped:
+            self._made.first(vertex.reg, predicate, otherwise)
+        else:
+            self._made.mark(vertex.reg)
+        self._made.append(vertex.reg)
+
+
+def choose(sides) -> list:
+    """The frontier and the input, each or None, of each side of a task, whose algorithms are the
+    operators of edges of one program. Raises UserError if the plan asks for another kind of
+    frontier."""
+    if not any(side.algorithm.has_sets for side in sides):
+        _check_nothing(sides[0])
+    several = sum(side.algorithm.reads_set for side in sides) > 1
+    kinds = [_kind(side, several) for side in sides]
+    for side, kind in zip(sides, kinds):
+        side.algorithm.fields.pool.marks |= side.algorithm.reads_set and kind is MemberTest
+    return [_chosen(side, kind) for side, kind in zip(sides, kinds)]
+
+
+def _check_nothing(side):
+    plan = side.plan
+    for what, value in (("frontier", plan.frontier), ("deduplication", plan.deduplicate)):
+        if value is not None:
+            raise UserError(f"{side.algorithm.name} has no choice of {what}: its operators of "
+                            "edges go through all vertices, and none has a result")
+
+
+def _kind(side, several):
+    """The class of a side's input; ``several`` tells whether others read sets, too."""
+    operator, plan = side.algorithm, side.plan
+    # A split by a counter knows the addresses of lists before they are made, and a format that
+    # makes lists of the frontier's rows has room for those of one operator.
+    listed = (side.direction == "push" and side.split == "static"
+              and Queue.lacks_list(side) is None
+              and not (several and side.format.image.virtual))
+    kinds = {Queue.name: _SetList} if listed else {}
+    kinds[MemberTest.name] = MemberTest
+    asked = plan.frontier or next(iter(kinds))
+    if asked not in kinds:
+        raise UserError(f"{operator.name} {side.direction} cannot have frontier {asked!r}: the "
+                        "sets of a program are lists whose vertices have stamps, which its "
+                        f"operators read here as {' or '.join(kinds)}")
+    if plan.deduplicate is False:
+        raise UserError(f"{operator.name} is deduplicated in any case: the sets of a program have "
+                        "each vertex once")
+    return kinds[asked]
+
+
+def _chosen(side, kind):
+    operator = side.algorithm
+    fields, read = operator.fields, None
+    if operator.reads_set:
+        read = kind(fields)
+    if read is None and not operator.makes_set:
+        return None, None
+    index = int(operator.reads_set) if operator.makes_set else None
+    return Superstep(fields, index, operator.adds_once(side, True)), read

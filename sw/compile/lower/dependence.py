@@ -1,0 +1,195 @@
+"""What operators of a program read and write, and whether they may share a kernel."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from sw.compile.lower.fuse import EDGES, TOTAL, VERTICES, WHERE
+from sw.lang import facts
+from sw.lang import graph_ir as ir
+from sw.lang.facts import known
+
+
+__all__ = ["Dependence", "Touched", "index_of", "suffices", "touched"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Touched:
+    """The vectors that a function of vertices touches."""
+    own: frozenset[str]  #: Reads at its own vertex.
+    others: frozenset[str]  #: Reads at any other vertex.
+    stores: frozenset[str]  #: Stores, which are at its own vertex.
+    reduces: frozenset[str]  #: Reduces, at any vertex.
+
+    @property
+    def writes(self):
+        """All that it changes."""
+        return self.stores | self.reduces
+
+
+def index_of(function, index) -> int | None:
+    """The number of the parameter that an index is, or None."""
+    if isinstance(index, ir.Local) and index.name in function.parameters:
+        return function.parameters.index(index.name)
+    return None
+
+
+def touched(function) -> Touched:
+    """What a function of vertices touches."""
+    own, others, stores, reduces = set(), set(), set(), set()
+    for node in ir.walk(*function.body):
+        match node:
+            case ir.VectorLoad():
+                (own if index_of(function, node.index) == 0 else others).add(node.vector)
+            case ir.VectorStore():
+                stores.add(node.vector)
+            case ir.Reduce():
+                reduces.add(node.vector)
+    return Touched(*map(frozenset, (own, others, stores, reduces)))
+
+
+def _stamps_of(program) -> dict:
+    """{place of an edge operator: Stamps of the innermost loop around it, or None}."""
+    found = {}
+
+    def block(body, stamps):
+        for node in body:
+            match node:
+                case ir.WhileLoop() | ir.ForLoop():
+                    block(node.body, known(node, facts.Stamps))
+                case ir.HostBranch():
+                    block((*node.then, *node.otherwise), stamps)
+                case ir.EdgeSetIterator():
+                    found[node.position] = stamps
+
+    block(program.body, None)
+    return found
+
+
+class Dependence:
+    """The rules of a program.
+
+    Parameters
+    ----------
+    program : GraphProgram
+        After all passes.
+    edges : dict of int to EdgeSetIterator
+        The edge operators by their numbers.
+    most_sets : int
+        Most sets that a kernel may read and make.
+    """
+
+    def __init__(self, program, edges, most_sets):
+        self._program, self._edges, self._most_sets = program, edges, most_sets
+        self._stamps = _stamps_of(program)
+        self._touched = {function.name: touched(function) for function in program.functions
+                         if not function.of_edge}
+        self._copied = {node.apply_f: node.metadata["start_copies"]
+                        for node in ir.instructions(program.body)
+                        if isinstance(node, ir.VertexSetIterator)}
+
+    def joins(self, group, member) -> bool:
+        """Whether an operator may join a group, by what both read and write."""
+        if member.op.kind == EDGES or (member.op.kind == VERTICES and self._copied[member.op.what]):
+            return False
+        if self.sets(*group, member) > self._most_sets:
+            return False
+        if group[0].op.kind == EDGES:
+            return self._joins_edges(group, member)
+        return self._joins_vertices(group, member)
+
+    def sets(self, *members) -> int:
+        """How many sets a kernel reads and makes."""
+        return (not members[0].op.every) + sum(map(self.makes_set, members))
+
+    def makes_set(self, member) -> bool:
+        """Whether a member of a kernel makes a set in it."""
+        return member.op.kind == WHERE or (member.op.kind == EDGES
+                                           and self.tells(self._edges[member.op.what]))
+
+    def _joins_vertices(self, group, member):
+        """Behind functions of vertices: what one writes is read by the same vertex only."""
+        if member.on is not None and group[member.on].op.kind != WHERE:
+            return False
+        one = self._touched[member.op.what]
+        for each in group:
+            other = self._touched[each.op.what]
+            if (one.writes & other.others or other.writes & one.others
+                    or one.reduces & (other.own | other.writes)
+                    or other.reduces & (one.own | one.writes)):
+                return False
+        return True
+
+    # Behind edges
+
+    def tells(self, node) -> bool:
+        """Whether reductions themselves tell which vertices an edge operator changes: all those of
+        the tracked vector are at the destination."""
+        function = self._program.function(node.apply_f)
+        return node.tracking is not None and all(
+            index_of(function, part.index) == 1 for part in ir.walk(*function.body)
+            if isinstance(part, ir.Reduce) and part.vector == node.tracking)
+
+    def _joins_edges(self, group, member):
+        """At the vertices that edges change, when they are added to the result: the words that are
+        read there are final, and edges that come later read none of those that are written."""
+        if member.op.kind == TOTAL or member.on is None:
+            return False
+        if member.on and group[member.on].op.kind != WHERE:
+            return False
+        node, one = self._edges[group[0].op.what], self._touched[member.op.what]
+        if not self.tells(node) or one.reduces:
+            return False
+        function = self._program.function(node.apply_f)
+        reduced = function.writes()
+        stored = frozenset().union(*(self._touched[each.op.what].stores for each in group[1:]))
+        final = suffices(node, "any")
+        if one.stores & reduced or one.others & (reduced | stored | one.stores):
+            return False
+        if one.own & reduced and not final:
+            return False
+        return self.copies(node, stored | one.stores) <= self.copies(node)
+
+    # Words of the start
+
+    def copies(self, node, stored=frozenset()) -> set[str]:
+        """The vectors that an edge operator reads from a copy of their words at the start, if the
+        vertices that it changes also store the vectors ``stored``."""
+        function, found = self._program.function(node.apply_f), set()
+        changed = function.writes() | stored
+        apart, early = known(node, facts.Apart), known(node, facts.Early)
+        racing = set(early.vectors) if early else set()
+        if node.metadata.get("any_order"):
+            racing.add(node.tracking)
+        at_destination = self._at_destination(function)
+        for load in (part for part in ir.walk(*function.body) if isinstance(part, ir.VectorLoad)):
+            vector, place = load.vector, index_of(function, load.index)
+            if vector not in changed or vector in racing or self.stamp(node, vector):
+                continue
+            if not (place == 0 and apart and vector in at_destination | stored):
+                found.add(vector)
+        if node.to_filter is not None:
+            wants = self._touched[node.to_filter]
+            repeats = suffices(node, "any") and at_destination >= function.writes()
+            found |= {vector for vector in (wants.own | wants.others) & changed
+                      if vector not in racing and not self.stamp(node, vector)
+                      and not (repeats and vector not in wants.others)}
+        return found
+
+    @staticmethod
+    def _at_destination(function):
+        """The vectors that a function of edges reduces at the destination only."""
+        reduces = [part for part in ir.walk(*function.body) if isinstance(part, ir.Reduce)]
+        return {part.vector for part in reduces} - {
+            part.vector for part in reduces if index_of(function, part.index) != 1}
+
+    def stamp(self, node, vector):
+        """The stamp that a vector is in the loop around an edge operator, or None."""
+        stamps = self._stamps.get(node.position)
+        return stamps and stamps.stamp(vector)
+
+
+def suffices(node, *ways) -> bool:
+    """Whether, for each reduction, one accepted edge suffices in one of these ways."""
+    fact = known(node, facts.Suffices)
+    return fact is not None and bool(fact.edges) and all(way in ways for way in fact.edges)

@@ -1,0 +1,339 @@
+"""Which operators of a program become one kernel: fusion by dependence.
+
+A *group* is a kernel: operators that follow one another, without a barrier between them. The host
+performs the program's instructions in their order (:mod:`sw.vm.host`), and the machine
+(:mod:`.machine`) holds an operator back as long as a kernel may take the next one, too. It launches
+when the host asks for a result, or when an operator comes that cannot join. So what kernels there
+are follows from the program alone: :class:`Groups` walks all ways through it.
+
+An operator joins a group if
+
+*set*
+    it goes through the set that the group goes through, or through the result of a member: for an
+    edge operator, through the vertices that it changes, when they are added;
+*flow*
+    it reads what members write at its own vertex only, where the words are final: those of
+    functions of vertices are, and those that edges reduce where any accepted edge decides them;
+*start words*
+    nothing that a member reads at other vertices is written by it, or the other way round, unless
+    facts tell the word of the start (:mod:`.loads`);
+*host*
+    numbers of the host that it reads have the values that they had for members before it.
+
+Where a loop goes on as long as a set has vertices, and begins by an operator of this set, the
+kernel that makes the set performs this operator in advance. If the set is empty, it does nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from sw.lang import graph_ir as ir
+from sw.lang.types import Type
+
+
+__all__ = ["EDGES", "Ahead", "Group", "Groups", "Member", "Op", "TOTAL", "VERTICES", "WHERE",
+           "group_name", "op_of"]
+
+
+#: Kinds of operators.
+EDGES, VERTICES, WHERE, TOTAL = "edges", "vertices", "where", "total"
+
+
+@dataclasses.dataclass(frozen=True)
+class Op:
+    """An operator, apart from its place in the program."""
+    kind: str
+    what: str | int  #: The name of a function; of an edge operator, its number.
+    every: bool  #: Whether it goes through all vertices, and not through a set with a name.
+
+    @property
+    def name(self):
+        """Its name as a part of a kernel's name."""
+        if self.kind == EDGES:
+            return f"{self.kind}{self.what}"
+        return f"{self.kind}_{self.what}" + "_all" * self.every
+
+
+@dataclasses.dataclass(frozen=True)
+class Member:
+    """An operator in a group."""
+    op: Op
+    #: The member through whose result it goes, by its number; None if it goes through the input of
+    #: the group.
+    on: int | None
+
+
+#: Members in their order.
+Group = tuple[Member, ...]
+
+
+def group_name(group: Group) -> str:
+    """The name of a group's kernel."""
+    return "_".join(member.op.name for member in group)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Ahead:
+    """An operator that a kernel may perform in advance."""
+    op: Op
+    node: Any
+    assigns: tuple[ir.Assign, ...]  #: What the host does between the question and the operator.
+
+
+def op_of(node, numbers) -> Op:
+    """The operator of an instruction, or of a VertexSum. ``numbers`` has those of edge operators,
+    by their positions."""
+    every = node.input_vset == ir.ALL
+    match node:
+        case ir.EdgeSetIterator():
+            return Op(EDGES, numbers[node.position], every)
+        case ir.VertexSetIterator():
+            return Op(VERTICES, node.apply_f, every)
+        case ir.VertexFilter():
+            return Op(WHERE, node.filter, every)
+    return Op(TOTAL, node.function, every)
+
+
+@dataclasses.dataclass(eq=False)
+class _Event:
+    """A step of the program as the machine sees it: ``op``, ``assign`` of a number, ``move`` of a
+    set, ``ask`` for the size of a set, ``flush`` for whatever has a kernel of its own, or
+    ``fork``."""
+    kind: str
+    node: Any = None
+    after: tuple = ()
+    ahead: Any = None  #: Of ``ask``: (Ahead, its event), or None.
+
+
+@dataclasses.dataclass(frozen=True)
+class _State:
+    """What the machine holds back."""
+    group: Group = ()
+    #: The sets by their names: the number of the member whose result a set is, None for the input.
+    names: frozenset = frozenset()
+    assigned: frozenset = frozenset()  #: Numbers of the host that changed since the group began.
+    done: Any = None  #: The event of an operator that was performed in advance.
+
+
+class Groups:
+    """All kernels of a program.
+
+    Parameters
+    ----------
+    program : GraphProgram
+    numbers : dict of Position to int
+        As of :func:`op_of`.
+    joins : callable
+        ``joins(group, member)``: whether an operator may join a group.
+
+    Attributes
+    ----------
+    all : list of Group
+        In the order in which they were found.
+    ahead : dict
+        ``{(group, number): Ahead}``: what to perform in advance when the host asks for the size of
+        the result of the member of that number.
+    """
+
+    def __init__(self, program, numbers, joins: Callable[[Group, Member], bool]):
+        self._program, self._numbers, self._joins = program, numbers, joins
+        self._found: dict[Group, None] = {}
+        self.ahead: dict[tuple, Ahead] = {}
+        # Pairs of a group and a member: those that join, and those that do not on some way.
+        self._joined: set[tuple] = set()
+        self._refused: set[tuple] = set()
+        first = self._block(program.body, ())
+        while self._walk(first):
+            pass
+
+    @property
+    def all(self):
+        return list(self._found)
+
+    def may_join(self, group, member) -> bool:
+        """Whether an operator joins a group, on all ways through the program."""
+        return (group, member) in self._joined
+
+    # Events
+
+    def _block(self, body, after):
+        """The first events of a block, before the events ``after``."""
+        for node in reversed(body):
+            after = self._instruction(node, after)
+        return after
+
+    def _instruction(self, node, after):
+        match node:
+            case ir.EdgeSetIterator() | ir.VertexSetIterator() | ir.VertexFilter():
+                after = (_Event("op", node, after),)
+                if isinstance(node, ir.EdgeSetIterator) and self._queues(node.output_vset):
+                    after[0].after = (_Event("flush", node, after[0].after),)
+                return self._values(self._uniforms(node), after)
+            case ir.Assign():
+                kind = "move" if isinstance(node.value, ir.HostName) and \
+                    node.value.type is Type.VERTEXSET else "assign"
+                return self._values([node.value], (_Event(kind, node, after),))
+            case ir.WhileLoop():
+                return self._loop(node, node.condition, after)
+            case ir.ForLoop():
+                return self._values([node.count], self._loop(node, None, after))
+            case ir.HostBranch():
+                fork = _Event("fork", node, (*self._block(node.then, after),
+                                             *self._block(node.otherwise, after)))
+                return self._values([node.condition], (fork,))
+        return (_Event("flush", node, after),)
+
+    def _queues(self, name):
+        return any(isinstance(node, ir.NewQueue) and node.name == name
+                   for node in ir.instructions(self._program.body))
+
+    def _loop(self, node, condition, after):
+        fork = _Event("fork", node)
+        first = (fork,) if condition is None else self._values([condition], (fork,))
+        counts = [_Event("assign", node, first)] if isinstance(node, ir.ForLoop) else []
+        body = self._block(node.body, tuple(counts) or first)
+        fork.after = (*body, *after)
+        if isinstance(condition, ir.SetSize):
+            first[0].ahead = self._first(condition.name, body)
+        return tuple(counts) or first
+
+    def _first(self, name, body):
+        """What stands first in the body of a loop and goes through the set of that name."""
+        assigns = []
+        event, = body if len(body) == 1 else (None,)
+        while event is not None and event.kind == "assign" and not any(
+                isinstance(part, ir.SetSize | ir.VertexSum)
+                for part in ir.walk(event.node.value)):
+            assigns.append(event.node)
+            event = event.after[0] if len(event.after) == 1 else None
+        if event is None or event.kind != "op" or isinstance(event.node, ir.EdgeSetIterator) \
+                or event.node.input_vset != name:
+            return None
+        return Ahead(op_of(event.node, self._numbers), event.node, tuple(assigns)), event
+
+    def _values(self, values, after):
+        """The events of the expressions of the host, which are evaluated one after the other."""
+        for part in reversed([part for value in values for part in ir.walk(value)]):
+            if isinstance(part, ir.SetSize):
+                after = (_Event("ask", part, after),)
+            elif isinstance(part, ir.VertexSum):
+                after = (*self._values(self._uniforms(part), (
+                    _Event("op", part, (_Event("flush", part, after),)),)), *after)
+        return after
+
+    def _functions(self, node):
+        names = [getattr(node, field, None)
+                 for field in ("apply_f", "to_filter", "filter", "function")]
+        return [self._program.function(name) for name in names if name is not None]
+
+    def _uniforms(self, node):
+        return [part.value for function in self._functions(node)
+                for part in ir.walk(*function.body) if isinstance(part, ir.Uniform)]
+
+    # States
+
+    def _walk(self, first):
+        """Walk all ways. Returns whether an operator was refused that had joined on another way, so
+        that the walk must be repeated."""
+        self._found, self._joined, self.ahead = {}, set(), {}
+        waiting, seen = [(event, _State()) for event in first], set()
+        refused = len(self._refused)
+        while waiting:
+            event, state = waiting.pop()
+            key = id(event), state.group, state.names, state.assigned, id(state.done)
+            if key in seen:
+                continue
+            seen.add(key)
+            state = self._after(event, state)
+            waiting += [(following, state) for following in event.after]
+            if not event.after:
+                self._launch(state)
+        return len(self._refused) > refused
+
+    def _launch(self, state):
+        """The group is launched; nothing is held back any more."""
+        if state.group:
+            self._found[state.group] = None
+        return _State()
+
+    def _after(self, event, state):
+        match event.kind:
+            case "op":
+                if state.done is event:
+                    return dataclasses.replace(state, done=None)
+                return self._op(event.node, state)
+            case "assign":
+                return dataclasses.replace(state, assigned=state.assigned | {event.node.name})
+            case "move":
+                names = dict(state.names)
+                number = names.pop(event.node.value.name, -1)
+                names.pop(event.node.name, None)
+                if number != -1:
+                    names |= {event.node.value.name: number, event.node.name: number}
+                return dataclasses.replace(state, names=frozenset(names.items()))
+            case "ask":
+                number = dict(state.names).get(event.node.name)
+                if number is None:
+                    return state
+                return self._asked(event, state, number)
+            case "flush":
+                return self._launch(state)
+        return state
+
+    def _asked(self, event, state, number):
+        """The host asks for the size of a member's result."""
+        if event.ahead is None:
+            return self._launch(state)
+        ahead, performed = event.ahead
+        member, key = Member(ahead.op, number), (state.group, number)
+        known = self.ahead.setdefault(key, ahead)
+        if known.node is not ahead.node:
+            self._refused.add(("ahead", *key))      # of two loops, which begin differently
+        if ("ahead", *key) in self._refused \
+                or not self._may(state, member, performed.node, ahead.assigns):
+            self.ahead.pop(key, None)
+            return self._launch(state)
+        self._launch(dataclasses.replace(state, group=(*state.group, member)))
+        return _State(done=performed)
+
+    def _may(self, state, member, node, assigns=()):
+        """Whether an operator may join. If it may not, it may not on any way."""
+        if (state.group, member) in self._refused:
+            return False
+        changed = state.assigned | {assign.name for assign in assigns}
+        read = {part.name for value in self._uniforms(node) for part in ir.walk(value)
+                if isinstance(part, ir.HostName)} & changed
+        earlier = {part.name for each in state.group for value in self._of_op(each.op)
+                   for part in ir.walk(value) if isinstance(part, ir.HostName)}
+        if read & earlier or member.op in [each.op for each in state.group] \
+                or not self._joins(state.group, member):
+            self._refused.add((state.group, member))
+            return False
+        self._joined.add((state.group, member))
+        return True
+
+    def _of_op(self, op):
+        """The values of the host that an operator reads."""
+        for node in ir.walk(*self._program.body):
+            if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator | ir.VertexFilter
+                          | ir.VertexSum) and op_of(node, self._numbers) == op:
+                return self._uniforms(node)
+        raise AssertionError(f"the program has no {op.name}")
+
+    def _op(self, node, state):
+        names = dict(state.names)
+        number, op = names.get(node.input_vset, -1), op_of(node, self._numbers)
+        if state.group and number != -1 and self._may(state, Member(op, number), node):
+            group = (*state.group, Member(op, number))
+            state = dataclasses.replace(state, group=group)
+        else:
+            self._launch(state)
+            group, names = (Member(op, None),), {node.input_vset: None}
+            state = _State(group)
+        made = getattr(node, "output_vset", None)
+        if made is not None:
+            names[made] = len(group) - 1
+        return dataclasses.replace(state, names=frozenset(names.items()))
