@@ -141,6 +141,8 @@ class Flow:
     ----------
     inputs : dict of int to Held
         By the ``id`` of an operator or a filter of the program: its input set, before it.
+    results : dict of int to Held
+        The set that it makes, behind it.
     entries : dict of int to State
         By the ``id`` of a loop: before it.
     before : dict of int to State
@@ -151,6 +153,7 @@ class Flow:
     def __init__(self, program):
         self.program, self.values = program, Values(program)
         self.inputs: dict[int, Held] = {}
+        self.results: dict[int, Held] = {}
         self.entries: dict[int, State] = {}
         self.before: dict[int, State] = {}
         self._queues = {node.name for node in ir.instructions(program.body)
@@ -170,6 +173,12 @@ class Flow:
         if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator | ir.VertexFilter):
             self.before[id(node)] = state.copy()
             self.inputs[id(node)] = self._held(state, node.input_vset)
+        self._perform(state, node)
+        name = getattr(node, "output_vset", None)
+        if name is not None:
+            self.results[id(node)] = self._held(state, name)
+
+    def _perform(self, state, node):
         match node:
             case ir.Assign(value=ir.HostName(name=other, type=Type.VERTEXSET)):
                 state.sets[node.name] = self._held(state, other)
