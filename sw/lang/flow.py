@@ -444,7 +444,7 @@ class Flow:
         if held.exact is not None and held.now and held.exact \
                 and self.values.implies(held.exact, (test,)):
             return True
-        places = self._places(state, (test,))
+        places = self.places(state, (test,))
         if places is None:
             return False
         default, others = places
@@ -457,7 +457,7 @@ class Flow:
         if held.exact is not None and held.now and self.values.implies(held.exact, test) \
                 and self.values.implies(test, held.exact) and (held.exact or test == ()):
             return True
-        places = self._places(state, test)
+        places = self.places(state, test)
         if places is None:
             return False
         default, others = places
@@ -467,13 +467,12 @@ class Flow:
             and {vertex for vertex, true in others.items() if true} == set(held.vertices) \
             and all(others.values())
 
-    def _places(self, state, tests):
-        """Whether a predicate is true at the vertices where the host has stored no word, and at
-        each of the others; None if that is not known."""
+    def places(self, state, tests):
+        """Whether a predicate is true at the vertices where the host has stored no word, and
+        {vertex: whether} for each of the others; None if that is not known."""
         vectors = vectors_in(*tests)
         found = {vector: state.words.get(vector) for vector in vectors}
-        if None in found.values() or any(words.default is None or None in dict(words.stored).values()
-                                         for words in found.values()):
+        if None in found.values():
             return None
         vertices = {vertex for words in found.values() for vertex, _ in words.stored}
         if len(vertices) > 1 and any(len({word for _, word in words.stored}) > 1
@@ -486,7 +485,8 @@ class Flow:
                 match part:
                     case ir.VectorLoad(index=ir.Local(name=name)) if name == SELF:
                         words = found[part.vector]
-                        return _literal(dict(words.stored).get(vertex, words.default), part)
+                        word = dict(words.stored).get(vertex, words.default)
+                        return part if word is None else _literal(word, part)
                     case ir.Uniform():
                         number = self.values.constant(part.value, state.numbers)
                         return None if number is None else _literal(number, part)
