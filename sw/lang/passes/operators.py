@@ -372,12 +372,12 @@ class _Operator:
                        for part in ir.walk(effect.value, *effect.conditions)
                        if isinstance(part, ir.VectorLoad) and self._at(part.index, self._source)})
         for vector in read:
-            for word in (0, WORD - 1):
+            for word in self._words(vector):
                 if all(self._does_nothing(effect, vector, word) for effect in self._effects):
                     return ((vector, word),)
         members = known(self._node, Members)
         for vector in sorted(vectors_in(*members.test)) if members else ():
-            for word in (WORD - 1, 0):
+            for word in reversed(self._words(vector)):
                 if self._is_false(members.test, vector, word):
                     return ((vector, word),)
         return None
@@ -399,7 +399,12 @@ class _Operator:
     def _void_target(self):
         """Words of a destination with which the filter is false."""
         return next((((vector, word),) for vector in sorted(vectors_in(*self._test))
-                     for word in (0, WORD - 1) if self._is_false(self._test, vector, word)), None)
+                     for word in self._words(vector)
+                     if self._is_false(self._test, vector, word)), None)
+
+    def _words(self, vector):
+        """The smallest and the largest word of a vector's type."""
+        return 0, 1 if self._program.vector(vector).type is Type.BOOL else WORD - 1
 
     def _is_false(self, test, vector, word):
         def change(part):
