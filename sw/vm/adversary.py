@@ -361,8 +361,8 @@ class _Code:
         self._machine, self._uniforms = machine, uniforms
         graph = machine._graph
         self._names = {"reciprocal": _reciprocal, "part": _part, "number": _number, "LAST": _LAST,
-                       "out_degree": graph.out_degrees.tolist(), "least": _least,
-                       "in_degree": graph.in_degrees.tolist(), "words": []}
+                       "out_degree": [*graph.out_degrees.tolist(), 0], "least": _least,
+                       "in_degree": [*graph.in_degrees.tolist(), 0], "words": []}
 
     def compiled(self, node, parameters) -> Any:
         """The function of an expression; ``ends`` are the words of the parameters."""

@@ -8,7 +8,7 @@ word in T.
 import dataclasses
 
 from sw.lang import graph_ir as ir
-from sw.lang.effects import effects, replaced, stored
+from sw.lang.effects import UNKNOWN, effects, replaced, stored
 from sw.lang.facts import (SELF, Apart, Changes, Closed, Drops, Fails, Identity, Members, Needs,
                            OneWay, Sent, Settles, Stamps, Suffices, Void, known)
 from sw.lang.flow import Flow, keeps, written
@@ -384,9 +384,8 @@ class _Operator:
 
     def _does_nothing(self, effect, vector, word):
         def change(part):
-            if isinstance(part, ir.VectorLoad) and part.vector == vector \
-                    and self._at(part.index, self._source):
-                return ir.Literal(value=word, type=part.type, position=part.position)
+            if isinstance(part, ir.VectorLoad) and self._at(part.index, self._source):
+                return _word_or_unknown(part, vector, word)
             if self._weight is not None and self._at(part, self._weight):
                 return ir.Literal(value=0, type=part.type, position=part.position)
             return None
@@ -408,11 +407,16 @@ class _Operator:
 
     def _is_false(self, test, vector, word):
         def change(part):
-            return ir.Literal(value=word, type=part.type, position=part.position) if isinstance(
-                part, ir.VectorLoad) and part.vector == vector and self._at(part.index, SELF) \
-                else None
+            return _word_or_unknown(part, vector, word) if isinstance(part, ir.VectorLoad) else None
 
         return any(self._values.truth(replaced(part, change)) is False for part in test)
+
+
+def _word_or_unknown(load, vector, word):
+    """The word of a vertex that is not there, of which one vector's word is known."""
+    if load.vector == vector:
+        return ir.Literal(value=word, type=load.type, position=load.position)
+    return ir.Local(name=UNKNOWN, type=load.type, position=load.position)
 
 
 def _plain(node):
