@@ -9,14 +9,15 @@ right. ``checks/campaign/adversary.py`` performs programs with every freedom tha
 node                              its facts
 ================================  ================================================================
 ``Reduce``                        :class:`Identity`, :class:`Repeatable`
-``EdgeSetIterator``               :class:`Accesses`, :class:`Members`, :class:`Asked`,
-                                  :class:`Dead`, :class:`Early`, :class:`Superset`,
-                                  :class:`Apart`, :class:`Settles`, :class:`Suffices`,
-                                  :class:`Changes`, :class:`Closed`, :class:`Drops`,
-                                  :class:`Fails`, :class:`Sent`, :class:`Needs`, :class:`Void`
+``EdgeSetIterator``               :class:`Accesses`, :class:`Members`, :class:`Result`,
+                                  :class:`Asked`, :class:`Dead`, :class:`Early`,
+                                  :class:`Superset`, :class:`Apart`, :class:`Settles`,
+                                  :class:`Suffices`, :class:`Changes`, :class:`Closed`,
+                                  :class:`Drops`, :class:`Fails`, :class:`Sent`,
+                                  :class:`Needs`, :class:`Void`
 ``VertexSetIterator``             :class:`Accesses`, :class:`Members`, :class:`Dead`
-``VertexFilter``                  :class:`Accesses`, :class:`Members`, :class:`Asked`,
-                                  :class:`Dead`
+``VertexFilter``                  :class:`Accesses`, :class:`Members`, :class:`Result`,
+                                  :class:`Asked`, :class:`Dead`
 ``WhileLoop``, ``ForLoop``        :class:`Affine`, :class:`Stamps`, :class:`OneWay`,
                                   :class:`Covered`, :class:`Counted`, :class:`OrderFree`
 ``Vector``                        :class:`Range`, :class:`Addressable`
@@ -50,7 +51,7 @@ from typing import Any, ClassVar, NamedTuple
 
 __all__ = ["SELF", "Access", "Accesses", "Addressable", "Affine", "Apart", "Asked", "Changes",
            "Closed", "Counted", "Covered", "Dead", "Drops", "Early", "Fact", "Fails", "Identity",
-           "Line", "Members", "Needs", "OneWay", "OrderFree", "Range", "Repeatable", "Sent",
+           "Line", "Members", "Needs", "OneWay", "OrderFree", "Range", "Repeatable", "Result", "Sent",
            "Settles", "Stamp", "Stamps", "Suffices", "Superset", "Void", "known"]
 
 
@@ -123,6 +124,15 @@ class Members(Fact):
     """
     key: ClassVar[str] = "members"
     test: tuple[Any, ...]  #: A predicate; () for all vertices.
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Result(Fact):
+    """The set that the operator makes is exactly the vertices at which a predicate is true behind
+    it. For a VertexFilter: of all vertices, so nobody needs its input set. For an EdgeSetIterator:
+    by the words behind it, before any function of vertices has run over the result."""
+    key: ClassVar[str] = "result"
+    test: tuple[Any, ...]  #: A predicate.
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -226,9 +236,11 @@ class Closed(Fact):
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Drops(Fact):
     """An edge may be left out if another accepted edge with the same ``dst`` and a key that is no
-    larger (``key`` ``source``: of the number of the source; ``value``: of the value that it brings
-    by ``min``; ``falling value``: no smaller, by ``max``; ``none``: with any key) is taken in, by
-    this O or, if ``ever``, by an O of an earlier round of L.
+    larger is taken in, by this O or, if ``ever``, by O in an earlier round of L, too.
+
+    ``by`` is the key: ``any`` if all edges have the same key; ``source``, the number of the source;
+    ``value``, the value that the edge brings by ``min``; ``largest value``: by ``max``, so there
+    the other key must be no smaller.
     """
     key: ClassVar[str] = "drops"
     by: str
@@ -237,9 +249,12 @@ class Drops(Fact):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Fails(Fact):
-    """An edge that is refused by older words of the same run of L (T false, the conditions false,
-    or the value no improvement) may be left out: it would be refused with the start words, too, or
-    its source is in S again later, when it has its later word."""
+    """An edge that is refused by older words at ``dst``, of the same run of L, may be left out: it
+    would be refused by the words of now, too.
+
+    Refused is an edge for which T or a condition is false, or whose values are no improvements:
+    reductions by ``+`` always are. Words at ``src`` are as usual, not older.
+    """
     key: ClassVar[str] = "fails_for_ever"
 
 
