@@ -328,8 +328,13 @@ class Superstep(Frontier):
     def add(self, k, vertex, predicate, otherwise, key=None):
         if self._stamped:
             self._made.first(vertex.reg, predicate, otherwise)
+            self._made.append(vertex.reg)
         else:
-            self._made.mark(vertex.reg)
+            self.add_new(vertex)
+
+    def add_new(self, vertex):
+        """Add the active lanes' vertices, which are added once."""
+        self._made.mark(vertex.reg)
         self._made.append(vertex.reg)
 
 

@@ -29,12 +29,14 @@ from base.errors import UserError
 from sw.compile.asm.assembler import Condition
 from sw.compile.frontiers.sets import Fields, Pool
 from sw.compile.lower.dependence import Dependence, index_of
+from sw.compile.lower.emitter import Emitter
 from sw.compile.lower.fuse import EDGES, Groups, group_name
 from sw.compile.lower.kernels import LARGE, SLOTS, VertexKernels
 from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
 from sw.compile.lower.run import ProgramRun
 from sw.lang import graph_ir as ir
+from sw.lang.passes.chain import certain_loads
 from sw.lang.types import Type
 from sw.vm.host import Machine, perform, value_of
 
@@ -241,6 +243,14 @@ class ProgramAlgorithm(ProgramRun):
 
     def apply(self, k):
         self._kernels.emit(k, *k.variant)
+
+    def emitter(self, k, words, function, known=None, copies=()) -> Emitter:
+        """An Emitter for a function of vertices. ``words`` has the registers of its values of the
+        host, ``known`` those with words of its own vertex, by vector."""
+        loads = {load: known[load.vector] for load in certain_loads(function)
+                 if known and load.vector in known}
+        return Emitter(k, self.bits, words.__getitem__, self.array,
+                       {name: self.copy_array(name) for name in copies}, loads)
 
     def load_words(self, k, group) -> list:
         """For each member of a group, the registers with the values of the host that its functions

@@ -88,11 +88,17 @@ class Emitter:
     stamped : dict of str to register, optional
         Vectors whose words are stamps, and the stamp of this superstep. A word that is not smaller
         was all ones when the superstep began.
+
+    Attributes
+    ----------
+    racing : dict of str to register
+        The words of now of stamped vectors that were loaded last.
     """
 
     def __init__(self, k, bits, uniform, array, copies, known=None, sums=None, places=None,
                  addresses=None, tracked=None, stamped=None):
         self._tracked, self._stamped = tracked, stamped or {}
+        self.racing: dict[str, Any] = {}
         self._own: Any = None
         self._known, self._sums = dict(known or {}), sums or {}
         self._places, self._addresses = places or {}, addresses
@@ -235,13 +241,16 @@ class Emitter:
         a, array = self._a, self._array(node.vector)
         if not own:
             array = self._copies.get(node.vector, array)
-        a.lw(into, self._pointer(vertex, array))
-        stamp = self._stamped.get(node.vector)
-        if stamp is not None and not own:
-            earlier = a.reg("earlier")
-            a.sltu(earlier, into, stamp)
-            a.addi(earlier, earlier, -1)
-            a.or_(into, into, earlier)
+        stamp = None if own else self._stamped.get(node.vector)
+        if stamp is None:
+            a.lw(into, self._pointer(vertex, array))
+            return
+        racing, earlier = a.regs("racing", "earlier")
+        self.racing[node.vector] = racing
+        a.lw(racing, self._pointer(vertex, array))
+        a.sltu(earlier, racing, stamp)
+        a.addi(earlier, earlier, -1)
+        a.or_(into, racing, earlier)
 
     # Values
 

@@ -13,7 +13,6 @@ from sw.compile.frontiers.sets import Fields, Made, SetInput
 from sw.compile.kernels.distribution import Scan
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.vertices import each_vertex
-from sw.compile.lower.emitter import Emitter
 from sw.compile.lower.fuse import TOTAL, WHERE
 from sw.lang.passes.chain import certain_loads
 
@@ -133,8 +132,9 @@ class VertexKernels:
         a, known = k.a, {}
         for number, member in enumerate(group):
             function, = self._parent.functions(member.op)
-            emitter = self.emitter(k, words[number], known if member.on is None else {},
-                                   function, self._parent.copied(member.op))
+            emitter = self._parent.emitter(k, words[number], function,
+                                           known if member.on is None else {},
+                                           self._parent.copied(member.op))
             inside = contextlib.nullcontext() if member.on is None else a.if_(chosen[member.on])
             with inside:
                 if member.on is None:
@@ -150,14 +150,6 @@ class VertexKernels:
                     a.add(high, high, carry)
             for vector in function.writes():
                 known.pop(vector, None)
-
-    def emitter(self, k, words, known, function, copies=()):
-        """An Emitter for a function of vertices; ``known`` has registers with words of its own
-        vertex, by vector."""
-        loads = {load: known[load.vector] for load in certain_loads(function)
-                 if load.vector in known}
-        return Emitter(k, self._parent.bits, words.__getitem__, self._parent.array,
-                       {name: self._parent.copy_array(name) for name in copies}, loads)
 
     def _load(self, k, emitter, function, vertex, known):
         """Load the words that every call reads at its own vertex and does not store."""

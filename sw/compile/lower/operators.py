@@ -101,9 +101,11 @@ class EdgeOperator(Algorithm):
             k.a.mv(into, data)
 
     def _wants(self, k, vertex, into):
-        """``into`` = 1 if the filter of destinations is true, else 0."""
+        """``into`` = 1 if the filter of destinations is true, else 0. Returns the register with the
+        word of now of the vector by whose stamps vertices are added, if it was read."""
         emitter = self._emitter(k)
         k.a.mv(into, emitter.run(self._filter, [vertex], self._parent.degrees))
+        return emitter.racing.get(self._stamp)
 
     def _tests_edges(self, task):
         """Whether the other end of an edge is tested."""
@@ -121,7 +123,7 @@ class EdgeOperator(Algorithm):
         return self._tests_edges(task) or self._has_voids(task) or self._tells(task)
 
     def accepts(self, k, data, into, counts=True):
-        passes, _ = data
+        passes, *_ = data
         if passes is None:
             k.a.li(into, int(counts))
         elif counts:
@@ -202,7 +204,8 @@ class EdgeOperator(Algorithm):
             end = self._function.parameters[k.task.direction == "pull"]
             self._of_base = {load: k.a.reg(load.vector) for load in certain_loads(self._function)
                              if load.index.name == end}
-        self._stamped = self._stamps(k, group)
+        self._stamped = self._stamps(group)
+        self._stamp = self._added_stamp(group)
         index = int(self.reads_set) + 1
         self._made = {}
         fields = self._parent.fields(group)
@@ -215,18 +218,28 @@ class EdgeOperator(Algorithm):
         """The group of a kernel; the operator alone in a pass that belongs to several."""
         return k.variant or self._group
 
-    def _stamps(self, k, group):
+    def _stamps(self, group):
         """The registers with the stamps of this superstep, by the vectors whose words at the start
         are known by them."""
-        found = {}
+        return {node.vector: words[node.value] for node, words, _ in self._writes(group)
+                if isinstance(node.value, ir.Uniform)
+                and self._parent.dependence.stamp(self._node, node.vector)}
+
+    def _writes(self, group):
+        """The stores and reductions of the members of a group, with the registers of the member's
+        values of the host, and whether each vertex that is added gets the word."""
         for words, member in zip(self._words, group):
-            for function in self._parent.functions(member.op):
-                for node in ir.walk(*function.body):
-                    if isinstance(node, ir.VectorStore | ir.Reduce) \
-                            and isinstance(node.value, ir.Uniform) \
-                            and self._parent.dependence.stamp(self._node, node.vector):
-                        found[node.vector] = words[node.value]
-        return found
+            function, *_ = self._parent.functions(member.op)
+            for node in ir.walk(*function.body):
+                if isinstance(node, ir.VectorStore | ir.Reduce):
+                    yield node, words, member.on == 0 and any(node is part
+                                                              for part in function.body)
+
+    def _added_stamp(self, group):
+        """A vector that the vertices that are added get a stamp in, or None. Then its word tells
+        the lane that is the first to add a vertex."""
+        return next((node.vector for node, _, added in self._writes(group)
+                     if added and node.vector in self._stamped), None)
 
     def _emitter(self, k, known=None, sums=None, tracked=None):
         return Emitter(k, self._parent.bits, self._words[0].__getitem__, self._parent.array,
@@ -257,7 +270,7 @@ class EdgeOperator(Algorithm):
         """Whether each edge counts: its other end is a vertex, and passes its test. And the words
         of its ends, for all edges before the work on the first."""
         a, push = k.a, k.task.direction == "push"
-        passes = [None for _ in edges]
+        passes, racing = [None for _ in edges], [None for _ in edges]
         for i, edge in enumerate(edges):
             if self._has_voids(k.task):
                 passes[i] = a.reg(f"counts{i}")
@@ -265,7 +278,7 @@ class EdgeOperator(Algorithm):
             if self._tests_edges(k.task):
                 other = a.reg(f"passes{i}")
                 if push:
-                    self._wants(k, edge.neighbor, other)
+                    racing[i] = self._wants(k, edge.neighbor, other)
                 else:
                     k.input.member_data(k, edge.neighbor, other)
                     k.input.member(k, edge.neighbor, other, other)
@@ -273,7 +286,7 @@ class EdgeOperator(Algorithm):
                     a.and_(other, other, passes[i])
                 passes[i] = other
         words = [{} if self.first_only(k) else self._load(k, edge) for edge in edges]
-        return list(zip(passes, words))
+        return list(zip(passes, words, racing))
 
     def _load(self, k, edge):
         """The words of an edge's ends, by their loads."""
@@ -298,6 +311,12 @@ class EdgeOperator(Algorithm):
             return
         same = a.label("same")
         a.mv(predicate, tracked.changed)
+        if data is not None and data[2] is not None:
+            # A lane that sees the vertex found by another lane does not add it.
+            found = a.reg("found")
+            a.addi(found, data[2], 1)
+            a.seqz(found, found)
+            a.and_(predicate, predicate, found)
         k.narrow(predicate, same)
         self._add(k, target, predicate, same)
         a.place(same)
@@ -305,14 +324,22 @@ class EdgeOperator(Algorithm):
     def _add(self, k, vertex, predicate, same):
         """Add the active lanes' vertices to the result, and perform the members that go through it
         for those that are new."""
-        k.frontier.add(k, vertex, predicate, same)
         a, chosen = k.a, {}
+        if self._stamp is None:
+            k.frontier.add(k, vertex, predicate, same)
+        else:
+            pointer = k.pointer(vertex, self._parent.array(self._stamp), a.reg("pointer"))
+            a.amominu_w(predicate, self._stamped[self._stamp], pointer)
+            a.addi(predicate, predicate, 1)
+            a.seqz(predicate, predicate)
+            k.narrow(predicate, same)
+            k.frontier.add_new(vertex)
         group = self._members(k)
         for number, (member, words) in enumerate(zip(group, self._words)):
             if not number:
                 continue
             function, = self._parent.functions(member.op)
-            emitter = self._parent.emitter(k, words, {}, function)
+            emitter = self._parent.emitter(k, words, function)
             if not member.on:
                 self._perform(k, number, member, emitter, function, vertex, chosen)
                 continue
