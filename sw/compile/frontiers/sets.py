@@ -6,8 +6,8 @@ addresses in the program's anchor, in no order and without duplicates, and a sta
 It has two *blocks*, which it uses in turn, one for each set that is made in it:
 
 ======  ==========================================================================================
-START   address of the list
 END     address behind the last entry; the kernel that makes the set adds entries by this word
+START   address of the list
 NUMBER  1 more than in the storage's other block when the set was made. A vertex of the set has this
         number as its stamp, and no vertex has a larger one.
 STAMPS  distance from the anchor to the storage's stamps
@@ -37,7 +37,7 @@ __all__ = ["Fields", "MemberTest", "Made", "Pool", "SetInput", "Superstep", "cho
 #: The block of the set of all vertices, and of the set without vertices.
 ALL, EMPTY = 0, 2
 
-_START, _END, _NUMBER, _STAMPS = range(4)
+_END, _START, _NUMBER, _STAMPS = range(4)
 
 #: Words of a block, and the logarithm of its bytes.
 _WORDS, _SHIFT = 4, 4
@@ -67,12 +67,11 @@ class Fields:
 
     def block(self, k, index):
         """A register with the address of a block."""
-        a, into, base = k.a, k.a.reg("block"), k.a.reg("blocks")
+        a, into = k.a, k.a.reg("block")
         k.argument(into)
         k.shifted(into, into, _SHIFT - self._place(index))
         a.andi(into, into, (1 << self.pool.bits) - 1 << _SHIFT)
-        a.li(base, k.address(self.pool.BLOCKS))
-        a.add(into, into, base)
+        a.add(into, into, k.constant(k.address(self.pool.BLOCKS), "blocks"))
         return into
 
     def number(self, k, into):
@@ -136,7 +135,7 @@ class Pool:
 
     def size(self, session, block) -> int:
         """The number of vertices of the set in a block."""
-        start, end, *_ = session.read(self.BLOCKS).reshape(-1, _WORDS)[block].tolist()
+        end, start, *_ = session.read(self.BLOCKS).reshape(-1, _WORDS)[block].tolist()
         return (end - start) // 4
 
 
@@ -187,7 +186,7 @@ class Made:
 
     def __init__(self, k, fields, index, several=False):
         a, self._k = k.a, k
-        block = self._tail = fields.block(k, index)
+        block = self._tail = fields.block(k, index)         # END is its first word
         other, start = a.regs("other_block", "list")
         a.xori(other, block, 4 * _WORDS)
         self._number = a.reg("set_number")
@@ -214,8 +213,7 @@ class Made:
     def append(self, vertex):
         """Each active lane adds its vertex, which no other lane adds."""
         a, entry = self._k.a, self._k.a.reg("entry")
-        a.addi(entry, self._tail, 4 * _END)
-        a.amoadd_w(entry, self._k.constant(4, "entry_bytes"), entry)
+        a.amoadd_w(entry, self._k.constant(4, "entry_bytes"), self._tail)
         a.sw(vertex, entry)
 
     def mark(self, vertex):
@@ -235,7 +233,7 @@ class Made:
         afterwards."""
         k, a = self._k, self._k.a
         none = a.label("none_chosen")
-        some, entry, total, first, tail = a.regs("some", "entry", "total", "first", "tail")
+        some, entry, total, first = a.regs("some", "entry", "total", "first")
         a.vote_any(some, chosen)
         a.beqz(some, none)
         self._scan.sums(entry, chosen)
@@ -243,8 +241,7 @@ class Made:
         a.sub(entry, entry, chosen)
         a.slli(entry, entry, 2)
         a.slli(total, total, 2)
-        a.addi(tail, self._tail, 4 * _END)
-        k.claim(first, total, tail)
+        k.claim(first, total, self._tail)
         a.add(entry, entry, first)
         with k.only(chosen, "chosen"):
             a.sw(vertex, entry)
@@ -334,7 +331,8 @@ class Superstep(Frontier):
 
     def add_new(self, vertex):
         """Add the active lanes' vertices, which are added once."""
-        self._made.mark(vertex.reg)
+        if self._fields.pool.marks:
+            self._made.mark(vertex.reg)
         self._made.append(vertex.reg)
 
 

@@ -59,6 +59,7 @@ class Tracked:
     """A vector whose changes are noted."""
     vector: str
     changed: Any  #: A register that becomes 1 where an atomic changes a word of the vector.
+    only: bool  #: Whether every call has one such atomic. If not, the register begins with 0.
 
 
 class Emitter:
@@ -84,21 +85,15 @@ class Emitter:
     addresses : str, optional
         The vertex array whose addresses are the words that stand for vertices; numbers of the
         graph are these words if there is none.
-    tracked : Tracked, optional
     stamped : dict of str to register, optional
         Vectors whose words are stamps, and the stamp of this superstep. A word that is not smaller
         was all ones when the superstep began.
-
-    Attributes
-    ----------
-    racing : dict of str to register
-        The words of now of stamped vectors that were loaded last.
     """
 
     def __init__(self, k, bits, uniform, array, copies, known=None, sums=None, places=None,
-                 addresses=None, tracked=None, stamped=None):
-        self._tracked, self._stamped = tracked, stamped or {}
-        self.racing: dict[str, Any] = {}
+                 addresses=None, stamped=None):
+        self._stamped, self._tracked, self._into = stamped or {}, None, None
+        self._raw: dict[Any, Any] = {}
         self._own: Any = None
         self._known, self._sums = dict(known or {}), sums or {}
         self._places, self._addresses = places or {}, addresses
@@ -108,8 +103,9 @@ class Emitter:
         self._names: dict[str, Any] = {}
         self._guard = None
 
-    def run(self, function, parameters, degrees) -> Any:
-        """Emit the body of a function. Returns the register of its result, or None.
+    def run(self, function, parameters, degrees, into=None) -> Any:
+        """Emit the body of a function. Returns the register of its result, which may be ``into``,
+        or None.
 
         Parameters
         ----------
@@ -120,8 +116,15 @@ class Emitter:
             ``degrees(leaving)``: the vertex array with the degrees.
         """
         self._bind(function, parameters, degrees)
+        self._into = into
         self._block(function.body, inner=False)
         return self._result
+
+    def run_tracked(self, function, parameters, degrees, sums, tracked):
+        """As :meth:`run`, of a function of edges: with registers for the reductions of vectors at
+        the destination, and with a vector whose changes are noted, or None."""
+        self._sums, self._tracked = sums, tracked
+        self.run(function, parameters, degrees)
 
     def expression(self, function, node, parameters, degrees, into=None) -> Any:
         """Emit a value of a function, whose other parameters are as of :meth:`run`. Returns its
@@ -159,7 +162,7 @@ class Emitter:
                 case ir.Reduce():
                     self._reduce(node)
                 case ir.Give():
-                    self._result = self.value(node.value)
+                    self._result = self.value(node.value, self._into)
                 case ir.Branch():
                     condition = a.reg("condition")
                     a.mv(condition, self.value(node.condition))
@@ -196,9 +199,10 @@ class Emitter:
         if self._tracked is None or node.vector != self._tracked.vector:
             reduce_word(self._k, node.operation, value, pointer)
             return
-        changed = self._a.reg("word_changed")
+        changed = self._tracked.changed if self._tracked.only else self._a.reg("word_changed")
         reduce_word(self._k, node.operation, value, pointer, changed)
-        self._a.or_(self._tracked.changed, self._tracked.changed, changed)
+        if not self._tracked.only:
+            self._a.or_(self._tracked.changed, self._tracked.changed, changed)
 
     # Vertices
 
@@ -228,12 +232,21 @@ class Emitter:
         return word
 
     def load(self, node, vertex, into):
-        """``into`` = the word of a VectorLoad at an end of an edge."""
-        self._word(node, vertex, into, own=False)
+        """``into`` = the word of a VectorLoad at a vertex, from a copy if there is one."""
+        array = self._copies.get(node.vector, self._array(node.vector))
+        self._a.lw(into, self._pointer(vertex, array))
 
     def know(self, node, word):
         """From here on a VectorLoad is the word in a register."""
         self._known[node] = word
+
+    def ahead(self, node, vertex) -> Any:
+        """Load the word of a VectorLoad at a vertex, in a new register, before its use. The word of
+        a stamped vector is that of now, which only becomes that of the start when it is used."""
+        word = self._a.reg(node.vector)
+        self.load(node, vertex, word)
+        (self._raw if node.vector in self._stamped else self._known)[node] = word
+        return word
 
     def _word(self, node, vertex, into, own):
         """``into`` = a word of a vertex: its word of now if it is the function's own vertex, which
@@ -245,9 +258,10 @@ class Emitter:
         if stamp is None:
             a.lw(into, self._pointer(vertex, array))
             return
-        racing, earlier = a.regs("racing", "earlier")
-        self.racing[node.vector] = racing
-        a.lw(racing, self._pointer(vertex, array))
+        racing, earlier = self._raw.get(node), a.reg("earlier")
+        if racing is None:
+            racing = a.reg("racing")
+            a.lw(racing, self._pointer(vertex, array))
         a.sltu(earlier, racing, stamp)
         a.addi(earlier, earlier, -1)
         a.or_(into, racing, earlier)
@@ -282,7 +296,27 @@ class Emitter:
                 return self._select(node)
             case ir.Binary(operation="and" | "or"):
                 return self._logic(node)
+            case ir.Binary(operation="==" | "!=") if self._asks_stamp(node):
+                return self._has_stamp(node, into)
         return self._binary(node, self.value(node.left), self.value(node.right), into)
+
+    def _asks_stamp(self, node):
+        """Whether a comparison asks if a word had no stamp at the start."""
+        left, right = node.left, node.right
+        return (isinstance(left, ir.VectorLoad) and left.vector in self._stamped
+                and left not in self._known and isinstance(right, ir.Literal)
+                and right.value == WORD - 1)
+
+    def _has_stamp(self, node, into):
+        load, into = node.left, into or self._a.reg("has_stamp")
+        racing = self._raw.get(load)
+        if racing is None:
+            racing = self._a.reg("racing")
+            self.load(load, self._vertex(load.index), racing)
+        self._a.sltu(into, racing, self._stamped[load.vector])
+        if node.operation == "==":
+            self._a.xori(into, into, 1)
+        return into
 
     def _literal(self, node):
         if node.type is Type.FIXED:

@@ -10,7 +10,9 @@ stamps of the result tell which lane is the first, and this lane also performs t
 vertices that have joined the kernel (:mod:`.fuse`).
 """
 
+import dataclasses
 import functools
+from typing import Any
 
 from sw.compile.algorithm import Algorithm
 from sw.compile.frontiers.sets import Made, MemberTest
@@ -18,8 +20,11 @@ from sw.compile.lower.dependence import index_of, suffices
 from sw.compile.lower.emitter import Emitter, Tracked, combine, reduce_word
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
 from sw.graph.graph import Graph
+from sw.compile.kernels.kernel import Vertex
+from sw.lang import facts
 from sw.lang import graph_ir as ir
-from sw.lang.passes.chain import certain_loads
+from sw.lang.facts import known
+from sw.lang.passes.chain import certain_loads, without_stores
 from sw.lang.passes.races import shared
 
 
@@ -32,6 +37,17 @@ def turned(graph):
     that both can use the same vertex arrays."""
     return Graph(graph.num_vertices, graph.dst, graph.src, graph.weights,
                  f"{graph.name}, transposed", ordered_as=graph)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Data:
+    """What is loaded of an edge."""
+    neighbor: Vertex
+    wants: Any  #: Emitter or None. It has the words of the filter, to test the neighbour.
+    member: Any  #: Register or None. The word that tells if the neighbour is in the set.
+    words: Any  #: Emitter or None. It has the words of both ends, unless they are loaded later.
+    #: Register or None. The neighbour's word in the vector by whose stamps vertices are added.
+    racing: Any
 
 
 class EdgeOperator(Algorithm):
@@ -92,7 +108,7 @@ class EdgeOperator(Algorithm):
         if k.task.direction == "push":
             k.input.member_data(k, base, into)
         else:
-            self._wants(k, base, into)
+            self._wanted(k, self._emitter(k), base, into)
 
     def filter(self, k, base, data, into):
         if k.task.direction == "push":
@@ -100,12 +116,11 @@ class EdgeOperator(Algorithm):
         elif into is not data:
             k.a.mv(into, data)
 
-    def _wants(self, k, vertex, into):
-        """``into`` = 1 if the filter of destinations is true, else 0. Returns the register with the
-        word of now of the vector by whose stamps vertices are added, if it was read."""
-        emitter = self._emitter(k)
-        k.a.mv(into, emitter.run(self._filter, [vertex], self._parent.degrees))
-        return emitter.racing.get(self._stamp)
+    def _wanted(self, k, emitter, vertex, into):
+        """``into`` = 1 if the filter of destinations is true, else 0."""
+        result = emitter.run(self._filter, [vertex], self._parent.degrees, into)
+        if result is not into:
+            k.a.mv(into, result)
 
     def _tests_edges(self, task):
         """Whether the other end of an edge is tested."""
@@ -123,13 +138,26 @@ class EdgeOperator(Algorithm):
         return self._tests_edges(task) or self._has_voids(task) or self._tells(task)
 
     def accepts(self, k, data, into, counts=True):
-        passes, *_ = data
-        if passes is None:
-            k.a.li(into, int(counts))
-        elif counts:
-            k.a.mv(into, passes)
-        else:
-            k.a.xori(into, passes, 1)
+        tests, a = 0, k.a
+        for test in self._tests(k, data):
+            result = into if not tests else a.reg("passes")
+            test(result)
+            if tests:
+                a.and_(into, into, result)
+            tests += 1
+        if not tests:
+            a.li(into, 1)
+        if not counts:
+            a.xori(into, into, 1)
+
+    def _tests(self, k, data):
+        """The tests of an edge's other end: functions of a register that becomes 1 or 0."""
+        if data.wants is not None:
+            yield lambda into: self._wanted(k, data.wants, data.neighbor, into)
+        elif data.member is not None:
+            yield lambda into: k.input.member(k, data.neighbor, data.member, into)
+        if self._has_voids(k.task):
+            yield lambda into: k.a.sltu(into, data.neighbor.reg, self._end)
 
     # Sums in registers
 
@@ -241,9 +269,9 @@ class EdgeOperator(Algorithm):
         return next((node.vector for node, _, added in self._writes(group)
                      if added and node.vector in self._stamped), None)
 
-    def _emitter(self, k, known=None, sums=None, tracked=None):
+    def _emitter(self, k, words=None):
         return Emitter(k, self._parent.bits, self._words[0].__getitem__, self._parent.array,
-                       self._copies, known, sums, tracked=tracked, stamped=self._stamped)
+                       self._copies, words, stamped=self._stamped)
 
     def begin(self, k, base):
         """A lane of its own base vertex loads the words of the base, and clears its sums."""
@@ -267,59 +295,84 @@ class EdgeOperator(Algorithm):
         return all(isinstance(node, ir.Reduce | ir.Let) for node in self._function.body)
 
     def gather(self, k, edges):
-        """Whether each edge counts: its other end is a vertex, and passes its test. And the words
-        of its ends, for all edges before the work on the first."""
-        a, push = k.a, k.task.direction == "push"
-        passes, racing = [None for _ in edges], [None for _ in edges]
-        for i, edge in enumerate(edges):
-            if self._has_voids(k.task):
-                passes[i] = a.reg(f"counts{i}")
-                a.sltu(passes[i], edge.neighbor.reg, self._end)
-            if self._tests_edges(k.task):
-                other = a.reg(f"passes{i}")
-                if push:
-                    racing[i] = self._wants(k, edge.neighbor, other)
-                else:
-                    k.input.member_data(k, edge.neighbor, other)
-                    k.input.member(k, edge.neighbor, other, other)
-                if passes[i] is not None:
-                    a.and_(other, other, passes[i])
-                passes[i] = other
-        words = [{} if self.first_only(k) else self._load(k, edge) for edge in edges]
-        return list(zip(passes, words, racing))
+        """The words of both ends of each edge, for all edges before the work on the first."""
+        found = []
+        for edge in edges:
+            wants = member = racing = None
+            if self._tests_edges(k.task) and k.task.direction == "push":
+                wants = self._emitter(k)
+                for load in certain_loads(self._filter):
+                    word = wants.ahead(load, edge.neighbor)
+                    if load.vector == self._stamp:
+                        racing = word
+            elif self._tests_edges(k.task):
+                member = k.a.reg("member")
+                k.input.member_data(k, edge.neighbor, member)
+            words = None if self.first_only(k) else self._load(k, edge)
+            found.append(_Data(edge.neighbor, wants, member, words, racing))
+        return found
 
     def _load(self, k, edge):
-        """The words of an edge's ends, by their loads."""
+        """An Emitter that has the words of an edge's ends."""
         ends = dict(zip(self._function.parameters, self._ends(k.task, edge)))
-        known, emitter = dict(self._of_base), self._emitter(k)
+        emitter = self._emitter(k, self._of_base)
         for load in certain_loads(self._function):
-            if load not in known:
-                known[load] = k.a.reg(load.vector)
-                emitter.load(load, ends[load.index.name], known[load])
-        return known
+            if load not in self._of_base:
+                emitter.ahead(load, ends[load.index.name])
+        return emitter
 
     def sum(self, k, edge, data, predicate):
         a, tracked = k.a, None
-        known = self._load(k, edge) if data is None or self.first_only(k) else data[1]
-        if self._tells(k.task):
-            tracked = Tracked(self._node.tracking, a.reg("changed"))
-            a.mv(tracked.changed, a.zero)
+        words = self._load(k, edge) if data is None or data.words is None else data.words
+        tells, certain = self._tells(k.task), self._changes_surely
+        if tells and not certain:
+            tracked = self._tracked(k, predicate)
         source, target = self._ends(k.task, edge)
-        self._emitter(k, known, self._sums, tracked).run(
-            self._function, [source, target, edge.weight], self._parent.degrees)
-        if tracked is None:
+        words.run_tracked(self._function, [source, target, edge.weight], self._parent.degrees,
+                          self._sums, tracked)
+        if not tells:
             return
         same = a.label("same")
-        a.mv(predicate, tracked.changed)
-        if data is not None and data[2] is not None:
+        if tracked is not None and not tracked.only:
+            a.mv(predicate, tracked.changed)
+        if data is not None and data.racing is not None:
             # A lane that sees the vertex found by another lane does not add it.
-            found = a.reg("found")
-            a.addi(found, data[2], 1)
+            found = predicate if certain else a.reg("found")
+            a.addi(found, data.racing, 1)
             a.seqz(found, found)
-            a.and_(predicate, predicate, found)
-        k.narrow(predicate, same)
+            if not certain:
+                a.and_(predicate, predicate, found)
+            k.narrow(predicate, same)
+        elif not certain:
+            k.narrow(predicate, same)
         self._add(k, target, predicate, same)
         a.place(same)
+
+    def _tracked(self, k, predicate):
+        """The tracked vector; whether an edge has changed its word becomes known in ``predicate``
+        if every call reduces it once, else in a new register."""
+        nodes = [node for node in ir.walk(*self._function.body)
+                 if isinstance(node, ir.Reduce) and node.vector == self._node.tracking]
+        only = len(nodes) == 1 and any(node is nodes[0] for node in self._function.body)
+        changed = predicate if only else k.a.reg("changed")
+        if not only:
+            k.a.mv(changed, k.a.zero)
+        return Tracked(self._node.tracking, changed, only)
+
+    @property
+    def _changes_surely(self):
+        """Whether every edge whose ends pass their tests changes the tracked word of a vertex that
+        no other edge has changed before."""
+        changes = known(self._node, facts.Changes)
+        return changes is not None and changes.by == "certain" and self._guards_nothing
+
+    def token(self, k, base):
+        """A push that needs only the number of the base vertex gets it by its number."""
+        sent = known(self._node, facts.Sent)
+        if k.task.direction == "pull" or not k.task.queued or k.task.new_ids is not None \
+                or sent is None or not isinstance(sent.value, ir.Local):
+            return base
+        return Vertex(k.number(base, k.a.reg("source")), None)
 
     def _add(self, k, vertex, predicate, same):
         """Add the active lanes' vertices to the result, and perform the members that go through it
@@ -339,6 +392,7 @@ class EdgeOperator(Algorithm):
             if not number:
                 continue
             function, = self._parent.functions(member.op)
+            function = without_stores(function, {self._stamp})      # which it has by now
             emitter = self._parent.emitter(k, words, function)
             if not member.on:
                 self._perform(k, number, member, emitter, function, vertex, chosen)
