@@ -82,6 +82,17 @@ class Machine(abc.ABC):
     def total(self, node, vset, uniforms) -> int:
         """The sum of the words that the function of a VertexSum gives."""
 
+    def attach(self, values, evaluate, word):  # noqa: B027
+        """A run begins.
+
+        Parameters
+        ----------
+        values : dict of str to value
+            The host's variables, sets among them, which change as the run goes on.
+        evaluate, word : callable
+            The value of an expression of the host, and the word of a Uniform, by ``values``.
+        """
+
     def loop(self, node, values, queues, evaluate, word) -> int | None:
         """Perform a loop as a whole. A machine may leave this to the host.
 
@@ -319,6 +330,7 @@ class _Run(_Numbers):
             node for node in ir.walk(*function.body) if isinstance(node, ir.Uniform)]
             for function in program.functions}
         self.operators = self._rounds = self._idle = self._performed = 0
+        machine.attach(self._values, self._host, self.word)
         machine.start(bits, {vector.name: self._initial(vector) for vector in program.vectors})
         self._values[ir.ALL] = machine.make_set(None)
         self._block(program.body)

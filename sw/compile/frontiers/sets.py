@@ -31,7 +31,7 @@ from sw.compile.frontiers.queue import Queue
 from sw.compile.kernels.distribution import Scan
 
 
-__all__ = ["Fields", "MemberTest", "Made", "Pool", "SetInput", "Superstep", "choose"]
+__all__ = ["ALL", "EMPTY", "Fields", "Made", "Pool", "SetInput", "Superstep", "choose"]
 
 
 #: The block of the set of all vertices, and of the set without vertices.
@@ -286,6 +286,26 @@ class MemberTest(Input):
         k.a.seqz(into, into)
 
 
+class WordTest(Input):
+    """The operator's input set, whose vertices are known by their words.
+
+    Parameters
+    ----------
+    operator : sw.compile.lower.operators.EdgeOperator
+        Has :meth:`member_data` and :meth:`member`, too.
+    """
+    name = MemberTest.name
+
+    def __init__(self, operator):
+        self.member_data, self.member = operator.member_data, operator.member
+
+    def fill(self, task):
+        """The pool is filled by the program."""
+
+    def prepare(self, k):
+        """The operator has prepared what it needs."""
+
+
 class Superstep(Frontier):
     """What an edge operator leaves: the set of the vertices that it adds, if it has one.
 
@@ -345,7 +365,9 @@ def choose(sides) -> list:
     several = sum(side.algorithm.reads_set for side in sides) > 1
     kinds = [_kind(side, several) for side in sides]
     for side, kind in zip(sides, kinds):
-        side.algorithm.fields.pool.marks |= side.algorithm.reads_set and kind is MemberTest
+        operator = side.algorithm
+        operator.fields.pool.marks |= (kind is MemberTest and operator.reads_set
+                                       and not operator.known_by_words)
     return [_chosen(side, kind) for side, kind in zip(sides, kinds)]
 
 
@@ -382,7 +404,8 @@ def _chosen(side, kind):
     operator = side.algorithm
     fields, read = operator.fields, None
     if operator.reads_set:
-        read = kind(fields)
+        read = WordTest(operator) if kind is MemberTest and operator.known_by_words \
+            else kind(fields)
     if read is None and not operator.makes_set:
         return None, None
     index = int(operator.reads_set) if operator.makes_set else None

@@ -86,10 +86,12 @@ class ProgramAlgorithm(ProgramRun):
         self.numbers = {node.position: number for number, node in enumerate(operators)}
         self.edges = dict(enumerate(operators))
         self.dependence = Dependence(program, self.edges, _MOST_SETS)
-        self.groups = Groups(program, self.numbers, self.dependence.joins)
+        self.groups = Groups(program, self.numbers, self.dependence)
         self.anchor = self.array(program.vectors[0].name)
         self._changing = _assigned(nodes)
-        uniforms = [node for function in program.functions for node in ir.walk(*function.body)
+        parts = [node for function in program.functions for node in function.body]
+        parts += [node for number in self.edges for node in self.dependence.members(number)]
+        uniforms = [node for node in ir.walk(*parts)
                     if isinstance(node, ir.Uniform) and self.changes(node)]
         self.slots = {node: number for number, node in enumerate(dict.fromkeys(uniforms))}
         names = {getattr(node, field) for node in nodes for field in ("name", "output_vset")
@@ -129,6 +131,14 @@ class ProgramAlgorithm(ProgramRun):
         return [self.program.function(name) for name in (node.apply_f, node.to_filter)
                 if name is not None]
 
+    def uniforms(self, op) -> list:
+        """The values of the host that a kernel uses for an operator, each once."""
+        parts = [node for function in self.functions(op) for node in function.body]
+        if op.kind == EDGES:
+            parts += self.dependence.members(op.what)
+        return list(dict.fromkeys(node for node in ir.walk(*parts)
+                                  if isinstance(node, ir.Uniform)))
+
     def fields(self, group) -> Fields:
         """The fields of a group's argument: its input, unless that is all vertices, and the sets
         that its members make."""
@@ -148,10 +158,19 @@ class ProgramAlgorithm(ProgramRun):
         own, offset = _affine(node)
         return offset if own == base else None
 
+    def earlier(self, group, stamps) -> set:
+        """The values of the host that are surely smaller than all of some others."""
+        base = self.base_number(group)
+        offsets = [self.offset(node, base) for node in stamps]
+        if None in offsets:
+            return set()
+        return {node for node in self._changing_of(group)
+                if self.offset(node, base) is not None
+                and all(self.offset(node, base) < offset for offset in offsets)}
+
     def _changing_of(self, group):
-        return [node for member in group for function in self.functions(member.op)
-                for node in ir.walk(*function.body)
-                if isinstance(node, ir.Uniform) and node in self.slots]
+        return [node for member in group for node in self.uniforms(member.op)
+                if node in self.slots]
 
     # Arrays
 
@@ -258,24 +277,27 @@ class ProgramAlgorithm(ProgramRun):
         base, number, found = self.base_number(group), None, []
         for member in group:
             words = {}
-            for function in self.functions(member.op):
-                for node in ir.walk(*function.body):
-                    if not isinstance(node, ir.Uniform) or node in words:
-                        continue
-                    offset = self.offset(node, base) if node in self.slots else None
-                    if offset is not None:
-                        number = number or self._load_number(k, group)
-                        words[node] = number
-                        if offset != _affine(self._number_node(group))[1]:
-                            words[node] = k.a.reg("value")
-                            k.step(words[node], offset - _affine(self._number_node(group))[1],
-                                   number)
-                    elif node in self.slots:
-                        words[node] = VertexKernels.load_slot(k, SLOTS + self.slots[node], "value")
-                    else:
-                        words[node] = k.constant(self._constant(node), "value")
+            for node in self.uniforms(member.op):
+                offset = self.offset(node, base) if node in self.slots else None
+                if offset is not None:
+                    number = number or self._load_number(k, group)
+                    words[node] = self._offset(k, number, offset - _affine(
+                        self._number_node(group))[1])
+                elif node in self.slots:
+                    words[node] = VertexKernels.load_slot(k, SLOTS + self.slots[node], "value")
+                else:
+                    words[node] = k.constant(self._constant(node), "value")
             found.append(words)
         return found
+
+    @staticmethod
+    def _offset(k, number, offset):
+        """A register with a number and a constant."""
+        if not offset:
+            return number
+        into = k.a.reg("value")
+        k.step(into, offset, number)
+        return into
 
     def _number_node(self, group):
         """The value of the host that is in the argument: the first of those that differ from

@@ -152,6 +152,23 @@ class Dependence:
 
     # Words of the start
 
+    def members(self, number) -> tuple:
+        """Expressions that tell by a vertex's words whether it is in the set of an edge operator;
+        () if words do not tell, or may be changed by the operator's kernel."""
+        node = self._edges[number]
+        fact = known(node, facts.Members)
+        if fact is None or node.input_vset == ir.ALL:
+            return ()
+        written = self._program.function(node.apply_f).writes()
+        for name in self._copied:
+            written |= self._touched[name].writes
+        for part in ir.walk(*fact.test):
+            if isinstance(part, ir.VectorLoad) and (
+                    not isinstance(part.index, ir.Local) or part.index.name != facts.SELF
+                    or (part.vector in written and not self.stamp(node, part.vector))):
+                return ()
+        return fact.test
+
     def copies(self, node, stored=frozenset()) -> set[str]:
         """The vectors that an edge operator reads from a copy of their words at the start, if the
         vertices that it changes also store the vectors ``stored``."""

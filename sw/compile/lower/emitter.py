@@ -88,11 +88,14 @@ class Emitter:
     stamped : dict of str to register, optional
         Vectors whose words are stamps, and the stamp of this superstep. A word that is not smaller
         was all ones when the superstep began.
+    earlier : set of Uniform, optional
+        Values that are smaller than all these stamps.
     """
 
     def __init__(self, k, bits, uniform, array, copies, known=None, sums=None, places=None,
-                 addresses=None, stamped=None):
-        self._stamped, self._tracked, self._into = stamped or {}, None, None
+                 addresses=None, stamped=None, earlier=()):
+        self._stamped, self._earlier = stamped or {}, earlier
+        self._tracked = self._into = None
         self._raw: dict[Any, Any] = {}
         self._own: Any = None
         self._known, self._sums = dict(known or {}), sums or {}
@@ -236,16 +239,16 @@ class Emitter:
         array = self._copies.get(node.vector, self._array(node.vector))
         self._a.lw(into, self._pointer(vertex, array))
 
-    def know(self, node, word):
-        """From here on a VectorLoad is the word in a register."""
-        self._known[node] = word
+    def know_now(self, node, word):
+        """A register has the word of a VectorLoad, of now if the vector is stamped."""
+        (self._raw if node.vector in self._stamped else self._known)[node] = word
 
     def ahead(self, node, vertex) -> Any:
         """Load the word of a VectorLoad at a vertex, in a new register, before its use. The word of
         a stamped vector is that of now, which only becomes that of the start when it is used."""
         word = self._a.reg(node.vector)
         self.load(node, vertex, word)
-        (self._raw if node.vector in self._stamped else self._known)[node] = word
+        self.know_now(node, word)
         return word
 
     def _word(self, node, vertex, into, own):
@@ -258,10 +261,10 @@ class Emitter:
         if stamp is None:
             a.lw(into, self._pointer(vertex, array))
             return
-        racing, earlier = self._raw.get(node), a.reg("earlier")
-        if racing is None:
-            racing = a.reg("racing")
-            a.lw(racing, self._pointer(vertex, array))
+        if array != self._array(node.vector):
+            a.lw(into, self._pointer(vertex, array))
+            return
+        racing, earlier = self._racing(node), a.reg("earlier")
         a.sltu(earlier, racing, stamp)
         a.addi(earlier, earlier, -1)
         a.or_(into, racing, earlier)
@@ -298,22 +301,32 @@ class Emitter:
                 return self._logic(node)
             case ir.Binary(operation="==" | "!=") if self._asks_stamp(node):
                 return self._has_stamp(node, into)
+            case ir.Binary(operation="==" | "!=") if node.right in self._earlier \
+                    and self._is_racing(node.left):
+                # A stamp of this superstep is another word, as the word before it was.
+                return self._binary(node, self._racing(node.left), self.value(node.right), into)
         return self._binary(node, self.value(node.left), self.value(node.right), into)
 
     def _asks_stamp(self, node):
         """Whether a comparison asks if a word had no stamp at the start."""
-        left, right = node.left, node.right
-        return (isinstance(left, ir.VectorLoad) and left.vector in self._stamped
-                and left not in self._known and isinstance(right, ir.Literal)
-                and right.value == WORD - 1)
+        return (self._is_racing(node.left) and isinstance(node.right, ir.Literal)
+                and node.right.value == WORD - 1)
 
-    def _has_stamp(self, node, into):
-        load, into = node.left, into or self._a.reg("has_stamp")
+    def _is_racing(self, node):
+        return (isinstance(node, ir.VectorLoad) and node.vector in self._stamped
+                and node not in self._known)
+
+    def _racing(self, load):
+        """The word of now of a stamped vector."""
         racing = self._raw.get(load)
         if racing is None:
             racing = self._a.reg("racing")
             self.load(load, self._vertex(load.index), racing)
-        self._a.sltu(into, racing, self._stamped[load.vector])
+        return racing
+
+    def _has_stamp(self, node, into):
+        load, into = node.left, into or self._a.reg("has_stamp")
+        self._a.sltu(into, self._racing(load), self._stamped[load.vector])
         if node.operation == "==":
             self._a.xori(into, into, 1)
         return into

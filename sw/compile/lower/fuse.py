@@ -27,7 +27,6 @@ kernel that makes the set performs this operator in advance. If the set is empty
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 from sw.lang import graph_ir as ir
@@ -126,8 +125,7 @@ class Groups:
     program : GraphProgram
     numbers : dict of Position to int
         As of :func:`op_of`.
-    joins : callable
-        ``joins(group, member)``: whether an operator may join a group.
+    dependence : sw.compile.lower.dependence.Dependence
 
     Attributes
     ----------
@@ -138,8 +136,8 @@ class Groups:
         the result of the member of that number.
     """
 
-    def __init__(self, program, numbers, joins: Callable[[Group, Member], bool]):
-        self._program, self._numbers, self._joins = program, numbers, joins
+    def __init__(self, program, numbers, dependence):
+        self._program, self._numbers, self._dependence = program, numbers, dependence
         self._found: dict[Group, None] = {}
         self.ahead: dict[tuple, Ahead] = {}
         # Pairs of a group and a member: those that join, and those that do not on some way.
@@ -230,8 +228,10 @@ class Groups:
         return [self._program.function(name) for name in names if name is not None]
 
     def _uniforms(self, node):
-        return [part.value for function in self._functions(node)
-                for part in ir.walk(*function.body) if isinstance(part, ir.Uniform)]
+        parts = [part for function in self._functions(node) for part in function.body]
+        if isinstance(node, ir.EdgeSetIterator):
+            parts += self._dependence.members(self._numbers[node.position])
+        return [part.value for part in ir.walk(*parts) if isinstance(part, ir.Uniform)]
 
     # States
 
@@ -309,7 +309,7 @@ class Groups:
         earlier = {part.name for each in state.group for value in self._of_op(each.op)
                    for part in ir.walk(value) if isinstance(part, ir.HostName)}
         if read & earlier or member.op in [each.op for each in state.group] \
-                or not self._joins(state.group, member):
+                or not self._dependence.joins(state.group, member):
             self._refused.add((state.group, member))
             return False
         self._joined.add((state.group, member))

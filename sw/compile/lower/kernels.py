@@ -158,7 +158,7 @@ class VertexKernels:
                 word = known[load.vector] = k.a.reg(load.vector)
                 k.a.lw(word, k.pointer(vertex, self._parent.array(load.vector),
                                        k.a.reg("pointer")))
-                emitter.know(load, word)
+                emitter.know_now(load, word)
 
     @staticmethod
     def _add_total(k, low, high):

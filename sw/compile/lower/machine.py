@@ -8,7 +8,6 @@ import numpy as np
 from sw.compile.frontiers.sets import ALL, EMPTY, Fields
 from sw.compile.lower.fuse import EDGES, WHERE, Member, group_name, op_of
 from sw.compile.lower.kernels import LARGE, SLOTS, THRESHOLD, VERTEX, WORD
-from sw.lang import graph_ir as ir
 from sw.vm.host import Machine
 
 
@@ -100,7 +99,6 @@ class RtlMachine(Machine):
         self._begun = False
         self._held: Any = None
         self._ahead: Any = None                 # (op, input set, result), performed in advance
-        self._host: Any = None                  # the host's variables, and how to evaluate
         self._all = DeviceSet(ALL, parent.graph.num_vertices)
         self.arrays: dict[str, np.ndarray] = {}
         self.sets: dict[int, list] = {}
@@ -108,8 +106,8 @@ class RtlMachine(Machine):
     def start(self, bits, arrays):
         self.arrays = arrays
 
-    def loop(self, node, values, queues, evaluate, word):
-        self._host = values, evaluate, word
+    def attach(self, values, evaluate, word):
+        self._values, self._evaluate, self._word = values, evaluate, word
 
     # Sets
 
@@ -163,12 +161,11 @@ class RtlMachine(Machine):
 
     def _words_ahead(self, ahead):
         """The words of the host that an operator will find."""
-        values, evaluate, word = self._host
+        values = self._values
         before = dict(values)
         for node in ahead.assigns:
-            values[node.name] = evaluate(node.value)
-        words = {part: word(part) for function in self._parent.functions(ahead.op)
-                 for part in ir.walk(*function.body) if isinstance(part, ir.Uniform)}
+            values[node.name] = self._evaluate(node.value)
+        words = {node: self._word(node) for node in self._parent.uniforms(ahead.op)}
         values.clear()
         values.update(before)
         return words
@@ -250,7 +247,10 @@ class RtlMachine(Machine):
             self._launch(f"changed{head.what}", self._fields(1).word(0, [held.results[0].block]))
 
     def edges(self, node, vset, uniforms):
-        return self._take(node, vset, uniforms, node.tracking is not None)
+        more = {part: self._word(part)
+                for part in self._parent.uniforms(op_of(node, self._parent.numbers))
+                if part not in uniforms and part in self._parent.slots}
+        return self._take(node, vset, uniforms | more, node.tracking is not None)
 
     def vertices(self, node, vset, uniforms):
         self._take(node, vset, uniforms)

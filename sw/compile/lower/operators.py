@@ -15,7 +15,7 @@ import functools
 from typing import Any
 
 from sw.compile.algorithm import Algorithm
-from sw.compile.frontiers.sets import Made, MemberTest
+from sw.compile.frontiers.sets import Made
 from sw.compile.lower.dependence import index_of, suffices
 from sw.compile.lower.emitter import Emitter, Tracked, combine, reduce_word
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
@@ -26,6 +26,7 @@ from sw.lang import graph_ir as ir
 from sw.lang.facts import known
 from sw.lang.passes.chain import certain_loads, without_stores
 from sw.lang.passes.races import shared
+from sw.lang.types import Type
 
 
 __all__ = ["EdgeOperator", "turned"]
@@ -65,6 +66,8 @@ class EdgeOperator(Algorithm):
         Whether the kernel reads a set of the pool, makes one, or one of both.
     fields : Fields
         The fields of the launch's argument.
+    known_by_words : bool
+        Whether a vertex's words tell if it is in the set.
     """
     void_edge = "padding"
     listable = False
@@ -82,6 +85,9 @@ class EdgeOperator(Algorithm):
         self.has_sets = self.reads_set or self.makes_set
         self._group = (Member(Op(EDGES, number, not self.reads_set), None),)
         self.fields = parent.fields(self._group)
+        tests = parent.dependence.members(number)
+        self.known_by_words = bool(tests)
+        self._membership = _conjunction(tests, node.position) if tests else None
 
     def adds_once(self, task, asked):
         return self._plain(task, self._node.tracking)
@@ -101,7 +107,7 @@ class EdgeOperator(Algorithm):
 
     def filters(self, task):
         if task.direction == "push":
-            return self.reads_set and isinstance(task.input, MemberTest)
+            return self.reads_set and not task.queued
         return self._filter is not None
 
     def filter_data(self, k, base, into):
@@ -115,6 +121,31 @@ class EdgeOperator(Algorithm):
             k.input.member(k, base, data, into)
         elif into is not data:
             k.a.mv(into, data)
+
+    def member_data(self, k, vertex, into):
+        """Load the word by which :meth:`member` tells; ``into`` becomes the result itself if it
+        needs several."""
+        emitter = self._emitter(k)
+        loads = self._loads_of_membership
+        if len(loads) == 1:
+            emitter.load(loads[0], vertex, into)
+        else:
+            k.a.mv(into, emitter.run(self._membership, [vertex], self._parent.degrees, into))
+
+    def member(self, k, vertex, data, into):
+        """``into`` = 1 if the vertex is in the set, by its words, else 0."""
+        loads, result = self._loads_of_membership, data
+        if len(loads) == 1:
+            emitter = self._emitter(k)
+            emitter.know_now(loads[0], data)
+            result = emitter.run(self._membership, [vertex], self._parent.degrees, into)
+        if result is not into:
+            k.a.mv(into, result)
+
+    @functools.cached_property
+    def _loads_of_membership(self):
+        return list(dict.fromkeys(node for node in ir.walk(*self._membership.body)
+                                  if isinstance(node, ir.VectorLoad)))
 
     def _wanted(self, k, emitter, vertex, into):
         """``into`` = 1 if the filter of destinations is true, else 0."""
@@ -234,6 +265,8 @@ class EdgeOperator(Algorithm):
                              if load.index.name == end}
         self._stamped = self._stamps(group)
         self._stamp = self._added_stamp(group)
+        self._earlier = self._parent.earlier(group, [
+            node.value for node, *_ in self._writes(group) if node.vector in self._stamped])
         index = int(self.reads_set) + 1
         self._made = {}
         fields = self._parent.fields(group)
@@ -271,7 +304,7 @@ class EdgeOperator(Algorithm):
 
     def _emitter(self, k, words=None):
         return Emitter(k, self._parent.bits, self._words[0].__getitem__, self._parent.array,
-                       self._copies, words, stamped=self._stamped)
+                       self._copies, words, stamped=self._stamped, earlier=self._earlier)
 
     def begin(self, k, base):
         """A lane of its own base vertex loads the words of the base, and clears its sums."""
@@ -409,3 +442,13 @@ class EdgeOperator(Algorithm):
         with k.a.if_(chosen[number]):
             self._made[number].mark(vertex.reg)
             self._made[number].append(vertex.reg)
+
+
+def _conjunction(tests, position):
+    """A filter that is true where all expressions of a vertex are."""
+    value, *others = tests
+    for other in others:
+        value = ir.Binary(operation="and", left=value, right=other, type=Type.BOOL,
+                          position=position)
+    return ir.Function(name="member", parameters=(facts.SELF,), position=position,
+                       body=(ir.Give(value=value, position=position),))
