@@ -94,8 +94,10 @@ class Pool:
     ----------
     marks : bool
         Whether each vertex of a set has its stamp, by which the set is read.
+    lists : bool
+        Whether there are lists. If not, END only counts.
     """
-    marks = False
+    marks, lists = False, True
     BLOCKS, _LISTS, _STAMPS = "set_blocks", "set_lists", "set_stamps"
 
     def __init__(self, storages, anchor):
@@ -198,7 +200,10 @@ class Made:
         a.addi(self._number, self._number, 1)
         a.sw(start, other, 4 * _END)                    # of all warps the same, as the next
         a.sw(self._number, block, 4 * _NUMBER)
-        self._scan = None
+        self._scan = self._count = None
+        if not fields.pool.lists:
+            self._count = a.reg("added")
+            a.mv(self._count, a.zero)
 
     def first(self, vertex, predicate, otherwise):
         """Go on with the lanes that add their vertex first, as
@@ -212,6 +217,9 @@ class Made:
 
     def append(self, vertex):
         """Each active lane adds its vertex, which no other lane adds."""
+        if self._count is not None:
+            self._k.a.addi(self._count, self._count, 4)
+            return
         a, entry = self._k.a, self._k.a.reg("entry")
         a.amoadd_w(entry, self._k.constant(4, "entry_bytes"), self._tail)
         a.sw(vertex, entry)
@@ -223,6 +231,11 @@ class Made:
             a.add(stamp, vertex, self._stamps)
             a.sw(self._number, stamp)
 
+    def finish(self):
+        """At the end of the kernel, in all lanes."""
+        if self._count is not None:
+            self._k.a.amoadd_w(self._k.a.zero, self._count, self._tail)
+
     def prepare(self, scan: Scan):
         """In the prologue, before :meth:`append_chosen`."""
         self._scan = scan
@@ -232,6 +245,11 @@ class Made:
         adds; all together by one atomic addition of the warp. All lanes are active, here and
         afterwards."""
         k, a = self._k, self._k.a
+        if self._count is not None:
+            with k.only(chosen, "chosen"):
+                self.mark(vertex)
+                self.append(vertex)
+            return
         none = a.label("none_chosen")
         some, entry, total, first = a.regs("some", "entry", "total", "first")
         a.vote_any(some, chosen)
@@ -321,6 +339,8 @@ class Superstep(Frontier):
     ----------
     number : GeneralRegister
         A word whose last bit is that of the superstep's number.
+    all_made : list of Made
+        In a kernel: all sets that it makes.
     """
     name = Queue.name
 
@@ -331,8 +351,14 @@ class Superstep(Frontier):
     def prepare(self, k):
         super().prepare(k)
         k.argument(self.number)
+        self.all_made = []
         if self._index is not None:
             self._made = Made(k, self._fields, self._index, self._stamped)
+            self.all_made.append(self._made)
+
+    def finish(self, k):
+        for made in self.all_made:
+            made.finish()
 
     def parity(self, k, into, place=0):
         k.argument(into)
@@ -364,10 +390,11 @@ def choose(sides) -> list:
         _check_nothing(sides[0])
     several = sum(side.algorithm.reads_set for side in sides) > 1
     kinds = [_kind(side, several) for side in sides]
-    for side, kind in zip(sides, kinds):
-        operator = side.algorithm
-        operator.fields.pool.marks |= (kind is MemberTest and operator.reads_set
-                                       and not operator.known_by_words)
+    readers = [(side.algorithm, kind) for side, kind in zip(sides, kinds)
+               if side.algorithm.reads_set]
+    sides[0].algorithm.settle(
+        any(kind is _SetList for _, kind in readers),
+        any(kind is MemberTest and not operator.known_by_words for operator, kind in readers))
     return [_chosen(side, kind) for side, kind in zip(sides, kinds)]
 
 

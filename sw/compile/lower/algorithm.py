@@ -35,7 +35,9 @@ from sw.compile.lower.kernels import LARGE, SLOTS, VertexKernels
 from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
 from sw.compile.lower.run import ProgramRun
+from sw.lang import facts
 from sw.lang import graph_ir as ir
+from sw.lang.facts import known
 from sw.lang.passes.chain import certain_loads
 from sw.lang.types import Type
 from sw.vm.host import Machine, perform, value_of
@@ -68,6 +70,8 @@ class ProgramAlgorithm(ProgramRun):
     dependence : Dependence
     groups : Groups
         The kernels of operators.
+    dropped : frozenset of Position
+        The filters that need no kernel, as nobody reads their sets.
     pool : Pool
         The memory of the sets.
     """
@@ -87,6 +91,7 @@ class ProgramAlgorithm(ProgramRun):
         self.edges = dict(enumerate(operators))
         self.dependence = Dependence(program, self.edges, _MOST_SETS)
         self.groups = Groups(program, self.numbers, self.dependence)
+        self.dropped = frozenset()
         self.anchor = self.array(program.vectors[0].name)
         self._changing = _assigned(nodes)
         parts = [node for function in program.functions for node in function.body]
@@ -102,6 +107,26 @@ class ProgramAlgorithm(ProgramRun):
                                           if isinstance(node, ir.NewQueue)))
         self._stored = list(dict.fromkeys(node.vector for node in nodes
                                           if isinstance(node, ir.ElementStore)))
+
+    def settle(self, lists, marks):
+        """The plan is known.
+
+        Parameters
+        ----------
+        lists, marks : bool
+            Whether operators of edges read sets as lists, and by stamps.
+        """
+        pool = self.pool
+        pool.marks = marks
+        pool.lists = lists or bool(self._queues) or any(
+            group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)
+        if pool.lists or marks:
+            return
+        # Words tell which vertices are in each set, so a set is only made to be counted.
+        self.dropped = frozenset(
+            node.position for node in self._nodes if isinstance(node, ir.VertexFilter)
+            and (asked := known(node, facts.Asked)) is not None and asked.asked <= {"members"})
+        self.groups = Groups(self.program, self.numbers, self.dependence, self.dropped)
 
     def changes(self, node):
         """Whether a value of the host may change during a run."""
@@ -158,15 +183,17 @@ class ProgramAlgorithm(ProgramRun):
         own, offset = _affine(node)
         return offset if own == base else None
 
-    def earlier(self, group, stamps) -> set:
-        """The values of the host that are surely smaller than all of some others."""
+    def earlier(self, group, stamps) -> dict:
+        """The values of the host that are surely smaller than some others, if these are equal, and
+        by how much."""
         base = self.base_number(group)
-        offsets = [self.offset(node, base) for node in stamps]
-        if None in offsets:
-            return set()
-        return {node for node in self._changing_of(group)
-                if self.offset(node, base) is not None
-                and all(self.offset(node, base) < offset for offset in offsets)}
+        offsets = {self.offset(node, base) for node in stamps}
+        if None in offsets or len(offsets) != 1:
+            return {}
+        offset, = offsets
+        found = {node: self.offset(node, base) for node in self._changing_of(group)}
+        return {node: offset - own for node, own in found.items()
+                if own is not None and own < offset}
 
     def _changing_of(self, group):
         return [node for member in group for node in self.uniforms(member.op)

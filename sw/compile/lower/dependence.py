@@ -160,8 +160,9 @@ class Dependence:
         if fact is None or node.input_vset == ir.ALL:
             return ()
         written = self._program.function(node.apply_f).writes()
-        for name in self._copied:
-            written |= self._touched[name].writes
+        if self.tells(node):
+            for name in self._copied:       # what may join
+                written |= self._touched[name].writes
         for part in ir.walk(*fact.test):
             if isinstance(part, ir.VectorLoad) and (
                     not isinstance(part.index, ir.Local) or part.index.name != facts.SELF

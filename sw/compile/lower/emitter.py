@@ -88,13 +88,13 @@ class Emitter:
     stamped : dict of str to register, optional
         Vectors whose words are stamps, and the stamp of this superstep. A word that is not smaller
         was all ones when the superstep began.
-    earlier : set of Uniform, optional
-        Values that are smaller than all these stamps.
+    earlier : dict of Uniform to int, optional
+        Values that are smaller than all these stamps, which are one number, and by how much.
     """
 
     def __init__(self, k, bits, uniform, array, copies, known=None, sums=None, places=None,
-                 addresses=None, stamped=None, earlier=()):
-        self._stamped, self._earlier = stamped or {}, earlier
+                 addresses=None, stamped=None, earlier=None):
+        self._stamped, self._earlier = stamped or {}, earlier or {}
         self._tracked = self._into = None
         self._raw: dict[Any, Any] = {}
         self._own: Any = None
@@ -326,6 +326,10 @@ class Emitter:
 
     def _has_stamp(self, node, into):
         load, into = node.left, into or self._a.reg("has_stamp")
+        before = next((value for value, less in self._earlier.items() if less == 1), None)
+        if node.operation == "==" and before is not None:
+            self._a.sltu(into, self._uniform(before), self._racing(load))
+            return into
         self._a.sltu(into, self._racing(load), self._stamped[load.vector])
         if node.operation == "==":
             self._a.xori(into, into, 1)

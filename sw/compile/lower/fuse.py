@@ -126,6 +126,8 @@ class Groups:
     numbers : dict of Position to int
         As of :func:`op_of`.
     dependence : sw.compile.lower.dependence.Dependence
+    dropped : frozenset of Position, optional
+        Filters that are not performed.
 
     Attributes
     ----------
@@ -136,8 +138,9 @@ class Groups:
         the result of the member of that number.
     """
 
-    def __init__(self, program, numbers, dependence):
+    def __init__(self, program, numbers, dependence, dropped=frozenset()):
         self._program, self._numbers, self._dependence = program, numbers, dependence
+        self._dropped = dropped
         self._found: dict[Group, None] = {}
         self.ahead: dict[tuple, Ahead] = {}
         # Pairs of a group and a member: those that join, and those that do not on some way.
@@ -165,6 +168,8 @@ class Groups:
 
     def _instruction(self, node, after):
         match node:
+            case ir.VertexFilter() if node.position in self._dropped:
+                return after
             case ir.EdgeSetIterator() | ir.VertexSetIterator() | ir.VertexFilter():
                 after = (_Event("op", node, after),)
                 if isinstance(node, ir.EdgeSetIterator) and self._queues(node.output_vset):

@@ -124,6 +124,8 @@ class VertexKernels:
                 self._members(k, group, words, vertex, chosen, sums)
             for number, each in made.items():
                 each.append_chosen(vertex.reg, chosen[number])
+        for each in made.values():
+            each.finish()
         for low, high in sums.values():
             self._add_total(k, low, high)
 
@@ -197,6 +199,7 @@ class VertexKernels:
                 a.xor(chosen, chosen, before)
                 a.snez(chosen, chosen)
             made.append_chosen(vertex.reg, chosen)
+        made.finish()
 
     def _include(self, k, _):
         """The vertex in a slot is in the set that is made."""
@@ -209,6 +212,7 @@ class VertexKernels:
         with k.only(only):
             made.mark(vertex)
             made.append(vertex)
+        made.finish()
 
     def _join(self, k, _):
         """The vertices of either of two sets."""

@@ -256,6 +256,9 @@ class RtlMachine(Machine):
         self._take(node, vset, uniforms)
 
     def where(self, node, vset, uniforms):
+        if node.position in self._parent.dropped:
+            self._device()
+            return DeviceSet(EMPTY)
         return self._take(node, vset, uniforms, makes=True)
 
     def total(self, node, vset, uniforms):

@@ -89,6 +89,11 @@ class EdgeOperator(Algorithm):
         self.known_by_words = bool(tests)
         self._membership = _conjunction(tests, node.position) if tests else None
 
+    def settle(self, lists, marks):
+        """The plan is known: whether operators of edges read lists, and stamps
+        (:meth:`.algorithm.ProgramAlgorithm.settle`)."""
+        self._parent.settle(lists, marks)
+
     def adds_once(self, task, asked):
         return self._plain(task, self._node.tracking)
 
@@ -267,12 +272,14 @@ class EdgeOperator(Algorithm):
         self._stamp = self._added_stamp(group)
         self._earlier = self._parent.earlier(group, [
             node.value for node, *_ in self._writes(group) if node.vector in self._stamped])
+        self._exact = self._parent.pool.lists or not self._repeatable(group)
         index = int(self.reads_set) + 1
         self._made = {}
         fields = self._parent.fields(group)
         for number, member in enumerate(group):
             if member.op.kind == WHERE:
                 self._made[number] = Made(k, fields, index)
+                k.frontier.all_made.append(self._made[number])
                 index += 1
 
     def _members(self, k):
@@ -368,7 +375,7 @@ class EdgeOperator(Algorithm):
         same = a.label("same")
         if tracked is not None and not tracked.only:
             a.mv(predicate, tracked.changed)
-        if data is not None and data.racing is not None:
+        if self._exact and data is not None and data.racing is not None:
             # A lane that sees the vertex found by another lane does not add it.
             found = predicate if certain else a.reg("found")
             a.addi(found, data.racing, 1)
@@ -407,13 +414,26 @@ class EdgeOperator(Algorithm):
             return base
         return Vertex(k.number(base, k.a.reg("source")), None)
 
+    def _repeatable(self, group):
+        """Whether a vertex may be added several times: its set is only asked whether it is empty,
+        and the members store words that stay the same."""
+        asked = known(self._node, facts.Asked)
+        return (asked is not None and "size" not in asked.asked
+                and all(member.op.kind != WHERE for member in group)
+                and all(isinstance(node.value, ir.Literal | ir.Uniform)
+                        for member in group[1:] for function in self._parent.functions(member.op)
+                        for node in ir.walk(*function.body) if isinstance(node, ir.VectorStore)))
+
     def _add(self, k, vertex, predicate, same):
         """Add the active lanes' vertices to the result, and perform the members that go through it
         for those that are new."""
-        a, chosen = k.a, {}
-        if self._stamp is None:
+        a, chosen, stored = k.a, {}, set()
+        if not self._exact:
+            k.frontier.add_new(vertex)
+        elif self._stamp is None:
             k.frontier.add(k, vertex, predicate, same)
         else:
+            stored = {self._stamp}
             pointer = k.pointer(vertex, self._parent.array(self._stamp), a.reg("pointer"))
             a.amominu_w(predicate, self._stamped[self._stamp], pointer)
             a.addi(predicate, predicate, 1)
@@ -425,7 +445,7 @@ class EdgeOperator(Algorithm):
             if not number:
                 continue
             function, = self._parent.functions(member.op)
-            function = without_stores(function, {self._stamp})      # which it has by now
+            function = without_stores(function, stored)
             emitter = self._parent.emitter(k, words, function)
             if not member.on:
                 self._perform(k, number, member, emitter, function, vertex, chosen)
