@@ -95,7 +95,9 @@ class Emitter:
     def __init__(self, k, bits, uniform, array, copies, known=None, sums=None, places=None,
                  addresses=None, stamped=None, earlier=None):
         self._stamped, self._earlier = stamped or {}, earlier or {}
-        self._tracked = self._into = None
+        self._tracked: Any = None
+        self._into: Any = None
+        self._plain: Any = ()
         self._raw: dict[Any, Any] = {}
         self._own: Any = None
         self._known, self._sums = dict(known or {}), sums or {}
@@ -123,10 +125,11 @@ class Emitter:
         self._block(function.body, inner=False)
         return self._result
 
-    def run_tracked(self, function, parameters, degrees, sums, tracked):
+    def run_tracked(self, function, parameters, degrees, sums, tracked, plain):
         """As :meth:`run`, of a function of edges: with registers for the reductions of vectors at
-        the destination, and with a vector whose changes are noted, or None."""
-        self._sums, self._tracked = sums, tracked
+        the destination, and with a vector whose changes are noted, or None. The values of ``plain``
+        vectors are their words."""
+        self._sums, self._tracked, self._plain = sums, tracked, plain
         self.run(function, parameters, degrees)
 
     def expression(self, function, node, parameters, degrees, into=None) -> Any:
@@ -199,6 +202,9 @@ class Emitter:
             combine(self._k, node.operation, self._sums[node.vector], value)
             return
         pointer = self._pointer(self._vertex(node.index), self._array(node.vector))
+        if node.vector in self._plain:
+            self._a.sw(value, pointer)
+            return
         if self._tracked is None or node.vector != self._tracked.vector:
             reduce_word(self._k, node.operation, value, pointer)
             return
@@ -301,8 +307,8 @@ class Emitter:
                 return self._logic(node)
             case ir.Binary(operation="==" | "!=") if self._asks_stamp(node):
                 return self._has_stamp(node, into)
-            case ir.Binary(operation="==" | "!=") if node.right in self._earlier \
-                    and self._is_racing(node.left):
+            case ir.Binary(operation="==" | "!=" | "<=" | ">") if self._is_racing(node.left) \
+                    and node.right in self._earlier:
                 # A stamp of this superstep is another word, as the word before it was.
                 return self._binary(node, self._racing(node.left), self.value(node.right), into)
         return self._binary(node, self.value(node.left), self.value(node.right), into)

@@ -32,6 +32,10 @@ from sw.lang.types import Type
 __all__ = ["EdgeOperator", "turned"]
 
 
+#: Comparisons, and those that are true where they are false.
+_OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
 @functools.lru_cache(maxsize=8)
 def turned(graph):
     """The graph with the ends of every arc exchanged. Its vertices are ordered as in the graph, so
@@ -88,6 +92,19 @@ class EdgeOperator(Algorithm):
         tests = parent.dependence.members(number)
         self.known_by_words = bool(tests)
         self._membership = _conjunction(tests, node.position) if tests else None
+        self._reached = self._membership
+        if tests and known(node, facts.Closed) is not None:
+            self._reached = self._or_before(tests)
+
+    def _or_before(self, tests):
+        """The filter that is true for members of this superstep or an earlier one, whose edges are
+        not accepted, if one stamp tells; else for members."""
+        test, *others = tests
+        if not others and isinstance(test, ir.Binary) and test.operation == "==" \
+                and isinstance(test.left, ir.VectorLoad) \
+                and self._parent.dependence.stamp(self._node, test.left.vector):
+            tests = dataclasses.replace(test, operation="<="),
+        return _conjunction(tests, self._node.position)
 
     def settle(self, lists, marks):
         """The plan is known: whether operators of edges read lists, and stamps
@@ -95,7 +112,7 @@ class EdgeOperator(Algorithm):
         self._parent.settle(lists, marks)
 
     def adds_once(self, task, asked):
-        return self._plain(task, self._node.tracking)
+        return self._settles(task) or self._plain(task, self._node.tracking)
 
     def base_array(self, task):
         return self._parent.anchor
@@ -119,44 +136,42 @@ class EdgeOperator(Algorithm):
         if k.task.direction == "push":
             k.input.member_data(k, base, into)
         else:
-            self._wanted(k, self._emitter(k), base, into)
+            self._test_data(k, self._filter, base, into)
 
     def filter(self, k, base, data, into):
         if k.task.direction == "push":
             k.input.member(k, base, data, into)
-        elif into is not data:
-            k.a.mv(into, data)
+        else:
+            self._test(k, self._filter, base, data, into)
+
+    def _test_data(self, k, function, vertex, into):
+        """Load the word by which a filter tells; ``into`` becomes its result if it needs several.
+        """
+        loads = _loads(function)
+        if len(loads) == 1:
+            self._emitter(k).load(loads[0], vertex, into)
+        else:
+            self._test(k, function, vertex, None, into)
+
+    def _test(self, k, function, vertex, data, into):
+        """``into`` = 1 if a filter is true at a vertex, else 0, by what :meth:`_test_data` has
+        loaded, or by its words of now if ``data`` is None."""
+        loads, result = _loads(function), data
+        if data is None or len(loads) == 1:
+            emitter = self._emitter(k)
+            if data is not None:
+                emitter.know_now(loads[0], data)
+            result = emitter.run(function, [vertex], self._parent.degrees, into)
+        if result is not into:
+            k.a.mv(into, result)
 
     def member_data(self, k, vertex, into):
-        """Load the word by which :meth:`member` tells; ``into`` becomes the result itself if it
-        needs several."""
-        emitter = self._emitter(k)
-        loads = self._loads_of_membership
-        if len(loads) == 1:
-            emitter.load(loads[0], vertex, into)
-        else:
-            k.a.mv(into, emitter.run(self._membership, [vertex], self._parent.degrees, into))
+        """As of :class:`~sw.compile.frontiers.frontier.Input`, if words tell."""
+        self._test_data(k, self._membership, vertex, into)
 
     def member(self, k, vertex, data, into):
-        """``into`` = 1 if the vertex is in the set, by its words, else 0."""
-        loads, result = self._loads_of_membership, data
-        if len(loads) == 1:
-            emitter = self._emitter(k)
-            emitter.know_now(loads[0], data)
-            result = emitter.run(self._membership, [vertex], self._parent.degrees, into)
-        if result is not into:
-            k.a.mv(into, result)
-
-    @functools.cached_property
-    def _loads_of_membership(self):
-        return list(dict.fromkeys(node for node in ir.walk(*self._membership.body)
-                                  if isinstance(node, ir.VectorLoad)))
-
-    def _wanted(self, k, emitter, vertex, into):
-        """``into`` = 1 if the filter of destinations is true, else 0."""
-        result = emitter.run(self._filter, [vertex], self._parent.degrees, into)
-        if result is not into:
-            k.a.mv(into, result)
+        """As of :class:`~sw.compile.frontiers.frontier.Input`, if words tell."""
+        self._test(k, self._membership, vertex, data, into)
 
     def _tests_edges(self, task):
         """Whether the other end of an edge is tested."""
@@ -174,33 +189,35 @@ class EdgeOperator(Algorithm):
         return self._tests_edges(task) or self._has_voids(task) or self._tells(task)
 
     def accepts(self, k, data, into, counts=True):
-        tests, a = 0, k.a
-        for test in self._tests(k, data):
-            result = into if not tests else a.reg("passes")
-            test(result)
-            if tests:
-                a.and_(into, into, result)
-            tests += 1
-        if not tests:
-            a.li(into, 1)
-        if not counts:
-            a.xori(into, into, 1)
-
-    def _tests(self, k, data):
-        """The tests of an edge's other end: functions of a register that becomes 1 or 0."""
+        a, voids = k.a, self._has_voids(k.task)
+        counts_here = counts or voids           # what the test of the other end gives
         if data.wants is not None:
-            yield lambda into: self._wanted(k, data.wants, data.neighbor, into)
+            result = data.wants.run(self._filter if counts_here else _opposite(self._filter),
+                                    [data.neighbor], self._parent.degrees, into)
+            if result is not into:
+                a.mv(into, result)
+        elif data.member is not None and self.known_by_words:
+            test = self._reached if counts_here else _opposite(self._reached)
+            self._test(k, test, data.neighbor, data.member, into)
         elif data.member is not None:
-            yield lambda into: k.input.member(k, data.neighbor, data.member, into)
-        if self._has_voids(k.task):
-            yield lambda into: k.a.sltu(into, data.neighbor.reg, self._end)
+            k.input.member(k, data.neighbor, data.member, into)
+            if not counts_here:
+                a.xori(into, into, 1)
+        else:
+            a.li(into, int(counts_here))
+        if voids:
+            real = a.reg("real")
+            a.sltu(real, data.neighbor.reg, self._end)
+            a.and_(into, into, real)
+            if not counts:
+                a.xori(into, into, 1)
 
     # Sums in registers
 
     def _owned(self, task):
         """The reductions whose words a lane that owns the base vertex collects in registers, by
         vector."""
-        if task.direction != "pull" or not task.schedule.owns_base:
+        if task.direction != "pull" or not task.schedule.owns_base or self._settles(task):
             return {}
         return {node.vector: node for node in ir.walk(*self._function.body)
                 if isinstance(node, ir.Reduce) and index_of(self._function, node.index) == 1}
@@ -324,10 +341,18 @@ class EdgeOperator(Algorithm):
     def first_only(self, k):
         # If the vertex has other rows, edges of these are taken in, too. But a Weaver would skip
         # all of the vertex's rows.
-        if k.task.direction != "pull" or not (k.task.schedule.owns_base or not k.layout.virtual):
-            return False
-        ways = ("any", "first") if k.layout.ascending else ("any",)
+        return (k.task.direction == "pull" and self._decides(k.layout)
+                and (k.task.schedule.owns_base or not k.layout.virtual))
+
+    def _decides(self, layout):
+        """Whether the first edge of a row that is accepted decides the words of its vertex."""
+        ways = ("any", "first") if layout.ascending else ("any",)
         return suffices(self._node, *ways) and self._guards_nothing
+
+    def _settles(self, task):
+        """Whether one lane has all edges of the vertex it pulls for, and stops at the first that is
+        accepted."""
+        return task.direction == "pull" and task.alone and self._decides(task.layouts[0])
 
     @functools.cached_property
     def _guards_nothing(self):
@@ -368,14 +393,16 @@ class EdgeOperator(Algorithm):
         if tells and not certain:
             tracked = self._tracked(k, predicate)
         source, target = self._ends(k.task, edge)
+        plain = {self._node.tracking} if certain and self._settles(k.task) else ()
         words.run_tracked(self._function, [source, target, edge.weight], self._parent.degrees,
-                          self._sums, tracked)
+                          self._sums, tracked, plain)
         if not tells:
             return
         same = a.label("same")
         if tracked is not None and not tracked.only:
             a.mv(predicate, tracked.changed)
-        if self._exact and data is not None and data.racing is not None:
+        if self._exact and data is not None and data.racing is not None \
+                and not self._settles(k.task):
             # A lane that sees the vertex found by another lane does not add it.
             found = predicate if certain else a.reg("found")
             a.addi(found, data.racing, 1)
@@ -428,7 +455,7 @@ class EdgeOperator(Algorithm):
         """Add the active lanes' vertices to the result, and perform the members that go through it
         for those that are new."""
         a, chosen, stored = k.a, {}, set()
-        if not self._exact:
+        if not self._exact or self._settles(k.task):
             k.frontier.add_new(vertex)
         elif self._stamp is None:
             k.frontier.add(k, vertex, predicate, same)
@@ -462,6 +489,23 @@ class EdgeOperator(Algorithm):
         with k.a.if_(chosen[number]):
             self._made[number].mark(vertex.reg)
             self._made[number].append(vertex.reg)
+
+
+def _loads(function):
+    """The loads of a filter, each once."""
+    return list(dict.fromkeys(node for node in ir.walk(*function.body)
+                              if isinstance(node, ir.VectorLoad)))
+
+
+def _opposite(function):
+    """The filter that is true where another one is false."""
+    *before, give = function.body
+    value = give.value
+    if isinstance(value, ir.Binary) and value.operation in _OPPOSITES:
+        value = dataclasses.replace(value, operation=_OPPOSITES[value.operation])
+    else:
+        value = ir.Unary(operation="not", operand=value, type=Type.BOOL, position=give.position)
+    return dataclasses.replace(function, body=(*before, dataclasses.replace(give, value=value)))
 
 
 def _conjunction(tests, position):
