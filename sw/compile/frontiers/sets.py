@@ -107,7 +107,7 @@ class Pool:
     def reserve(self, task, words):
         """Reserve the buffers; ``words`` are the words of a vertex array."""
         buffers = task.buffers
-        buffers.reserve(self.BLOCKS, 2 * self.storages * _WORDS)
+        buffers.reserve(self.BLOCKS, self.storages, width=2 << _SHIFT)      # of pairs of blocks
         buffers.reserve(self._LISTS, self.storages * words)
         buffers.reserve(self._STAMPS, self.storages * words)
 
