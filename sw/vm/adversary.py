@@ -20,8 +20,7 @@ from base.errors import UserError
 from sw.lang import facts, graph_ir as ir
 from sw.lang.effects import effects, given, replaced
 from sw.lang.facts import SELF, known
-from sw.lang.flow import called
-from sw.lang.predicates import has_unknown, predicate
+from sw.lang.predicates import has_unknown, with_vertex
 from sw.lang.types import INFINITY, WORD, Type
 from sw.vm.evaluate import fixed_word
 from sw.vm.host import perform
@@ -36,8 +35,8 @@ _LAST = WORD - 1
 #: {reduction: its operation}.
 _COMBINE: dict[str, Any] = {"min": min, "max": max, "+": operator.add, "or": operator.or_}
 
-#: Rounds of a loop that are counted before, at most.
-_MOST = 2000
+#: A run may have so many times the interpreter's operators, and so many more.
+_LONGER, _MOST = 10, 100
 
 
 class FalseFact(Exception):
@@ -61,9 +60,9 @@ def differs(program, graph, given_values, seed) -> str | None:
     seed : int
     """
     right = perform(program, graph, ReferenceMachine(program, graph), given_values)
+    machine = AdversaryMachine(program, graph, seed, _LONGER * right.operators + _MOST)
     try:
-        found = perform(program, graph, AdversaryMachine(program, graph, seed), given_values,
-                        right.fraction_bits)
+        found = perform(program, graph, machine, given_values, right.fraction_bits)
     except (FalseFact, UserError) as fault:
         return str(fault)
     wrong = [name for name, words in right.outputs.items()
@@ -80,10 +79,13 @@ class AdversaryMachine(ReferenceMachine):
         With facts.
     graph : Graph
     seed : int
+    most : int
+        Operators, after which the run is given up.
     """
 
-    def __init__(self, program, graph, seed):
+    def __init__(self, program, graph, seed, most):
         super().__init__(program, graph)
+        self._left = most
         self._rng = random.Random(seed)
         self._vectors = {vector.name: vector for vector in program.vectors}
         self._parents = {}
@@ -139,7 +141,7 @@ class AdversaryMachine(ReferenceMachine):
         if isinstance(node, ir.ForLoop):
             rounds = self._evaluate(node.count)
         else:
-            while rounds < _MOST and self._evaluate(node.condition):
+            while rounds < self._left and self._evaluate(node.condition):
                 self._numbers_only(node.body)
                 rounds += 1
         self._values.clear()
@@ -173,6 +175,9 @@ class AdversaryMachine(ReferenceMachine):
 
     def _round(self, node) -> "_Round":
         """What is known about the round in which an operator is performed."""
+        self._left -= 1
+        if self._left < 0:
+            raise FalseFact("the run has no end")
         loop, place = self._parents[id(node)]
         run = None if loop is None else self._runs.get(id(loop))
         if run is None:
@@ -214,8 +219,8 @@ class AdversaryMachine(ReferenceMachine):
         code = _Code(self, uniforms)
         parts = [code.compiled(part, (SELF,)) for part in test]
         words = self._lists()
-        return lambda vertex: all(part((vertex,), lambda vector, at, index: words[vector][index])
-                                  for part in parts)
+        return lambda vertex: all(part((vertex, vertex, vertex), lambda vector, at, index:
+                                       words[vector][index]) for part in parts)
 
     def _word_of(self, node):
         value = node.value.value if isinstance(node.value, ir.Literal) \
@@ -355,7 +360,8 @@ class _Round:
 
 
 class _Code:
-    """Expressions as functions ``f(ends, load)``, by text that Python compiles."""
+    """Expressions as functions ``f(ends, load)``, by text that Python compiles. The ends are the
+    words of the parameters, and behind them the two vertices as indices."""
 
     def __init__(self, machine, uniforms):
         self._machine, self._uniforms = machine, uniforms
@@ -365,7 +371,7 @@ class _Code:
                        "in_degree": [*graph.in_degrees.tolist(), 0], "words": []}
 
     def compiled(self, node, parameters) -> Any:
-        """The function of an expression; ``ends`` are the words of the parameters."""
+        """The function of an expression."""
         self._parameters = parameters
         text = self._text(node)
         return eval(f"lambda ends, load: {text}", self._names)  # noqa: S307
@@ -383,10 +389,10 @@ class _Code:
             case ir.Local():
                 return f"ends[{self._parameters.index(node.name)}]"
             case ir.VectorLoad():
-                return f"load({node.vector!r}, {self._at(node.index)}, {self._text(node.index)})"
+                return f"load({node.vector!r}, {self._at(node.index)})"
             case ir.Degree():
                 name = "out_degree" if node.leaving else "in_degree"
-                return f"{name}[{self._text(node.vertex)}]"
+                return f"{name}[{self._at(node.vertex).partition(', ')[2]}]"
             case ir.Select():
                 return (f"({self._text(node.then)} if {self._text(node.condition)} else "
                         f"{self._text(node.otherwise)})")
@@ -419,9 +425,11 @@ class _Code:
         return f"part({left}, {right}, {name == '%'})"
 
     def _at(self, index):
+        """The text of where an index is, and of the index."""
         if isinstance(index, ir.Local) and index.name in self._parameters[:2]:
-            return repr(("src", "dst")[self._parameters.index(index.name)])
-        return "'elsewhere'"
+            place = self._parameters.index(index.name)
+            return f"{('src', 'dst')[place]!r}, ends[{place - 2}]"
+        return f"'elsewhere', {self._text(index)}"
 
 
 def _least(left, right):
@@ -481,11 +489,8 @@ class _Edges:
             facts.Closed, facts.Drops, facts.Fails, facts.Sent, facts.Needs, facts.Void,
             facts.Members)}
         code = _Code(machine, uniforms)
-        names = (*self._parameters, *("weight",) * (2 - len(self._parameters) + 1))[:3]
+        names = (*self._parameters, "no weight")[:3] + ("sent value",)
         self._sent = self._fact[facts.Sent]
-        if self._sent is not None:
-            names = (*names, "sent value")
-        self._names = names
 
         def compiled(part):
             return code.compiled(self._replaced(part), names)
@@ -493,27 +498,37 @@ class _Edges:
         self._parts = [(effect, compiled(effect.index), compiled(self._value(effect)),
                         [compiled(test) for test in effect.conditions])
                        for effect in self._effects]
+        self._conditions = [code.compiled(test, names) for test in self._common()]
         self._source = None if self._sent is None or self._sent.value is None \
             else code.compiled(self._sent.value, names)
-        test = () if node.to_filter is None else predicate(
-            program.function(node.to_filter), self._parameters[1])
-        tested = given(program.function(node.to_filter)) if node.to_filter is not None else None
         self._test = None
-        if tested is not None:
-            del test
-            own = program.function(node.to_filter).parameters[0]
-            self._test = code.compiled(replaced(
-                tested, lambda part: ir.Local(name=self._parameters[1], type=part.type,
-                                              position=part.position)
-                if isinstance(part, ir.Local) and part.name == own else None), names)
+        if node.to_filter is not None:
+            function = program.function(node.to_filter)
+            self._test = code.compiled(with_vertex(
+                given(function), function.parameters[0], self._parameters[1]), names)
+        fact = known(node, facts.Accesses)
+        self._touched = fact.function | fact.filter
+        for effect in self._effects:
+            at = dict(zip(self._parameters, ("src", "dst"))).get(
+                getattr(effect.index, "name", None), "elsewhere")
+            if facts.Access(effect.vector, effect.kind, at) not in self._touched:
+                raise FalseFact(f"accesses: {effect.vector} is reduced")
         pad = machine._graph.num_vertices
         self.now = {name: [*words, 0] for name, words in machine._lists().items()}
         self._pad = pad
+        self._taken: dict[int, int] = {}  #: {destination: least key of an edge}.
         self._start = {name: list(words) for name, words in self.now.items()}
         self._addresses = {name for name, vector in machine._vectors.items()
                            if known(vector, facts.Addressable) is not None}
         free = None if round.loop is None else known(round.loop, facts.OrderFree)
         self._free = None if free is None else free.vector
+
+    def _common(self):
+        """The conditions of all reductions; none if they differ."""
+        first, *others = [effect.conditions for effect in self._effects] or [()]
+        alike = all(len(each) == len(first) and all(a is b for a, b in zip(each, first))
+                    for each in others)
+        return first if alike else ()
 
     def _replaced(self, part):
         """An expression with a name in place of what the source sends."""
@@ -539,6 +554,8 @@ class _Edges:
     def _load(self, vector, at, index):
         """A word, as the facts permit to read it."""
         # An edge reads each word once.
+        if facts.Access(vector, "load", at) not in self._touched:
+            raise FalseFact(f"accesses: {vector} is read at {at}")
         key = vector, at, index
         word = self._read.get(key)
         if word is None:
@@ -668,48 +685,33 @@ class _Edges:
         """Whether the vertex that is not there is a member; None if that cannot be told."""
         if any(isinstance(part, ir.Degree) for part in ir.walk(*test)):
             return None
-        code, uniforms = None, {}
+        uniforms = {}
         for part in ir.walk(*test):
             if isinstance(part, ir.Uniform):
                 if self._machine._evaluate is None:
                     return None
                 uniforms[part] = self._machine._word_of(part)
         code = _Code(self._machine, uniforms)
-        return all(code.compiled(part, (SELF,))((self._pad,), lambda vector, at, index:
+        return all(code.compiled(part, (SELF,))((self._pad,) * 3, lambda vector, at, index:
                                                 self._start[vector][index]) for part in test)
 
     def _accepts(self, source, target, weight, load):
         """Whether an edge is accepted."""
         needs = self._fact[facts.Needs]
-        ends: Any = (source, target, weight)
+        ends: Any = source, target, weight, _NOTHING, source, target
         if needs is not None:
-            # The vertices are still indices of the words that may be read.
             load = self._accept_only if load == self._load else load
-        ends = self._with_sent(ends)
-        if self._test is not None and not self._test(self._seen(ends, needs), load):
+            ends = (*(word if name in needs.test else _NOTHING for name, word in zip(
+                ("src", "dst", "weight"), ends)), *ends[3:])
+        if self._test is not None and not self._test(ends, load):
             return False
-        return all(test(self._seen(ends, needs), load)
-                   for _, _, _, tests in self._parts[:1] for test in tests) \
-            if self._alike() else True
+        return all(test(ends, load) for test in self._conditions)
 
-    def _seen(self, ends, needs):
-        """The ends of an edge as a test may see them."""
-        return ends
-
-    def _alike(self):
-        """Whether all reductions have the same conditions."""
-        first, *others = self._effects if self._effects else (None,)
-        return first is not None and all(
-            len(effect.conditions) == len(first.conditions)
-            and all(a is b for a, b in zip(effect.conditions, first.conditions))
-            for effect in others)
-
-    def _with_sent(self, ends):
-        if self._sent is None:
+    def _with_sent(self, source, target, weight):
+        ends = source, target, weight, _NOTHING, source, target
+        if self._source is None:
             return ends
-        value = _NOTHING if self._source is None else self._source(
-            (*ends, _NOTHING), self._load)
-        return (*ends, value)
+        return (*ends[:3], self._source(ends, self._load), *ends[4:])
 
     def _kept(self, todo):
         """{reduction: the edges that it needs}, by the facts about edges that suffice."""
@@ -736,7 +738,7 @@ class _Edges:
 
         if not self._accepts(source, target, weight, load):
             return True
-        ends = self._with_sent((source, target, weight))
+        ends = self._with_sent(source, target, weight)
         for effect, index, value, tests in self._parts:
             if not all(test(ends, load) for test in tests):
                 continue
@@ -752,10 +754,8 @@ class _Edges:
         drops, run = self._fact[facts.Drops], self._round.run
         if drops is None or not self._parts:
             return False
-        if not hasattr(self, "_taken"):
-            self._taken = {}
         _, _, value, _ = self._parts[0]
-        ends = self._with_sent((source, target, weight))
+        ends = self._with_sent(source, target, weight)
         key = {"any": 0, "source": source}.get(drops.by)
         if key is None:
             key = int(value(ends, self._load)) * (1 if drops.by == "value" else -1)
@@ -772,7 +772,7 @@ class _Edges:
         return False
 
     def _reduce(self, number, ends, kept, private, changed):
-        ends = self._with_sent(ends)
+        ends = self._with_sent(*ends)
         load = self._load
         if self._sent is not None:
             # Neither words nor the number of the source are read but by what it sends.
@@ -821,7 +821,7 @@ class _Edges:
         gone |= run.waiting.pop(key, set())
         for vertex in range(self._pad):
             if self._test is not None and not self._test(
-                    (vertex, vertex, 0, _NOTHING),
+                    (vertex, vertex, 0, _NOTHING, vertex, vertex),
                     lambda vector, at, index: self._start[vector][index]):
                 gone.add(vertex)
         if settles.functions:

@@ -15,7 +15,8 @@ from sw.lang.flow import Flow, keeps, written
 from sw.lang.passes.early import is_improvement
 from sw.lang.passes.kernel_fusion import assigned
 from sw.lang.passes.rewrite import with_facts
-from sw.lang.predicates import has_unknown, names_in, predicate, vectors_in, with_vertex
+from sw.lang.predicates import (TURNED, has_unknown, names_in, predicate, vectors_in,
+                                with_vertex)
 from sw.lang.types import WORD, Type
 
 
@@ -275,14 +276,31 @@ class _Operator:
             way = {"min": self._falls, "max": self._rises, "or": self._rises}.get(effect.kind)
             if way is not None and effect.vector not in way:
                 return None
-            changing = written(self._program, self._loop)
-            for test in effect.conditions:
-                at_target = {part.vector for part in ir.walk(test)
-                             if isinstance(part, ir.VectorLoad)
-                             and not self._at(part.index, self._source)}
-                if at_target & changing and not is_improvement(test, effect):
-                    return None
+            if not all(is_improvement(test, effect) or self._refuses_later(test)
+                       for test in effect.conditions):
+                return None
         return Fails(why="what the tests read at the destination moves one way in the loop")
+
+    def _refuses_later(self, test):
+        """Whether a condition that is false by older words at the destination is false by those of
+        now."""
+        changing = written(self._program, self._loop)
+
+        def stays(node):
+            return not {part.vector for part in ir.walk(node) if isinstance(part, ir.VectorLoad)
+                        and not self._at(part.index, self._source)} & changing
+
+        if stays(test):
+            return True
+        if not isinstance(test, ir.Binary) or test.operation not in TURNED:
+            return False
+        for load, other, name in ((test.left, test.right, test.operation),
+                                  (test.right, test.left, TURNED[test.operation])):
+            if isinstance(load, ir.VectorLoad) and self._at(load.index, self._target) \
+                    and stays(other):
+                return load.vector in {">": self._falls, ">=": self._falls, "<": self._rises,
+                                       "<=": self._rises}.get(name, ())
+        return False
 
     # What an edge brings
 
