@@ -106,7 +106,7 @@ def word(vector, kind=Type.UINT):
         name=facts.SELF, type=Type.VERTEX, **HERE))
 
 
-def test(operation, vector, value):
+def condition(operation, vector, value):
     """A condition for a predicate; ``value`` is a number or the name of one of the host."""
     right = ir.Literal(value=value, type=Type.UINT, **HERE) if isinstance(value, int) else \
         ir.Uniform(value=ir.HostName(name=value, type=Type.WHOLE, **HERE), type=Type.UINT, **HERE)
@@ -133,13 +133,13 @@ FALSE = [
     ("bfs", "visit", fact(facts.Accesses, function=F({facts.Access("parent", "min", "dst")}))),
     ("paths", "visit", fact(facts.Accesses, filter=F({facts.Access("depth", "load", "dst")}),
                             function=F({facts.Access("ways", "+", "dst")}))),
-    ("bfs", "visit", fact(facts.Members, test=(test("==", "depth", "level"),))),
-    ("predecessor", "relax", fact(facts.Members, test=(test("!=", "distance", WORD - 1),
-                                                       test("<", "distance", 3)))),
-    ("kcore", "lose", fact(facts.Members, test=(test("==", "alive", 1),))),
-    ("mis", "choose", fact(facts.Members, test=(test("==", "chosen", 2),))),
+    ("bfs", "visit", fact(facts.Members, test=(condition("==", "depth", "level"),))),
+    ("predecessor", "relax", fact(facts.Members, test=(condition("!=", "distance", WORD - 1),
+                                                       condition("<", "distance", 3)))),
+    ("kcore", "lose", fact(facts.Members, test=(condition("==", "alive", 1),))),
+    ("mis", "choose", fact(facts.Members, test=(condition("==", "chosen", 2),))),
     ("mis", "is_open", fact(facts.Result, test=())),
-    ("times", "relax", fact(facts.Result, test=(test("!=", "distance", WORD - 1),))),
+    ("times", "relax", fact(facts.Result, test=(condition("!=", "distance", WORD - 1),))),
     ("bfs", "visit", fact(facts.Asked, asked=F({"empty"}))),
     ("times", "relax", fact(facts.Asked, asked=F({"empty", "size"}))),
     ("kcore", "lives", fact(facts.Asked, asked=F())),
