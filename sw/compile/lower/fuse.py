@@ -187,7 +187,7 @@ class Groups:
                 fork = _Event("fork", node, (*self._block(node.then, after),
                                              *self._block(node.otherwise, after)))
                 return self._values([node.condition], (fork,))
-        return (_Event("flush", node, after),)
+        return self._values(node.parts(), (_Event("flush", node, after),))
 
     def _queues(self, name):
         return any(isinstance(node, ir.NewQueue) and node.name == name
