@@ -184,6 +184,11 @@ class Made:
         The set's block in the fields.
     several : bool
         Whether lanes may add the same vertex, of which the stamps tell the first.
+
+    Attributes
+    ----------
+    stamps, number : GeneralRegister
+        The distance from the anchor to the stamps, and the stamp of a vertex of the set.
     """
 
     def __init__(self, k, fields, index, several=False):
@@ -191,29 +196,26 @@ class Made:
         block = self._tail = fields.block(k, index)         # END is its first word
         other, start = a.regs("other_block", "list")
         a.xori(other, block, 4 * _WORDS)
-        self._number = a.reg("set_number")
+        self.number = a.reg("set_number")
         a.lw(start, block, 4 * _START)
-        a.lw(self._number, other, 4 * _NUMBER)
-        self._stamps = a.reg("stamps") if several or fields.pool.marks else None
-        if self._stamps is not None:
-            a.lw(self._stamps, block, 4 * _STAMPS)
-        a.addi(self._number, self._number, 1)
+        a.lw(self.number, other, 4 * _NUMBER)
+        self.stamps = a.reg("stamps") if several or fields.pool.marks else None
+        if self.stamps is not None:
+            a.lw(self.stamps, block, 4 * _STAMPS)
+        a.addi(self.number, self.number, 1)
         a.sw(start, other, 4 * _END)                    # of all warps the same, as the next
-        a.sw(self._number, block, 4 * _NUMBER)
+        a.sw(self.number, block, 4 * _NUMBER)
         self._scan = self._count = None
         if not fields.pool.lists:
             self._count = a.reg("added")
             a.mv(self._count, a.zero)
 
-    def first(self, vertex, predicate, otherwise):
-        """Go on with the lanes that add their vertex first, as
-        :meth:`~sw.compile.frontiers.frontier.Frontier.add` does. ``vertex`` is a register with an
-        address in the anchor."""
-        k, a, stamp = self._k, self._k.a, self._k.a.reg("stamp")
-        a.add(stamp, vertex, self._stamps)
-        a.amomaxu_w(stamp, self._number, stamp)
-        a.sltu(predicate, stamp, self._number)
-        k.narrow(predicate, otherwise)
+    def claim(self, vertex, into):
+        """``into`` = 1 in the lane that is the first to give its vertex a stamp, else 0."""
+        a, stamp = self._k.a, self._k.a.reg("stamp")
+        a.add(stamp, vertex, self.stamps)
+        a.amomaxu_w(stamp, self.number, stamp)
+        a.sltu(into, stamp, self.number)
 
     def append(self, vertex):
         """Each active lane adds its vertex, which no other lane adds."""
@@ -226,10 +228,10 @@ class Made:
 
     def mark(self, vertex):
         """Each active lane's vertex gets its stamp, if vertices have stamps."""
-        if self._stamps is not None:
+        if self.stamps is not None:
             a, stamp = self._k.a, self._k.a.reg("stamp")
-            a.add(stamp, vertex, self._stamps)
-            a.sw(self._number, stamp)
+            a.add(stamp, vertex, self.stamps)
+            a.sw(self.number, stamp)
 
     def finish(self):
         """At the end of the kernel, in all lanes."""
@@ -368,15 +370,12 @@ class Superstep(Frontier):
     def number_of(self, session, argument):
         return argument & 1
 
-    def add(self, k, vertex, predicate, otherwise, key=None):
-        if self._stamped:
-            self._made.first(vertex.reg, predicate, otherwise)
-            self._made.append(vertex.reg)
-        else:
-            self.add_new(vertex)
+    def claim(self, vertex, into):
+        """``into`` = 1 in the lane that is the first to add its vertex, which gets its stamp."""
+        self._made.claim(vertex.reg, into)
 
     def add_new(self, vertex):
-        """Add the active lanes' vertices, which are added once."""
+        """Add the active lanes' vertices, which no other lane adds."""
         if self._fields.pool.marks:
             self._made.mark(vertex.reg)
         self._made.append(vertex.reg)

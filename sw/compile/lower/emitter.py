@@ -33,7 +33,7 @@ def combine(k, operation, into, word):
 
 def reduce_word(k, operation, word, pointer, changed=None):
     """The word at an address is combined with a word, by an atomic. ``changed``, a register,
-    becomes 1 if this changes it, else 0."""
+    becomes 0 unless this changes it, else another number."""
     a, before = k.a, k.a.zero
     if changed is not None and operation != "+":
         before = a.reg("before")
@@ -47,18 +47,18 @@ def reduce_word(k, operation, word, pointer, changed=None):
         case "max":
             a.sltu(changed, before, word)
         case "+":
-            a.snez(changed, word)           # a sum does not pass 32 bits
+            a.mv(changed, word)             # a sum does not pass 32 bits
         case _:
             a.or_(changed, word, before)
             a.xor(changed, changed, before)
-            a.snez(changed, changed)
 
 
 @dataclasses.dataclass(frozen=True)
 class Tracked:
     """A vector whose changes are noted."""
     vector: str
-    changed: Any  #: A register that becomes 1 where an atomic changes a word of the vector.
+    #: A register that is not 0 where an atomic has changed a word of the vector.
+    changed: Any
     only: bool  #: Whether every call has one such atomic. If not, the register begins with 0.
 
 
@@ -208,10 +208,11 @@ class Emitter:
         if self._tracked is None or node.vector != self._tracked.vector:
             reduce_word(self._k, node.operation, value, pointer)
             return
-        changed = self._tracked.changed if self._tracked.only else self._a.reg("word_changed")
+        tracked = self._tracked
+        changed = tracked.changed if tracked.only else self._a.reg("word_changed")
         reduce_word(self._k, node.operation, value, pointer, changed)
-        if not self._tracked.only:
-            self._a.or_(self._tracked.changed, self._tracked.changed, changed)
+        if not tracked.only:
+            self._a.or_(tracked.changed, tracked.changed, changed)
 
     # Vertices
 

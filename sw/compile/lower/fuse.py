@@ -30,6 +30,7 @@ import dataclasses
 from typing import Any
 
 from sw.lang import graph_ir as ir
+from sw.lang.passes.liveness import aliases
 from sw.lang.types import Type
 
 
@@ -141,6 +142,7 @@ class Groups:
     def __init__(self, program, numbers, dependence, dropped=frozenset()):
         self._program, self._numbers, self._dependence = program, numbers, dependence
         self._dropped = dropped
+        self._aliases = aliases(program)
         self._found: dict[Group, None] = {}
         self.ahead: dict[tuple, Ahead] = {}
         # Pairs of a group and a member: those that join, and those that do not on some way.
@@ -331,6 +333,10 @@ class Groups:
     def _op(self, node, state):
         names = dict(state.names)
         number, op = names.get(node.input_vset, -1), op_of(node, self._numbers)
+        if number == -1:
+            # The machine knows sets whatever their names, and must not find more.
+            self._refused |= {(state.group, Member(op, other)) for name, other in names.items()
+                              if name in self._aliases.get(node.input_vset, ())}
         if state.group and number != -1 and self._may(state, Member(op, number), node):
             group = (*state.group, Member(op, number))
             state = dataclasses.replace(state, group=group)

@@ -222,7 +222,8 @@ class VertexKernels:
         for start, end in inputs:
             with self._listed(k, start, end) as (vertex, active), \
                     k.only(active, "entry_next") as after:
-                made.first(vertex.reg, active, after)
+                made.claim(vertex.reg, active)
+                k.narrow(active, after)
                 made.append(vertex.reg)
 
     def _split(self, k, vector):

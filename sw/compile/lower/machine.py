@@ -59,11 +59,12 @@ class _Held:
     def on(self, op, vset):
         """The number of the member whose result a set is; None if it is the group's input, -1 if
         it is neither."""
-        if op.every or self.group[0].op.every:
-            return None if op.every and self.group[0].op.every else self._result(vset)
-        return None if vset is self.input else self._result(vset)
+        if op.every:
+            return None if self.group[0].op.every else -1
+        return None if vset is self.input else self.result(vset)
 
-    def _result(self, vset):
+    def result(self, vset):
+        """The number of the member that makes a set; -1 if none does."""
         return next((number for number, result in enumerate(self.results) if result is vset), -1)
 
 
@@ -148,7 +149,7 @@ class RtlMachine(Machine):
     def _answer(self, vset):
         """Launch what makes a set, and what is performed in advance if the set has vertices."""
         held = self._held
-        number = -1 if held is None else held._result(vset)
+        number = -1 if held is None else held.result(vset)
         if number == -1:
             return
         ahead = self._parent.groups.ahead.get((held.group, number))

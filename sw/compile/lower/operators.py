@@ -10,6 +10,7 @@ stamps of the result tell which lane is the first, and this lane also performs t
 vertices that have joined the kernel (:mod:`.fuse`).
 """
 
+import contextlib
 import dataclasses
 import functools
 from typing import Any
@@ -186,7 +187,7 @@ class EdgeOperator(Algorithm):
         return self.makes_set and self._node.tracking not in self._owned(task)
 
     def selective(self, task):
-        return self._tests_edges(task) or self._has_voids(task) or self._tells(task)
+        return self._tests_edges(task) or self._has_voids(task)
 
     def accepts(self, k, data, into, counts=True):
         a, voids = k.a, self._has_voids(k.task)
@@ -270,7 +271,7 @@ class EdgeOperator(Algorithm):
                 reduce_word(k, node.operation, word, pointer, changed if tracks else None)
         if changed is not None:
             with k.only(changed, "same") as same:
-                self._add(k, base, changed, same)
+                self._add(k, base, changed, lambda flag: k.narrow(flag, same))
 
     # Kernels
 
@@ -390,38 +391,52 @@ class EdgeOperator(Algorithm):
         a, tracked = k.a, None
         words = self._load(k, edge) if data is None or data.words is None else data.words
         tells, certain = self._tells(k.task), self._changes_surely
+        flag = a.reg("changed") if predicate is None else predicate
         if tells and not certain:
-            tracked = self._tracked(k, predicate)
+            tracked = self._tracked(k, flag)
         source, target = self._ends(k.task, edge)
         plain = {self._node.tracking} if certain and self._settles(k.task) else ()
         words.run_tracked(self._function, [source, target, edge.weight], self._parent.degrees,
                           self._sums, tracked, plain)
         if not tells:
             return
-        same = a.label("same")
-        if tracked is not None and not tracked.only:
-            a.mv(predicate, tracked.changed)
+        if tracked is not None and tracked.changed is not flag:
+            a.mv(flag, tracked.changed)
+        asks = not certain
         if self._exact and data is not None and data.racing is not None \
                 and not self._settles(k.task):
             # A lane that sees the vertex found by another lane does not add it.
-            found = predicate if certain else a.reg("found")
+            found = flag if certain else a.reg("found")
             a.addi(found, data.racing, 1)
             a.seqz(found, found)
             if not certain:
-                a.and_(predicate, predicate, found)
-            k.narrow(predicate, same)
-        elif not certain:
-            k.narrow(predicate, same)
-        self._add(k, target, predicate, same)
+                a.snez(flag, flag)
+                a.and_(flag, flag, found)
+            asks = True
+        same = a.label("same")
+        with contextlib.ExitStack() as inside:
+            only = self._only(k, predicate, same, inside)
+            if asks:
+                only(flag)
+            self._add(k, target, flag, only)
         a.place(same)
 
-    def _tracked(self, k, predicate):
-        """The tracked vector; whether an edge has changed its word becomes known in ``predicate``
-        if every call reduces it once, else in a new register."""
+    @staticmethod
+    def _only(k, predicate, same, inside):
+        """A function of a register, to go on with the lanes in which it is 1. Where the schedule
+        sets the lanes again behind an edge, ``predicate`` is the register that narrows them;
+        without it the lanes diverge, and join when the ExitStack ``inside`` closes."""
+        if predicate is None:
+            return lambda flag: inside.enter_context(k.a.if_(flag))
+        return lambda flag: k.narrow(flag, same)
+
+    def _tracked(self, k, flag):
+        """The tracked vector; whether an edge has changed its word becomes known in ``flag`` if
+        every call reduces it once, else in a new register."""
         nodes = [node for node in ir.walk(*self._function.body)
                  if isinstance(node, ir.Reduce) and node.vector == self._node.tracking]
         only = len(nodes) == 1 and any(node is nodes[0] for node in self._function.body)
-        changed = predicate if only else k.a.reg("changed")
+        changed = flag if only else k.a.reg("changed")
         if not only:
             k.a.mv(changed, k.a.zero)
         return Tracked(self._node.tracking, changed, only)
@@ -451,22 +466,21 @@ class EdgeOperator(Algorithm):
                         for member in group[1:] for function in self._parent.functions(member.op)
                         for node in ir.walk(*function.body) if isinstance(node, ir.VectorStore)))
 
-    def _add(self, k, vertex, predicate, same):
+    def _add(self, k, vertex, flag, only):
         """Add the active lanes' vertices to the result, and perform the members that go through it
-        for those that are new."""
+        for those that are new; ``flag`` is a register, ``only`` as of :meth:`_only`."""
         a, chosen, stored = k.a, {}, set()
-        if not self._exact or self._settles(k.task):
-            k.frontier.add_new(vertex)
-        elif self._stamp is None:
-            k.frontier.add(k, vertex, predicate, same)
-        else:
-            stored = {self._stamp}
-            pointer = k.pointer(vertex, self._parent.array(self._stamp), a.reg("pointer"))
-            a.amominu_w(predicate, self._stamped[self._stamp], pointer)
-            a.addi(predicate, predicate, 1)
-            a.seqz(predicate, predicate)
-            k.narrow(predicate, same)
-            k.frontier.add_new(vertex)
+        if self._exact and not self.adds_once(k.task, True):
+            if self._stamp is None:
+                k.frontier.claim(vertex, flag)
+            else:
+                stored = {self._stamp}
+                pointer = k.pointer(vertex, self._parent.array(self._stamp), a.reg("pointer"))
+                a.amominu_w(flag, self._stamped[self._stamp], pointer)
+                a.addi(flag, flag, 1)
+                a.seqz(flag, flag)
+            only(flag)
+        k.frontier.add_new(vertex)
         group = self._members(k)
         for number, (member, words) in enumerate(zip(group, self._words)):
             if not number:
