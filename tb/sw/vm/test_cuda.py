@@ -349,6 +349,8 @@ def test_chosen():
     program = analysed(find("bfs"), after=CHOSEN)
     machine = cuda.CudaMachine(program, graph)
     node, every = operator(program), machine.make_set(None)
+    unvisited = ir.VertexFilter(output_vset="found", input_vset=ir.ALL, filter="unvisited",
+                                position=node.position)
 
     def chosen(vset, asked=machine):
         choice, direction = asked.chosen(node, vset)
@@ -357,11 +359,11 @@ def test_chosen():
     assert chosen(every) == ("etwc", "pull")
     machine.start(0, {"depth": np.full(640, 5, np.uint32), "parent": np.zeros(640, np.uint32)})
     machine.store("depth", 0, 2**32 - 1)
-    hub = machine.where("unvisited", every, {})
+    hub = machine.where(unvisited, every, {})
     assert (hub.count, hub.arcs, *chosen(hub)) == (1, 639, "etwc", "pull")
     machine.store("depth", 0, 5)
     machine.store("depth", 9, 2**32 - 1)
-    leaf = machine.where("unvisited", every, {})
+    leaf = machine.where(unvisited, every, {})
     assert (leaf.count, leaf.arcs, *chosen(leaf)) == (1, 1, "etwc", "push")
     # The arcs of other sets are not known.
     assert chosen(machine.make_set(range(41))) == ("etwc", "pull")
