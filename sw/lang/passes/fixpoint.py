@@ -20,7 +20,7 @@ from sw.lang.faults import can_fail
 from sw.lang.passes.rewrite import changed, marked
 
 
-__all__ = ["fixpoint"]
+__all__ = ["fixpoint", "grows"]
 
 
 #: {reduction: operations that grow, or stay, as either operand grows}. For ``or`` a word grows by
@@ -77,19 +77,19 @@ def _reduces_upward(node, vector, source):
     if any(isinstance(part, ir.VectorLoad) and part.vector == vector
            for part in ir.walk(node.index)):
         return False
-    return _grows(node.value, vector, source, node.operation)
+    return grows(node.value, vector, source, node.operation)
 
 
-def _grows(node, vector, source, by):
+def grows(node, vector, source, by):
     """Whether a value grows with the vector's word at the source, or does not depend on it."""
     match node:
         case ir.VectorLoad(vector=name) if name == vector:
             return isinstance(node.index, ir.Local) and node.index.name == source
         case ir.Binary() if node.operation in _GROWING[by]:
-            return (_grows(node.left, vector, source, by)
-                    and _grows(node.right, vector, source, by))
+            return (grows(node.left, vector, source, by)
+                    and grows(node.right, vector, source, by))
         case ir.Binary() if node.operation in _GROWING_LEFT[by]:
-            return _grows(node.left, vector, source, by) and not _reads(node.right, vector)
+            return grows(node.left, vector, source, by) and not _reads(node.right, vector)
     return not _reads(node, vector)
 
 
