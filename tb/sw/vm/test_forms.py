@@ -33,8 +33,7 @@ from sw.vm import reference
 from sw.vm.evaluate import Evaluator
 from sw.compile.lower.algorithm import ProgramAlgorithm
 from sw.compile.lower.forms import algorithm_of
-from sw.compile.lower.loops.level_search import LevelSearch
-from sw.compile.lower.loops.relaxation import Relaxation
+from sw.compile.lower.loops.frontier_loop import FrontierLoop
 from sw.compile.lower.loops.sweep import Sweep
 from tb.sw.graphs import graphs
 
@@ -59,7 +58,7 @@ def run(text, tmp_path, on, **choices):
 
 
 def test_forms():
-    wanted = {"bfs": LevelSearch, "sssp": Relaxation, "cc": Sweep, "pagerank": Sweep,
+    wanted = {"bfs": FrontierLoop, "sssp": FrontierLoop, "cc": Sweep, "pagerank": Sweep,
               "label_propagation": Sweep, "bc": ProgramAlgorithm, "kcore": ProgramAlgorithm,
               "mis": ProgramAlgorithm}
     assert {name: kind_of(text_of(name)) for name in programs.names()} == wanted
@@ -197,7 +196,7 @@ def tries(text, directory, on, schedule, direction, layout, unit="fsm"):
 @given(relaxations(), graphs(weighted=True), SCHEDULES, st.sampled_from(["push", "pull"]), FORMATS,
        st.sampled_from(sorted(VARIANTS)))
 def test_random_relaxations(tmp_path_factory, text, on, schedule, direction, layout, unit):
-    assert kind_of(text) is Relaxation
+    assert kind_of(text) is FrontierLoop
     tries(text, tmp_path_factory.mktemp("drawn"), on, schedule, direction, layout, unit)
 
 
