@@ -1,7 +1,8 @@
 """GraphIR: a program as data (UGF, table 4.1).
 
 The arguments of an instruction come from the text. Its metadata, a dictionary under the names of
-the thesis, come from passes (:mod:`sw.lang.passes`). A GraphVM may add metadata of its own.
+the thesis, come from passes (:mod:`sw.lang.passes`), and so do facts (:mod:`sw.lang.facts`). A
+GraphVM may add metadata of its own.
 
 ========================  ======================================================================
 expressions               :class:`Literal`, :class:`Uniform`, :class:`Local`,
@@ -386,6 +387,7 @@ class Vector(Node):
     type: Type
     variable: str  #: The name of the vertex in ``initial``.
     initial: Value  #: The element of a vertex at the start.
+    metadata: dict = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

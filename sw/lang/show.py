@@ -1,9 +1,10 @@
 """GraphIR as text, in the form of UGF's figure 4-1: arguments in ``()``, metadata in ``<>``."""
 
+import dataclasses
 import enum
 from fractions import Fraction
 
-from sw.lang import graph_ir as ir
+from sw.lang import facts, graph_ir as ir
 from sw.lang.types import WORD, Type
 
 
@@ -23,7 +24,7 @@ def shown(program: ir.GraphProgram) -> str:
         A program, after passes or not.
     """
     given = ", ".join(_argument(argument) for argument in program.arguments)
-    body = [*(_vector(vector) for vector in program.vectors),
+    body = [*(line for vector in program.vectors for line in _vector(vector)),
             *(line for function in program.functions for line in _function(function)),
             *_call("Function main", {}, [], _block(program.body))]
     needs = {"needs": program.needs} if program.needs else {}
@@ -40,7 +41,8 @@ def _argument(argument):
 
 def _vector(vector):
     name = f"[{vector.variable}]" if vector.variable else ""
-    return f"Vector {vector.name}{name}: {vector.type.value} = {_value(vector.initial)}"
+    return _head("Vector", vector.metadata, f" {vector.name}{name}: {vector.type.value} = "
+                                            f"{_value(vector.initial)}")
 
 
 def _function(function):
@@ -156,7 +158,20 @@ def _entry(value):
                                    for key, each in sorted(value.items())) + ">"
         case ir.Node():
             return _value(value)
+        case facts.Fact():
+            return _fact(value)
+        case frozenset():
+            return f"{{{', '.join(sorted(map(_entry, value)))}}}"
     return str(value)
+
+
+def _fact(fact):
+    """A fact: what it says, and why."""
+    fields = [(field.name, getattr(fact, field.name)) for field in dataclasses.fields(fact)
+              if field.name != "why"]
+    said = ", ".join(_entry(value) if len(fields) == 1 else f"{name}={_entry(value)}"
+                     for name, value in fields)
+    return f"[{said}{'; ' * bool(said)}{fact.why}]"
 
 
 # Expressions

@@ -4,23 +4,39 @@ They run in the order of :data:`PASSES`. A pass relies on those before it.
 """
 
 from sw.lang.graph_ir import GraphProgram
+from sw.lang.passes.accesses import accesses
+from sw.lang.passes.addressable import addressable
+from sw.lang.passes.affine import affine
 from sw.lang.passes.components import components
 from sw.lang.passes.deduplication import deduplication
 from sw.lang.passes.direction import direction
+from sw.lang.passes.early import early
 from sw.lang.passes.edge_blocking import edge_blocking
 from sw.lang.passes.fixpoint import fixpoint
 from sw.lang.passes.kernel_fusion import kernel_fusion
 from sw.lang.passes.kinds import kinds
 from sw.lang.passes.liveness import liveness
+from sw.lang.passes.members import members
+from sw.lang.passes.one_way import one_way
+from sw.lang.passes.operators import operators
 from sw.lang.passes.races import races
+from sw.lang.passes.ranges import ranges
+from sw.lang.passes.rounds import rounds
+from sw.lang.passes.sets import sets
+from sw.lang.passes.stamps import stamps
 
 
-__all__ = ["CHOSEN", "PASSES", "analysed"]
+__all__ = ["CHOSEN", "FACTS", "PASSES", "analysed"]
 
+
+#: {name: pass} of those that find facts (:mod:`sw.lang.facts`), in their order.
+FACTS = {"accesses": accesses, "ranges": ranges, "affine": affine, "sets": sets, "stamps": stamps,
+         "members": members, "early": early, "one_way": one_way, "rounds": rounds,
+         "addressable": addressable, "operators": operators}
 
 #: {name: pass}. The last two give defaults, which a GraphVM may have of its own.
 PASSES = {"kinds": kinds, "liveness": liveness, "fixpoint": fixpoint, "components": components,
-          "races": races, "edge_blocking": edge_blocking, "kernel_fusion": kernel_fusion,
+          **FACTS, "races": races, "edge_blocking": edge_blocking, "kernel_fusion": kernel_fusion,
           "direction": direction, "deduplication": deduplication}
 
 #: The last pass that gives no defaults.

@@ -20,12 +20,12 @@ from sw.lang.faults import can_fail
 from sw.lang.passes.rewrite import changed, marked
 
 
-__all__ = ["fixpoint", "grows"]
+__all__ = ["GROWING", "fixpoint", "grows"]
 
 
 #: {reduction: operations that grow, or stay, as either operand grows}. For ``or`` a word grows by
 #: gaining bits. Other operations of numbers may fail.
-_GROWING = {"min": {"+", "*", "min", "max"}, "max": {"min", "max"}, "or": {"&", "|", "and", "or"}}
+GROWING = {"min": {"+", "*", "min", "max"}, "max": {"min", "max"}, "or": {"&", "|", "and", "or"}}
 
 #: {reduction: operations that grow with the left operand}.
 _GROWING_LEFT = {"min": {">>"}, "max": {">>"}, "or": {"<<", ">>"}}
@@ -72,7 +72,7 @@ def _reduces_upward(node, vector, source):
 
     For ``min`` too: a smaller word of the source then gives a smaller value, so nothing is lost.
     """
-    if not (isinstance(node, ir.Reduce) and node.operation in _GROWING):
+    if not (isinstance(node, ir.Reduce) and node.operation in GROWING):
         return False
     if any(isinstance(part, ir.VectorLoad) and part.vector == vector
            for part in ir.walk(node.index)):
@@ -80,12 +80,12 @@ def _reduces_upward(node, vector, source):
     return grows(node.value, vector, source, node.operation)
 
 
-def grows(node, vector, source, by):
+def grows(node, vector, source, by) -> bool:
     """Whether a value grows with the vector's word at the source, or does not depend on it."""
     match node:
         case ir.VectorLoad(vector=name) if name == vector:
             return isinstance(node.index, ir.Local) and node.index.name == source
-        case ir.Binary() if node.operation in _GROWING[by]:
+        case ir.Binary() if node.operation in GROWING[by]:
             return (grows(node.left, vector, source, by)
                     and grows(node.right, vector, source, by))
         case ir.Binary() if node.operation in _GROWING_LEFT[by]:

@@ -5,25 +5,32 @@ from sw.lang.passes.rewrite import changed, marked
 from sw.lang.types import Type
 
 
-__all__ = ["liveness"]
+__all__ = ["aliases", "last_reads", "liveness"]
 
 
 def liveness(program):
     """Mark operators with ``can_reuse_frontier``: the set that they read is not read again before
     its name gets another set, nor by another name that may be of the same set."""
-    dead = set()
-    _block(program.body, set(), dead, _aliases(program))
+    dead = last_reads(program)
 
     def change(node):
         if isinstance(node, ir.EdgeSetIterator) and node.metadata["requires_output"]:
-            return marked(node, can_reuse_frontier=node.input_vset != ir.ALL
-                          and node.position in dead)
+            return marked(node, can_reuse_frontier=node.input_vset != ir.ALL and id(node) in dead)
         return node
 
     return changed(program, change)
 
 
-def _aliases(program):
+def last_reads(program) -> set[int]:
+    """The ``id`` of each operator whose input set is not read again, under whatever name."""
+    sized = {function.name: {part.name for part in ir.walk(*function.body)
+                             if isinstance(part, ir.SetSize)} for function in program.functions}
+    dead: set[int] = set()
+    _block(program.body, set(), dead, aliases(program), sized)
+    return dead
+
+
+def aliases(program) -> dict[str, set[str]]:
     """{name: all names that may be of the same set}, wherever in the program."""
     groups: dict[str, set[str]] = {}
     for node in ir.instructions(program.body):
@@ -34,7 +41,7 @@ def _aliases(program):
     return groups
 
 
-def _read(node):
+def _read(node, sized):
     """The sets that an instruction reads by itself, without the instructions in it."""
     match node:
         case ir.WhileLoop() | ir.HostBranch():
@@ -50,6 +57,11 @@ def _read(node):
     names |= {getattr(node, "input_vset", None)}
     if isinstance(node, ir.Dequeue):
         names.add(node.queue)
+    for field in ("apply_f", "to_filter", "filter"):
+        names |= sized.get(getattr(node, field, None), set())
+    for part in ir.walk(*inside):
+        if isinstance(part, ir.VertexSum):
+            names |= sized[part.function]
     return names - {None}
 
 
@@ -62,28 +74,29 @@ def _written(node):
     return set()
 
 
-def _block(body, live, dead, aliases):
-    """The names that are live before a block, of those behind it; adds to ``dead`` the places of
-    operators whose input is not live behind them."""
+def _block(body, live, dead, aliases, sized):
+    """The names that are live before a block, of those behind it; adds to ``dead`` the operators
+    whose input is not live behind them."""
     for node in reversed(body):
         match node:
             case ir.WhileLoop() | ir.ForLoop():
                 # A name that is live at the end of a round is live behind the loop or before one.
-                around = live | _read(node)
+                around = live | _read(node, sized)
                 while True:
-                    inside = _block(node.body, around, set(), aliases)
+                    inside = _block(node.body, around, set(), aliases, sized)
                     if inside <= around:
                         break
                     around |= inside
-                _block(node.body, around, dead, aliases)
+                _block(node.body, around, dead, aliases, sized)
                 live = around
             case ir.HostBranch():
-                live = (_block(node.then, live, dead, aliases)
-                        | _block(node.otherwise, live, dead, aliases) | _read(node))
+                live = (_block(node.then, live, dead, aliases, sized)
+                        | _block(node.otherwise, live, dead, aliases, sized)
+                        | _read(node, sized))
             case _:
                 after = live - _written(node)
-                if isinstance(node, ir.EdgeSetIterator) and after.isdisjoint(
-                        aliases.get(node.input_vset, {node.input_vset})):
-                    dead.add(node.position)
-                live = after | _read(node)
+                if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator | ir.VertexFilter) \
+                        and after.isdisjoint(aliases.get(node.input_vset, {node.input_vset})):
+                    dead.add(id(node))
+                live = after | _read(node, sized)
     return live

@@ -5,7 +5,7 @@ import dataclasses
 from sw.lang import graph_ir as ir
 
 
-__all__ = ["changed", "marked"]
+__all__ = ["changed", "marked", "with_facts"]
 
 
 def marked(node, **metadata):
@@ -29,3 +29,25 @@ def changed(program, change):
         return change(node)
 
     return dataclasses.replace(program, body=block(program.body))
+
+
+def with_facts(program, facts):
+    """The program with more facts: ``facts(node)`` gives those of an instruction, a vector or a
+    reduction, as they stand in ``program``; None in place of a fact is left out."""
+    def one(node):
+        found = {fact.key: fact for fact in facts(node) if fact is not None}
+        match node:
+            case ir.WhileLoop() | ir.ForLoop():
+                node = dataclasses.replace(node, body=block(node.body))
+            case ir.HostBranch() | ir.Branch():
+                return dataclasses.replace(node, then=block(node.then),
+                                           otherwise=block(node.otherwise))
+        return marked(node, **found) if found else node
+
+    def block(body):
+        return tuple(one(node) for node in body)
+
+    return dataclasses.replace(
+        program, vectors=block(program.vectors), body=block(program.body), functions=tuple(
+            dataclasses.replace(function, body=block(function.body))
+            for function in program.functions))

@@ -1,0 +1,422 @@
+"""Facts: what is known of a program's instructions, whatever the graph, the plan and the machine.
+
+A fact is an object in the metadata of a node, under its :attr:`Fact.key`; :func:`known` looks one
+up. A pass of :mod:`sw.lang.passes` has proved it, and :attr:`Fact.why` names the premisses. A fact
+permits something to a compiler. Where there is none, nothing is known, and to do without is always
+right. ``checks/campaign/adversary.py`` performs programs with every freedom that their facts give.
+
+================================  ================================================================
+node                              its facts
+================================  ================================================================
+``Reduce``                        :class:`Identity`, :class:`Repeatable`
+``EdgeSetIterator``               :class:`Accesses`, :class:`Members`, :class:`Result`,
+                                  :class:`Asked`, :class:`Dead`, :class:`Early`,
+                                  :class:`Superset`, :class:`Apart`, :class:`Settles`,
+                                  :class:`Suffices`, :class:`Changes`, :class:`Closed`,
+                                  :class:`Drops`, :class:`Fails`, :class:`Sent`,
+                                  :class:`Needs`, :class:`Void`
+``VertexSetIterator``             :class:`Accesses`, :class:`Members`, :class:`Dead`
+``VertexFilter``                  :class:`Accesses`, :class:`Members`, :class:`Result`,
+                                  :class:`Asked`, :class:`Dead`
+``WhileLoop``, ``ForLoop``        :class:`Affine`, :class:`Stamps`, :class:`OneWay`,
+                                  :class:`Covered`, :class:`Counted`, :class:`OrderFree`
+``Vector``                        :class:`Range`, :class:`Addressable`
+================================  ================================================================
+
+Words of these texts:
+
+*O*
+    An operator of edges: the node that has the fact.
+*S, T*
+    The set O goes out from, and its ``to_filter``. An edge is *accepted* if its source is in S, T
+    is true at its destination, and the conditions that stand around the reductions are true. An
+    operator without T accepts as if T were true.
+*src, dst*
+    The first and the second parameter of O's function: the edge's ends after ``transpose()``.
+*τ*
+    The vector of ``O.tracking``.
+*start word, racing word*
+    The word of a vertex when O begins; any word that it has from then until O ends.
+*L*
+    The innermost loop around O. A *round* is one pass through its body.
+*predicate*
+    A tuple of BOOL expressions of GraphIR, all of which must be true; () is true everywhere. The
+    vertex is ``Local(SELF)``. Names of the host in a ``Uniform`` have the values that they have
+    when the instruction that has the fact is performed.
+"""
+
+import dataclasses
+from typing import Any, ClassVar, NamedTuple
+
+
+__all__ = ["SELF", "Access", "Accesses", "Addressable", "Affine", "Apart", "Asked", "Changes",
+           "Closed", "Counted", "Covered", "Dead", "Drops", "Early", "Fact", "Fails", "Identity",
+           "Line", "Members", "Needs", "OneWay", "OrderFree", "Range", "Repeatable", "Result", "Sent",
+           "Settles", "Stamp", "Stamps", "Suffices", "Superset", "Void", "known"]
+
+
+#: The name of the vertex in a predicate.
+SELF = "v"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Fact:
+    """Base of all facts.
+
+    Attributes
+    ----------
+    key : str
+        The name under which the fact stands in metadata; the class's own.
+    """
+    key: ClassVar[str] = ""
+    why: str = dataclasses.field(compare=False)  #: The premisses, in a few words.
+
+
+def known(node, kind) -> Any:
+    """The fact of a class that a node has, or None."""
+    return node.metadata.get(kind.key)
+
+
+# Of reductions
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Identity(Fact):
+    """Reducing by this word changes no word. So parts of a reduction may be reduced apart, each
+    from this word on, and an edge may do nothing by sending it."""
+    key: ClassVar[str] = "identity"
+    word: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Repeatable(Fact):
+    """Reducing again by the same value changes nothing."""
+    key: ClassVar[str] = "repeatable"
+
+
+# Of all operators
+
+class Access(NamedTuple):
+    """One way in which an operator touches a vector.
+
+    ``kind`` is ``load``, ``store``, or a reduction: ``min``, ``max``, ``+``, ``or``. ``at`` is the
+    vertex: ``own`` of a function of vertices; ``src`` or ``dst`` of one of edges; ``elsewhere``
+    for any other index.
+    """
+    vector: str
+    kind: str
+    at: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Accesses(Fact):
+    """All that the operator touches; always known."""
+    key: ClassVar[str] = "accesses"
+    function: frozenset[Access]  #: By ``apply_f``, or by ``filter`` of a VertexFilter.
+    filter: frozenset[Access] = frozenset()  #: By ``to_filter``, at ``dst``.
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Members(Fact):
+    """The input set is exactly the vertices at which a predicate is true when the operator begins.
+
+    So nobody needs to keep the set, as long as the words and the host's numbers stay. Without this
+    fact the set must be kept.
+    """
+    key: ClassVar[str] = "members"
+    test: tuple[Any, ...]  #: A predicate; () for all vertices.
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Result(Fact):
+    """The set that the operator makes is exactly the vertices at which a predicate is true behind
+    it. For a VertexFilter: of all vertices, so nobody needs its input set. For an EdgeSetIterator:
+    by the words behind it, before any function of vertices has run over the result."""
+    key: ClassVar[str] = "result"
+    test: tuple[Any, ...]  #: A predicate.
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Asked(Fact):
+    """What is ever read of the set that the operator makes, under whatever name.
+
+    ``asked`` has ``members`` if an operator goes through it or a queue takes it, ``size`` if its
+    size is computed with, ``empty`` if it is only asked whether there are any. An empty ``asked``:
+    nobody reads the set. Without this fact, all may be read.
+    """
+    key: ClassVar[str] = "asked"
+    asked: frozenset[str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Dead(Fact):
+    """Nobody reads the input set after this operator, under whatever name: its memory is free when
+    the operator ends (the result may be made in it only as the frontier's kind allows)."""
+    key: ClassVar[str] = "dead"
+
+
+# Of operators of edges
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Apart(Fact):
+    """No vertex is in S and has T true, when O begins.
+
+    So a word that O changes at ``dst`` only is a start word at ``src``, racing or not.
+    """
+    key: ClassVar[str] = "apart"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Early(Fact):
+    """Loads of these vectors at ``src`` by O may give any racing word, in every round of L. Members
+    of S may also wait for a later round of L. All vectors end in the same words.
+
+    The number of rounds of L may differ, and S of each round; S's union over all rounds is the
+    same. An accepted edge that changes no word needs no other reads.
+    """
+    key: ClassVar[str] = "early"
+    vectors: frozenset[str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Superset(Fact):
+    """O may go through edges of vertices outside of S, too, in every round: they change nothing, or
+    what an edge of S would change anyway. Implies :class:`Early`."""
+    key: ClassVar[str] = "superset"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settles(Fact):
+    """T is false at a vertex when O begins again in L, once an edge was accepted there (if
+    ``functions`` is empty), or once O has changed τ there and the ``functions`` have run over O's
+    result. It stays false in L.
+
+    ``functions`` are names of functions of vertices that L applies to O's result, in this order.
+    If they run at an earlier time (when a vertex is added to the result), T is false from then on.
+    """
+    key: ClassVar[str] = "settles"
+    functions: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Suffices(Fact):
+    """Which accepted edges of one destination decide the word there, within one O.
+
+    ``edges`` has for each reduction, in the order of ``walk(*function.body)``: ``any`` if any one
+    accepted edge gives the word that all of them give; ``first`` if the one with the smallest
+    source does; None if all are needed. Loads at ``dst`` give start words. All reductions of the
+    function stand under the same conditions, so that one edge performs all or none.
+    """
+    key: ClassVar[str] = "suffices"
+    edges: tuple[str | None, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Changes(Fact):
+    """When an accepted edge changes τ at its destination, so that the vertex is in O's result.
+
+    ``by`` is ``certain``: always. So O's result is the destinations of accepted edges. ``addend``:
+    if, and only if, the value of the reduction by ``+`` is not 0; the result is the destinations
+    with such an edge. ``atomic``: the result is the vertices at which a reduction's old word
+    differs from the new one. Without this fact start words and words at the end must be compared.
+    """
+    key: ClassVar[str] = "changes"
+    by: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Closed(Fact):
+    """In L, T is true at no destination of an edge that leaves a member of S of an earlier round.
+
+    So S may have members of earlier rounds of L, whose edges are not accepted: with a stamp, a
+    vertex with any smaller stamp.
+    """
+    key: ClassVar[str] = "closed"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Drops(Fact):
+    """An edge may be left out if another accepted edge with the same ``dst`` and a key that is no
+    larger is taken in, by this O or, if ``ever``, by O in an earlier round of L, too.
+
+    ``by`` is the key: ``any`` if all edges have the same key; ``source``, the number of the source;
+    ``value``, the value that the edge brings by ``min``; ``largest value``: by ``max``, so there
+    the other key must be no smaller.
+    """
+    key: ClassVar[str] = "drops"
+    by: str
+    ever: bool
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Fails(Fact):
+    """An edge that is refused by older words at ``dst``, of the same run of L, may be left out: it
+    would be refused by the words of now, too.
+
+    Refused is an edge for which T or a condition is false, or whose values are no improvements:
+    reductions by ``+`` always are. Words at ``src`` are as usual, not older.
+    """
+    key: ClassVar[str] = "fails_for_ever"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Sent(Fact):
+    """The source enters O's function by one expression only.
+
+    ``value`` is an expression of ``src``, words at ``src`` and the host's numbers; None if nothing
+    of the source enters. ``form`` says what all reductions bring: ``sent`` the value itself;
+    ``sum`` the value plus the weight; ``other`` any function of it, of words at ``dst``, ``dst``
+    itself and the weight.
+    """
+    key: ClassVar[str] = "sent"
+    value: Any
+    form: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Needs(Fact):
+    """What is read to tell whether an edge is accepted, and whether it improves a word; always
+    known.
+
+    ``test`` is a set of ``dst word`` and ``src word`` (words of vectors), ``dst`` and ``src`` (the
+    vertices' numbers), ``weight``, ``elsewhere``. ``improvement`` is what a test for an improvement
+    by the value reads beside it, of the reductions that are no ``+``.
+    """
+    key: ClassVar[str] = "accept_needs"
+    test: frozenset[str]
+    improvement: frozenset[str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Void(Fact):
+    """Edges that change nothing.
+
+    ``itself``: an edge of weight 0 from a vertex to itself, for every vertex. ``source``: words of
+    a vertex that is not there, by vector, with which an edge of weight 0 from it changes nothing;
+    None if there are none. ``target``: words with which T is false, so that an edge to it does
+    nothing; None if there are none.
+    """
+    key: ClassVar[str] = "void"
+    itself: bool
+    source: tuple[tuple[str, int], ...] | None
+    target: tuple[tuple[str, int], ...] | None
+
+
+# Of loops
+
+class Line(NamedTuple):
+    """A number of the host in the rounds 0, 1, … of a loop: at the beginning of round k it is
+    ``start + step * k``. ``start`` is None if it is the number's value when the loop begins, which
+    the host knows then. ``place`` is the index in the loop's body of the one instruction that adds
+    ``step``, so behind it the number is ``start + step * (k + 1)``; -1 for the number of a ForLoop,
+    which is ``step * k`` in the whole round.
+    """
+    name: str
+    start: int | None
+    step: int
+    place: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Affine(Fact):
+    """Numbers of the host that can be computed from the number of the round. Numbers that L does
+    not assign stay, and are not named here; all others that are not named are unknown."""
+    key: ClassVar[str] = "affine"
+    lines: tuple[Line, ...]
+
+    def line(self, name) -> Line | None:
+        """The line of a number, or None."""
+        return next((line for line in self.lines if line.name == name), None)
+
+
+class Stamp(NamedTuple):
+    """A vector whose words say when they were stored.
+
+    When L begins, each word is ``never``, which is ``infinity``, or smaller than all stamps. In
+    round k it is changed only from ``never`` to the stamp of the round, which is a number, larger
+    than all stamps before: ``number + plus``, with the value of ``number`` at the beginning of the
+    round. ``first`` is the stamp of round 0, or None if only the host knows it; ``step`` is the
+    difference of the stamps of one round and the next.
+    """
+    vector: str
+    never: int
+    number: str
+    plus: int
+    first: int | None
+    step: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Stamps(Fact):
+    """Vectors that are stamped in L. Of a racing word w in the round with stamp n, the start word
+    is w if w < n, else ``never``. So loads of them need no copies, and the old word of an atomic
+    ``min`` with n tells exactly one lane that it was the first."""
+    key: ClassVar[str] = "stamps"
+    stamps: tuple[Stamp, ...]
+
+    def stamp(self, vector) -> Stamp | None:
+        """The stamp of a vector, or None."""
+        return next((stamp for stamp in self.stamps if stamp.vector == vector), None)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OneWay(Fact):
+    """Vectors whose words only fall in L, and only rise in L (bits of an ``or`` are only gained,
+    so words rise). A vector that L does not write is in neither."""
+    key: ClassVar[str] = "one_way"
+    falls: frozenset[str]
+    rises: frozenset[str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Covered(Fact):
+    """Vectors that in each round are written by one function of all vertices, and by nothing else
+    in L. ``sure`` are those of which this function stores every word; of the ``kept`` a vertex may
+    keep its word. ``writers`` are (vector, function).
+
+    So a kernel that has this function may read such words elsewhere in one array and store them in
+    another, and the two change roles: of the ``kept`` it copies the own word where it stores none.
+    """
+    key: ClassVar[str] = "covered"
+    sure: frozenset[str]
+    kept: frozenset[str]
+    writers: tuple[tuple[str, str], ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Counted(Fact):
+    """The number of L's rounds depends on no word of the device and on no set.
+
+    ``unless`` are conditions of the host that depend on parameters and the graph only; if one of
+    them is true in a run, the fact does not hold in that run.
+    """
+    key: ClassVar[str] = "counted"
+    unless: tuple[Any, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OrderFree(Fact):
+    """Every order of calls, and reads of racing words of the vector by all operators of L, end in
+    the same words of all vectors that are read behind L. The number of rounds may differ."""
+    key: ClassVar[str] = "order_free"
+    vector: str
+
+
+# Of vectors
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Range(Fact):
+    """All words that the vector ever has in a run are in this interval, both ends included. Of
+    fixed point and fractions nothing is known; always known otherwise."""
+    key: ClassVar[str] = "range"
+    least: int
+    most: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Addressable(Fact):
+    """The vector has vertices or ``none``, which are only used as an index, compared with other
+    vertices, in ``min`` and ``max``, and stored in vectors that are addressable too. So words may
+    be addresses, in the order of the vertices' numbers. Vectors of one ``group`` must be addresses
+    together."""
+    key: ClassVar[str] = "addressable"
+    group: frozenset[str]

@@ -1,0 +1,68 @@
+"""What is read of each set that a program makes."""
+
+from sw.lang import graph_ir as ir
+from sw.lang.facts import Asked, Dead
+from sw.lang.passes.kernel_fusion import host_values
+from sw.lang.passes.liveness import aliases, last_reads
+from sw.lang.passes.rewrite import with_facts
+
+
+__all__ = ["sets"]
+
+
+def sets(program):
+    """Mark operators that make a set with :class:`~sw.lang.facts.Asked`, and those that read one
+    for the last time with :class:`~sw.lang.facts.Dead`."""
+    asked, names = _asked(program), aliases(program)
+    last = last_reads(program)
+
+    def facts(node):
+        if isinstance(node, ir.EdgeSetIterator | ir.VertexFilter) and node.output_vset is not None:
+            name = node.output_vset
+            found = frozenset().union(*(asked.get(each, frozenset())
+                                        for each in names.get(name, {name})))
+            yield Asked(asked=found, why="all readers of the name")
+        if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator | ir.VertexFilter) \
+                and node.input_vset != ir.ALL and id(node) in last:
+            yield Dead(why="its names get other sets before they are read")
+
+    return with_facts(program, facts)
+
+
+def _asked(program):
+    """{name: what is read of it}."""
+    found: dict[str, set[str]] = {}
+    for node in ir.instructions(program.body):
+        for name in (getattr(node, "input_vset", None), getattr(node, "queue", None)):
+            found.setdefault(name, set()).add("members")
+        if isinstance(node, ir.EdgeSetIterator) and node.output_vset is not None:
+            # A queue keeps the vertices that it has.
+            found.setdefault(node.output_vset, set())
+        values = [*host_values(node), *(node.vertices if isinstance(
+            node, ir.NewVertexSet | ir.NewQueue) else ())]
+        if isinstance(node, ir.ElementStore):
+            values += [node.index, node.value]
+        if isinstance(node, ir.NewQueue) and node.delta is not None:
+            values.append(node.delta)
+        for value in values:
+            _of_value(value, found, truth=isinstance(node, ir.WhileLoop | ir.HostBranch))
+    for function in program.functions:
+        for part in ir.walk(*function.body):
+            if isinstance(part, ir.Uniform):
+                _of_value(part.value, found, truth=False)
+    return found
+
+
+def _of_value(node, found, truth):
+    match node:
+        case ir.SetSize():
+            found.setdefault(node.name, set()).add("empty" if truth else "size")
+        case ir.VertexSum():
+            found.setdefault(node.input_vset, set()).add("members")
+        case ir.Binary(operation=">" | "==" | "!=", left=ir.SetSize(name=name),
+                       right=ir.Literal(value=0)) | ir.Binary(
+                operation="<" | "==" | "!=", left=ir.Literal(value=0), right=ir.SetSize(name=name)):
+            found.setdefault(name, set()).add("empty")
+        case _:
+            for part in node.parts():
+                _of_value(part, found, truth=False)
