@@ -50,7 +50,7 @@ from base.errors import UserError
 from sw.compile.kernels.fusion import Loop
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.lower.emitter import Emitter, combine, reduce_word
-from sw.compile.lower.loops.frontier_form import IDENTITY, ROUND, FrontierForm, Unproven, find
+from sw.compile.lower.loops.frontier_form import IDENTITY, FrontierForm, Unproven, find
 from sw.compile.lower.loops.one_loop import LoopRun, at_parameter, loads
 from sw.compile.lower.run import frozen, of_graph
 from sw.lang import graph_ir as ir
@@ -88,17 +88,13 @@ class FrontierLoop(LoopRun):
     @classmethod
     def attributes(cls, program, form, options):
         """Facts of the form as attributes of the algorithm."""
+        found: dict[str, Any] = {"least_wins": form.drops,
+                                 "void_edge": "self" if form.void else "padding"}
         if not form.early:
-            tests = all(map(form.by_target, form.conditions))
-            return {"switches": True, "listable": tests and not program.weighted,
-                    "least_wins": tests and form.changes == "certain" and all(
-                        reduction.suffices for reduction in form.reductions)}
-        plain = form.sends and not form.further
-        reduce = form.track.node
-        found = {"sends": form.sends, "listable": form.sends,
-                 "least_wins": plain and reduce.operation == "min" and not form.conditions,
-                 "identity": None if form.further else IDENTITY[reduce.operation],
-                 "void_edge": "self" if plain else "padding"}
+            listable = not program.weighted and all(map(form.by_target, form.conditions))
+            return found | {"switches": True, "listable": listable}
+        found |= {"sends": form.sends, "listable": form.sends,
+                  "identity": None if form.further else IDENTITY[form.track.operation]}
         name = cls._delta_argument(form)
         if name is not None:
             found["TRIES"] = {name: (None, "auto", 4, 16, 64, 256, 1024)}
@@ -118,9 +114,9 @@ class FrontierLoop(LoopRun):
         if form.queue is not None:
             delta = self.beginning.queues[form.entry].delta
             self._delta = None if delta == WORD - 1 else delta
-        vector = form.track.node.vector if form.early else form.stamp
+        vector = form.track.vector if form.early else self._stamp
         self._word = _STAMPS if vector is None else self.array(vector)
-        self._operation = form.track.node.operation
+        self._operation = form.track.operation
 
     @classmethod
     def numbers_of(cls, graph, given):
@@ -147,6 +143,11 @@ class FrontierLoop(LoopRun):
         return int(min(max(1, round(_DELTA_FACTOR * mean / degree)), WORD - 1))
 
     # Values
+
+    @property
+    def _stamp(self):
+        """The vector of the program whose words are stamps, or None."""
+        return self.form.stamp and self.form.stamp.vector
 
     @functools.cached_property
     def _first_set(self):
@@ -179,7 +180,7 @@ class FrontierLoop(LoopRun):
         if not any(isinstance(part, ir.HostName) and part.name in lines
                    for part in ir.walk(node)):
             return self.beginning.word(node)
-        moved = {name: values.get(name, 0) + step * number for name, step in lines.items()}
+        moved = {name: values[name] + step * number for name, step in lines.items()}
         return int(host_value(node.value, values | moved, self.graph))
 
     @functools.cached_property
@@ -196,7 +197,7 @@ class FrontierLoop(LoopRun):
     @functools.cached_property
     def sums_fit(self):
         form = self.form
-        words = self._words[form.track.node.vector]
+        words = self._words[form.track.vector]
         # A path on which a word came leaves no vertex twice.
         largest = int(words[words != WORD - 1].max(initial=0))
         if form.sends and self.weighted:
@@ -216,8 +217,8 @@ class FrontierLoop(LoopRun):
             return True
         if form.early:
             return not (form.sends and not form.further and self.sums_fit)
-        return not self._numbers_fit or any(may_lose(reduction.node)
-                                            for reduction in form.reductions)
+        return not self._numbers_fit or any(
+            may_lose(node) for node in ir.walk(*form.function.body) if isinstance(node, ir.Reduce))
 
     # Memory
 
@@ -226,7 +227,7 @@ class FrontierLoop(LoopRun):
         form = self.form
         nodes = [*form.expressions(), *(form.after.body if form.after else ())]
         used = {load.vector for node in nodes for load in loads(node)} | set(self.program.outputs)
-        used |= {reduction.node.vector for reduction in form.reductions}
+        used |= {reduction.vector for reduction in form.reductions}
         used |= form.after.writes() if form.after else set()
         if form.queue is not None:
             used.add(form.queue.vector)
@@ -239,17 +240,17 @@ class FrontierLoop(LoopRun):
     def init_vertex_value(self, task):
         self.check_words()
         form, words = self.form, dict(self._words)
-        rest = {reduction.node.vector: IDENTITY[reduction.node.operation]
+        rest = {reduction.vector: IDENTITY[reduction.operation]
                 for reduction in form.reductions}
         if not form.early:
             stamps = np.full(self.graph.num_vertices, _NEVER, np.uint32)
             stamps[self._first_set] = 0
             # A padding vertex must never be in a frontier, and must never count as not yet found.
             padding = -1 if task.direction == "push" else 0
-            if form.stamp is None:
+            if self._stamp is None:
                 task.buffers.fill(_STAMPS, task.vertices.to_device(stamps), padding)
             else:
-                words[form.stamp], rest[form.stamp] = stamps, padding
+                words[self._stamp], rest[self._stamp] = stamps, padding
         self.fill_arrays(task, {name: words[name] for name in self.vectors},
                          {name: -1 if word == WORD - 1 else word for name, word in rest.items()})
         first = self._first_set
@@ -262,23 +263,23 @@ class FrontierLoop(LoopRun):
         found = {}
         for name in self.program.outputs:
             words = session.read_vertices(self.array(name), np.uint32)
-            if name == self.form.stamp:
+            if name == self._stamp:
                 words = self._unstamped(words)
             found[name] = self._shown(name, words)
         return found
 
     def _unstamped(self, stamps):
         """The words of the program for stamps of the device, which are supersteps."""
-        form = self.form
-        first, second = (self._at_round(form.stamped, number) for number in (0, 1))
-        words = first + (second - first) * (stamps.astype(np.int64) - 1)
+        stamp = self.form.stamp
+        first = self.beginning.values[stamp.number] + stamp.plus
+        words = first + stamp.step * (stamps.astype(np.int64) - 1)
         words = np.where(stamps == _NEVER, _NEVER, words).astype(np.uint32)
-        return np.where(stamps == 0, self._words[form.stamp], words)
+        return np.where(stamps == 0, self._words[stamp.vector], words)
 
     def _shown(self, name, words):
         """Words of a result: int32 for levels, and for vertices of a search."""
         form = self.form
-        signed = not form.early and (name == form.stamp
+        signed = not form.early and (name == self._stamp
                                      or self.program.vector(name).type is Type.VERTEX)
         return words.view(np.int32) if signed else words
 
@@ -430,7 +431,7 @@ class FrontierLoop(LoopRun):
         """A push by stamps needs the base vertex only by its number, if its words are not read."""
         form, source = self.form, self.form.function.parameters[0]
         if form.early or not k.task.queued or k.task.direction == "pull" \
-                or k.task.new_ids is not None or any(map(form.of_source, form.expressions())) \
+                or k.task.new_ids is not None or form.reads_source() \
                 or not any(isinstance(part, ir.Local) and part.name == source
                            for node in form.expressions() for part in ir.walk(node)):
             return base
@@ -474,7 +475,7 @@ class FrontierLoop(LoopRun):
                 a.lw(replaced[i], target.reg)
         for i, edge in enumerate(edges):
             if not self.form.sends:
-                reduce = self.form.track.node
+                reduce = self.form.track
                 known = {load: words[i] for load in loads(reduce.value)
                          if load.vector == reduce.vector}
                 words[i] = self._value(k, edge, reduce.value, known)
@@ -512,7 +513,7 @@ class FrontierLoop(LoopRun):
             k.a.li(into, 1)
         elif self.form.early:
             self._improves(k, into, *word)
-        elif pull and self.form.changes != "certain":
+        elif pull and not self.form.closed:
             k.a.sub(into, word, self._number)
             (k.a.seqz if sense else k.a.snez)(into, into)
         elif sense == pull:
@@ -557,10 +558,9 @@ class FrontierLoop(LoopRun):
         (word, _), _ = data
         _, target = self._ends(k, edge)
         for reduction in self.form.further:
-            node = reduction.node
-            value = self._value(k, edge, node.value)
-            reduce_word(k, node.operation, value,
-                        k.pointer(target, self.array(node.vector), a.reg("pointer")))
+            value = self._value(k, edge, reduction.value)
+            reduce_word(k, reduction.operation, value,
+                        k.pointer(target, self.array(reduction.vector), a.reg("pointer")))
         if self._own(k.task):
             combine(k, self._operation, self._base, word)
             return
@@ -580,13 +580,12 @@ class FrontierLoop(LoopRun):
         known = a.label("known")
         tells = None
         for reduction in form.reductions:
-            node = reduction.node
-            if node.vector == form.stamp:
+            if reduction.vector == self._stamp:
                 continue                    # the stamp is put below
             tracked = reduction is form.track
             pointer = a.reg("pointer")
-            value = self._value(k, edge, node.value)
-            pointer = k.pointer(target, self.array(node.vector), pointer)
+            value = self._value(k, edge, reduction.value)
+            pointer = k.pointer(target, self.array(reduction.vector), pointer)
             if self._settles(k.task) and reduction.fresh:
                 a.sw(value, pointer)
             elif tracked and form.changes == "atomic":
@@ -594,7 +593,7 @@ class FrontierLoop(LoopRun):
                 self._atomic(k, tells, value, pointer)
                 self._improves(k, tells, value, tells)
             else:
-                reduce_word(k, node.operation, value, pointer)
+                reduce_word(k, reduction.operation, value, pointer)
             if tracked and form.changes == "addend":
                 tells = value
         if tells is not None:
