@@ -475,9 +475,10 @@ class Flow:
         if None in found.values():
             return None
         vertices = {vertex for words in found.values() for vertex, _ in words.stored}
-        if len(vertices) > 1 and any(len({word for _, word in words.stored}) > 1
-                                     or {vertex for vertex, _ in words.stored} != vertices
-                                     for words in found.values()):
+        if len(vertices) > 1 and any(words.stored and (
+                len({word for _, word in words.stored}) > 1
+                or {vertex for vertex, _ in words.stored} != vertices)
+                for words in found.values()):
             return None         # two names may be of one vertex
 
         def holds(vertex):

@@ -66,7 +66,13 @@ def predicate(function, vertex=None) -> tuple[Any, ...]:
 
 
 def turned(node) -> Any:
-    """A comparison with the word of a vector on the left, if only the right side reads vectors."""
+    """A comparison with the word of a vector on the left, if only the right side reads vectors; a
+    truth value is compared with 0 or 1."""
+    load = node.operand if isinstance(node, ir.Unary) and node.operation == "not" else node
+    if isinstance(load, ir.VectorLoad) and load.type is Type.BOOL:
+        word = ir.Literal(value=int(load is node), type=Type.BOOL, position=node.position)
+        return ir.Binary(operation="==", left=load, right=word, type=Type.BOOL,
+                         position=node.position)
     if isinstance(node, ir.Binary) and node.operation in TURNED and not vectors_in(node.left) \
             and vectors_in(node.right):
         return dataclasses.replace(node, operation=TURNED[node.operation], left=node.right,
@@ -299,8 +305,10 @@ def _host_linear(node):
 
 
 def _infinite(program):
-    """The names of the host that may be ``infinity`` or ``none``."""
-    found = {argument.name for argument in program.arguments if argument.type is not Type.BOOL}
+    """The names of the host that may be ``infinity`` or ``none``; a parameter is a vertex that
+    there is."""
+    found = {argument.name for argument in program.arguments
+             if argument.type not in (Type.BOOL, Type.VERTEX)}
     assigned = [node for node in ir.instructions(program.body) if isinstance(node, ir.Assign)]
     while True:
         more = {node.name for node in assigned if _may_be_infinite(node.value, found)}

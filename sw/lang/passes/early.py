@@ -106,7 +106,7 @@ def _operator(program, loop):
     for node in loop.body:
         if isinstance(node, ir.VertexSetIterator):
             for effect in effects(program.function(node.apply_f)):
-                if effect.vector == edges.tracking or not stays(effect.value, *effect.conditions):
+                if effect.vector in function.writes() or not stays(effect.value, *effect.conditions):
                     return None
     return edges
 
@@ -133,15 +133,24 @@ def _sizes(*values):
 def _may_race(effect, edges, function, stays):
     """Whether an effect of the operator does not depend on when words are read."""
     source, target = function.parameters[:2]
+    tracked = next(each for each in effects(function) if each.vector == edges.tracking)
     at_end = isinstance(effect.index, ir.Local) and effect.index.name in (source, target)
     if effect.vector != edges.tracking:
-        return effect.kind in _WORST and at_end and stays(effect.value, *effect.conditions)
+        passed_on = at_end and effect.index.name == target and effect.kind == tracked.kind \
+            and grows(effect.value, edges.tracking, source, effect.kind) and stays(
+                _without(effect.value, edges.tracking), *effect.conditions)
+        return effect.kind in _WORST and at_end and (
+            passed_on or stays(effect.value, *effect.conditions))
     return effect.kind in GROWING and (at_end or stays(effect.index)) \
         and all(stays(test) or is_improvement(test, effect) for test in effect.conditions) \
         and grows(effect.value, edges.tracking, source, effect.kind) \
-        and stays(replaced(effect.value, lambda part: ir.Literal(
-            value=0, type=part.type, position=part.position)
-            if isinstance(part, ir.VectorLoad) and part.vector == edges.tracking else None))
+        and stays(_without(effect.value, edges.tracking))
+
+
+def _without(node, vector):
+    """An expression with 0 in place of the words of a vector."""
+    return replaced(node, lambda part: ir.Literal(value=0, type=part.type, position=part.position)
+                    if isinstance(part, ir.VectorLoad) and part.vector == vector else None)
 
 
 def _only_operator(loop):

@@ -131,8 +131,10 @@ class _Operator:
         name = self._node.output_vset
         if name is None or self._node.tracking is None:
             return None
+        # What stands before the operator is performed in the next round, before it begins again.
         place = next(i for i, node in enumerate(self._block) if node is self._node)
-        for node in self._block[place + 1:]:
+        again = self._block[:place] if self._block is self._loop.body else ()
+        for node in (*self._block[place + 1:], *again):
             if isinstance(node, ir.VertexSetIterator) and node.input_vset == name:
                 function = self._program.function(node.apply_f)
                 for vector, (word, sure) in stored(function).items():
@@ -221,6 +223,8 @@ class _Operator:
             name=SELF, type=Type.VERTEX, **here))
         other = ir.Binary(operation="!=", left=load, type=Type.BOOL, **here,
                           right=ir.Literal(value=word, type=kinds, **here))
+        if self._values.excludes(self._test, (other,)):
+            return True
         places = self._flow.places(self._flow.entries[id(self._loop)], (*self._test, other))
         others = [node for node in ir.instructions(self._loop.body) if node is not self._node
                   and vector in written(self._program, node)
