@@ -17,8 +17,8 @@ from sw.compile.lower.loops.sweep import Sweep
 __all__ = ["FORMS", "algorithm_of"]
 
 
-#: Forms of programs. A program has one of the first two, which are of one loop, at most; the last is
-#: of any program.
+#: Forms of programs. A program has one of the first two, which are of one loop, at most; the last
+#: is of any program.
 FORMS = (FrontierLoop, Sweep, ProgramAlgorithm)
 
 #: Types of parameters: as of :attr:`~sw.compile.algorithm.Algorithm.options`.

@@ -25,9 +25,9 @@ from typing import Any
 
 from sw.compile.lower.loops.one_loop import at_parameter, loads, only_loop
 from sw.lang import graph_ir as ir
-from sw.lang.effects import effects, replaced
-from sw.lang.facts import (SELF, Affine, Changes, Closed, Drops, Early, Sent, Settles, Stamps, Suffices,
-                           Superset, Void, known)
+from sw.lang.effects import effects
+from sw.lang.facts import (SELF, Affine, Changes, Closed, Drops, Early, Sent, Settles, Stamps,
+                           Suffices, Superset, Void, known)
 from sw.lang.flow import written
 from sw.lang.passes.chain import chained, without_stores
 from sw.lang.passes.early import is_improvement
@@ -147,18 +147,18 @@ class _Reader:
 
     def __init__(self, program):
         self._program, self._values = program, Values(program)
-        loop: Any = only_loop(program)
-        need(loop is not None and isinstance(loop.condition, ir.SetSize),
+        self._loop: Any = only_loop(program)
+        need(self._loop is not None and isinstance(self._loop.condition, ir.SetSize),
              "the program is one loop, while a set has vertices, behind a beginning")
-        self._loop, self._entry = loop, loop.condition.name
+        loop, self._entry = self._loop, self._loop.condition.name
         self._queue = next((node for node in program.body if isinstance(node, ir.NewQueue)), None)
         self.edges = self._operator()
         self._place = next(at for at, node in enumerate(loop.body) if node is self.edges)
         affine = known(loop, Affine)
-        self._lines = {line.name: line for line in affine.lines} if affine else {}
+        self._lines: dict[str, Any] = {line.name: line for line in affine.lines} if affine else {}
         need(all(node.name in self._lines for node in loop.body if isinstance(node, ir.Assign)),
              "numbers of the host grow by a constant in each round")
-        self._starts = self._first_set()
+        self._starts: Any = self._first_set()
         self._stores = [node for node in program.body if isinstance(node, ir.ElementStore)]
         self._written = written(program, loop)
         self._after, self._before = self._chains()
@@ -415,8 +415,6 @@ class _Reader:
         found, void = effects(function), known(edges, Void)
         tracked = next(effect for effect in found if effect.vector == edges.tracking)
         conditions = [node for node in self._conditions() if not is_improvement(node, tracked)]
-        need(not function.writes() & (self._after.writes() if self._after else set()),
-             "what edges reduce is not stored at the vertices that they change")
         superset = known(edges, Superset) is not None
         need(self._queue is None or self._queue.delta is None or (
             tracked.kind == "min" and self._queue.vector == edges.tracking and superset),

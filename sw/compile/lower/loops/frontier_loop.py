@@ -51,7 +51,7 @@ from sw.compile.kernels.fusion import Loop
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.lower.emitter import Emitter, combine, reduce_word
 from sw.compile.lower.loops.frontier_form import IDENTITY, FrontierForm, Unproven, find
-from sw.compile.lower.loops.one_loop import LoopRun, at_parameter, loads
+from sw.compile.lower.loops.one_loop import LoopRun, loads
 from sw.compile.lower.run import frozen, of_graph
 from sw.lang import graph_ir as ir
 from sw.lang.faults import can_fail, may_lose
@@ -270,7 +270,7 @@ class FrontierLoop(LoopRun):
 
     def _unstamped(self, stamps):
         """The words of the program for stamps of the device, which are supersteps."""
-        stamp = self.form.stamp
+        stamp: Any = self.form.stamp
         first = self.beginning.values[stamp.number] + stamp.plus
         words = first + stamp.step * (stamps.astype(np.int64) - 1)
         words = np.where(stamps == _NEVER, _NEVER, words).astype(np.uint32)
