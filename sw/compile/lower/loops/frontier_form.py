@@ -28,7 +28,7 @@ from sw.lang import graph_ir as ir
 from sw.lang.effects import effects
 from sw.lang.facts import (SELF, Affine, Changes, Closed, Drops, Early, Sent, Settles, Stamps,
                            Suffices, Superset, Void, known)
-from sw.lang.flow import written
+from sw.lang.flow import Flow, written
 from sw.lang.passes.chain import chained, without_stores
 from sw.lang.passes.early import is_improvement
 from sw.lang.predicates import Values, names_in, predicate, vectors_in, with_vertex
@@ -147,10 +147,10 @@ class _Reader:
 
     def __init__(self, program):
         self._program, self._values = program, Values(program)
-        self._loop: Any = only_loop(program)
-        need(self._loop is not None and isinstance(self._loop.condition, ir.SetSize),
-             "the program is one loop, while a set has vertices, behind a beginning")
-        loop, self._entry = self._loop, self._loop.condition.name
+        loop = only_loop(program)
+        if loop is None or not isinstance(loop.condition, ir.SetSize):
+            raise Unproven("the program is one loop, while a set has vertices, behind a beginning")
+        self._loop, self._entry = loop, loop.condition.name
         self._queue = next((node for node in program.body if isinstance(node, ir.NewQueue)), None)
         self.edges = self._operator()
         self._place = next(at for at, node in enumerate(loop.body) if node is self.edges)
@@ -158,7 +158,12 @@ class _Reader:
         self._lines: dict[str, Any] = {line.name: line for line in affine.lines} if affine else {}
         need(all(node.name in self._lines for node in loop.body if isinstance(node, ir.Assign)),
              "numbers of the host grow by a constant in each round")
-        self._starts: Any = self._first_set()
+        begun = Flow(program).entries[id(loop)]
+        first = begun.sets.get(self._entry)
+        need(first is not None and (first.token == ir.ALL or first.vertices),
+             "the vertices of the first set are named")
+        self._starts: Any = first and first.vertices    # None for all vertices
+        self._begun = begun.words
         self._stores = [node for node in program.body if isinstance(node, ir.ElementStore)]
         self._written = written(program, loop)
         self._after, self._before = self._chains()
@@ -185,29 +190,14 @@ class _Reader:
             "a round has functions of the set, and numbers of the host")
         return edges
 
-    def _first_set(self):
-        """The vertices of the first set, as expressions; None for all."""
-        named = [node for node in self._program.body
-                 if isinstance(node, ir.NewVertexSet | ir.NewQueue) and node.name == self._entry]
-        moved = [node for node in self._program.body
-                 if isinstance(node, ir.Assign) and node.name == self._entry]
-        if not named and len(moved) == 1 and moved[0].value == ir.HostName(
-                name=ir.ALL, type=Type.VERTEXSET, position=moved[0].position):
-            return None
-        need(len(named) == 1 and not moved, "the first set is named once")
-        assigned = [node.name for node in self._program.body if isinstance(node, ir.Assign)]
-        arguments = {argument.name for argument in self._program.arguments}
-        need(all(assigned.count(name) <= (name not in arguments)
-                 for name in names_in(*named[0].vertices)),
-             "the names of the first set's vertices stay")
-        return named[0].vertices
-
     def _at(self, node, place, later=0):
         """An expression or a statement at a place of the loop's body, in terms of the numbers at
         the beginning of the round, or of the round before if ``later`` is 1."""
         def change(part):
-            line = self._lines.get(part.name) if isinstance(part, ir.HostName) else None
-            rounds = line and later + (0 <= line.place < place)
+            if not (isinstance(part, ir.HostName) and part.name in self._lines):
+                return None
+            line = self._lines[part.name]
+            rounds = later + (line.place < place)
             return _plus(part, rounds * line.step) if rounds else None
 
         return _mapped(node, change)
@@ -292,13 +282,11 @@ class _Reader:
         return function
 
     def _begins(self, vector):
-        """The literal with which a vector begins at all vertices but those of the first set; None
-        if that is not known."""
-        node = self._program.vector(vector).initial
-        own = self._starts or ()
-        whole = isinstance(node, ir.Literal) and node.type in (Type.UINT, Type.VERTEX, Type.BOOL)
-        return int(node.value) if whole and all(
-            store.vector != vector or store.index in own for store in self._stores) else None
+        """The word with which a vector begins at all vertices but those of the first set; None if
+        that is not known."""
+        words = self._begun.get(vector)
+        own = set(self._starts or ())
+        return words.default if words and {vertex for vertex, _ in words.stored} <= own else None
 
     # Stamps
 
@@ -350,7 +338,7 @@ class _Reader:
             values = [node.value for node in stored]
         else:
             stores = [node for node in self._stores if node.vector == vector]
-            if not all(any(node.index == start for node in stores) for start in self._starts):
+            if not {vertex for vertex, _ in self._begun[vector].stored} >= set(self._starts):
                 return False
             values = [ir.Uniform(value=node.value, type=kind, position=node.position)
                       for node in (*stores, *stored)]

@@ -98,7 +98,8 @@ TEXTS = {
     "work-when-found": (("depth", "certain", ("first",)), _search(
         vectors="parent = vector(vertex, none)\nk = vector(uint, lambda v: uint(v) % 7)\n"
         "o = vector(uint, 3)\np = vector(uint, 0)", settle="o[v] = depth[v] * 2 + k[v]\n"
-        "if k[v] > 3:\n    p[v] = o[v] + 1\nelse:\n    p[v] = k[v]", returns="depth, parent, o, p")),
+        "if k[v] > 3:\n    p[v] = o[v] + 1\nelse:\n    p[v] = k[v]",
+        returns="depth, parent, o, p")),
     "touched": ((False, False), _relax(
         vectors="touched = vector(uint, 0)\nnear = vector(vertex, none)",
         visit="touched[dst] |= 1\nnear[dst].min(src)", returns="distance, touched, near")),
