@@ -3,7 +3,7 @@
 A fact is an object in the metadata of a node, under its :attr:`Fact.key`; :func:`known` looks one
 up. A pass of :mod:`sw.lang.passes` has proved it, and :attr:`Fact.why` names the premisses. A fact
 permits something to a compiler. Where there is none, nothing is known, and to do without is always
-right. ``checks/campaign/adversary.py`` performs programs with every freedom that their facts give.
+right. :mod:`sw.vm.adversary` performs programs with every freedom that their facts give.
 
 ================================  ================================================================
 node                              its facts
@@ -51,8 +51,8 @@ from typing import Any, ClassVar, NamedTuple
 
 __all__ = ["SELF", "Access", "Accesses", "Addressable", "Affine", "Apart", "Asked", "Changes",
            "Closed", "Counted", "Covered", "Dead", "Drops", "Early", "Fact", "Fails", "Identity",
-           "Line", "Members", "Needs", "OneWay", "OrderFree", "Range", "Repeatable", "Result", "Sent",
-           "Settles", "Stamp", "Stamps", "Suffices", "Superset", "Void", "known"]
+           "Line", "Members", "Needs", "OneWay", "OrderFree", "Range", "Repeatable", "Result",
+           "Sent", "Settles", "Stamp", "Stamps", "Suffices", "Superset", "Void", "known"]
 
 
 #: The name of the vertex in a predicate.
@@ -105,6 +105,9 @@ class Access(NamedTuple):
     vector: str
     kind: str
     at: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.vector}[{self.at}]"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -315,6 +318,10 @@ class Line(NamedTuple):
     step: int
     place: int
 
+    def __str__(self) -> str:
+        start = self.name if self.start is None else self.start
+        return f"{self.name} = {start} + {self.step} k, changed at {self.place}"
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Affine(Fact):
@@ -343,6 +350,10 @@ class Stamp(NamedTuple):
     plus: int
     first: int | None
     step: int
+
+    def __str__(self) -> str:
+        first = "" if self.first is None else f", from {self.first}"
+        return f"{self.vector} = {self.number} + {self.plus}{first} by {self.step}"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

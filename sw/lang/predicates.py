@@ -12,8 +12,8 @@ from sw.lang.facts import SELF, Range, known
 from sw.lang.types import INFINITY, LARGEST, WORD, Type
 
 
-__all__ = ["ALL_WORDS", "TURNED", "Values", "has_unknown", "moved", "names_in", "predicate", "turned", "vectors_in",
-           "with_vertex"]
+__all__ = ["ALL_WORDS", "TURNED", "Values", "has_unknown", "moved", "names_in", "predicate",
+           "turned", "vectors_in", "with_vertex"]
 
 
 #: The widest interval of words.
@@ -320,7 +320,7 @@ def _infinite(program):
 def _may_be_infinite(node, names):
     match node:
         case ir.Literal():
-            return node.value in (INFINITY,)
+            return node.value == INFINITY
         case ir.HostName():
             return node.name in names
         case ir.Select():

@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import textwrap
 from fractions import Fraction
 
 from sw.lang import facts, graph_ir as ir
@@ -12,6 +13,7 @@ __all__ = ["shown"]
 
 
 _WIDTH = 100
+_FACT = 68  #: Of a fact, which stands within loops.
 _STEP = " " * 4
 
 
@@ -128,14 +130,16 @@ def _head(name, metadata, rest):
     """The lines before the first block: on one line, or an entry of the metadata on each."""
     if not metadata:
         return [name + rest]
-    entries = [f"{key}={_hybrid(value) if key == 'hybrid' else _entry(value)}"
+    entries = [_fact(key, value) if isinstance(value, facts.Fact)
+               else f"{key}={_hybrid(value) if key == 'hybrid' else _entry(value)}"
                for key, value in sorted(metadata.items())]
     line = f"{name}<{', '.join(entries)}>{rest}"
     if len(line) <= _WIDTH - 4 * len(_STEP):
         return [line]
     *most, last = [line for entry in entries for line in (f"{entry},").split("\n")]
-    return [f"{name}<", *(2 * _STEP + line for line in most),
-            f"{2 * _STEP}{last.removesuffix(',')}>{rest}"]
+    last = f"{2 * _STEP}{last.removesuffix(',')}>"
+    end = [last + rest] if len(last + rest) <= _WIDTH - 2 * len(_STEP) else [last, _STEP + rest]
+    return [f"{name}<", *(2 * _STEP + line for line in most), *end]
 
 
 def _hybrid(value):
@@ -151,6 +155,8 @@ def _entry(value):
             return str(value).lower()
         case enum.Enum():
             return value.name
+        case facts.Access() | facts.Line() | facts.Stamp():
+            return str(value)
         case tuple() | list():
             return f"({', '.join(map(_entry, value))})"
         case dict():
@@ -158,20 +164,19 @@ def _entry(value):
                                    for key, each in sorted(value.items())) + ">"
         case ir.Node():
             return _value(value)
-        case facts.Fact():
-            return _fact(value)
         case frozenset():
             return f"{{{', '.join(sorted(map(_entry, value)))}}}"
     return str(value)
 
 
-def _fact(fact):
-    """A fact: what it says, and why."""
+def _fact(key, fact):
+    """A fact: what it says, and why, on lines that are not too long."""
     fields = [(field.name, getattr(fact, field.name)) for field in dataclasses.fields(fact)
               if field.name != "why"]
     said = ", ".join(_entry(value) if len(fields) == 1 else f"{name}={_entry(value)}"
                      for name, value in fields)
-    return f"[{said}{'; ' * bool(said)}{fact.why}]"
+    return textwrap.fill(f"{key}=[{said}{'; ' * bool(said)}{fact.why}]", _FACT,
+                         subsequent_indent=_STEP, break_long_words=False, break_on_hyphens=False)
 
 
 # Expressions

@@ -17,7 +17,7 @@ def addressable(program):
     lost: set[str] = set()
     joined: list[set[str]] = []
 
-    def loads(node):
+    def loads(node) -> set[str]:
         """The vectors whose words may be the value of an expression of vertices."""
         match node:
             case ir.VectorLoad():

@@ -100,14 +100,13 @@ def _operator(program, loop):
     if edges.to_filter is not None and not stays(given(program.function(edges.to_filter))):
         return None
     function = program.function(edges.apply_f)
-    if can_fail(_without_improvements(function)) or not all(_may_race(effect, edges, function, stays)
-                                     for effect in effects(function)):
+    if can_fail(_without_improvements(function)) or not all(
+            _may_race(effect, edges, function, stays) for effect in effects(function)):
         return None
     for node in loop.body:
         if isinstance(node, ir.VertexSetIterator):
             for effect in effects(program.function(node.apply_f)):
-                if effect.vector in function.writes() \
-                        or not stays(effect.value, *effect.conditions):
+                if effect.vector in function.writes() or not stays(effect.value, *effect.conditions):
                     return None
     return edges
 

@@ -15,7 +15,8 @@ from sw.lang.flow import Flow, keeps, written
 from sw.lang.passes.early import is_improvement
 from sw.lang.passes.kernel_fusion import assigned
 from sw.lang.passes.rewrite import with_facts
-from sw.lang.predicates import has_unknown, names_in, predicate, vectors_in, with_vertex
+from sw.lang.predicates import (TURNED, has_unknown, names_in, predicate, vectors_in,
+                                with_vertex)
 from sw.lang.types import WORD, Type
 
 
@@ -60,6 +61,7 @@ class _Operator:
         self._test = () if node.to_filter is None else predicate(
             self._program.function(node.to_filter))
         one_way = None if loop is None else known(loop, OneWay)
+        self._changing = set() if loop is None else written(self._program, loop)
         self._falls = one_way.falls if one_way else frozenset()
         self._rises = one_way.rises if one_way else frozenset()
 
@@ -121,15 +123,18 @@ class _Operator:
         if not self._test or self._loop is None or any(map(has_unknown, self._test)) \
                 or not self._stays_false():
             return None
-        why = "its stores make the filter false, and nothing in the loop makes it true"
+        def why(vector, by):
+            return (f"{self._node.to_filter} is false where {by} writes {vector}, and nothing in "
+                    "the loop makes it true")
+
         conditions = self._conditions
         if conditions is not None:
             for effect in self._effects:
                 if self._at(effect.index, self._target) and self._makes_false(
                         effect.vector, lambda load, effect=effect: self._after(effect, load)):
-                    return Settles(functions=(), why=why)
+                    return Settles(functions=(), why=why(effect.vector, self._node.apply_f))
         name = self._node.output_vset
-        if name is None or self._node.tracking is None:
+        if name is None or self._node.tracking is None or self._block is None:
             return None
         # What stands before the operator is performed in the next round, before it begins again.
         place = next(i for i, node in enumerate(self._block) if node is self._node)
@@ -141,7 +146,8 @@ class _Operator:
                     word = with_vertex(word, function.parameters[0])
                     if sure and not vectors_in(word) and not has_unknown(word) \
                             and self._makes_false(vector, lambda load, word=word: word):
-                        return Settles(functions=(node.apply_f,), why=why)
+                        return Settles(functions=(node.apply_f,),
+                                       why=why(vector, node.apply_f))
             if name in _made(node):
                 return None
         return None
@@ -209,8 +215,8 @@ class _Operator:
             return None
         never = high < WORD - 1 if kind == "min" else low > 0
         if together and never and settles is not None and self._is_fresh(tracking, kind):
-            return Changes(by="certain", why="where the filter is true the word is the identity, "
-                                             "which no edge brings")
+            return Changes(by="certain", why=f"{tracking} is {WORD - 1 if kind == 'min' else 0} "
+                           f"where {self._node.to_filter} is true, and no edge brings that")
         return Changes(by="atomic", why=f"{kind} moves one way")
 
     def _is_fresh(self, vector, kind):
@@ -235,7 +241,7 @@ class _Operator:
         members = known(self._node, Members)
         stamps = None if self._loop is None else known(self._loop, Stamps)
         if settles is None or changes is None or changes.by != "certain" or members is None \
-                or stamps is None or self._conditions != () \
+                or stamps is None or self._conditions != () or self._loop is None \
                 or not any(node is self._node for node in self._loop.body):
             return None
         match members.test:
@@ -243,7 +249,8 @@ class _Operator:
                     if stamps.stamp(vector) is not None:
                 words = self._flow.entries[id(self._loop)].words[vector]
                 if len({word for _, word in words.stored}) <= 1:
-                    return Closed(why="every edge of a member with a true filter settled it")
+                    return Closed(why=f"each edge of a member changed its end for sure, and so "
+                                  f"settled {self._node.to_filter}")
         return None
 
     def _drops(self, settles, suffices, changes):
@@ -257,9 +264,10 @@ class _Operator:
             key = "source" if "first" in suffices.edges else "any"
             return Drops(by=key, ever=ever, why="such an edge suffices")
         first = self._effects[0]
-        if first.kind not in ("min", "max") or any(
-                (effect.kind, effect.value) != (first.kind, first.value) or has_unknown(effect.value)
-                for effect in self._effects) or self._conditions is None:
+        if first.kind not in ("min", "max") or self._conditions is None \
+                or has_unknown(first.value) or any(
+                    (effect.kind, effect.value) != (first.kind, first.value)
+                    for effect in self._effects):
             return None
         if not all(is_improvement(test, first) or not self._read(test) & {
                 "dst word", "elsewhere"} for test in first.conditions):
@@ -279,14 +287,31 @@ class _Operator:
             way = {"min": self._falls, "max": self._rises, "or": self._rises}.get(effect.kind)
             if way is not None and effect.vector not in way:
                 return None
-            changing = written(self._program, self._loop)
-            for test in effect.conditions:
-                at_target = {part.vector for part in ir.walk(test)
-                             if isinstance(part, ir.VectorLoad)
-                             and not self._at(part.index, self._source)}
-                if at_target & changing and not is_improvement(test, effect):
-                    return None
+            if not all(is_improvement(test, effect) or self._refuses_later(test)
+                       for test in effect.conditions):
+                return None
         return Fails(why="what the tests read at the destination moves one way in the loop")
+
+    def _refuses_later(self, test):
+        """Whether a condition that is false by older words at the destination is false by those of
+        now."""
+        changing = self._changing
+
+        def stays(node):
+            return not {part.vector for part in ir.walk(node) if isinstance(part, ir.VectorLoad)
+                        and not self._at(part.index, self._source)} & changing
+
+        if stays(test):
+            return True
+        if not isinstance(test, ir.Binary) or test.operation not in TURNED:
+            return False
+        for load, other, name in ((test.left, test.right, test.operation),
+                                  (test.right, test.left, TURNED[test.operation])):
+            if isinstance(load, ir.VectorLoad) and self._at(load.index, self._target) \
+                    and stays(other):
+                return load.vector in {">": self._falls, ">=": self._falls, "<": self._rises,
+                                       "<=": self._rises}.get(name, ())
+        return False
 
     # What an edge brings
 
@@ -297,11 +322,10 @@ class _Operator:
             read = self._read(node)
             if not read & {"src", "src word", "elsewhere"}:
                 return True
-            if read <= {"src", "src word"} and not isinstance(node, ir.Local | ir.VectorLoad) \
-                    or isinstance(node, ir.Local | ir.VectorLoad | ir.Degree):
-                if read <= {"src", "src word"}:
-                    found.append(node)
-                    return True
+            if read <= {"src", "src word"}:
+                found.append(node)
+                return True
+            if isinstance(node, ir.Local | ir.VectorLoad | ir.Degree):
                 return False
             return all(gather(part) for part in node.parts())
 
@@ -411,7 +435,9 @@ class _Operator:
 
     def _is_false(self, test, vector, word):
         def change(part):
-            return _word_or_unknown(part, vector, word) if isinstance(part, ir.VectorLoad) else None
+            if not isinstance(part, ir.VectorLoad):
+                return None
+            return _word_or_unknown(part, vector if self._at(part.index, SELF) else None, word)
 
         return any(self._values.truth(replaced(part, change)) is False for part in test)
 

@@ -33,8 +33,9 @@ def _asked(program):
     """{name: what is read of it}."""
     found: dict[str, set[str]] = {}
     for node in ir.instructions(program.body):
-        for name in (getattr(node, "input_vset", None), getattr(node, "queue", None)):
-            found.setdefault(name, set()).add("members")
+        for field in ("input_vset", "queue"):
+            if hasattr(node, field):
+                found.setdefault(getattr(node, field), set()).add("members")
         if isinstance(node, ir.EdgeSetIterator) and node.output_vset is not None:
             # A queue keeps the vertices that it has.
             found.setdefault(node.output_vset, set())

@@ -85,7 +85,10 @@ TEXTS = {
     "late parent": _search(start="", returns="depth, parent"),
     "no filter": _search(to="", reductions="parent[dst].min(src)\ndepth[dst].min(level)",
                          tracking="depth", after="", returns="depth"),
-    "turned": _search(after="frontier.apply(settle)\nfrontier.apply(note)",
+    "arrivals": _search(to="", vectors="arrivals = vector(uint, 0)", tracking="depth", after="",
+                        reductions="depth[dst].min(level)\narrivals[dst] += 1",
+                        returns="depth, arrivals"),
+    "two functions": _search(after="frontier.apply(settle)\nfrontier.apply(note)",
                       vectors="last = vector(uint, 0)",
                       functions="def note(v):\n    last[v] = depth[v] + 1",
                       returns="depth, parent, last"),
@@ -251,6 +254,22 @@ def closeness(edges: edgeset, starts: int = 3):
             frontier = edges.from_(frontier).to(unvisited).apply_modified(visit, depth)
         vertices.apply(add)
     return total
+""",
+    "numbers": """
+@program
+def numbers(edges: edgeset):
+    next = vector(vertex, lambda v: v)
+    total = vector(uint, 0)
+
+    def lower(src, dst):
+        next[dst].min(next[src])
+
+    def add(src, dst):
+        total[dst] += uint(next[src])
+
+    edges.apply(lower)
+    edges.apply(add)
+    return next, total
 """,
     "triangles": """
 @program

@@ -2,6 +2,7 @@
 
 ======================  ===========================================================================
 figure 4-1              test_bfs: a whole program, with a schedule
+facts                   test_facts: in place of the metadata, each on a line that is not too long
 parts                   test_parts: instructions and expressions, one by one
 hybrid schedules        test_hybrid
 numbers                 test_numbers
@@ -14,7 +15,7 @@ import re
 import pytest
 
 from sw.lang import programs
-from sw.lang.passes import PASSES, analysed
+from sw.lang.passes import FACTS, PASSES, analysed
 from sw.lang.reader import read_text
 from sw.lang.schedule import applied, read_schedules
 from sw.lang.show import shown
@@ -67,7 +68,19 @@ def test_bfs():
     """The program of figure 4-1 with the schedule of figure 3-2."""
     program = applied(programs.find("bfs"), read_schedules([
         "s0=fusion", "s0:s1=no_dedup,etwc,push,fused"]))
-    assert shown(analysed(program)) == BFS
+    for name, step in PASSES.items():
+        if name not in FACTS:
+            program = step(program)
+    assert shown(program) == BFS
+
+
+def test_facts():
+    text = shown(analysed(programs.find("bfs"), after=tuple(FACTS)[-1]))
+    lines = [line.strip() for line in text.splitlines()]
+    assert "members=[(depth[v] == (level - 1)); " in " ".join(lines)
+    assert max(map(len, text.splitlines())) <= 100
+    for fact in ("stamps", "settles", "suffices", "changes", "sent", "void"):
+        assert any(line.startswith(f"{fact}=[") for line in lines), fact
 
 
 def lines_of(body, head="edges: edgeset, source: vertex = 0, d: decimal = 0.1"):

@@ -1,0 +1,309 @@
+"""The adversary's machine: loops, sets and functions of vertices."""
+
+import random
+from typing import Any
+
+import numpy as np
+
+from sw.lang import facts, graph_ir as ir
+from sw.lang.effects import effects
+from sw.lang.facts import SELF, known
+from sw.lang.predicates import has_unknown
+from sw.lang.types import WORD, Type
+from sw.vm.adversary.code import Code, FalseFact
+from sw.vm.adversary.edges import Edges
+from sw.vm.evaluate import fixed_word
+from sw.vm.reference import ReferenceMachine
+
+
+__all__ = ["AdversaryMachine", "LoopRun", "Round"]
+
+
+class AdversaryMachine(ReferenceMachine):
+    """A machine for one run.
+
+    Parameters
+    ----------
+    program : GraphProgram
+        With facts.
+    graph : Graph
+    seed : int
+    most : int
+        Operators, after which the run is given up.
+    """
+
+    def __init__(self, program, graph, seed, most):
+        super().__init__(program, graph)
+        self._left = most
+        self._rng = random.Random(seed)
+        self._vectors = {vector.name: vector for vector in program.vectors}
+        self._parents = {}
+        self._find_parents(program.body, None)
+        self._codes: dict[int, Any] = {}
+        self._values: Any = None
+        self._evaluate: Any = None
+        #: {id of a loop: what is remembered of its run}.
+        self._runs: dict[int, LoopRun] = {}
+
+    def _find_parents(self, body, loop):
+        for place, node in enumerate(body):
+            self._parents[id(node)] = loop, place if loop is not None and any(
+                node is each for each in loop.body) else None
+            match node:
+                case ir.WhileLoop() | ir.ForLoop():
+                    self._find_parents(node.body, node)
+                case ir.HostBranch():
+                    self._find_parents(node.then, loop)
+                    self._find_parents(node.otherwise, loop)
+
+    def _maybe(self, chance=.5):
+        return self._rng.random() < chance
+
+    def state(self):
+        return None             # rounds are not left out: they may differ
+
+    # Loops
+
+    def loop(self, node, values, queues, evaluate, word):
+        self._values, self._evaluate = values, evaluate
+        self._check_count(node)
+        run = self._runs[id(node)] = LoopRun(
+            {name: value for name, value in values.items() if isinstance(value, int)})
+        fact = known(node, facts.Counted)
+        if fact is not None and not any(evaluate(test) for test in fact.unless):
+            run.rounds = self._count(node)
+
+    def _check_count(self, node):
+        """The number of rounds of a loop's last run is what it should have been."""
+        run = self._runs.pop(id(node), None)
+        if run is not None and run.rounds is not None \
+                and any(count != run.rounds for count in run.done.values()):
+            raise FalseFact(f"counted: {run.rounds} rounds")
+
+    def _count(self, node):
+        """The rounds of a loop, without the device: sets have no vertices, or all."""
+        before = dict(self._values)
+        for name, value in before.items():
+            if isinstance(value, np.ndarray) and name != ir.ALL:
+                self._values[name] = self._any_set()
+        rounds = 0
+        if isinstance(node, ir.ForLoop):
+            rounds = self._evaluate(node.count)
+        else:
+            while rounds < self._left and self._evaluate(node.condition):
+                self._numbers_only(node.body)
+                rounds += 1
+        self._values.clear()
+        self._values.update(before)
+        return rounds
+
+    def _numbers_only(self, body):
+        for node in body:
+            match node:
+                case ir.Assign():
+                    self._values[node.name] = self._evaluate(node.value)
+                case ir.HostBranch():
+                    self._numbers_only(node.then if self._evaluate(node.condition)
+                                       else node.otherwise)
+                case ir.EdgeSetIterator() | ir.VertexFilter() if node.output_vset is not None:
+                    self._values[node.output_vset] = self._any_set()
+                case ir.ForLoop():
+                    for number in range(self._evaluate(node.count)):
+                        self._values[node.name] = number
+                        self._numbers_only(node.body)
+
+    def read(self, vector):
+        for loop, _ in self._parents.values():
+            if loop is not None:
+                self._check_count(loop)
+        return super().read(vector)
+
+    def _any_set(self):
+        size = self._graph.num_vertices
+        return np.flatnonzero([self._maybe() for _ in range(size)])
+
+    def _round(self, node) -> "Round":
+        """What is known about the round in which an operator is performed."""
+        self._left -= 1
+        if self._left < 0:
+            raise FalseFact("the run has no end")
+        loop, place = self._parents[id(node)]
+        run = None if loop is None else self._runs.get(id(loop))
+        if run is None:
+            return Round(None, None, {}, {})
+        number = None
+        if place is not None:
+            number = run.done.get(id(node), 0)
+            run.done[id(node)] = number + 1
+        affine, stamps = known(loop, facts.Affine), known(loop, facts.Stamps)
+        begun = {}
+        for line in affine.lines if affine else ():
+            start = run.numbers.get(line.name) if line.start is None else line.start
+            start = 0 if line.place < 0 else start
+            if number is None or start is None:
+                continue
+            now = start + line.step * (number + (0 <= line.place < place))
+            if now != self._values.get(line.name):
+                raise FalseFact(f"affine: {line.name} is {self._values.get(line.name)}, not {now}")
+            begun[line.name] = start + line.step * number
+        found = {}
+        for stamp in stamps.stamps if stamps else ():
+            if stamp.number in begun:
+                found[stamp.vector] = stamp, begun[stamp.number] + stamp.plus
+        return Round(loop, run, begun, found)
+
+    # Predicates of facts
+
+    def _holds(self, test) -> Any:
+        """A function of vertices that says whether a predicate is true; None if it cannot be
+        evaluated here."""
+        if any(has_unknown(part) for part in test):
+            return None
+        uniforms = {}
+        for part in ir.walk(*test):
+            if isinstance(part, ir.Uniform):
+                if self._evaluate is None and not isinstance(part.value, ir.Literal):
+                    return None
+                uniforms[part] = self._word_of(part)
+        code = Code(self._graph, self._literal, uniforms)
+        parts = [code.compiled(part, (SELF,)) for part in test]
+        words = self._lists()
+        return lambda vertex: all(part((vertex, vertex, vertex), lambda vector, at, index:
+                                       words[vector][index]) for part in parts)
+
+    def _word_of(self, node):
+        value = node.value.value if isinstance(node.value, ir.Literal) \
+            else self._evaluate(node.value)
+        if node.type is Type.FIXED:
+            return fixed_word(value, self._bits)
+        return int(value)
+
+    def _literal(self, node):
+        if node.type is Type.FIXED:
+            return fixed_word(node.value, self._bits)
+        if node.type is Type.FRACTION:
+            return min(round(node.value * WORD), WORD - 1)
+        return node.value
+
+    def _lists(self):
+        return {name: words.tolist() for name, words in self._arrays.items()}
+
+    def _satisfying(self, test):
+        holds = self._holds(test)
+        if holds is None:
+            return None
+        return np.array([vertex for vertex in range(self._graph.num_vertices) if holds(vertex)],
+                        dtype=np.int64)
+
+    def _input(self, node, vset):
+        """The input set, or the vertices that its predicate gives."""
+        fact = known(node, facts.Members)
+        if fact is not None and self._maybe(.7):
+            found = self._satisfying(fact.test)
+            return vset if found is None else found
+        return vset
+
+    def _end(self, node, vset, result, round, before):
+        """Behind an operator: facts are checked, and sets that nobody reads get any members."""
+        for name, vector in self._vectors.items():
+            fact, words = known(vector, facts.Range), self._arrays[name]
+            if fact is not None and words.size and not (
+                    fact.least <= int(words.min()) and int(words.max()) <= fact.most):
+                raise FalseFact(f"range of {name}")
+        for name, (stamp, number) in round.stamps.items():
+            changed = before[name] != self._arrays[name]
+            if np.any(changed & ((before[name] != stamp.never) | (self._arrays[name] != number))):
+                raise FalseFact(f"stamps of {name}")
+        ways = None if round.loop is None else known(round.loop, facts.OneWay)
+        if ways is not None:
+            for name, words in before.items():
+                if (name in ways.falls and np.any(words < self._arrays[name])) or (
+                        name in ways.rises and np.any(words > self._arrays[name])):
+                    raise FalseFact(f"one way of {name}")
+        if known(node, facts.Dead) is not None and self._values is not None:
+            for name, value in list(self._values.items()):
+                if value is vset and name != ir.ALL:
+                    self._values[name] = self._any_set()
+        fact = known(node, facts.Asked)
+        if fact is None or "members" in fact.asked or result is None:
+            return result
+        if "size" in fact.asked:
+            size = self._graph.num_vertices
+            return np.array(sorted(self._rng.sample(range(size), len(result))), dtype=np.int64)
+        if "empty" in fact.asked:
+            return result if not len(result) else np.array([self._rng.randrange(
+                self._graph.num_vertices)])
+        return self._any_set()
+
+    # Operators of vertices
+
+    def vertices(self, node, vset, uniforms):
+        round, chosen = self._round(node), self._input(node, vset)
+        function = self._program.function(node.apply_f)
+        covered = None if round.loop is None else known(round.loop, facts.Covered)
+        before = {name: words.copy() for name, words in self._arrays.items()}
+        sure = covered.sure if covered else ()
+        for vector, name in covered.writers if covered else ():
+            if vector in sure and name == node.apply_f \
+                    and vector not in function.reads():
+                self._arrays[vector][:] = [self._rng.randrange(3) for _ in before[vector]]
+        super().vertices(node, chosen, uniforms)
+        self._end(node, vset, None, round, before)
+        if round.run is not None:
+            round.run.performed.add(node.apply_f)
+
+    def where(self, name, vset, uniforms):
+        nodes = [node for node in ir.instructions(self._program.body)
+                 if isinstance(node, ir.VertexFilter) and node.filter == name]
+        if len(nodes) != 1:
+            return super().where(name, vset, uniforms)
+        node, = nodes
+        round = self._round(node)
+        result = super().where(name, self._input(node, vset), uniforms)
+        return self._end(node, vset, self._made(node, result), round, self._arrays)
+
+    def _made(self, node, result):
+        fact = known(node, facts.Result)
+        if fact is not None and self._maybe():
+            found = self._satisfying(fact.test)
+            return result if found is None else found
+        return result
+
+    # Operators of edges
+
+    def edges(self, node, vset, uniforms):
+        function = self._program.function(node.apply_f)
+        if any(has_unknown(part) for effect in effects(function)
+               for part in (effect.index, effect.value, *effect.conditions)):
+            return super().edges(node, vset, uniforms)
+        round = self._round(node)
+        before = {name: words.copy() for name, words in self._arrays.items()}
+        work = Edges(self, node, round, uniforms)
+        result = work.perform(vset)
+        for name in function.writes():
+            self._arrays[name][:] = np.array(work.now[name][:self._graph.num_vertices], np.uint64)
+            self.largest[name] = max(self.largest[name], int(self._arrays[name].max(initial=0)))
+        if result is not None and node.tracking is not None and node.output_vset is not None:
+            result = self._made(node, result)
+        return self._end(node, vset, result, round, before)
+
+
+class LoopRun:
+    """What is remembered of one run of a loop."""
+
+    def __init__(self, numbers):
+        self.numbers = numbers  #: Numbers of the host when it began.
+        self.rounds: int | None = None  #: Rounds, if they are counted before.
+        self.done: dict[int, int] = {}  #: {id of an operator: times that it was performed}.
+        self.older: list[dict] = []  #: Words at the beginning of earlier operators.
+        self.taken: dict[tuple, Any] = {}  #: {(operator, destination): least key of an edge}.
+        self.settled: dict[int, set] = {}  #: {operator: destinations with a filter that is false}.
+        self.waiting: dict[int, set] = {}  #: Those that will be so when functions have run.
+        self.performed: set[str] = set()  #: Functions of vertices that were performed.
+
+
+class Round:
+    """Where an operator stands."""
+
+    def __init__(self, loop, run, begun, stamps):
+        self.loop, self.run, self.begun, self.stamps = loop, run, begun, stamps

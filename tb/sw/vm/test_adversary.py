@@ -1,0 +1,202 @@
+"""Facts against the adversary, which uses every freedom that they give.
+
+======================  ===========================================================================
+facts that were found   test_programs: of the package's programs, and of a user's; test_random
+false facts             test_planted: one for each kind of fact, and more, which must be noticed
+======================  ===========================================================================
+"""
+
+import functools
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from base.errors import UserError
+from sw.graph.load import load
+from sw.lang import facts, graph_ir as ir, programs
+from sw.lang.passes import FACTS, analysed
+from sw.lang.passes.rewrite import with_facts
+from sw.lang.reader import read_text
+from sw.lang.types import WORD, Type
+from sw.vm.adversary import differs
+from tb.sw.lang.fact_programs import TEXTS, read
+from tb.sw.vm.random_programs import program_texts
+
+
+#: Graphs of a test, in so many parts.
+GRAPHS, PARTS = 60, 4
+
+#: Parameters that keep a run short.
+_SHORT = {"pagerank": {"iterations": 3}, "label_propagation": {"iterations": 3}}
+
+
+@functools.cache
+def graph_of(seed, undirected=False):
+    graph = load(f"rmat:scale=5,degree=4,seed={seed},weights=9")
+    return graph.undirected().simplify() if undirected else graph
+
+
+def seen(name, program, seed):
+    """How a run of a program differs from the interpreter's."""
+    graph = graph_of(seed, bool(program.needs))
+    values = dict(_SHORT.get(name, {}))
+    if any(argument.name == "source" for argument in program.arguments):
+        values["source"] = graph.hub
+    return differs(program, graph, values, seed)
+
+
+@pytest.mark.sample(36)
+@pytest.mark.parametrize("name, part", [(name, part) for name in (*programs.names(), *TEXTS)
+                                        for part in range(PARTS)])
+def test_programs(name, part):
+    for seed in range(part, GRAPHS, PARTS):
+        assert seen(name, read(name), seed) is None, seed
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(program_texts())
+def test_random(text):
+    program = analysed(read_text(text), after=tuple(FACTS)[-1])
+    for seed in range(3):
+        try:
+            assert differs(program, graph_of(seed), {}, seed) is None
+        except UserError:
+            return              # the interpreter refuses it
+
+
+def planted(program, where, fact):
+    """The program with a fact in place of the true one.
+
+    ``where`` is the function of an operator, ``loop N``, ``vector NAME``, or ``reduce FUNCTION``.
+    """
+    kind, _, name = where.rpartition(" ")
+    loops = [id(node) for node in ir.instructions(program.body)
+             if isinstance(node, ir.WhileLoop | ir.ForLoop)]
+    reduced = {id(node) for function in program.functions if function.name == name
+               for node in ir.walk(*function.body)}
+    count = 0
+
+    def here(node):
+        match kind:
+            case "loop":
+                return id(node) in loops and loops.index(id(node)) == int(name)
+            case "vector":
+                return isinstance(node, ir.Vector) and node.name == name
+            case "reduce":
+                return id(node) in reduced and isinstance(node, ir.Reduce)
+        return name in (getattr(node, "apply_f", None), getattr(node, "filter", None))
+
+    def found(node):
+        nonlocal count
+        if not here(node):
+            return ()
+        count += 1
+        return (fact,)
+
+    changed = with_facts(program, found)
+    assert count == 1, where
+    return changed
+
+
+HERE = {"position": None}
+
+
+def word(vector, kind=Type.UINT):
+    return ir.VectorLoad(vector=vector, type=kind, **HERE, index=ir.Local(
+        name=facts.SELF, type=Type.VERTEX, **HERE))
+
+
+def condition(operation, vector, value):
+    """A condition for a predicate; ``value`` is a number or the name of one of the host."""
+    right = ir.Literal(value=value, type=Type.UINT, **HERE) if isinstance(value, int) else \
+        ir.Uniform(value=ir.HostName(name=value, type=Type.WHOLE, **HERE), type=Type.UINT, **HERE)
+    return ir.Binary(operation=operation, left=word(vector), right=right, type=Type.BOOL, **HERE)
+
+
+def at_source(vector, kind=Type.UINT):
+    return ir.VectorLoad(vector=vector, type=kind, **HERE, index=ir.Local(
+        name="src", type=Type.VERTEX, **HERE))
+
+
+def fact(kind, **said):
+    return kind(why="planted", **said)
+
+
+F = frozenset
+
+#: (program, node, a fact that does not hold there).
+FALSE = [
+    ("bfs", "reduce visit", fact(facts.Identity, word=3)),
+    ("paths", "reduce visit", fact(facts.Identity, word=1)),
+    ("paths", "reduce visit", fact(facts.Repeatable)),
+    ("kcore", "reduce lose", fact(facts.Repeatable)),
+    ("bfs", "visit", fact(facts.Accesses, function=F({facts.Access("parent", "min", "dst")}))),
+    ("paths", "visit", fact(facts.Accesses, filter=F({facts.Access("depth", "load", "dst")}),
+                            function=F({facts.Access("ways", "+", "dst")}))),
+    ("bfs", "visit", fact(facts.Members, test=(condition("==", "depth", "level"),))),
+    ("predecessor", "relax", fact(facts.Members, test=(condition("!=", "distance", WORD - 1),
+                                                       condition("<", "distance", 3)))),
+    ("kcore", "lose", fact(facts.Members, test=(condition("==", "alive", 1),))),
+    ("mis", "choose", fact(facts.Members, test=(condition("==", "chosen", 2),))),
+    ("mis", "is_open", fact(facts.Result, test=())),
+    ("times", "relax", fact(facts.Result, test=(condition("!=", "distance", WORD - 1),))),
+    ("bfs", "visit", fact(facts.Asked, asked=F({"empty"}))),
+    ("times", "relax", fact(facts.Asked, asked=F({"empty", "size"}))),
+    ("kcore", "lives", fact(facts.Asked, asked=F())),
+    ("mis", "compete", fact(facts.Dead)),
+    ("bfs", "settle", fact(facts.Dead)),
+    ("predecessor", "relax", fact(facts.Early, vectors=F({"distance"}))),
+    ("times", "relax", fact(facts.Early, vectors=F({"distance"}))),
+    ("touched", "relax", fact(facts.Superset)),
+    ("bfs", "visit", fact(facts.Superset)),
+    ("times", "relax", fact(facts.Apart)),
+    ("kcore", "lose", fact(facts.Settles, functions=())),
+    ("mis", "compete", fact(facts.Settles, functions=())),
+    ("bfs", "visit", fact(facts.Suffices, edges=("any",))),
+    ("tries", "visit", fact(facts.Suffices, edges=("first", "any"))),
+    ("largest parent", "visit", fact(facts.Suffices, edges=("first",))),
+    ("sssp", "relax", fact(facts.Suffices, edges=("first",))),
+    ("largest parent", "visit", fact(facts.Changes, by="certain")),
+    ("sssp", "relax", fact(facts.Changes, by="certain")),
+    ("bfs", "visit", fact(facts.Changes, by="addend")),
+    ("arrivals", "visit", fact(facts.Closed)),
+    ("bfs", "visit", fact(facts.Drops, by="any", ever=False)),
+    ("tries", "visit", fact(facts.Drops, by="source", ever=False)),
+    ("largest parent", "visit", fact(facts.Drops, by="source", ever=True)),
+    ("mis", "compete", fact(facts.Drops, by="largest value", ever=True)),
+    ("predecessor", "relax", fact(facts.Drops, by="value", ever=True)),
+    ("mis", "compete", fact(facts.Fails)),
+    ("sssp", "relax", fact(facts.Sent, value=None, form="other")),
+    ("sssp", "relax", fact(facts.Sent, value=at_source("distance"), form="sent")),
+    ("predecessor", "relax", fact(facts.Sent, value=at_source("distance"), form="other")),
+    ("bfs", "visit", fact(facts.Needs, test=F(), improvement=F())),
+    ("guarded", "relax", fact(facts.Needs, test=F({"dst word", "src word"}), improvement=F())),
+    ("guarded", "relax", fact(facts.Needs, test=F({"dst word", "weight"}), improvement=F())),
+    ("pagerank", "collect", fact(facts.Void, itself=True, source=None, target=None)),
+    ("hops", "relax", fact(facts.Void, itself=False, source=(("distance", 0),), target=None)),
+    ("bfs", "visit", fact(facts.Void, itself=False, source=None, target=(("depth", WORD - 1),))),
+    ("bfs", "loop 0", fact(facts.Affine, lines=(facts.Line("level", 1, 1, 0),))),
+    ("bc", "loop 1", fact(facts.Affine, lines=(facts.Line("level", None, 1, 0),))),
+    ("harmless", "loop 0", fact(facts.Stamps, stamps=(
+        facts.Stamp("found", WORD - 1, "level", 1, 1, 1),))),
+    ("no parents", "loop 0", fact(facts.Stamps, stamps=(
+        facts.Stamp("depth", WORD - 1, "level", 0, 0, 1),))),
+    ("mis", "loop 0", fact(facts.OneWay, falls=F({"rival"}), rises=F())),
+    ("sums", "loop 0", fact(facts.OneWay, falls=F(), rises=F({"first"}))),
+    ("label_propagation", "loop 0", fact(facts.Covered, sure=F({"score"}), kept=F(),
+                                         writers=(("score", "renew"),))),
+    ("bfs", "loop 0", fact(facts.Counted, unless=())),
+    ("kcore", "loop 1", fact(facts.Counted, unless=())),
+    ("predecessor", "loop 0", fact(facts.OrderFree, vector="distance")),
+    ("mis", "vector chosen", fact(facts.Range, least=1, most=2)),
+    ("kcore", "vector lost", fact(facts.Range, least=0, most=3)),
+    ("numbers", "vector next", fact(facts.Addressable, group=F({"next"}))),
+]
+
+
+@pytest.mark.parametrize("name, where, false", FALSE, ids=[
+    f"{name}-{where}-{false.key}" for name, where, false in FALSE])
+def test_planted(name, where, false):
+    """A false fact is noticed on one of the graphs at least."""
+    program = planted(read(name), where, false)
+    assert any(seen(name, program, seed) is not None for seed in range(GRAPHS))
