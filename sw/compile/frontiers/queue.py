@@ -200,8 +200,10 @@ class Queue(QueueMemory):
         words = []
         if k.leads or not k.gathers:
             words += [(self.start, self._START), (self.end, self._END)]
+        if k.leads or k.gathers or not k.task.queued:       # vertices may be filtered by stamps
+            words.append((self.number, self._NUMBER))
         if k.leads or k.gathers:
-            words += [(self.number, self._NUMBER), (self._tail, self._NEXT)]
+            words.append((self._tail, self._NEXT))
         if k.leads:
             words.append((after, self._AFTER))
         for register, word in words:

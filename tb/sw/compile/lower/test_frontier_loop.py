@@ -73,7 +73,8 @@ PLANS = [("vm", "push", {}), ("vm", "pull", {}), ("em", "push", {"format": "coo"
          ("etwc", "push", {"format": "csr:reorder=rcm"}),
          ("vm", "pull", {"format": "ell:width=2"}), ("compact", "push", {}),
          ("scu-enhanced", "push", {}), ("graphpeg", "push", {}), ("twc", "pull", {"fusion": "yes"}),
-         ("vm", "auto", {}), ("vm", "push", {"format": "g-shards:shard=16"})]
+         ("vm", "auto", {}), ("graphpeg", "auto", {}),
+         ("vm", "push", {"format": "g-shards:shard=16"})]
 
 
 @pytest.mark.sample(60)
@@ -99,10 +100,9 @@ def test_drawn_plans(seed, tmp_path):
     choices = {"format": draw.choice(formats.image_names()), "direction": draw.choice(
         ["push", "pull", "auto"]), "frontier": draw.choice([None, None, *frontiers.pairs()]),
         "deduplicate": draw.choice([None, "no"]), "fusion": draw.choice([None, "yes"])}
-    cores = 1 if schedule == "graphpeg" else draw.choice([1, 2])
     try:
-        run(TEXTS[name][1], tmp_path / "text.py", draw.choice(GRAPHS), schedule, cores, seed,
-            **choices)
+        run(TEXTS[name][1], tmp_path / "text.py", draw.choice(GRAPHS), schedule,
+            draw.choice([1, 2]), seed, **choices)
     except UserError as error:
         assert "golden" not in str(error) and "stopped" not in str(error), error
 
