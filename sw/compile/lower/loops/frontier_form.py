@@ -182,7 +182,8 @@ class _Reader:
                  and ready[0].queue == self._entry, "a round begins by what is ready in the queue")
             taken = {ready[0].output_vset}
         need(edges.input_vset in taken and edges.output_vset == self._entry
-             and not edges.transposed and edges.tracking is not None,
+             and not edges.transposed and edges.tracking in self._program.function(
+                 edges.apply_f).writes(),
              "the operator goes from the loop's set to the loop's set")
         need(all(node is edges or node in ready or isinstance(node, ir.Assign) or (
             isinstance(node, ir.VertexSetIterator) and node.input_vset in taken)
@@ -230,20 +231,18 @@ class _Reader:
              "the edges' function reduces each vector once, at the destination")
         suffices = known(edges, Suffices)
         suffices = suffices.edges if suffices else [None] * len(found)
-        certain = known(edges, Changes) is not None and known(edges, Changes).by == "certain"
         reductions = tuple(Reduction(
             effect.kind, effect.vector, value, "any" if known(edges, Early) is None
             and effect.kind != "+" and not _locals(value) - {function.parameters[1]} else each,
-            certain and self._begins(effect.vector) == IDENTITY[effect.kind])
+            facts["changes"] == "certain" and self._begins(effect.vector) == IDENTITY[effect.kind])
             for effect, value, each in zip(found, values, suffices, strict=True))
         tracked = next(at for at, one in enumerate(reductions) if one.vector == edges.tracking)
-        drops, changes = known(edges, Drops), known(edges, Changes)
-        need(changes is not None, "whether an edge changes a word is known")
+        drops = known(edges, Drops)
         form = FrontierForm(
             function=function, entry=self._entry, queue=self._queue,
             lines={name: line.step for name, line in self._lines.items()},
             conditions=tuple(conditions), reductions=reductions, tracked=tracked,
-            changes=changes.by, before=self._before, after=self._live(after, conditions, values),
+            before=self._before, after=self._live(after, conditions, values),
             drops=drops is not None and drops.ever and drops.by in (
                 ("value",) if facts["early"] else ("source", "any")), **facts)
         need(all(self._constant(node) and not any(
@@ -261,6 +260,12 @@ class _Reader:
             with_vertex(node, SELF, function.parameters[1])
             for node in predicate(self._program.function(self.edges.to_filter))]
         return [self._at(node, self._place) for node in (*tests, *first)]
+
+    def _changes(self):
+        """When an accepted edge changes the tracked word."""
+        changes = known(self.edges, Changes)
+        need(changes is not None, "whether an edge changes a word is known")
+        return changes.by
 
     def _constant(self, node):
         """Whether an expression reads nothing that changes in the loop."""
@@ -292,12 +297,14 @@ class _Reader:
 
     def stamped(self) -> FrontierForm:
         """The form of a loop with stamps. Raises Unproven."""
-        edges, changes = self.edges, known(self.edges, Changes)
-        need(known(edges, Settles) is not None,
+        edges, function = self.edges, self._program.function(self.edges.apply_f)
+        conditions, changes = self._conditions(), self._changes()
+        implied = self._implied()
+        if implied is not None:
+            conditions, changes = [implied], "certain"
+        need(implied is not None or known(edges, Settles) is not None,
              "an operator settles its filter, or its reads may be early")
         need(self._queue is None and self._starts is not None, "the first set of a search is named")
-        need(changes is not None, "whether an edge changes a word is known")
-        function, conditions = self._program.function(edges.apply_f), self._conditions()
         tests = [node for node in conditions if not self._constant(node)]
         found = _equality(tests[0]) if len(tests) == 1 else None
         need(found is not None and at_parameter(function, found[0].index, 1),
@@ -307,19 +314,20 @@ class _Reader:
         need(self._begins(vector) == never and self._differs(vector, never),
              f"{vector} tells the first set from all other vertices")
         need(vector not in function.writes() or vector == edges.tracking
-             or changes.by == "certain", f"{vector} changes only where {edges.tracking} does")
+             or changes == "certain", f"{vector} changes only where {edges.tracking} does")
         stamp, after = self._stamp(vector), self._after
         if after is not None and stamp is not None:
             after = without_stores(after, {vector})
         begun = {vector: never}
-        if changes.by == "certain":
+        if changes == "certain":
             begun |= {name: word for name in function.writes()
                       if (word := self._begins(name)) is not None}
         values = [_number(effect.value, 0) if stamp is not None and effect.vector == vector
                   else self._read(self._at(effect.value, self._place), begun, stamp)
                   for effect in effects(function)]
         form = self._form(
-            [node for node in conditions if node is not tests[0]], values, after, early=False,
+            [node for node in conditions if node is not tests[0]], values, after, changes=changes,
+            early=False,
             stamp=stamp, closed=known(edges, Closed) is not None, superset=False, sends=False,
             void=True)
         need(all(self._linear(part.value) and part.type is Type.UINT for part in ir.walk(
@@ -327,6 +335,20 @@ class _Reader:
             if isinstance(part, ir.Uniform) and names_in(part) & self._lines.keys()),
             "numbers of the host that functions read grow by a constant")
         return form
+
+    def _implied(self):
+        """The condition that an operator has without a filter, whose only effect is to give a
+        vertex its stamp: there is none yet. Otherwise None."""
+        function, stamps = self._program.function(self.edges.apply_f), known(self._loop, Stamps)
+        effect, *others = effects(function)
+        stamp = stamps and stamps.stamp(effect.vector)
+        if not stamp or others or effect.conditions or self.edges.to_filter is not None:
+            return None
+        load = ir.VectorLoad(vector=effect.vector, index=effect.index, type=Type.UINT,
+                             position=effect.node.position)
+        return ir.Binary(operation="==", left=load, type=Type.BOOL, position=load.position,
+                         right=ir.Literal(value=stamp.never, type=Type.UINT,
+                                          position=load.position))
 
     def _differs(self, vector, never):
         """Whether the vertices of the first set surely have another word before the first round's
@@ -410,8 +432,8 @@ class _Reader:
         values = [effect.value for effect in found]
         need(not any(not isinstance(load.index, ir.Local) for value in values
                      for load in loads(value)), "edges read words at their ends")
-        return self._form(conditions, values, self._after, early=True, stamp=None, closed=False,
-                          superset=superset, sends=self._sends(tracked),
+        return self._form(conditions, values, self._after, early=True, changes=self._changes(),
+                          stamp=None, closed=False, superset=superset, sends=self._sends(tracked),
                           void=void is not None and void.itself)
 
     def _sends(self, effect):

@@ -58,6 +58,9 @@ TEXTS = {
     "levels-only": (("depth", "certain", ("any",)), _search(
         vectors="", visit="depth[dst].min(level)", track="depth", returns="depth").replace(
             "        frontier.apply(settle)\n", "")),
+    "levels-without-filter": (("depth", "certain", ("any",)), _search(
+        vectors="", visit="depth[dst].min(level)", track="depth", to="", returns="depth").replace(
+            "        frontier.apply(settle)\n", "")),
     "harmless-vector": (("depth", "certain", ("first",)), _search(
         vectors="parent = vector(vertex, none)\nfound = vector(uint, 0)", settle="found[v] = 1",
         returns="depth, parent, found")),
