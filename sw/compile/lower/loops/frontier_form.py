@@ -23,7 +23,7 @@ ways:
 import dataclasses
 from typing import Any
 
-from sw.compile.lower.loops.one_loop import at_parameter, loads, only_loop
+from sw.compile.lower.loops.one_loop import at_parameter, only_loop
 from sw.lang import graph_ir as ir
 from sw.lang.effects import effects
 from sw.lang.facts import (SELF, Affine, Changes, Closed, Drops, Early, Sent, Settles, Stamps,
@@ -245,9 +245,12 @@ class _Reader:
             before=self._before, after=self._live(after, conditions, values),
             drops=drops is not None and drops.ever and drops.by in (
                 ("value",) if facts["early"] else ("source", "any")), **facts)
-        need(all(self._constant(node) and not any(
-            not isinstance(load.index, ir.Local) for load in loads(node))
-            for node in form.conditions), "the conditions of edges read words that do not change")
+        need(all(map(self._constant, form.conditions)),
+             "the conditions of edges read words that do not change")
+        parts = [(node, function) for node in form.expressions()]
+        parts += [(node, form.after) for node in (form.after.body if form.after else ())]
+        need(all(_at_own(part, one.parameters) for node, one in parts for part in ir.walk(node)),
+             "words and degrees are read at the ends of the edge, or at the vertex")
         return dataclasses.replace(form, drops=form.drops and all(
             map(form.by_target, form.conditions)))
 
@@ -429,12 +432,10 @@ class _Reader:
         need(self._queue is None or self._queue.delta is None or (
             tracked.kind == "min" and self._queue.vector == edges.tracking and superset),
             "a queue with delta has the words that are reduced by min")
-        values = [effect.value for effect in found]
-        need(not any(not isinstance(load.index, ir.Local) for value in values
-                     for load in loads(value)), "edges read words at their ends")
-        return self._form(conditions, values, self._after, early=True, changes=self._changes(),
-                          stamp=None, closed=False, superset=superset, sends=self._sends(tracked),
-                          void=void is not None and void.itself)
+        return self._form(
+            conditions, [effect.value for effect in found], self._after, early=True,
+            changes=self._changes(), stamp=None, closed=False, superset=superset,
+            sends=self._sends(tracked), void=void is not None and void.itself)
 
     def _sends(self, effect):
         """Whether all that an edge brings is the source's word, plus the weight if there are
@@ -448,6 +449,14 @@ class _Reader:
 
 
 # Expressions
+
+def _at_own(node, parameters):
+    """Whether a node reads no word and no degree of a vertex other than these."""
+    if not isinstance(node, ir.VectorLoad | ir.Degree):
+        return True
+    vertex = node.index if isinstance(node, ir.VectorLoad) else node.vertex
+    return isinstance(vertex, ir.Local) and vertex.name in parameters
+
 
 def _locals(node):
     return {part.name for part in ir.walk(node) if isinstance(part, ir.Local)}

@@ -176,6 +176,9 @@ OTHERS = {
     "another-vertex-settled": _search(begin="depth[0] = 7"),
     "settled-by-half": _search(settle="", vectors="parent = vector(vertex, none)").replace(
         "        depth[v] = level\n", "        if uint(v) > 9:\n            depth[v] = level\n"),
+    "words-elsewhere": _search(
+        vectors="parent = vector(vertex, none)\nk = vector(uint, lambda v: uint(v) + 3)\n"
+        "o = vector(uint, 0)", settle="o[v] = k[vertex(0)]", returns="depth, parent, o"),
     "stored-and-reduced": _relax(
         vectors=_KEEP, visit="mark[dst].max(5)", after="frontier.apply(note)",
         returns="distance, mark"),
