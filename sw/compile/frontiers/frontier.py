@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 
-__all__ = ["PULLING", "CountedFrontier", "Frontier", "Input", "Ring"]
+__all__ = ["PULLING", "CountedFrontier", "Frontier", "Input", "Ring", "members"]
 
 
 #: Words in which a fused loop counts the added vertices: a power of two.
@@ -23,6 +23,11 @@ _COUNTS = 4
 #: Why there is no list or map to go by where vertices collect.
 PULLING = ("when pulling, a schedule visits the vertices that gather, not the vertices of the "
            "frontier")
+
+
+def members(task, vertices):
+    """The numbers of a first frontier's vertices (:meth:`Frontier.init`), as an array."""
+    return np.arange(task.graph.num_vertices) if vertices is None else np.asarray(vertices)
 
 
 class Input:
@@ -136,12 +141,20 @@ class Frontier(Input):
         if self._stamped:
             task.buffers.reserve("stamp", task.vertex_words)
 
-    def init(self, task, vertex):
-        """Fill the buffers; ``vertex`` alone is the first frontier, or every vertex if None."""
+    def init(self, task, vertices, keys=None):
+        """Fill the buffers.
+
+        Parameters
+        ----------
+        task : Task
+        vertices : int array or None
+            The first frontier, each vertex once, by the device's numbers; None for every vertex.
+        keys : uint32 array, optional
+            The values of these vertices by which a frontier may order them (:meth:`add`).
+        """
         if self._stamped:
-            stamps = np.full(task.graph.num_vertices, vertex is None, np.uint32)
-            if vertex is not None:
-                stamps[vertex] = 1
+            stamps = np.zeros(task.graph.num_vertices, np.uint32)
+            stamps[members(task, vertices)] = 1
             task.buffers.fill("stamp", stamps)
 
     # Kernels
@@ -234,8 +247,8 @@ class CountedFrontier(Frontier):
         super().reserve(task)
         task.buffers.reserve("control", _COUNTS if task.fused else 1)
 
-    def init(self, task, vertex):
-        super().init(task, vertex)
+    def init(self, task, vertices, keys=None):
+        super().init(task, vertices, keys)
         task.buffers.fill("control")
         self._total = 0
 

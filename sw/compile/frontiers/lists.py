@@ -7,7 +7,7 @@ import numpy as np
 from hw.isa import Csr
 from hw.operations import GatherSetting
 from sw.compile.kernels import gathering
-from sw.compile.frontiers.frontier import PULLING, Frontier
+from sw.compile.frontiers.frontier import PULLING, Frontier, members
 from sw.compile.kernels.kernel import round_up
 
 
@@ -46,11 +46,16 @@ class Lists(Frontier):
         task.buffers.reserve(self._LISTS, sets * self._room(task))
         task.buffers.reserve(self._COUNTS, sets)
 
-    def init(self, task, vertex):
-        super().init(task, vertex)
-        first = task.buffers.address(task.algorithm.base_array(task))
-        task.buffers.fill(self._LISTS, [first + 4 * vertex])
-        task.buffers.fill(self._COUNTS, [1])
+    def init(self, task, vertices, keys=None):
+        super().init(task, vertices, keys)
+        first, cores = task.buffers.address(task.algorithm.base_array(task)), task.config.cores
+        lists = np.zeros((cores, 2, self._room(task)), np.uint32)
+        lengths = np.zeros((cores, 2), np.uint32)
+        for core, own in enumerate(np.array_split(members(task, vertices), cores)):
+            lists[core, 0, :len(own)] = first + 4 * own
+            lengths[core, 0] = len(own)
+        task.buffers.fill(self._LISTS, lists.reshape(-1))
+        task.buffers.fill(self._COUNTS, lengths.reshape(-1))
 
     # Kernels. The two lists of a core lie side by side, and so do their lengths.
 

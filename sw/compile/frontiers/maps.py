@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sw.compile.asm.assembler import Condition
-from sw.compile.frontiers.frontier import PULLING, CountedFrontier, Ring
+from sw.compile.frontiers.frontier import PULLING, CountedFrontier, Ring, members
 from sw.compile.kernels.kernel import round_up
 
 
@@ -239,13 +239,12 @@ class _Map(CountedFrontier):
         for name in self._MAPS:
             task.buffers.reserve(name, self.form.words(task))
 
-    def init(self, task, vertex):
-        super().init(task, vertex)
-        buffers, form, count = task.buffers, self.form, task.graph.num_vertices
+    def init(self, task, vertices, keys=None):
+        super().init(task, vertices, keys)
+        buffers, form = task.buffers, self.form
         base = buffers.address(task.algorithm.base_array(task))
-        vertices = np.arange(count) if vertex is None else np.array([vertex])
-        buffers.fill(self._MAPS[0], form.image(form.aligned(task), base + 4 * vertices,
-                                               form.words(task)))
+        buffers.fill(self._MAPS[0], form.image(
+            form.aligned(task), base + 4 * members(task, vertices), form.words(task)))
         first = form.first(task)
 
         def address(place):

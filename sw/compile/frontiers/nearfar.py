@@ -33,9 +33,11 @@ near vertex, however far apart the keys are.
 
 import enum
 
+import numpy as np
+
 from hw.isa import Csr
 from sw.compile.asm.assembler import Condition
-from sw.compile.frontiers.frontier import Ring
+from sw.compile.frontiers.frontier import Ring, members
 from sw.compile.frontiers.queue import ListRing, Queue
 from sw.compile.kernels.kernel import Vertex, log2
 
@@ -85,17 +87,27 @@ class NearFar(Queue):
         for name in _PILES:
             task.buffers.reserve(name, task.vertex_words)
 
-    def init(self, task, vertex):
-        super().init(task, vertex)
+    def init(self, task, vertices, keys=None):
+        """As of :class:`~sw.compile.frontiers.frontier.Frontier`. A vertex whose key is all ones is
+        left out: it is below no threshold, and would never become near."""
+        vertices = members(task, vertices)
+        if keys is None:
+            keys = np.zeros(len(vertices), np.uint32)
+        some = keys != 0xFFFF_FFFF
+        super().init(task, vertices[some], keys[some])
+
+    def _fill(self, task, listed, keys):
+        near = keys < self._first
+        super()._fill(task, listed[near], keys)
         self._moves = 0
-        buffers = task.buffers
-        padding = (buffers.address(task.algorithm.base_array(task))
-                   + 4 * task.graph.num_vertices)
-        for name in _PILES:
-            buffers.fill(name, rest=padding)
+        buffers, far = task.buffers, listed[~near]
+        base = buffers.address(task.algorithm.base_array(task))
+        for name, own in zip(_PILES, (far, far[:0])):
+            buffers.fill(name, (base + 4 * own).astype(np.uint32),
+                         base + 4 * task.graph.num_vertices)
         starts = [buffers.address(name) for name in _PILES]
         self._epochs.fill(task, lambda place: {
-            _Epoch.END: starts[place % 2],
+            _Epoch.END: starts[place % 2] + (0 if place else 4 * len(far)),
             _Epoch.START: starts[place % 2],
             _Epoch.THRESHOLD: self._first,
             _Epoch.LEAST: 0xFFFF_FFFF,

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from sw.compile.frontiers.frontier import PULLING, Frontier, Ring
+from sw.compile.frontiers.frontier import PULLING, Frontier, Ring, members
 from sw.compile.kernels.kernel import log2
 
 
@@ -63,9 +63,10 @@ class QueueMemory(Frontier):
     entries would multiply from one superstep to the next. So the lane that adds an entry also notes
     the entry's address at the vertex. An entry is worked on only if it is the last that was noted
     (the lookup table of Davidson et al., IPDPS 2014). Each edge of a vertex that is worked on adds
-    one entry at most. So a queue never holds more entries than the graph has edges, and has room
-    for so many. If the vertex has been added again meanwhile, the note names an entry of the next
-    queue. The vertex is then worked on in the next superstep, with its new values.
+    one entry at most. So a queue never holds more entries than the graph has edges, or vertices if
+    all of them are the first frontier, and has room for so many. If the vertex has been added again
+    meanwhile, the note names an entry of the next queue. The vertex is then worked on in the next
+    superstep, with its new values.
 
     Attributes
     ----------
@@ -92,23 +93,30 @@ class QueueMemory(Frontier):
             task.buffers.reserve(name, self.most_entries(task))
 
     def most_entries(self, task):
-        return task.graph.num_edges + 1 + task.rows_over if self.noted else task.vertex_words
+        graph = task.graph
+        if self.noted:
+            return max(graph.num_edges + 1, graph.num_vertices) + task.rows_over
+        return task.vertex_words
 
-    def init(self, task, vertex):
-        super().init(task, vertex)
+    def init(self, task, vertices, keys=None):
+        super().init(task, vertices, keys)
+        self._fill(task, members(task, vertices), keys)
+
+    def _fill(self, task, listed, keys):
+        """Fill the queues, the first with the vertices ``listed``."""
         buffers = task.buffers
-        vertices = buffers.address(task.algorithm.base_array(task))
-        padding = vertices + 4 * task.graph.num_vertices
+        base = buffers.address(task.algorithm.base_array(task))
+        padding = base + 4 * task.graph.num_vertices
         first, other = self._QUEUES
-        buffers.fill(first, [vertices + 4 * vertex], padding)
+        buffers.fill(first, (base + 4 * listed).astype(np.uint32), padding)
         buffers.fill(other, rest=padding)
         if self.noted:
             notes = np.zeros(task.graph.num_vertices, np.uint32)
-            notes[vertex] = buffers.address(first)
+            notes[listed] = buffers.address(first) + 4 * np.arange(len(listed))
             buffers.fill("note", notes)
         self._ring.fill(task, lambda place: {
             self._START: self._start_of(task, place),
-            self._END: self._start_of(task, place) + (0 if place else 4),
+            self._END: self._start_of(task, place) + (0 if place else 4 * len(listed)),
             self._NEXT: self._ring.address(task, place + 1),
             self._AFTER: self._ring.address(task, place + 2)})
 
@@ -192,8 +200,10 @@ class Queue(QueueMemory):
         words = []
         if k.leads or not k.gathers:
             words += [(self.start, self._START), (self.end, self._END)]
+        if k.leads or k.gathers or not k.task.queued:       # vertices may be filtered by stamps
+            words.append((self.number, self._NUMBER))
         if k.leads or k.gathers:
-            words += [(self.number, self._NUMBER), (self._tail, self._NEXT)]
+            words.append((self._tail, self._NEXT))
         if k.leads:
             words.append((after, self._AFTER))
         for register, word in words:

@@ -340,7 +340,8 @@ class Walk:
         if self._unroll > 1:
             self._first_of_several([k.edge(base, index) for index in range(self._unroll)],
                                    first, nothing)
-        edge = Edge(base, Vertex(first, algorithm.neighbor_array(k.task)))
+        edge = Edge(base, Vertex(first, algorithm.neighbor_array(k.task)),
+                    a.reg("weight") if algorithm.weighted else None)
 
         def turn(go_on):
             data, = algorithm.gather(k, [edge])

@@ -9,8 +9,7 @@ from sw.lang.passes import analysed
 from sw.lang.types import Type
 from sw.compile.algorithm import VertexName
 from sw.compile.lower.algorithm import ProgramAlgorithm
-from sw.compile.lower.loops.level_search import LevelSearch
-from sw.compile.lower.loops.relaxation import Relaxation
+from sw.compile.lower.loops.frontier_loop import FrontierLoop
 from sw.compile.lower.run import ProgramRun
 from sw.compile.lower.loops.sweep import Sweep
 
@@ -18,9 +17,9 @@ from sw.compile.lower.loops.sweep import Sweep
 __all__ = ["FORMS", "algorithm_of"]
 
 
-#: Forms of programs. A program has one of the first three, which are of one loop, at most; the last
+#: Forms of programs. A program has one of the first two, which are of one loop, at most; the last
 #: is of any program.
-FORMS = (Relaxation, LevelSearch, Sweep, ProgramAlgorithm)
+FORMS = (FrontierLoop, Sweep, ProgramAlgorithm)
 
 #: Types of parameters: as of :attr:`~sw.compile.algorithm.Algorithm.options`.
 _OPTIONS = {Type.UINT: (int,), Type.WHOLE: (int,), Type.BOOL: (int,), Type.DECIMAL: (float,),

@@ -106,7 +106,8 @@ def _operator(program, loop):
     for node in loop.body:
         if isinstance(node, ir.VertexSetIterator):
             for effect in effects(program.function(node.apply_f)):
-                if effect.vector in function.writes() or not stays(effect.value, *effect.conditions):
+                if effect.vector in function.writes() \
+                        or not stays(effect.value, *effect.conditions):
                     return None
     return edges
 

@@ -2,8 +2,8 @@
 
 =========================  ==============================================================
 :mod:`.one_loop`           what the forms have in common
-:mod:`.relaxation`         a frontier's edges make words better until none changes
-:mod:`.level_search`       a search by levels
+:mod:`.frontier_loop`      searches and relaxations: from a frontier to the next
+                           (:mod:`.frontier_form` says of which programs)
 :mod:`.sweep`              rounds through all edges (:mod:`.sweep_form` recognizes them,
                            :mod:`.sweep_host` performs the host's part)
 =========================  ==============================================================

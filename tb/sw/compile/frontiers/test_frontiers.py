@@ -33,7 +33,7 @@ from sw.graph import Graph
 from sw.compile.frontiers import FRONTIERS, pairs
 from sw.compile.kernels.split import SPLITS
 from sw.device import Device
-from sw.compile.lower.loops.relaxation import Relaxation
+from sw.compile.lower.loops.frontier_loop import FrontierLoop
 from tb.sw.graphs import graphs, random_graph
 from tb.sw.compile.kernels.test_programs import GRAPHS, check, config
 from tb.sw.searches import fits
@@ -498,14 +498,14 @@ def test_fewer_vertices_are_worked_on():
 def test_choice_of_delta():
     def delta(vertices, arcs, weight):
         numbers = np.arange(arcs) % vertices
-        return Relaxation.choose_delta(Graph(vertices, numbers, numbers, np.full(arcs, weight)))
+        return FrontierLoop.choose_delta(Graph(vertices, numbers, numbers, np.full(arcs, weight)))
     assert delta(10, 160, 100) == 200                   # 32 x 100 / 16
     assert delta(10, 160, 0) == 1
     assert delta(100, 1, (1 << 32) - 1) == (1 << 32) - 1
-    assert Relaxation.choose_delta(Graph(3, [], [], [])) == 1
+    assert FrontierLoop.choose_delta(Graph(3, [], [], [])) == 1
     graph = random_graph(40, 100, 1).weighted(50, 1)
     result = check(config(2, 4), "sssp", graph, "vm", "push", delta="auto")
-    assert result.parameters["delta"] == Relaxation.choose_delta(graph)
+    assert result.parameters["delta"] == FrontierLoop.choose_delta(graph)
 
 
 @pytest.mark.parametrize("algorithm, options, message", [

@@ -1,0 +1,130 @@
+"""Loops from a frontier to the next (sw.compile.lower.loops.frontier_loop), by facts.
+
+===========================  ==================================================================
+what is known of a text      test_facts, test_other_texts
+every plan                   test_runs, test_drawn_plans: against the interpreter, on the
+                             instruction-set simulator
+no more work than shipped    test_same_words: equal machine words; test_launches
+===========================  ==================================================================
+"""
+
+import random
+
+import pytest
+
+from base.errors import UserError
+from hw.config import preset
+from sw.compile import formats, frontiers, schedules
+from sw.compile.lower.forms import algorithm_of
+from sw.compile.lower.loops.frontier_form import Unproven, find
+from sw.compile.lower.loops.frontier_loop import FrontierLoop
+from sw.compile.schedules import equip
+from sw.device import Device
+from sw.graph import load
+from sw.lang.passes import analysed
+from sw.lang.reader import read_text
+from tb.sw.compile.lower.loop_texts import OTHERS, SAME, TEXTS
+
+
+GRAPHS = ("rmat:scale=5,degree=5,seed=3,weights=20",
+          "powerlaw:vertices=60,edges=120,exponent=2,seed=1,weights=9", "road:side=6,seed=1")
+
+
+def run(text, path, on, schedule="vm", cores=1, seed=0, **choices):
+    """The result by the device, compared with the interpreter's."""
+    path.write_text(text)
+    config = equip(preset("default"), [schedule]).replace(cores=cores)
+    if schedule == "graphpeg":
+        config = config.replace(gather="graphpeg")
+    given = {"source": "hub"} if "source:" in text else {}
+    with Device.functional(config, seed=seed) as device:
+        result = device.run(str(path), load(on), schedule=schedule, **given, **choices)
+    assert result.verified
+    return result
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_facts(name):
+    wanted, text = TEXTS[name]
+    form = find(analysed(read_text(text)))
+    if form.early:
+        assert (form.superset, form.sends) == wanted
+    else:
+        stamp = form.stamp and form.stamp.vector
+        suffices = tuple(reduction.suffices for reduction in form.reductions)
+        assert (stamp, form.changes, suffices) == wanted
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_texts(name, tmp_path):
+    """A fact is missing, which the reason names, or the words differ."""
+    program = analysed(read_text(OTHERS[name]))
+    with pytest.raises(Unproven, match=r"\w"):
+        find(program)
+    assert not issubclass(algorithm_of(program), FrontierLoop)
+    for direction in ("push", "pull"):
+        run(OTHERS[name], tmp_path / "text.py", GRAPHS[0], direction=direction)
+
+
+PLANS = [("vm", "push", {}), ("vm", "pull", {}), ("em", "push", {"format": "coo"}),
+         ("weaver", "push", {"deduplicate": "no"}), ("weaver", "pull", {}),
+         ("cm", "pull", {"frontier": "counter"}), ("wm", "push", {"frontier": "bitmap"}),
+         ("vm", "push", {"frontier": "bytemap/queue"}),
+         ("etwc", "push", {"format": "csr:reorder=rcm"}),
+         ("vm", "pull", {"format": "ell:width=2"}), ("compact", "push", {}),
+         ("scu-enhanced", "push", {}), ("graphpeg", "push", {}), ("twc", "pull", {"fusion": "yes"}),
+         ("vm", "auto", {}), ("graphpeg", "auto", {}),
+         ("vm", "push", {"format": "g-shards:shard=16"})]
+
+
+@pytest.mark.sample(60)
+@pytest.mark.parametrize("plan", range(len(PLANS)))
+@pytest.mark.parametrize("name", TEXTS)
+def test_runs(name, plan, tmp_path):
+    """The words are the interpreter's, or a choice is refused by its name."""
+    schedule, direction, choices = PLANS[plan]
+    try:
+        run(TEXTS[name][1], tmp_path / "text.py", GRAPHS[plan % 3], schedule=schedule,
+            direction=direction, cores=1 + plan % 2, **choices)
+    except UserError as error:
+        assert any(word in str(error) for word in (
+            "cannot", "needs", "has no", "is for", "has only")), error
+        assert "golden" not in str(error)
+
+
+@pytest.mark.sample(40)
+@pytest.mark.parametrize("seed", range(1000))
+def test_drawn_plans(seed, tmp_path):
+    draw = random.Random(seed)
+    name, schedule = draw.choice(list(TEXTS)), draw.choice(schedules.names())
+    choices = {"format": draw.choice(formats.image_names()), "direction": draw.choice(
+        ["push", "pull", "auto"]), "frontier": draw.choice([None, None, *frontiers.pairs()]),
+        "deduplicate": draw.choice([None, "no"]), "fusion": draw.choice([None, "yes"])}
+    try:
+        run(TEXTS[name][1], tmp_path / "text.py", draw.choice(GRAPHS), schedule,
+            draw.choice([1, 2]), seed, **choices)
+    except UserError as error:
+        assert "golden" not in str(error) and "stopped" not in str(error), error
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_same_words(name, tmp_path):
+    """Another spelling of a shipped program has the program's machine words."""
+    shipped, text = SAME[name]
+    path = tmp_path / "text.py"
+    path.write_text(text)
+    graph = load(GRAPHS[0])
+    for schedule, direction, choices in PLANS[:8]:
+        device = Device.functional(equip(preset("default"), [schedule]))
+        words = [list(device.plan(program, graph, schedule=schedule, direction=direction,
+                                  source="hub", **choices).program.words)
+                 for program in (shipped, str(path))]
+        assert words[0] == words[1]
+
+
+@pytest.mark.parametrize("name", ["levels-only", "harmless-vector", "paths", "marked", "flags"])
+def test_launches(name, tmp_path):
+    """A superstep is one launch, and early exits are taken."""
+    for direction in ("push", "pull"):
+        result = run(TEXTS[name][1], tmp_path / "text.py", GRAPHS[2], direction=direction)
+        assert result.launches == result.supersteps > 3
