@@ -252,14 +252,9 @@ class AdversaryMachine(ReferenceMachine):
         if round.run is not None:
             round.run.performed.add(node.apply_f)
 
-    def where(self, name, vset, uniforms):
-        nodes = [node for node in ir.instructions(self._program.body)
-                 if isinstance(node, ir.VertexFilter) and node.filter == name]
-        if len(nodes) != 1:
-            return super().where(name, vset, uniforms)
-        node, = nodes
+    def where(self, node, vset, uniforms):
         round = self._round(node)
-        result = super().where(name, self._input(node, vset), uniforms)
+        result = super().where(node, self._input(node, vset), uniforms)
         return self._end(node, vset, self._made(node, result), round, self._arrays)
 
     def _made(self, node, result):
