@@ -148,7 +148,7 @@ class Groups:
         # Pairs of a group and a member: those that join, and those that do not on some way.
         self._joined: set[tuple] = set()
         self._refused: set[tuple] = set()
-        first = self._block(program.body, ())
+        first = self._block(program.body, (_Event("flush"),))
         while self._walk(first):
             pass
 
@@ -256,8 +256,6 @@ class Groups:
             seen.add(key)
             state = self._after(event, state)
             waiting += [(following, state) for following in event.after]
-            if not event.after:
-                self._launch(state)
         return len(self._refused) > refused
 
     def _launch(self, state):
