@@ -61,6 +61,7 @@ LARGER = {
     "sw.compile.formats.cr2.records.RecordLayout": "what kernels ask of a format's records",
     "sw.compile.kernels.kernel.Kernel": "what kernels are made of",
     "sw.compile.kernels.tiles.WarpTiles._leaders": "registers of one loop",
+    "sw.compile.lower.emitter.Emitter": "a method for each kind of node",
     "sw.compile.lower.emitter.Emitter.__init__": "what an operator's functions are emitted into",
     "sw.compile.lower.loops.frontier_loop.FrontierLoop": "overrides the hooks of Algorithm",
     "sw.compile.lower.loops.sweep.Sweep": "a form of a program, until facts do",

@@ -221,10 +221,6 @@ class Task:
         first, second = self.sides
         return second if self.plan.second_follows(vertices, self.graph.num_vertices) else first
 
-    def side_of(self, kernel) -> "Task":
-        """The side by which a kernel of the algorithm goes through edges, or the task itself."""
-        return self.sides.get(self.algorithm.side_of(kernel), self)
-
     def build(self):
         """Give the buffers their contents."""
         memory.build(self)

@@ -71,7 +71,7 @@ class _Session:
     def launch(self, kernel, argument=0):
         """Run one of the algorithm's kernels to its end: all the kernels of its set that the
         superstep needs, one after the other."""
-        side = id(self.task.side_of(kernel))
+        side = self.task.algorithm.side_of(kernel)
         self.first = side not in self._launched
         self._launched.add(side)
         before = self._machine.counters()

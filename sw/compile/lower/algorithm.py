@@ -15,23 +15,21 @@ a group                    functions of vertices, filters and sums over one set
 =========================  ==============================================================
 
 Sets are in a pool (:mod:`sw.compile.frontiers.sets`). Which block of the pool a set has is known
-only when the program runs, so it is a field of the launch's argument. So is one number of the host
-that changes during a run, and all numbers that differ from it by a constant; others are in slots of
-memory. Values that do not change are constants of the kernels.
+only when the program runs, so it is a field of the launch's argument, beside a number of the host
+(:mod:`.host_numbers`).
 """
 
 from __future__ import annotations
 
 import contextlib
 
-
 from base.errors import UserError
-from sw.compile.asm.assembler import Condition
 from sw.compile.frontiers.sets import Fields, Pool
 from sw.compile.lower.dependence import Dependence, index_of
 from sw.compile.lower.emitter import Emitter
 from sw.compile.lower.fuse import EDGES, Groups, group_name
-from sw.compile.lower.kernels import LARGE, SLOTS, VertexKernels
+from sw.compile.lower.host_numbers import HostNumbers
+from sw.compile.lower.kernels import VertexKernels
 from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
 from sw.compile.lower.run import ProgramRun
@@ -39,7 +37,6 @@ from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
 from sw.lang.passes.chain import certain_loads
-from sw.lang.types import Type
 from sw.vm.host import Machine, perform, value_of
 
 
@@ -61,8 +58,8 @@ class ProgramAlgorithm(ProgramRun):
     ----------
     anchor : str
         The vertex array in whose addresses kernels know vertices.
-    slots : dict of Uniform to int
-        The values of the host that change during a run, with the numbers of their slots.
+    host : HostNumbers
+        The values of the host.
     numbers : dict of Position to int
         The numbers of the edge operators.
     edges : dict of int to EdgeSetIterator
@@ -93,12 +90,8 @@ class ProgramAlgorithm(ProgramRun):
         self.groups = Groups(program, self.numbers, self.dependence)
         self.dropped = frozenset()
         self.anchor = self.array(program.vectors[0].name)
-        self._changing = _assigned(nodes)
-        parts = [node for function in program.functions for node in function.body]
-        parts += [node for number in self.edges for node in self.dependence.members(number)]
-        uniforms = [node for node in ir.walk(*parts)
-                    if isinstance(node, ir.Uniform) and self.changes(node)]
-        self.slots = {node: number for number, node in enumerate(dict.fromkeys(uniforms))}
+        self.host = HostNumbers(program, self.dependence, lambda node: value_of(
+            node, self._values, self.graph, self.bits))
         names = {getattr(node, field) for node in nodes for field in ("name", "output_vset")
                  if isinstance(node, ir.NewVertexSet | ir.NewQueue | ir.Dequeue | ir.VertexFilter
                                | ir.EdgeSetIterator | ir.Assign) and hasattr(node, field)}
@@ -128,11 +121,6 @@ class ProgramAlgorithm(ProgramRun):
             and (asked := known(node, facts.Asked)) is not None and asked.asked <= {"members"})
         self.groups = Groups(self.program, self.numbers, self.dependence, self.dropped)
 
-    def changes(self, node):
-        """Whether a value of the host may change during a run."""
-        return any((isinstance(part, ir.HostName) and part.name in self._changing)
-                   or isinstance(part, ir.SetSize | ir.VertexSum) for part in ir.walk(node.value))
-
     def base_array(self, task):
         return self.anchor
 
@@ -148,56 +136,15 @@ class ProgramAlgorithm(ProgramRun):
 
     # Kernels of groups
 
-    def functions(self, op) -> list:
-        """The functions of an operator."""
-        if op.kind != EDGES:
-            return [self.program.function(op.what)]
-        node = self.edges[op.what]
-        return [self.program.function(name) for name in (node.apply_f, node.to_filter)
-                if name is not None]
-
-    def uniforms(self, op) -> list:
-        """The values of the host that a kernel uses for an operator, each once."""
-        parts = [node for function in self.functions(op) for node in function.body]
-        if op.kind == EDGES:
-            parts += self.dependence.members(op.what)
-        return list(dict.fromkeys(node for node in ir.walk(*parts)
-                                  if isinstance(node, ir.Uniform)))
+    def load_words(self, k, group) -> list:
+        """For each member of a group, the registers with the values of the host that it uses, by
+        their nodes."""
+        return self.host.load(k, group, self.fields(group))
 
     def fields(self, group) -> Fields:
         """The fields of a group's argument: its input, unless that is all vertices, and the sets
         that its members make."""
         return Fields(self.pool, self.dependence.sets(*group))
-
-    def base_number(self, group):
-        """The number of the host that is in the argument of a group: an expression, or None."""
-        bases = [_affine(node)[0] for node in self._changing_of(group)
-                 if node.type is Type.UINT]
-        return max(bases, key=bases.count, default=None)
-
-    def offset(self, node, base):
-        """By how much a changing value of the host differs from a number of the host, as a
-        constant; None if that is not known."""
-        if base is None or node.type is not Type.UINT:
-            return None
-        own, offset = _affine(node)
-        return offset if own == base else None
-
-    def earlier(self, group, stamps) -> dict:
-        """The values of the host that are surely smaller than some others, if these are equal, and
-        by how much."""
-        base = self.base_number(group)
-        offsets = {self.offset(node, base) for node in stamps}
-        if None in offsets or len(offsets) != 1:
-            return {}
-        offset, = offsets
-        found = {node: self.offset(node, base) for node in self._changing_of(group)}
-        return {node: offset - own for node, own in found.items()
-                if own is not None and own < offset}
-
-    def _changing_of(self, group):
-        return [node for member in group for node in self.uniforms(member.op)
-                if node in self.slots]
 
     # Arrays
 
@@ -241,7 +188,7 @@ class ProgramAlgorithm(ProgramRun):
         for name in self.used_degrees:
             task.buffers.reserve(name, words)
         self.pool.reserve(task, words)
-        task.buffers.reserve("slots", SLOTS + len(self.slots))
+        task.buffers.reserve("slots", self.host.words)
         task.buffers.reserve("results", 2)
         task.buffers.reserve("least", 1)
 
@@ -283,7 +230,7 @@ class ProgramAlgorithm(ProgramRun):
         if any(isinstance(node, ir.NewVertexSet | ir.NewQueue | ir.Dequeue)
                for node in ir.walk(*self.program.body)):
             add("include", "include")
-        for slot in range(SLOTS + len(self.slots)):
+        for slot in range(self.host.words):
             add(f"slot{slot}", "slot", slot)
         return kernels
 
@@ -298,58 +245,6 @@ class ProgramAlgorithm(ProgramRun):
         return Emitter(k, self.bits, words.__getitem__, self.array,
                        {name: self.copy_array(name) for name in copies}, loads)
 
-    def load_words(self, k, group) -> list:
-        """For each member of a group, the registers with the values of the host that its functions
-        use, by their nodes."""
-        base, number, found = self.base_number(group), None, []
-        for member in group:
-            words = {}
-            for node in self.uniforms(member.op):
-                offset = self.offset(node, base) if node in self.slots else None
-                if offset is not None:
-                    number = number or self._load_number(k, group)
-                    words[node] = self._offset(k, number, offset - _affine(
-                        self._number_node(group))[1])
-                elif node in self.slots:
-                    words[node] = VertexKernels.load_slot(k, SLOTS + self.slots[node], "value")
-                else:
-                    words[node] = k.constant(self._constant(node), "value")
-            found.append(words)
-        return found
-
-    @staticmethod
-    def _offset(k, number, offset):
-        """A register with a number and a constant."""
-        if not offset:
-            return number
-        into = k.a.reg("value")
-        k.step(into, offset, number)
-        return into
-
-    def _number_node(self, group):
-        """The value of the host that is in the argument: the first of those that differ from
-        :meth:`base_number` by a constant."""
-        base = self.base_number(group)
-        return next(node for node in self._changing_of(group)
-                    if self.offset(node, base) is not None)
-
-    def number_word(self, group, words) -> int | None:
-        """The word of the host for the argument of a group, whose members' values of the host are
-        ``words``; None if its argument has none."""
-        return None if self.base_number(group) is None else words[self._number_node(group)]
-
-    def _load_number(self, k, group):
-        a, fields, number = k.a, self.fields(group), k.a.reg("number")
-        fields.number(k, number)
-        with a.if_uniform(_equal(k, number, fields.most), "large"):
-            place = a.reg("slots")
-            a.li(place, k.address("slots"))
-            a.lw(number, place, 4 * LARGE)
-        return number
-
-    def _constant(self, node):
-        return value_of(node, self._values, self.graph, self.bits)
-
     # Host
 
     def _perform(self, machine: Machine):
@@ -361,24 +256,3 @@ class ProgramAlgorithm(ProgramRun):
 
     def outputs(self, session):
         return self._result.outputs
-
-
-def _assigned(nodes):
-    """The variables of the host that get a value more than once, or while a program runs in a
-    loop; all others keep their value."""
-    return {node.name for node in nodes if isinstance(node, ir.Assign | ir.ForLoop)}
-
-
-def _affine(node):
-    """``(number, offset)``: a value of the host is the number and a constant."""
-    value, offset = node.value if isinstance(node, ir.Uniform) else node, 0
-    while isinstance(value, ir.Binary) and value.operation in ("+", "-") \
-            and isinstance(value.right, ir.Literal) and value.right.type is Type.WHOLE:
-        offset += value.right.value * (1 if value.operation == "+" else -1)
-        value = value.left
-    return value, offset
-
-
-def _equal(k, register, value):
-    """The condition that a register, the same in all lanes, has a value."""
-    return Condition("eq", register, k.constant(value, "large"))

@@ -88,6 +88,22 @@ class Dependence:
                         for node in ir.instructions(program.body)
                         if isinstance(node, ir.VertexSetIterator)}
 
+    def functions(self, op) -> list:
+        """The functions of an operator."""
+        if op.kind != EDGES:
+            return [self._program.function(op.what)]
+        node = self._edges[op.what]
+        return [self._program.function(name) for name in (node.apply_f, node.to_filter)
+                if name is not None]
+
+    def uniforms(self, op) -> list:
+        """The values of the host that a kernel uses for an operator, each once."""
+        parts = [node for function in self.functions(op) for node in function.body]
+        if op.kind == EDGES:
+            parts += self.members(op.what)
+        return list(dict.fromkeys(node for node in ir.walk(*parts)
+                                  if isinstance(node, ir.Uniform)))
+
     def joins(self, group, member) -> bool:
         """Whether an operator may join a group, by what both read and write."""
         if member.op.kind == EDGES or (member.op.kind == VERTICES and self._copied[member.op.what]):
@@ -193,6 +209,10 @@ class Dependence:
                       if vector not in racing and not self.stamp(node, vector)
                       and not (repeats and vector not in wants.others)}
         return found
+
+    def all_members(self) -> list:
+        """The expressions of :meth:`members` of all operators."""
+        return [node for number in self._edges for node in self.members(number)]
 
     @staticmethod
     def _at_destination(function):

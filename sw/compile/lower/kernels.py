@@ -14,18 +14,11 @@ from sw.compile.kernels.distribution import Scan
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.vertices import each_vertex
 from sw.compile.lower.fuse import TOTAL, WHERE
+from sw.compile.lower.host_numbers import THRESHOLD, VERTEX, WORD, load_slot
 from sw.lang.passes.chain import certain_loads
 
 
-__all__ = ["LARGE", "SLOTS", "VertexKernels"]
-
-
-#: Slots: the threshold of a queue, an element to be stored, and the number of the host that an
-#: argument has no room for. Behind them are the slots of values of the host.
-THRESHOLD, VERTEX, WORD, LARGE = range(4)
-
-#: The number of these slots.
-SLOTS = 4
+__all__ = ["VertexKernels"]
 
 
 class VertexKernels:
@@ -46,14 +39,6 @@ class VertexKernels:
     # Slots
 
     @staticmethod
-    def load_slot(k, number, name):
-        """A register with the word of a slot."""
-        into = k.a.reg(name)
-        k.a.li(into, k.address("slots"))
-        k.a.lw(into, into, 4 * number)
-        return into
-
-    @staticmethod
     def _slot(k, number):
         """The launch's argument becomes the word of a slot."""
         a = k.a
@@ -65,7 +50,7 @@ class VertexKernels:
     def _store(self, k, array):
         """The element of ``array`` at the vertex in a slot becomes the word in a slot."""
         a = k.a
-        vertex, word = self.load_slot(k, VERTEX, "vertex"), self.load_slot(k, WORD, "word")
+        vertex, word = load_slot(k, VERTEX, "vertex"), load_slot(k, WORD, "word")
         pointer = a.reg("pointer")
         a.sw(word, k.pointer(Vertex(vertex, None), array, pointer))
 
@@ -133,7 +118,7 @@ class VertexKernels:
         """The work of the members on a vertex."""
         a, known = k.a, {}
         for number, member in enumerate(group):
-            function, = self._parent.functions(member.op)
+            function, = self._parent.dependence.functions(member.op)
             emitter = self._parent.emitter(k, words[number], function,
                                            known if member.on is None else {},
                                            self._parent.copied(member.op))
@@ -205,7 +190,7 @@ class VertexKernels:
         """The vertex in a slot is in the set that is made."""
         a = k.a
         made = Made(k, Fields(self._parent.pool, 1), 0)
-        vertex, only = self.load_slot(k, VERTEX, "vertex"), a.reg("only")
+        vertex, only = load_slot(k, VERTEX, "vertex"), a.reg("only")
         k.scaled(vertex, vertex, self._parent.anchor)
         k.lane_index(only)
         a.seqz(only, only)
@@ -234,7 +219,7 @@ class VertexKernels:
         made, scan = [Made(k, fields, index) for index in (1, 2)], Scan(k)
         for each in made:
             each.prepare(scan)
-        threshold, every = self.load_slot(k, THRESHOLD, "threshold"), a.reg("every")
+        threshold, every = load_slot(k, THRESHOLD, "threshold"), a.reg("every")
         a.seqz(every, threshold)
         below, above = a.regs("below", "above")
         with self._listed(k, *ends) as (vertex, active):

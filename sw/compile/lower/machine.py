@@ -7,7 +7,7 @@ import numpy as np
 
 from sw.compile.frontiers.sets import ALL, EMPTY, Fields
 from sw.compile.lower.fuse import EDGES, WHERE, Member, group_name, op_of
-from sw.compile.lower.kernels import LARGE, SLOTS, THRESHOLD, VERTEX, WORD
+from sw.compile.lower.host_numbers import LARGE, THRESHOLD, VERTEX, WORD
 from sw.vm.host import Machine
 
 
@@ -166,7 +166,7 @@ class RtlMachine(Machine):
         before = dict(values)
         for node in ahead.assigns:
             values[node.name] = self._evaluate(node.value)
-        words = {node: self._word(node) for node in self._parent.uniforms(ahead.op)}
+        words = {node: self._word(node) for node in self._parent.dependence.uniforms(ahead.op)}
         values.clear()
         values.update(before)
         return words
@@ -230,11 +230,11 @@ class RtlMachine(Machine):
         if copies:
             self._launch(f"copy_{head.name}")
         offered = held.words.items()
-        base = parent.base_number(held.group)
+        host, chosen = parent.host, parent.host.number(held.group)
         for node, word in offered:
-            if node in parent.slots and parent.offset(node, base) is None:
-                self._set(SLOTS + parent.slots[node], word)
-        fields, number = parent.fields(held.group), parent.number_word(held.group, held.words)
+            if node in host.slots and host.offset(node, chosen) is None:
+                self._set(host.slots[node], word)
+        fields, number = parent.fields(held.group), chosen and held.words[chosen]
         if number is not None and number >= fields.most:
             self._set(LARGE, number)
             number = fields.most
@@ -249,8 +249,8 @@ class RtlMachine(Machine):
 
     def edges(self, node, vset, uniforms):
         more = {part: self._word(part)
-                for part in self._parent.uniforms(op_of(node, self._parent.numbers))
-                if part not in uniforms and part in self._parent.slots}
+                for part in self._parent.dependence.uniforms(op_of(node, self._parent.numbers))
+                if part not in uniforms and part in self._parent.host.slots}
         return self._take(node, vset, uniforms | more, node.tracking is not None)
 
     def vertices(self, node, vset, uniforms):

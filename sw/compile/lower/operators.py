@@ -288,7 +288,7 @@ class EdgeOperator(Algorithm):
                              if load.index.name == end}
         self._stamped = self._stamps(group)
         self._stamp = self._added_stamp(group)
-        self._earlier = self._parent.earlier(group, [
+        self._earlier = self._parent.host.earlier(group, [
             node.value for node, *_ in self._writes(group) if node.vector in self._stamped])
         self._exact = self._parent.pool.lists or not self._repeatable(group)
         index = int(self.reads_set) + 1
@@ -315,7 +315,7 @@ class EdgeOperator(Algorithm):
         """The stores and reductions of the members of a group, with the registers of the member's
         values of the host, and whether each vertex that is added gets the word."""
         for words, member in zip(self._words, group):
-            function, *_ = self._parent.functions(member.op)
+            function, *_ = self._parent.dependence.functions(member.op)
             for node in ir.walk(*function.body):
                 if isinstance(node, ir.VectorStore | ir.Reduce):
                     yield node, words, member.on == 0 and any(node is part
@@ -463,7 +463,8 @@ class EdgeOperator(Algorithm):
         return (asked is not None and "size" not in asked.asked
                 and all(member.op.kind != WHERE for member in group)
                 and all(isinstance(node.value, ir.Literal | ir.Uniform)
-                        for member in group[1:] for function in self._parent.functions(member.op)
+                        for member in group[1:]
+                        for function in self._parent.dependence.functions(member.op)
                         for node in ir.walk(*function.body) if isinstance(node, ir.VectorStore)))
 
     def _add(self, k, vertex, flag, only):
@@ -485,7 +486,7 @@ class EdgeOperator(Algorithm):
         for number, (member, words) in enumerate(zip(group, self._words)):
             if not number:
                 continue
-            function, = self._parent.functions(member.op)
+            function, = self._parent.dependence.functions(member.op)
             function = without_stores(function, stored)
             emitter = self._parent.emitter(k, words, function)
             if not member.on:
