@@ -37,7 +37,7 @@ class EdgeOperator(Algorithm):
     node : EdgeSetIterator
     """
     void_edge = "padding"
-    listable = False
+    sent = None
 
     def __init__(self, parent, node):
         super().__init__(turned(parent.graph) if node.transposed else parent.graph)

@@ -33,6 +33,7 @@ import itertools
 
 import numpy as np
 
+from sw.compile.algorithm import Sent
 from sw.compile.kernels.fusion import Loop
 from sw.compile.kernels.kernel import Vertex
 from sw.lang import graph_ir as ir
@@ -53,7 +54,8 @@ class _Form:
 
 class LevelSearch(LoopRun):
     """One run. Levels and parents of vertices that are not found are -1, as int32."""
-    switches = least_wins = True
+    switches = True
+    sent = Sent(late=True, drops=True)
 
     @classmethod
     def form_of(cls, program):

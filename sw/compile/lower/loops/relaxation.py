@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from base.errors import UserError
+from sw.compile.algorithm import Sent
 from sw.compile.kernels.fusion import Loop
 from sw.lang import graph_ir as ir
 from sw.lang.types import WORD, Type
@@ -92,9 +93,7 @@ class Relaxation(LoopRun):
 
     @classmethod
     def attributes(cls, program, form, options):
-        least = form.reduce.operation == "min"
-        found = {"sends": form.sends, "listable": form.sends,
-                 "least_wins": least and form.sends, "identity": _WORST[form.reduce.operation],
+        found = {"identity": _WORST[form.reduce.operation],
                  "void_edge": "self" if form.sends else "padding"}
         if form.delta_argument is not None:
             found["TRIES"] = {form.delta_argument: (None, "auto", 4, 16, 64, 256, 1024)}
@@ -135,8 +134,8 @@ class Relaxation(LoopRun):
         return found
 
     @property
-    def sums_fit(self):
-        return self._fits
+    def sent(self):
+        return Sent(value=True, fits=self._fits, drops=self._least) if self.form.sends else None
 
     @staticmethod
     def choose_delta(graph) -> int:
@@ -251,7 +250,7 @@ class Relaxation(LoopRun):
                 words[i] = self._value(k, edge, words[i])
             elif edge.weight is not None:
                 # A sum that passes 32 bits becomes the largest word.
-                self.along(k, words[i], edge.weight, fits=self.sums_fit and self.filters(task))
+                k.add_word(edge.weight, words[i], fits=self._fits and self.filters(task))
                 words[i] = edge.weight
         return list(zip(words, replaced, real))
 

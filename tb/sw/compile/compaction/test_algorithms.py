@@ -27,9 +27,7 @@ from hypothesis import strategies as st
 
 from base.errors import RunError, UserError
 from hw.scu.registers import ScuOutput, ScuRegister, entry_bytes
-from sw.compile.compaction.expansion import INDEXES
 from sw.compile.compaction.lists import EDGES, VALUES, ends
-from sw.compile.compaction.steps import ScuSteps
 from sw.graph import Graph
 from sw.graph.load import load
 from sw.compile.kernels.split import SPLITS
@@ -243,9 +241,9 @@ def length_of(session, argument):
     task = next((side for side in session.task.sides.values() if side.schedule.has_lists),
                 session.task)
     words = session.read(ends(task.layouts[0]))
-    first_piece = task.schedule.name == "scu-stream"
-    length = int(words[0 if first_piece else task.frontier.number_of(session, argument) % 2])
-    return length if task.schedule.counts_entries else length // 4
+    by_unit = task.schedule.counts_entries
+    length = int(words[0 if by_unit else task.frontier.number_of(session, argument) % 2])
+    return length if by_unit else length // 4
 
 
 @pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
@@ -531,8 +529,9 @@ def test_a_limit_and_an_error_of_the_unit(monkeypatch):
     with Device.functional(hardware("scu", 2, 4)) as device:
         with pytest.raises(RunError, match="not finished after"):
             device.run("bfs", graph, schedule="scu", max_cycles=300)
-        monkeypatch.setattr(ScuSteps, "_address", lambda self, name: 2 if name == INDEXES
-                            else self._unit.task.buffers.address(name))
+        compact = _Session.compact
+        monkeypatch.setattr(_Session, "compact", lambda self, name, registers: compact(
+            self, name, registers | {ScuRegister.INDEXES: 2}))
         with pytest.raises(RunError, match="the SCU stopped: a vector does not begin at a multiple "
                                            "of 4"):
             device.run("bfs", graph, schedule="scu")
