@@ -50,10 +50,13 @@ def reserve_bits(task):
 
 
 def fill(task):
-    """Fill the lists: neighbours are the padding vertex, so that blocks behind the end of a list
-    can be loaded."""
-    _, padding = task.vertices.addresses(task.algorithm.neighbor_array(task), 0)
-    task.buffers.fill(EDGES, rest=padding >> task.schedule.neighbor_shift(task))
+    """Fill the lists with the padding vertex, so that blocks behind the end of a list can be
+    loaded."""
+    algorithm, shift = task.algorithm, task.schedule.neighbor_shift(task)
+    for name, array, places in ((EDGES, algorithm.neighbor_array(task), shift),
+                                (VALUES, algorithm.base_array(task), 0)):
+        _, padding = task.vertices.addresses(array, 0)
+        task.buffers.fill(name, rest=padding >> places)
 
 
 def block_size(task, windows, bits=()):

@@ -135,7 +135,8 @@ class Relaxation(LoopRun):
 
     @property
     def sent(self):
-        return Sent(value=True, fits=self._fits, drops=self._least) if self.form.sends else None
+        sends = self.form.sends
+        return Sent(value=sends, fits=self._fits, drops=sends and self._least)
 
     @staticmethod
     def choose_delta(graph) -> int:

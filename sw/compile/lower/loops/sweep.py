@@ -69,7 +69,7 @@ class Sweep(ProgramRun):
     @classmethod
     def attributes(cls, program, form, options):
         collects = form.component is None and form.guard is None and form.flags is None
-        return {"sent": Sent(value=True) if form.sends else None,
+        return {"sent": Sent(value=form.sends),
                 "directions": ("push", "pull") if form.component else ("pull", "push"),
                 "identity": _IDENTITY[form.reduce.operation] if collects else None,
                 "void_edge": "self" if _differ(form.guard) else "padding"}
