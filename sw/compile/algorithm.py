@@ -1,17 +1,34 @@
 """The interface of an algorithm (GRAssembler, table 2.4)."""
 
+import dataclasses
 from typing import Any
 
 from base.errors import UserError
 from sw.compile.kernels.fusion import Loop
 
 
-__all__ = ["Algorithm", "VertexName"]
+__all__ = ["Algorithm", "Sent", "VertexName"]
 
 
 class VertexName:
     """The type of a parameter that is a vertex, given by its number or its name
     (:meth:`sw.graph.graph.Graph.vertex`): in a plan an int or a str."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Sent:
+    """What comes from the source of an edge that pushes, where an edge is known by its destination
+    and one word beside it. What is not said does not hold."""
+    #: Whether the word is the source's word in the base array, plus the weight of the edge if there
+    #: are weights. :meth:`Algorithm.gather` and :meth:`Algorithm.sum` then need no base of an edge
+    #: that has its ``value``. If not, the word is the source.
+    value: bool = False
+    fits: bool = False  #: Whether no such sum passes 32 bits.
+    #: Whether :meth:`Algorithm.gather` of edges that are selected does not read their bases.
+    late: bool = False
+    #: Whether an edge may be dropped if another edge with the same destination has been taken in,
+    #: in this superstep or before, whose word is not larger.
+    drops: bool = False
 
 
 class Algorithm:
@@ -44,26 +61,18 @@ class Algorithm:
     switches : bool
         Whether each superstep can go by another plan (:class:`sw.compile.plan.Hybrid`). Such an
         algorithm names its kernels by the task's sides.
-    sends : bool
-        Whether a vertex that pushes sends its word in the base array along its edges, plus the
-        weight of the edge if there are weights. Then :meth:`gather` and :meth:`sum` need no base
-        of an edge that has its ``value``. If not, :meth:`gather` of edges that are selected does
-        not read their bases.
+    sent : Sent or None
+        What comes from an edge's source; None if no schedule may make lists of the edges on which
+        the algorithm works.
     sends_early : bool
         Whether the word that a vertex sends may be read long before its edges are worked on, at no
         cost in supersteps. Then no word is all ones, or one less.
     identity : int or None
         The word that changes nothing where words are collected, if a vertex that pulls may collect
         by :meth:`collect_at`.
-    least_wins : bool
-        Whether an edge that pushes may be dropped if another edge with the same destination has
-        been taken in, in this superstep or before, whose word is not larger. The word is the one
-        that is sent, or the address of the source in the base array.
     TRIES : dict of str to tuple
         Parameters that change only the cost of a run, each with the values that the tuner tries,
         the default first.
-    listable : bool
-        Whether a schedule may make lists of the edges on which the algorithm works.
     words : int or None
         Words of a vertex on which an edge's work is done. A lane works on all of them, or
         neighbouring lanes share them
@@ -84,8 +93,8 @@ class Algorithm:
     weighted = False
     void_edge = "self"
     switches = False
-    sends = sends_early = least_wins = False
-    listable = True
+    sent: Any = Sent()
+    sends_early = False
     identity: int | None = None
     words: Any = None
     check: Any = None
@@ -231,23 +240,6 @@ class Algorithm:
         """The form in which a schedule hands out base vertices: ``base`` itself, or a vertex in a
         new register."""
         return base
-
-    @property
-    def sums_fit(self) -> bool:
-        """Whether no word that is sent, plus a weight, passes 32 bits."""
-        return True
-
-    @staticmethod
-    def along(k, word, weight, fits=True):
-        """``weight`` = the word that arrives over an edge: the sum of the word that its source
-        sends and of the weight. A sum that passes 32 bits becomes all ones, unless all sums are
-        known to fit."""
-        k.a.add(weight, weight, word)
-        if not fits:
-            passed = k.a.reg("passed")
-            k.a.sltu(passed, weight, word)
-            k.a.neg(passed, passed)
-            k.a.or_(weight, weight, passed)
 
     def begin(self, k, base):
         """A lane starts on a base vertex of its own (only if the schedule owns it)."""

@@ -147,7 +147,8 @@ NEAR = (
      "sw/compile/local.py", "tb/sw/compile/test_plan.py"),
     ("sw/device/result.py sw/device/device.py",
      "tb/sw/device/test_device.py tb/cli/test_functional.py"),
-    ("sw/compile/schedules/scu* sw/compile/schedules/compact.py",
+    ("sw/compile/schedules/scu* sw/compile/schedules/compact.py "
+     "sw/compile/schedules/edge_lists.py",
      "tb/sw/compile/compaction/test_algorithms.py"),
     ("sw/compile/schedules/works.py sw/compile/schedules/wm.py",
      "tb/sw/compile/schedules/test_weaver.py"),

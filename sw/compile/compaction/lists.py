@@ -1,21 +1,18 @@
-"""The edge frontier, and going through it in blocks.
+"""The edge list, and going through it in blocks.
 
-An element is two words: in :data:`EDGES` the neighbour, in :data:`VALUES` the word that arrives
-over the edge. If the algorithm sends no words (:attr:`~sw.compile.algorithm.Algorithm.sends`),
-the second word is the edge's base. Each layout has two words that tell where its list ends:
-superstep s uses word s mod 2.
-
-The unit may make a list in pieces, with three such words (:mod:`sw.compile.compaction.unit`).
+An element is two words: in :data:`EDGES` the neighbour, in :data:`VALUES` the word beside it, which
+is what the algorithm sends or the edge's source (:class:`~sw.compile.algorithm.Sent`). Each layout
+has a few words that tell where its list ends, or the pieces of its list.
 
 A block is a few *windows* of one element per lane. The loads of a block are under way together.
 Blocks are even work, so the warps take them in turn.
 """
 
-from hw.isa import Csr
 from sw.compile.asm.assembler import Condition
 
 
-__all__ = ["EDGES", "VALUES", "Bits", "Blocks", "end_word", "ends", "fill", "reserve"]
+__all__ = ["EDGES", "VALUES", "Blocks", "block_size", "ends", "fill", "noted_bits", "reserve",
+           "reserve_bits"]
 
 
 #: The neighbour of each edge, and the word beside it.
@@ -30,6 +27,12 @@ def ends(layout) -> str:
     return layout.array("edge_ends")
 
 
+def noted_bits(task) -> tuple:
+    """The buffers of bits, a bit for each element, that say which neighbours a kernel has added to
+    the frontier."""
+    return task.frontier.BITS if task.schedule.notes and task.frontier is not None else ()
+
+
 def reserve(task, pieces=1):
     """Reserve the lists, which the layouts use one after the other. Each piece of a list begins
     with a block."""
@@ -40,39 +43,31 @@ def reserve(task, pieces=1):
         task.buffers.reserve(ends(layout), 3 if pieces > 1 else 2)
 
 
+def reserve_bits(task):
+    """Reserve the bits."""
+    for name in noted_bits(task):
+        task.buffers.reserve(name, task.buffers.words(EDGES) // 32 + 1)
+
+
 def fill(task):
-    """Fill the lists: neighbours are the padding vertex, so that blocks behind the end of a list
-    can be loaded."""
-    algorithm = task.algorithm
-    _, padding = task.vertices.addresses(algorithm.neighbor_array(task), 0)
-    task.buffers.fill(EDGES, rest=padding >> task.schedule.neighbor_shift(task))
-
-
-def end_word(k, into, layout=None):
-    """In the prologue: ``into`` = address of the word that tells where the list of this superstep
-    ends, for the kernel's layout or another. The address of the next superstep's word differs in
-    bit 2."""
-    a = k.a
-    if k.task.frontier is not None:
-        k.task.frontier.parity(k, into, 2)
-    else:
-        k.argument(into)
-        a.andi(into, into, 1)
-        a.slli(into, into, 2)
-    first = a.reg("first")
-    a.li(first, k.address(ends(layout or k.layout)))
-    a.add(into, into, first)
+    """Fill the lists with the padding vertex, so that blocks behind the end of a list can be
+    loaded."""
+    algorithm, shift = task.algorithm, task.schedule.neighbor_shift(task)
+    for name, array, places in ((EDGES, algorithm.neighbor_array(task), shift),
+                                (VALUES, algorithm.base_array(task), 0)):
+        _, padding = task.vertices.addresses(array, 0)
+        task.buffers.fill(name, rest=padding >> places)
 
 
 def block_size(task, windows, bits=()):
-    """Elements of a block, whose parameters are those of :class:`Blocks`."""
+    """Elements of a block; the parameters are those of :class:`Blocks`."""
     lanes = task.config.threads
     count = max(1, -(-8 // (lanes * windows))) if bits else 1
     return lanes * windows * count
 
 
 class Blocks:
-    """The blocks of the edge frontier, in a kernel.
+    """The blocks of the edge list, in a kernel.
 
     Make it as early in the prologue as possible: warps without a block leave there.
 
@@ -161,82 +156,3 @@ class Blocks:
         for word, place in zip(words, group):
             a.lw(word, beside, place)
         return words
-
-
-class Bits:
-    """Bits for the elements of the edge frontier, in several buffers: whether the element's
-    neighbour is kept, for a later compaction.
-
-    A lane notes in a register that it keeps the element of the present window. A vote makes bits of
-    these registers, and words of bits are stored as they are full.
-
-    Parameters
-    ----------
-    k : Kernel
-    blocks : Blocks
-        Blocks with the same buffers.
-    """
-
-    def __init__(self, k, blocks):
-        self._k, self._blocks = k, blocks
-        self._lanes = k.config.threads
-        self._bits = self._lanes * sum(map(len, blocks.groups))
-
-    def begin(self):
-        """A block begins; all lanes are active."""
-        self._words = self._k.a.regs(*(f"bits{number}" for number, _ in enumerate(
-            self._blocks.bits)))
-        self._kept = []
-
-    def choices(self):
-        """All lanes: if there are several buffers, a register for each says that the lane does not
-        keep its element of the next window. :meth:`keep` may change it."""
-        if len(self._words) == 1:
-            return
-        self._kept = self._k.a.regs(*(f"kept{number}" for number, _ in enumerate(self._words)))
-        for register in self._kept:
-            self._k.a.mv(register, self._k.a.zero)
-
-    def keep(self, number, chosen):
-        """The active lanes keep their elements in a buffer if the last bit of ``chosen`` is 1."""
-        self._k.a.andi(self._kept[number], chosen, 1)
-
-    def keep_chosen(self, chosen):
-        """For a single buffer: the lanes in which ``chosen`` is not 0 keep their elements, whether
-        or not they are active."""
-        self._kept = [chosen]
-
-    def window(self, place, some=True):
-        """All lanes: the window at an offset is done. Without ``some``, no lane has kept anything
-        in it."""
-        a, place = self._k.a, place // 4
-        some = some and bool(self._kept)        # the algorithm may never add
-        for number, (word, pointer) in enumerate(zip(self._words, self._blocks.bits)):
-            if some and place % 32 == 0:
-                a.vote_ballot(word, self._kept[number])
-            elif some:
-                ballot = a.reg("ballot")
-                a.vote_ballot(ballot, self._kept[number])
-                self._k.shifted(ballot, ballot, place % 32)
-                a.or_(word, word, ballot)
-            elif place % 32 == 0:
-                a.mv(word, a.zero)
-            if (place + self._lanes) % 32 == 0:
-                a.sw(word, pointer, place // 32 * 4)
-            elif place + self._lanes == self._bits:
-                {1: a.sb, 2: a.sh}[self._bits // 8](word, pointer)
-
-    def load(self, group, into):
-        """Load, for each window of a group, whether the lane's element is kept; ``into`` are lists
-        of registers, one for each buffer."""
-        a = self._k.a
-        size = min(4, self._bits // 8)
-        lane, word = a.regs("lane", "word")
-        a.csrr(lane, Csr.THREAD_ID)
-        for registers, pointer in zip(into, self._blocks.bits):
-            for register, place in zip(registers, group):
-                first = place // 4
-                self._k.load(word, pointer, size, first // 32 * 4)
-                a.addi(register, lane, first % 32)
-                a.srl(register, word, register)
-                a.andi(register, register, 1)

@@ -35,7 +35,7 @@ import dataclasses
 from hw.scu.registers import ScuCommand, ScuOperation, ScuOutput, ScuRegister, ScuResult
 
 
-__all__ = ["Best", "Filter", "Group", "Keys", "PreparedRows", "ScuOperations", "Unique"]
+__all__ = ["Best", "Filter", "Group", "ScuOperations", "StreamRows", "Unique"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,49 +74,33 @@ class Group(_Table):
 
 
 @dataclasses.dataclass(frozen=True)
-class PreparedRows:
-    """Inputs of STREAM whose rows are known: addresses of a first position, a number of words and a
-    cost for each input."""
-    indexes: int
-    counts: int
-    given: int
-
-    fields = {}
-
-    @property
-    def registers(self):
-        """Values of registers."""
-        return {"INDEXES": self.indexes, "COUNTS": self.counts, "OPERAND": self.given}
-
-    def behind(self, inputs):
-        """The inputs behind so many inputs."""
-        return PreparedRows(*(address + 4 * inputs for address in dataclasses.astuple(self)))
-
-
-@dataclasses.dataclass(frozen=True)
-class Keys:
-    """Inputs of STREAM whose rows the unit looks up."""
-    keys: int  #: Address of the keys, which are addresses.
-    #: Distance in bytes from a key to two words: the positions of the row's first word, and of the
-    #: word behind its last.
-    rows: int
+class StreamRows:
+    """The inputs of STREAM: rows that are known, or keys whose rows the unit looks up."""
+    first: int  #: Address of the position of each row's first word; or of the keys.
     given: int  #: Address of a cost for each input; or distance in bytes from a key to its cost.
-    looks: bool  #: Whether ``given`` is a distance.
+    counts: int | None = None  #: Of known rows: address of each row's number of words.
+    #: Of keys, which are addresses: distance in bytes from a key to two words, the positions of the
+    #: row's first word, and of the word behind its last.
+    rows: int = 0
+    looks: bool = False  #: Whether ``given`` is a distance.
 
     @property
     def fields(self):
         """Flags of the command."""
-        return {"rows": True, "looks": self.looks}
+        return {"rows": self.counts is None, "looks": self.looks}
 
     @property
     def registers(self):
         """Values of registers."""
-        return {"INDEXES": self.keys, "ROWS": self.rows, "OPERAND": self.given}
+        return {"INDEXES": self.first, "COUNTS": self.counts, "ROWS": self.rows,
+                "OPERAND": self.given}
 
     def behind(self, inputs):
         """The inputs behind so many inputs."""
-        given = self.given + (0 if self.looks else 4 * inputs)
-        return dataclasses.replace(self, keys=self.keys + 4 * inputs, given=given)
+        moved = 4 * inputs
+        return dataclasses.replace(
+            self, first=self.first + moved, given=self.given + (0 if self.looks else moved),
+            counts=None if self.counts is None else self.counts + moved)
 
 
 class ScuOperations:
@@ -168,10 +152,10 @@ class ScuOperations:
     def stream_expansion(self, source, inputs, length, destination, costs, *, weights=0,
                          **options) -> ScuResult:
         """The runs of :meth:`access_expansion_compaction` go to ``destination``, their costs to
-        ``costs``. ``inputs`` are :class:`PreparedRows` or :class:`Keys`. The cost of each element
-        is the word of its run, plus the word of ``weights`` with the element's position in
-        ``source``. With a filter as ``output``, only kept elements are stored. ``selected`` is the
-        number of elements before the filter.
+        ``costs``. ``inputs`` are :class:`StreamRows`. The cost of each element is the word of its
+        run, plus the word of ``weights`` with the element's position in ``source``. With a filter
+        as ``output``, only kept elements are stored. ``selected`` is the number of elements before
+        the filter.
 
         This operation is not the paper's. Its options are ``bitmask``, ``output``, ``count`` and
         ``name``."""

@@ -1,62 +1,57 @@
-"""What the Stream Compaction Unit does for a task (Segura et al., 3.3 to 3.5 and 4.4 to 4.6).
+"""The Stream Compaction Unit as the maker of edge lists (Segura et al., 3.3 to 3.5, 4.4 to 4.6).
 
-The cores look up the rows of the frontier, contract the edge frontier and leave bits. The unit
-makes the lists. The word that tells where a list ends is its length, which the unit writes.
+The cores look up the rows of the frontier, contract the list and leave bits. The unit makes the
+list, and the queues. The word that tells where a list ends is its length, which the unit writes.
 
-*Enhanced*, the unit filters the edge frontier while making it. A first pass over the edges leaves a
-bit for each edge, which says whether to keep it. The pass filters by best cost; the cost is the
-word beside the edge, so the words of all edges are made first. For algorithms with weights a second
-pass leaves an order, in which neighbours in one cache line stand together. Elements are then the
-numbers of words, by which the unit groups. The paper filters breadth-first search by element alone;
-such a filter would lose the smallest parent.
+*Filtering*, a first pass over the edges leaves a bit for each edge, which says whether to keep it.
+The pass filters by best cost; the cost is the word beside the edge, so the words of all edges are
+made first. With weights a second pass leaves an order, in which neighbours in one cache line stand
+together. Elements are then the numbers of words, by which the unit groups. The paper filters
+breadth-first search by element alone; such a filter would lose the smallest parent.
 
-*Streaming*, the unit makes both lists of the edge frontier with one operation, which is not the
-paper's. If the algorithm allows it, the operation filters as above. Nothing is written but the
-lists of the edges that are left. The unit makes a long list in pieces, one operation each. While
-the unit makes a piece, the cores contract the piece before it. The pieces follow one another in the
-lists, and each begins with a block of the contraction. Three words tell where they end: the pieces
-use them in turn.
-
-A filter's table is never emptied between supersteps
-(:attr:`~sw.compile.algorithm.Algorithm.least_wins` allows this). Its default size is the paper's
-part of the L2 (table 2), rounded down to a power of two, but no more entries than there are
-vertices. Without an L2 the part is of :data:`_NO_L2` bytes. Streaming, the table is no larger than
-the lines that the unit's banks hold, if there are few edges a vertex, or several cores and no near
-and far vertices: then it costs less to look at edges that a larger table would drop than to fetch
-its lines. The table for grouping is at most as large. It is also no larger than a call's elements
-may need, because emptying the table and searching it for the rest take a cycle a line.
+*Streaming*, the unit makes the list with one operation, which is not the paper's. The operation
+filters as above, if the algorithm allows it. Nothing is written but the edges that are left. The
+unit makes a long list in pieces, one operation each. While the unit makes a piece, the cores
+contract the piece before it. The pieces follow one another in the list, and each begins with a
+block of the contraction. Three words tell where they end: the pieces use them in turn.
 """
 
+import functools
+
 from base.errors import UserError
-from hw.scu.registers import ScuOutput, entry_bytes
+from hw.isa import Csr
+from sw.compile.asm.assembler import Condition
+from sw.compile.compaction import lists, prepared
 from sw.compile.compaction.contraction import ADDRESSES
-from sw.compile.compaction.expansion import COUNTS, GIVEN, INDEXES
-from sw.compile.compaction.lists import EDGES
-from sw.compile.formats.compressed import CompressedRows
+from sw.compile.compaction.lists import EDGES, VALUES
+from sw.compile.compaction.operations import Filter, ScuOperations, StreamRows
+from sw.compile.compaction.prepared import COUNTS, GIVEN, INDEXES
+from sw.compile.compaction.tables import Tables
+from sw.compile.formats.compressed import AddressedEdges, CompressedRows
+from sw.compile.kernels.passes import Pass
 
 
-__all__ = ["ALL_VALUES", "MOST_PIECES", "ScuCompaction", "power_above", "power_below"]
+__all__ = ["MOST_PIECES", "ByUnit"]
 
 
-#: Most pieces of an edge frontier.
+#: Most pieces of a list.
 MOST_PIECES = 8
+
+#: Most pieces of a filtered list, if the user does not say: a filter costs time at both ends of an
+#: operation, as its lines come and go.
+_MOST_FILTERED = 4
 
 #: Edges that a piece should have, if the user does not say.
 _PIECE = 2048
 
-#: Most pieces then, with a filter: it costs time at both ends of an operation, as its lines come
-#: and go.
-_MOST_FILTERED = 4
-
-
-#: Bytes of a table that is not cached.
-_NO_L2 = 1 << 15
-
-#: Fewer edges a vertex than this are few.
-_FEW = 8
-
 #: The words of all edges, before the edges are filtered.
-ALL_VALUES = "all_values"
+_ALL_VALUES = "all_values"
+
+#: The kernels that contract the first piece of a list, and in turn the later ones. Each is named
+#: with the words, among the list's three, that tell where the piece before ends, and where the
+#: piece ends. Meanwhile the unit writes the third word.
+_PIECES = {"contract": (None, 0), "contract_b": (0, 1), "contract_c": (1, 2),
+           "contract_d": (2, 0)}
 
 
 def _whole_rows(layout):
@@ -64,115 +59,85 @@ def _whole_rows(layout):
     return type(layout) is CompressedRows and not layout.virtual
 
 
-def power_below(value):
-    """The largest power of two that is not larger; at least 1."""
-    return 1 << max(int(value), 1).bit_length() - 1
-
-
-def power_above(value):
-    """The smallest power of two that is not smaller."""
-    return 1 << (max(int(value), 1) - 1).bit_length()
-
-
-class ScuCompaction:
-    """The unit's part of a task: what it makes, and with which tables. It does not change.
+class ByUnit:
+    """The unit makes a task's list. It is plainly mutable: the host's work finds what the work
+    before has left.
 
     Parameters
     ----------
     task : sw.compile.task.Task
-    options : dict
-        The schedule's options.
-    enhanced : bool
-        Whether the unit filters, for algorithms that allow it.
+    filters : bool
+        Whether the unit filters edges, if the algorithm allows it.
     streams : bool
-        Whether the unit makes both lists with one operation.
+        Whether the unit makes the list with one operation.
 
     Attributes
     ----------
-    weighted : bool
-        Whether edges have weights.
     filters, groups : bool
         Whether the unit filters edges, and groups those that are left.
-    ways : dict of ScuOutput to int
-        Entries of a set of the tables for filtering and grouping.
+    tables : Tables
     """
+    overread = 0
 
-    def __init__(self, task, options, enhanced=False, streams=False):
-        self.task, self._options = task, options
-        self.weighted = task.algorithm.weighted
+    def __init__(self, task, filters, streams):
+        self.task, self._options, self._streams = task, task.schedule.options, streams
+        self._weighted, self._sent = task.algorithm.weighted, task.algorithm.sent
         # The address of a reordered source does not tell which source has the smaller number.
-        self.filters = enhanced and task.algorithm.least_wins and (
-            task.algorithm.sends or task.new_ids is None)
-        self.streams = streams
-        self.groups = (self.filters and self.weighted
-                        and options.get("grouping", "no") != "no")
-        line = task.config.line_bytes
-        self.ways = {output: self._ways_of(entry_bytes(output, line), line)
-                      for output in (ScuOutput.FILTER_BEST, ScuOutput.GROUP)}
+        self.filters = filters and self._sent.drops and (self._sent.value or task.new_ids is None)
+        self.groups = (self.filters and self._weighted
+                       and self._options.get("grouping", "no") != "no")
+        self.shift, self.in_turn = 2 if self.filters else 0, not streams
+        self.tables = Tables(task, self._options, streams)
+        self._length = 0
+        self._filtered = None           # the session whose edges the filter's table has seen
 
-    def _ways_of(self, entry, line):
-        most = line // entry
-        ways = self._options.get("ways")
-        if ways is not None and ways > most and entry == entry_bytes(ScuOutput.FILTER_BEST, line):
-            raise UserError(f"schedule {self.task.schedule.name!r}: ways is {ways}; a line of "
-                            f"{line} bytes has room for {most} of the filter's entries of {entry} "
-                            "bytes")
-        return min(most, ways or most)
+    def check(self):
+        task, schedule = self.task, self.task.schedule
+        if not all(isinstance(layout, AddressedEdges) for layout in task.format.layouts(task)):
+            raise schedule.refuse("copies stored neighbours, which must be a word each; format "
+                                  f"{task.format.name!r} stores some of them in another way")
+        if self._weighted and not self._sent.fits:
+            raise schedule.refuse(
+                "adds weights on the unit, which does not notice if a sum passes 32 bits; with "
+                f"weights up to {int(task.graph.weights.max())} the sum of a path in "
+                f"{task.graph.name} may")
+        self.tables.check()
 
     # Memory
 
-    @property
-    def sets(self) -> int:
-        """Sets of the filter's table."""
-        if self._options.get("sets"):
-            return self._options["sets"]
-        config, graph = self.task.config, self.task.graph
-        room = config.l2_bytes * (0.75 if self.weighted else 0.5) if config.l2_bytes else _NO_L2
-        few = graph.num_edges < _FEW * graph.num_vertices
-        divided = self.task.algorithm.first_threshold(self.task) is not None
-        if self.streams and (few or (config.cores > 1 and not divided)):
-            room = min(room, power_below(config.scu_hash_bytes / 2))
-        ways = self.ways[ScuOutput.FILTER_BEST]
-        entry = entry_bytes(ScuOutput.FILTER_BEST, config.line_bytes)
-        return min(power_below(room / (entry * ways)), power_above(graph.num_vertices / ways))
-
-    @property
-    def table_bytes(self) -> int:
-        """Bytes of the filter's table, and most of the one for grouping."""
-        line = self.task.config.line_bytes
-        entry = entry_bytes(ScuOutput.FILTER_BEST, line)
-        return max(self.sets * self.ways[ScuOutput.FILTER_BEST] * entry, line)
-
     def reserve(self):
-        """Reserve the unit's buffers."""
+        task, buffers = self.task, self.task.buffers
+        edges = max(each.edges for each in task.layouts)
+        lists.reserve(task, self._most_pieces)
+        if not self.looks_up:
+            prepared.reserve(task, self._rows)
+        lists.reserve_bits(task)
         if not self.filters:
             return
-        buffers, edges = self.task.buffers, max(each.edges for each in self.task.layouts)
-        buffers.reserve("filter_table", self.table_bytes // 4)
-        if self.task.frontier.BITS:
+        buffers.reserve("filter_table", self.tables.bytes // 4)
+        if lists.noted_bits(task):
             buffers.reserve(ADDRESSES, buffers.words(EDGES))
-        if self.streams:
+        if self._streams:
             return
         buffers.reserve("filter", edges // 32 + 1)
-        if self.weighted:
-            buffers.reserve(ALL_VALUES, edges + 1)
+        if self._weighted:
+            buffers.reserve(_ALL_VALUES, edges + 1)
         if self.groups:
             buffers.reserve("order", edges + 1)
-            buffers.reserve("group_table", self.table_bytes // 4)
+            buffers.reserve("group_table", self.tables.bytes // 4)
 
-    # The work
+    # Rows and pieces
 
     @property
     def gives(self) -> bool:
         """Whether the cores prepare the word of each row; else the queue's entries are the words.
         """
-        return not self.task.queued or self.task.algorithm.sends
+        return not self.task.queued or self._sent.value
 
     @property
-    def prepared(self) -> tuple:
+    def _rows(self) -> tuple:
         """The arrays of the rows that the cores prepare."""
-        given = (GIVEN,) * (self.gives and not self.prepares_once)
-        return INDEXES, COUNTS, *given
+        return INDEXES, COUNTS, *[GIVEN] * (self.gives and not self.prepares_once)
 
     @property
     def looks_up(self) -> bool:
@@ -185,21 +150,216 @@ class ScuCompaction:
             raise UserError(
                 f"schedule {task.schedule.name!r}: rows is 'unit', which needs a deduplicated "
                 "queue as frontier, one plan, and a format that stores all edges as csr does")
-        return self.streams and able and asked != "cores"
+        return self._streams and able and asked != "cores"
 
     @property
     def prepares_once(self) -> bool:
         """Whether the rows, and the places of their words, are the same in all supersteps."""
-        task = self.task
-        return (self.streams and task.frontier is None and task.algorithm.sends
-                and all(map(_whole_rows, task.layouts)))
+        return (self._streams and self.task.frontier is None and self._sent.value
+                and all(map(_whole_rows, self.task.layouts)))
 
-    def pieces(self, rows) -> int:
-        """The number of pieces of the edge frontier."""
-        if self._options.get("pieces"):
-            pieces = self._options["pieces"]
-        else:
-            graph = self.task.graph
+    @property
+    def _most_pieces(self) -> int:
+        return (self._options["pieces"] or MOST_PIECES) if self._streams else 1
+
+    def _pieces(self, rows) -> int:
+        """The number of pieces of a list."""
+        pieces, graph = self._options["pieces"], self.task.graph
+        if not pieces:
             edges = rows * graph.num_edges // max(1, graph.num_vertices)
             pieces = min(edges // _PIECE, _MOST_FILTERED if self.filters else MOST_PIECES)
         return max(1, min(pieces, rows))
+
+    # Passes
+
+    def passed(self, k):
+        """The unit writes where a list ends."""
+
+    @property
+    def ends(self) -> dict:
+        """As of :class:`~sw.compile.compaction.expansion.ByCores`."""
+        return {name: functools.partial(self._ends, *words) for name, words in _PIECES.items()
+                if self._most_pieces > 1 or words == (None, 0)}
+
+    def _ends(self, before, this, k):
+        a, start = k.a, None
+        if before is None and self.looks_up:
+            self._lead(k)
+        end, place = a.regs("edges_end", "place")
+        a.li(place, k.address(lists.ends(k.layout)))
+        a.lw(end, place, 4 * this)
+        if before is not None:
+            start = a.reg("edges_start")
+            a.lw(start, place, 4 * before)
+        a.slli(end, end, 2)
+        return start, end
+
+    @staticmethod
+    def _lead(k):
+        """The last warp of each core prepares the frontier of the next superstep. In a short list
+        that warp has no elements."""
+        a = k.a
+        warp, last = a.regs("warp", "last_warp")
+        a.csrr(warp, Csr.WARP_ID)
+        a.li(last, k.task.warps - 1)
+        with a.if_uniform(Condition("eq", warp, last), "lead"):
+            k.task.frontier.lead(k)
+
+    def expand(self) -> list:
+        made = Pass("expand", operate=self._stream if self._streams else self._expand)
+        if self.looks_up:
+            return [made]
+        return [prepared.prepare(self.task, self._rows, self.prepares_once), made]
+
+    def take(self, schedule) -> Pass:
+        return Pass("compact", operate=self._take)
+
+    # Work of the host
+
+    def _expand(self, session, argument, layout, _):
+        """Make the list from the prepared rows."""
+        step = _Superstep(self, session, argument, layout)
+        self._length = step.make_filtered() if self.filters else step.make()
+
+    def _stream(self, session, argument, layout, entries):
+        """Make the list in pieces, and contract each while the next is made."""
+        step, first, *others = (_Superstep(self, session, argument, layout),
+                                *(entries[name] for name in self.ends))
+        block = lists.block_size(self.task, self.task.schedule.windows(self.task),
+                                 lists.noted_bits(self.task))
+        begin = place = 0
+        pieces, kernel = self._pieces(step.count), None
+        for number in range(pieces):
+            end = step.count * (number + 1) // pieces
+            perform = session.compact if kernel is None else functools.partial(
+                session.launch_beside, kernel, argument)
+            made = step.stream(ScuOperations(perform), begin, end, place, number % 3)
+            self._length = place + made
+            begin, place = end, -(-self._length // block) * block
+            # A later piece without elements needs no contraction.
+            kernel = first if number == 0 else others[(number - 1) % 3] if made else None
+        if kernel is not None:
+            session.launch_kernel(kernel, argument)
+
+    def best(self, session):
+        """The filter's table, for the next operation of a session that filters."""
+        fresh, self._filtered = self._filtered is not session, session
+        return self.tables.best(fresh)
+
+    def _take(self, session, argument, layout, _):
+        """Add to the frontier's lists what the contraction has noted."""
+        if not self._length:
+            return
+        buffers, frontier = self.task.buffers, self.task.frontier
+        scu, source = ScuOperations(session.compact), ADDRESSES if self.filters else EDGES
+        for bits, (end, mark, count) in zip(frontier.BITS, frontier.targets(session, argument)):
+            scu.data_compaction(
+                buffers.address(source), self._length, end, bitmask=buffers.address(bits),
+                count=(mark, count), name=f"compact {bits.removesuffix('_bits')}")
+
+
+class _Superstep:
+    """The operations that make the list of a superstep and a layout.
+
+    Attributes
+    ----------
+    count : int
+        The number of rows.
+    """
+
+    def __init__(self, unit, session, argument, layout):
+        self._unit, self._session, self._argument, self._layout = unit, session, argument, layout
+        self._task = task = unit.task
+        self._address, self._scu = task.buffers.address, ScuOperations(session.compact)
+        self.count = (task.input.entry_count(session, argument) if task.queued
+                      else layout.rows)
+        self._end = self._address(lists.ends(layout))
+
+    def make(self):
+        """Make the list. Returns its length."""
+        made = self._neighbors(EDGES, "expand edges", count=(self._end, 0))
+        self._words(VALUES)
+        return made.result
+
+    def make_filtered(self):
+        """Make the list of the edges that the filter leaves. Returns its length."""
+        weighted = self._task.algorithm.weighted
+        values = _ALL_VALUES if weighted else VALUES
+        edges = self._words(values)
+        kept = self._neighbors(
+            "filter", "filter edges", output=self._unit.best(self._session),
+            operand=self._address(values), operands=edges).selected
+        left = {"filter": Filter(self._address("filter"), edges)} if edges else {}
+        order = self._order(kept, **left)
+        self._neighbors(EDGES, "expand edges", count=(self._end, 0), **left, **order)
+        if kept and weighted:
+            self._scu.data_compaction(self._address(values), edges, self._address(VALUES),
+                                      bitmask=self._address("filter"), name="compact values",
+                                      **order)
+        elif kept:
+            self._words(VALUES, **left)
+        return kept
+
+    def stream(self, scu, begin, end, place, word):
+        """Make the elements of the rows from ``begin`` to ``end`` at a place of the list, whose end
+        goes to that word of three. Returns the number of elements."""
+        unit = self._unit
+        return scu.stream_expansion(
+            self._source("neighbors"), self._rows.behind(begin), end - begin,
+            self._address(EDGES) + 4 * place, self._address(VALUES) + 4 * place,
+            weights=self._source("weights") if self._task.algorithm.weighted else 0,
+            count=(self._end + 4 * word, place),
+            output=unit.best(self._session) if unit.filters else None, name="stream edges").result
+
+    def _source(self, name):
+        """The address of a layout's array, from which the locations of edges, divided by 4, count.
+        """
+        layout = self._layout
+        return (self._address(layout.array(name)) - self._address(layout.array("neighbors"))
+                & 0xFFFF_FFFF)
+
+    def _edges(self, array, destination, name, **options):
+        """Make a list of each edge's word in an array of the layout."""
+        return self._scu.access_expansion_compaction(
+            self._source(array), self._address(INDEXES), self._address(COUNTS), self.count,
+            self._address(destination), name=name, **options)
+
+    def _neighbors(self, destination, name, **options):
+        return self._edges("neighbors", destination, name, **options)
+
+    @property
+    def _given(self):
+        """The address of the word beside each row that the cores have prepared."""
+        if not self._unit.gives:
+            return self._task.input.first_entry(self._session, self._argument)
+        return self._address(self._task.algorithm.base_array(self._task)
+                             if self._unit.prepares_once else GIVEN)
+
+    def _words(self, destination, **options):
+        """Make a list of the word beside each edge. Returns its length."""
+        if self._task.algorithm.weighted:
+            made = self._edges("weights", destination, "expand weights")
+            options |= {"operand": self._address(destination), "operands": made.result}
+        return self._scu.replication_compaction(
+            self._given, self._address(COUNTS), self.count, self._address(destination),
+            name="replicate values", **options).result
+
+    def _order(self, count, **left):
+        """The options that bring ``count`` elements that are left into an order in which elements
+        of a line stand together. Empty if the lanes work on all elements at once anyway."""
+        if not self._unit.groups or count <= self._task.config.threads:
+            return {}
+        self._neighbors("order", "group edges", **left, output=self._unit.tables.group(count))
+        return {"order": self._address("order"), "operands": count}
+
+    @property
+    def _rows(self):
+        """The rows as the cores have prepared them, or the frontier's vertices as keys."""
+        if not self._unit.looks_up:
+            return StreamRows(self._address(INDEXES), self._given, self._address(COUNTS))
+        first = self._task.input.first_entry(self._session, self._argument)
+        base = self._address(self._task.algorithm.base_array(self._task))
+        value = self._task.algorithm.sent.value
+        # A vertex is the address of its own word.
+        return StreamRows(first, 0 if value else first, looks=value,
+                          rows=self._address(self._layout.row_array) - base)

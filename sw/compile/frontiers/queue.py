@@ -162,7 +162,7 @@ class Queue(QueueMemory):
     listed = True
     BITS = ("frontier_bits",)
 
-    #: A :class:`~sw.compile.compaction.lists.Bits` while additions only leave bits.
+    #: A :class:`~sw.compile.compaction.contraction.Bits` while additions only leave bits.
     _bits: Any = None
 
     @classmethod
@@ -249,8 +249,9 @@ class Queue(QueueMemory):
             k.a.add(end, end, count)
 
     def note(self, bits):
-        """From here on additions only leave bits, a :class:`~sw.compile.compaction.lists.Bits` for
-        the buffers :attr:`BITS`. None: they are stored again."""
+        """From here on additions only leave bits, a
+        :class:`~sw.compile.compaction.contraction.Bits` for the buffers :attr:`BITS`. None: they
+        are stored again."""
         self._bits = bits
 
     def take(self, k, number, vertex):

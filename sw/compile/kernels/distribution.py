@@ -215,16 +215,22 @@ class Share:
         ``"binary"`` or ``"walk"``.
     unroll : int
         Edges that a lane works on at once where a row has as many windows left.
+    work : object, optional
+        Other work on the edges than the algorithm's, with a method ``turn`` as of
+        :class:`EdgeWork`.
 
     Attributes
     ----------
     work : EdgeWork
+    where : GeneralRegister
+        In a turn of the work: the lane's place, behind the windows of this turn.
     """
 
-    def __init__(self, k, find, unroll):
+    def __init__(self, k, find, unroll, work=None):
         self._k, self._find, self._unroll = k, find, unroll
         self._threads, self._step = k.config.threads, k.layout.step
-        self.work = EdgeWork(k, unroll)
+        self.work = work or EdgeWork(k, unroll)
+        self._stops = work is None and k.algorithm.first_only(k)
         self._lane = k.a.reg("lane_place")
         k.a.csrr(self._lane, Csr.THREAD_ID)
         k.shifted(self._lane, self._lane, log2(self._step))
@@ -250,7 +256,7 @@ class Share:
             "narrow", "find", "check", "one", "several", "done"))
         where, limit, last, near, after = a.regs("where", "limit", "last", "near", "near_after")
         start, location, inside = a.regs("start", "location", "inside")
-        own = Vertex(a.reg("base"), base.array)
+        own, self.where = Vertex(a.reg("base"), base.array), where
         a.add(where, low, self._lane)
         k.step(limit, (1 - threads) * step, high)
         finder = {"binary": _Binary, "walk": _Walk}[self._find](k, threads, lasts)
@@ -302,7 +308,7 @@ class Share:
             a.add(where, where, self._lane)
             a.place(other)
 
-        self.work.turn(location, base, count, found if k.algorithm.first_only(k) else None)
+        self.work.turn(location, base, count, found if self._stops else None)
 
 
 class SliceTable:

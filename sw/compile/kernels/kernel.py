@@ -71,7 +71,7 @@ class Edge:
     """An edge that a lane works on."""
     #: Vertex. The end by which the schedule goes: the destination when pulling, the source when
     #: pushing. None if the algorithm needs only ``value``
-    #: (:attr:`~sw.compile.algorithm.Algorithm.sends`).
+    #: (:class:`~sw.compile.algorithm.Sent`).
     base: Any
     neighbor: Vertex  #: The other end.
     #: Its weight, if the algorithm uses weights. None if ``value`` is the sum of both.
@@ -334,6 +334,16 @@ class Kernel:
         (self.a.slt if signed else self.a.sltu)(less, this, other)
         self.a.neg(less, less)
         self.select(into, less, this, other)
+
+    def add_word(self, weight, word, fits=False):
+        """``weight`` += ``word``. A sum that passes 32 bits becomes all ones, unless all sums are
+        known to fit."""
+        self.a.add(weight, weight, word)
+        if not fits:
+            passed = self.a.reg("passed")
+            self.a.sltu(passed, weight, word)
+            self.a.neg(passed, passed)
+            self.a.or_(weight, weight, passed)
 
     def maximum(self, into, this, other, signed=False):
         """``into`` = the larger of two numbers."""

@@ -75,7 +75,7 @@ class EdgeOperator(Algorithm):
         Whether a vertex's words tell if it is in the set.
     """
     void_edge = "padding"
-    listable = False
+    sent = None
 
     def __init__(self, parent, number):
         node = parent.edges[number]

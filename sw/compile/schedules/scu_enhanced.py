@@ -7,7 +7,7 @@ also groups the remaining edges by the cache line of their neighbours
 """
 
 from sw.compile.options import Choice, Integer
-from sw.compile.schedules.compact import WINDOWS
+from sw.compile.schedules.edge_lists import WINDOWS
 from sw.compile.schedules.scu import StreamCompaction
 
 
@@ -17,7 +17,7 @@ __all__ = ["EnhancedStreamCompaction"]
 class EnhancedStreamCompaction(StreamCompaction):
     """The unit with its hash table."""
     name = "scu-enhanced"
-    enhanced = True
+    filters = True
     OPTIONS = {
         "windows": WINDOWS,
         "sets": Integer(1, 1 << 24, None, "sets of the filter's hash table; left "
@@ -30,16 +30,16 @@ class EnhancedStreamCompaction(StreamCompaction):
     }
 
     def idle(self, task):
-        groups, unit = self.options.get("grouping") == "edges", self.unit(task)
-        if not unit.filters:
+        groups, maker = self.options.get("grouping") == "edges", self.maker(task)
+        if not maker.filters:
             reason = ("the unit filters no edges, because every edge of "
                       f"{task.algorithm.name!r} matters")
-            if task.algorithm.least_wins:
+            if task.algorithm.sent.drops:
                 reason = ("the unit filters no edges, because the least source wins, and vertices "
                           "have other numbers")
             idle = dict.fromkeys(("sets", "ways"), reason)
             return idle | ({"grouping": reason} if groups else {})
-        if groups and not unit.groups:
+        if groups and not maker.groups:
             return {"grouping": "edges are grouped if they have weights, and "
                                 f"{task.algorithm.name!r} uses none"}
         return {}

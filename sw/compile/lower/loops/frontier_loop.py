@@ -47,6 +47,7 @@ from typing import Any
 import numpy as np
 
 from base.errors import UserError
+from sw.compile.algorithm import Sent
 from sw.compile.kernels.fusion import Loop
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.lower.emitter import Emitter, combine, reduce_word
@@ -88,13 +89,10 @@ class FrontierLoop(LoopRun):
     @classmethod
     def attributes(cls, program, form, options):
         """Facts of the form as attributes of the algorithm."""
-        found: dict[str, Any] = {"least_wins": form.drops,
-                                 "void_edge": "self" if form.void else "padding"}
+        found: dict[str, Any] = {"void_edge": "self" if form.void else "padding"}
         if not form.early:
-            listable = not program.weighted and all(map(form.by_target, form.conditions))
-            return found | {"switches": True, "listable": listable}
-        found |= {"sends": form.sends, "listable": form.sends,
-                  "identity": None if form.further else IDENTITY[form.track.operation]}
+            return found | {"switches": True}
+        found["identity"] = None if form.further else IDENTITY[form.track.operation]
         name = cls._delta_argument(form)
         if name is not None:
             found["TRIES"] = {name: (None, "auto", 4, 16, 64, 256, 1024)}
@@ -194,8 +192,15 @@ class FrontierLoop(LoopRun):
                    and part.type is Type.UINT
                    for number in (0, self.graph.num_vertices + 1))
 
+    @property
+    def sent(self):
+        form = self.form
+        if form.early:
+            return Sent(value=form.sends, fits=self._sums_fit, drops=form.sends and form.drops)
+        return Sent(late=all(map(form.by_target, form.conditions)), drops=form.drops)
+
     @functools.cached_property
-    def sums_fit(self):
+    def _sums_fit(self):
         form = self.form
         words = self._words[form.track.vector]
         # A path on which a word came leaves no vertex twice.
@@ -216,7 +221,7 @@ class FrontierLoop(LoopRun):
         if any(map(can_fail, (*others, form.function))):
             return True
         if form.early:
-            return not (form.sends and not form.further and self.sums_fit)
+            return not (form.sends and not form.further and self._sums_fit)
         return not self._numbers_fit or any(
             may_lose(node) for node in ir.walk(*form.function.body) if isinstance(node, ir.Reduce))
 
@@ -481,7 +486,7 @@ class FrontierLoop(LoopRun):
                 words[i] = self._value(k, edge, reduce.value, known)
             elif edge.weight is not None:
                 # A sum that passes 32 bits becomes the largest word.
-                self.along(k, words[i], edge.weight, fits=self.sums_fit and self.filters(task))
+                k.add_word(edge.weight, words[i], fits=self._sums_fit and self.filters(task))
                 words[i] = edge.weight
         return list(zip(words, replaced))
 

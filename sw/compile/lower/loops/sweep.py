@@ -28,6 +28,7 @@ import functools
 import numpy as np
 
 from base.errors import UserError
+from sw.compile.algorithm import Sent
 from sw.compile.kernels.fusion import Loop
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.vertices import each_vertex
@@ -68,7 +69,7 @@ class Sweep(ProgramRun):
     @classmethod
     def attributes(cls, program, form, options):
         collects = form.component is None and form.guard is None and form.flags is None
-        return {"sends": form.sends, "listable": form.sends,
+        return {"sent": Sent(value=form.sends),
                 "directions": ("push", "pull") if form.component else ("pull", "push"),
                 "identity": _IDENTITY[form.reduce.operation] if collects else None,
                 "void_edge": "self" if _differ(form.guard) else "padding"}

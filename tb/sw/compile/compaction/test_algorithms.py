@@ -5,7 +5,8 @@ feature            tests
 =================  ===============================================================================
 results            ``test_all_graphs``, ``test_random_graphs_and_interleavings``,
                    ``test_formats_and_frontiers``, ``test_lengths_that_do_not_fit_are_no_paths``,
-                   ``test_pagerank_stops``, ``test_inputs_and_orderings``, ``test_hybrids``
+                   ``test_pagerank_stops``, ``test_inputs_and_orderings``, ``test_hybrids``,
+                   ``test_programs_that_need_sources``
 lists              ``test_a_frontier_has_a_vertex_once``, ``test_the_lists_are_what_they_should_be``
 filter             ``test_tables_of_any_size``, ``test_filtering_saves_work``,
                    ``test_the_size_of_the_table``
@@ -27,9 +28,7 @@ from hypothesis import strategies as st
 
 from base.errors import RunError, UserError
 from hw.scu.registers import ScuOutput, ScuRegister, entry_bytes
-from sw.compile.compaction.expansion import INDEXES
 from sw.compile.compaction.lists import EDGES, VALUES, ends
-from sw.compile.compaction.steps import ScuSteps
 from sw.graph import Graph
 from sw.graph.load import load
 from sw.compile.kernels.split import SPLITS
@@ -186,6 +185,60 @@ def test_pagerank_stops():
         assert 3 < result.supersteps < 20
 
 
+#: Programs whose edges need their sources: one that selects edges, and one that takes all.
+SOURCES = """
+from graphloom import edgeset, infinity, program, uint, vector, vertex, vertexset, vertices
+
+
+@program
+def hops(edges: edgeset, source: vertex):
+    hop = vector(uint, infinity)
+
+    def relax(src, dst):
+        hop[dst].min(hop[src] + 1)
+
+    hop[source] = 0
+    frontier = vertexset(source)
+    while frontier:
+        frontier = edges.from_(frontier).apply_modified(relax, hop)
+    return hop
+
+
+@program
+def spread(edges: edgeset):
+    have = vector(uint, 3)
+    got = vector(uint, 0)
+
+    def collect(src, dst):
+        got[dst] += have[src] * edges.out_degree(src) + uint(src)
+
+    def renew(v):
+        have[v] = got[v] & 255
+        got[v] = 0
+
+    for round in range(3):
+        edges.apply(collect)
+        vertices.apply(renew)
+    return have
+"""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES[:5])
+def test_programs_that_need_sources(schedule, tmp_path):
+    """The list has the sources. A kernel that reads the block behind the end of the list loads the
+    words of some vertex there."""
+    file = tmp_path / "sources.py"
+    file.write_text(SOURCES)
+    for number, name in enumerate(("random", "loops", "one row")):
+        for format in ("csr", "ell:width=2:rest=csr", "csr:reorder=rcm"):
+            with Device.functional(hardware(schedule, 2, 4, cores=1 + number % 2),
+                                   seed=number) as device:
+                for program, options in (("hops", {"source": "hub"}), ("spread", {})):
+                    result = device.run(f"{file}:{program}", GRAPHS[name], schedule=schedule,
+                                        direction="push", format=format, **options)
+                    assert result.verified
+
+
 def test_lengths_that_do_not_fit_are_no_paths():
     """Some detours are longer than 32 bits can hold. The cores notice this; the unit cannot."""
     most = (1 << 32) - 2
@@ -243,9 +296,9 @@ def length_of(session, argument):
     task = next((side for side in session.task.sides.values() if side.schedule.has_lists),
                 session.task)
     words = session.read(ends(task.layouts[0]))
-    first_piece = task.schedule.name == "scu-stream"
-    length = int(words[0 if first_piece else task.frontier.number_of(session, argument) % 2])
-    return length if task.schedule.counts_entries else length // 4
+    by_unit = task.schedule.counts_entries
+    length = int(words[0 if by_unit else task.frontier.number_of(session, argument) % 2])
+    return length if by_unit else length // 4
 
 
 @pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
@@ -531,8 +584,9 @@ def test_a_limit_and_an_error_of_the_unit(monkeypatch):
     with Device.functional(hardware("scu", 2, 4)) as device:
         with pytest.raises(RunError, match="not finished after"):
             device.run("bfs", graph, schedule="scu", max_cycles=300)
-        monkeypatch.setattr(ScuSteps, "_address", lambda self, name: 2 if name == INDEXES
-                            else self._unit.task.buffers.address(name))
+        compact = _Session.compact
+        monkeypatch.setattr(_Session, "compact", lambda self, name, registers: compact(
+            self, name, registers | {ScuRegister.INDEXES: 2}))
         with pytest.raises(RunError, match="the SCU stopped: a vector does not begin at a multiple "
                                            "of 4"):
             device.run("bfs", graph, schedule="scu")

@@ -12,8 +12,8 @@ from hw.config import HardwareConfig
 from hw.isa import MemoryMap
 from hw.scu.registers import ScuCompare, ScuRegister
 from sw.golden.machine import FunctionalMachine
-from sw.compile.compaction.operations import (Best, Filter, Group, Keys, PreparedRows,
-                                              ScuOperations, Unique)
+from sw.compile.compaction.operations import (Best, Filter, Group, ScuOperations, StreamRows,
+                                              Unique)
 
 
 CONFIG = HardwareConfig(warps=2, threads=16, memory_bytes=1 << 16, scu=4)
@@ -123,7 +123,7 @@ def test_stream(memory):
     data, weights = memory.put([7, 8, 7, 7]), memory.put([1, 1, 1, 0])
     indexes, counts, given = memory.put([0, 2]), memory.put([2, 2]), memory.put([10, 10])
     out, costs, table = memory.room(8), memory.room(8), memory.room(128)
-    args = data, PreparedRows(indexes, counts, given), 2, out, costs
+    args = data, StreamRows(indexes, given, counts), 2, out, costs
     assert memory.scu.stream_expansion(*args) == (4, 4)
     assert memory.get(out, 4) == [7, 8, 7, 7] and memory.get(costs, 4) == [10] * 4
     assert memory.scu.stream_expansion(*args, weights=weights,
@@ -140,7 +140,7 @@ def test_stream_by_rows(memory):
     out, costs = memory.room(8), memory.room(8)
     for keys, given, looks in (([words, words + 4], 0, True),
                                ([words + 4, words], memory.put([5, 6]), False)):
-        inputs = Keys(memory.put(keys), offsets - words, given, looks)
+        inputs = StreamRows(memory.put(keys), given, rows=offsets - words, looks=looks)
         assert memory.scu.stream_expansion(0, inputs, 2, out, costs) == (4, 4)
         right = [7, 8, 7, 7] if looks else [7, 7, 7, 8]
         assert memory.get(out, 4) == right

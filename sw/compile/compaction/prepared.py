@@ -1,0 +1,108 @@
+"""Prepared rows: a kernel of its own looks up the rows of the frontier, for others to expand.
+
+The cores expand prepared rows where expansion is to be seen alone, and the Stream Compaction Unit
+wherever it does not look up rows itself.
+"""
+
+from sw.compile.kernels.passes import Pass
+from sw.compile.kernels.rows import Rows
+
+
+__all__ = ["COUNTS", "GIVEN", "INDEXES", "Prepared", "leads_late", "load_word", "prepare",
+           "reserve"]
+
+
+#: Prepared rows: the location of each row's first edge, the distance from there to the location
+#: behind the last edge, and the word beside each of its edges.
+INDEXES, COUNTS, GIVEN = _ALL = "row_indexes", "row_counts", "row_words"
+
+
+def leads_late(task):
+    """Whether the kernel that goes through the frontier prepares the next one behind its prologue.
+    Warps without a row leave before that, and some warp has a row."""
+    return task.queued and task.input is task.frontier
+
+
+def load_word(k, vertex, into):
+    """``into`` = the word beside the edges of a vertex's row."""
+    if k.algorithm.sent.value:
+        k.a.lw(into, vertex)
+    else:
+        k.a.mv(into, vertex)
+
+
+def reserve(task, names=_ALL):
+    """Reserve the buffers."""
+    words = max(layout.rows for layout in task.layouts) + task.rows_over
+    if task.queued:
+        words = max(words, task.input.most_entries(task))
+    for name in names:
+        task.buffers.reserve(name, words)
+
+
+def prepare(task, names=_ALL, once=False):
+    """The pass that looks up the rows of the frontier."""
+    return Pass("prepare", lambda k: _prepare(k, names), once, gathers=False,
+                leads=not leads_late(task))
+
+
+def _prepare(k, names):
+    a, done, rows = k.a, k.a.label("rows_end"), Rows(k)
+    offset, place, count, word = a.regs("offset", "place", "count", "word")
+    a.li(offset, k.address(names[0]))
+    first = a.reg("first")
+    if rows.queued:
+        a.sub(offset, offset, k.input.start)
+    elif k.layout.first_row(k):
+        a.li(first, k.layout.first_row(k))
+        a.sub(offset, offset, first)
+    rows.start(done)
+    if leads_late(k.task):
+        k.frontier.lead(k)
+    k.phase(2)
+    top = a.place("rows")
+    a.add(place, rows.place, offset)
+    rows.size(count)
+    a.sw(rows.begin, place)
+    if GIVEN in names:
+        load_word(k, rows.vertex.reg, word)
+    for before, name, register in zip(names, names[1:], (count, word)):
+        a.add(place, place, k.distance(before, name))
+        a.sw(register, place)
+    rows.advance()
+    a.branch(rows.more(), top)
+    a.place(done)
+
+
+class Prepared:
+    """A layout whose rows have been prepared, in the kernel that expands them. The base of a row is
+    the word beside its edges."""
+    virtual = active = True
+
+    def __init__(self, k):
+        self._layout, self._queue = k.layout, k.input if k.task.queued else None
+
+    def __getattr__(self, name):
+        return getattr(self._layout, name)
+
+    def first_row(self, k):
+        return k.address(INDEXES)
+
+    def rows_end(self, k):
+        if self._queue is None:
+            return self._layout.rows_end(k)
+        end = k.a.reg("rows_end")
+        k.a.sub(end, self._queue.end, self._queue.start)
+        return end
+
+    def get_neighbor(self, k, row, begin, end):
+        place = k.a.reg("place")
+        k.a.lw(begin, row)
+        k.a.add(place, row, k.distance(INDEXES, COUNTS))
+        k.a.lw(end, place)
+        k.a.add(end, end, begin)
+
+    def get_base(self, k, row, into):
+        place = k.a.reg("place")
+        k.a.add(place, row, k.distance(INDEXES, GIVEN))
+        k.a.lw(into, place)
