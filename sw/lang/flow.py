@@ -433,9 +433,9 @@ class Flow:
     def _are_words(self, state, held, test):
         """Whether the host's numbers in a condition are words: it was a condition in an earlier
         round, and there need not be any."""
-        known_parts = {part for each in (*held.within, *(held.exact or ())) for part in ir.walk(each)}
+        words = {part for each in (*held.within, *(held.exact or ())) for part in ir.walk(each)}
         for part in ir.walk(test):
-            if isinstance(part, ir.Uniform) and part not in known_parts \
+            if isinstance(part, ir.Uniform) and part not in words \
                     and not isinstance(part.value, ir.Literal):
                 number = self.values.constant(part.value, state.numbers)
                 if number is None or not 0 <= number <= LARGEST:
