@@ -9,15 +9,16 @@ right. :mod:`sw.vm.adversary` performs programs with every freedom that their fa
 node                              its facts
 ================================  ================================================================
 ``Reduce``                        :class:`Identity`, :class:`Repeatable`
-``EdgeSetIterator``               :class:`Accesses`, :class:`Members`, :class:`Result`,
-                                  :class:`Asked`, :class:`Dead`, :class:`Early`,
-                                  :class:`Superset`, :class:`Apart`, :class:`Settles`,
+``EdgeSetIterator``               :class:`AccessSet`, :class:`MemberTest`,
+                                  :class:`ResultTest`, :class:`Asked`, :class:`Dead`,
+                                  :class:`Early`, :class:`Superset`, :class:`Apart`,
+                                  :class:`Settles`,
                                   :class:`Suffices`, :class:`Changes`, :class:`Closed`,
                                   :class:`Drops`, :class:`Fails`, :class:`Sent`,
                                   :class:`Needs`, :class:`Void`
-``VertexSetIterator``             :class:`Accesses`, :class:`Members`, :class:`Dead`
-``VertexFilter``                  :class:`Accesses`, :class:`Members`, :class:`Result`,
-                                  :class:`Asked`, :class:`Dead`
+``VertexSetIterator``             :class:`AccessSet`, :class:`MemberTest`, :class:`Dead`
+``VertexFilter``                  :class:`AccessSet`, :class:`MemberTest`,
+                                  :class:`ResultTest`, :class:`Asked`, :class:`Dead`
 ``WhileLoop``, ``ForLoop``        :class:`Affine`, :class:`Stamps`, :class:`OneWay`,
                                   :class:`Covered`, :class:`Counted`, :class:`OrderFree`
 ``Vector``                        :class:`Range`, :class:`Addressable`
@@ -49,10 +50,11 @@ import dataclasses
 from typing import Any, ClassVar, NamedTuple
 
 
-__all__ = ["SELF", "Access", "Accesses", "Addressable", "Affine", "Apart", "Asked", "Changes",
+__all__ = ["SELF", "Access", "AccessSet", "Addressable", "Affine", "Apart", "Asked", "Changes",
            "Closed", "Counted", "Covered", "Dead", "Drops", "Early", "Fact", "Fails", "Identity",
-           "Line", "Members", "Needs", "OneWay", "OrderFree", "Range", "Repeatable", "Result",
-           "Sent", "Settles", "Stamp", "Stamps", "Suffices", "Superset", "Void", "known"]
+           "Line", "MemberTest", "Needs", "OneWay", "OrderFree", "Range", "Repeatable",
+           "ResultTest", "Sent", "Settles", "Stamp", "Stamps", "Suffices", "Superset", "Void",
+           "known"]
 
 
 #: The name of the vertex in a predicate.
@@ -111,7 +113,7 @@ class Access(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Accesses(Fact):
+class AccessSet(Fact):
     """All that the operator touches; always known."""
     key: ClassVar[str] = "accesses"
     function: frozenset[Access]  #: By ``apply_f``, or by ``filter`` of a VertexFilter.
@@ -119,7 +121,7 @@ class Accesses(Fact):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Members(Fact):
+class MemberTest(Fact):
     """The input set is exactly the vertices at which a predicate is true when the operator begins.
 
     So nobody needs to keep the set, as long as the words and the host's numbers stay. Without this
@@ -130,7 +132,7 @@ class Members(Fact):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Result(Fact):
+class ResultTest(Fact):
     """The set that the operator makes is exactly the vertices at which a predicate is true behind
     it. For a VertexFilter: of all vertices, so nobody needs its input set. For an EdgeSetIterator:
     by the words behind it, before any function of vertices has run over the result."""
@@ -171,7 +173,9 @@ class Apart(Fact):
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Early(Fact):
     """Loads of these vectors at ``src`` by O may give any racing word, in every round of L. Members
-    of S may also wait for a later round of L. All vectors end in the same words.
+    of S may also wait for a later round of L; functions of L that go through O's result go through
+    those whose words have changed, and not through those that wait. All vectors end in the same
+    words.
 
     The number of rounds of L may differ, and S of each round; S's union over all rounds is the
     same. An accepted edge that changes no word needs no other reads.

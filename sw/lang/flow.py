@@ -12,13 +12,12 @@ from typing import Any
 from sw.lang import graph_ir as ir
 from sw.lang.effects import effects, replaced, stored
 from sw.lang.facts import SELF, Stamps, known
-from sw.lang.passes.kernel_fusion import assigned
-from sw.lang.predicates import (TURNED, Values, has_unknown, moved, names_in, predicate, vectors_in,
-                                with_vertex)
-from sw.lang.types import Type
+from sw.lang.predicates import (TURNED, Knowledge, has_unknown, moved, names_in, predicate,
+                                vectors_in, with_vertex)
+from sw.lang.types import LARGEST, Type
 
 
-__all__ = ["Flow", "Held", "State", "Words", "called", "keeps", "written"]
+__all__ = ["Flow", "Held", "State", "Words", "assigned", "called", "keeps", "written"]
 
 
 #: Guesses about one loop, after which nothing is known of the sets that it assigns.
@@ -59,6 +58,21 @@ class State:
         return State(dict(self.numbers), dict(self.words), dict(self.sets), dict(self.stamped))
 
 
+def assigned(*body) -> frozenset[str]:
+    """The names of the host that instructions change, and those in them: numbers, sets and queues.
+    """
+    names = set()
+    for node in ir.instructions(body):
+        match node:
+            case ir.Assign() | ir.NewVertexSet() | ir.NewQueue() | ir.ForLoop():
+                names.add(node.name)
+            case ir.EdgeSetIterator() | ir.VertexFilter():
+                names.add(node.output_vset)
+            case ir.Dequeue():
+                names |= {node.output_vset, node.queue}
+    return frozenset(names - {None})
+
+
 def called(node) -> tuple[str | None, str | None]:
     """The function of an operator, and its filter of destinations; (None, None) of any other
     instruction."""
@@ -88,7 +102,7 @@ def keeps(values, effect, test, owner) -> tuple[bool, bool]:
 
     Parameters
     ----------
-    values : Values
+    values : Knowledge
     effect : Effect
     test : Value
         A condition, of the vertex :data:`~sw.lang.facts.SELF`.
@@ -147,11 +161,11 @@ class Flow:
         By the ``id`` of a loop: before it.
     before : dict of int to State
         By the ``id`` of an operator or a filter.
-    values : Values
+    values : Knowledge
     """
 
     def __init__(self, program):
-        self.program, self.values = program, Values(program)
+        self.program, self.values = program, Knowledge(program)
         self.inputs: dict[int, Held] = {}
         self.results: dict[int, Held] = {}
         self.entries: dict[int, State] = {}
@@ -172,16 +186,16 @@ class Flow:
     def _instruction(self, node, state):
         if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator | ir.VertexFilter):
             self.before[id(node)] = state.copy()
-            self.inputs[id(node)] = self._held(state, node.input_vset)
+            self.inputs[id(node)] = _held(state, node.input_vset)
         self._perform(state, node)
         name = getattr(node, "output_vset", None)
         if name is not None:
-            self.results[id(node)] = self._held(state, name)
+            self.results[id(node)] = _held(state, name)
 
     def _perform(self, state, node):
         match node:
             case ir.Assign(value=ir.HostName(name=other, type=Type.VERTEXSET)):
-                state.sets[node.name] = self._held(state, other)
+                state.sets[node.name] = _held(state, other)
             case ir.Assign():
                 self._assign(state, node.name, node.value)
             case ir.ElementStore():
@@ -205,47 +219,16 @@ class Flow:
                 one, other = state.copy(), state.copy()
                 self._block(node.then, one)
                 self._block(node.otherwise, other)
-                self._become(state, self._met(one, other))
-
-    @staticmethod
-    def _become(state, other):
-        state.numbers, state.words = other.numbers, other.words
-        state.sets, state.stamped = other.sets, other.stamped
-
-    @staticmethod
-    def _held(state, name):
-        return state.sets.get(name) or Held(object())
+                _become(state, self._met(one, other))
 
     # Numbers of the host
 
     def _assign(self, state, name, value):
         by = self.values.step(name, value)
         number = self.values.constant(value, state.numbers)
-        state.numbers.pop(name, None)
+        _count(state, name, by)
         if number is not None:
             state.numbers[name] = number
-        for each, held in state.sets.items():
-            state.sets[each] = self._renumbered(held, name, by)
-        for vector, words in state.words.items():
-            state.words[vector] = Words(words.default, tuple(
-                (object() if not isinstance(vertex, ir.Node) or name in names_in(vertex)
-                 else vertex, word) for vertex, word in words.stored))
-
-    @staticmethod
-    def _renumbered(held, name, by):
-        """What is known of a set after ``by`` was added to a number; None is an unknown change."""
-        vertices = held.vertices
-        if vertices is not None and name in names_in(*vertices):
-            vertices = None
-        if by is None:
-            lost = held.exact is not None and name in names_in(*held.exact)
-            return dataclasses.replace(
-                held, vertices=vertices, exact=None if lost else held.exact,
-                within=tuple(test for test in held.within if name not in names_in(test)))
-        return dataclasses.replace(
-            held, vertices=vertices, within=tuple(moved(test, name, by) for test in held.within),
-            exact=None if held.exact is None else tuple(
-                moved(test, name, by) for test in held.exact))
 
     def _element(self, state, node):
         self._written(state, {node.vector: None}, None)
@@ -339,7 +322,7 @@ class Flow:
     def _vertices(self, state, node):
         function = self.program.function(node.apply_f)
         own = function.parameters[0]
-        held = self._held(state, node.input_vset)
+        held = _held(state, node.input_vset)
         before = dict(state.words)
         self._written(state, self._effects(state, function), own)
         for vector, (word, sure) in stored(function).items():
@@ -370,7 +353,7 @@ class Flow:
             for word in (words.default, *(word for _, word in words.stored)))
 
     def _filter(self, state, node):
-        held = self._held(state, node.input_vset)
+        held = _held(state, node.input_vset)
         test = predicate(self.program.function(node.filter))
         within = (*held.within, *(part for part in _usable(test) if part not in held.within))
         exact = None
@@ -387,6 +370,10 @@ class Flow:
         self.entries[id(loop)] = state.copy()
         entry = state.copy()
         names = assigned(loop)
+        counts = isinstance(loop, ir.ForLoop)
+        if counts:
+            _count(entry, loop.name, None)
+            entry.numbers[loop.name] = 0
         head = entry.copy()
         for vector in written(self.program, loop):
             head.words.pop(vector, None)
@@ -395,7 +382,7 @@ class Flow:
         sets = {name for name in names if name in entry.sets}
         for name, held in entry.sets.items():
             for number in names:
-                held = self._renumbered(held, number, None)
+                held = _renumbered(held, number, None)
             head.sets[name] = held
         for name in names:
             head.sets.pop(name, None)
@@ -409,6 +396,8 @@ class Flow:
             self._block(loop.body, end)
             if attempt == _TRIES:
                 break
+            if counts:
+                _count(end, loop.name, None if loop.name in assigned(*loop.body) else 1)
             following = {}
             for name in entry.sets:
                 one, other = head.sets.get(name), end.sets.get(name)
@@ -419,7 +408,7 @@ class Flow:
                 elif one is not None:
                     following[name] = self._weaker(one, other)
             stable = attempt > 0 and all(
-                self._as_strong(head.sets.get(name), following.get(name)) for name in head.sets)
+                _as_strong(head.sets.get(name), following.get(name)) for name in head.sets)
             if stable:
                 break
             head.sets = following
@@ -427,15 +416,31 @@ class Flow:
         # Behind the loop: as at the beginning of a round.
         state.numbers, state.words, state.sets = head.numbers, head.words, head.sets
         state.stamped = {}
+        if counts:
+            _count(state, loop.name, None)
 
     def _guess(self, entry, begun, ended):
         """What may be true of a set at the beginning of each round: what is true of it at the end
         of one, and when the loop begins."""
-        within = tuple(test for test in ended.within if self._true_at(entry, begun, test))
+        within = tuple(test for test in ended.within if self._are_words(entry, begun, test)
+                       and self._true_at(entry, begun, test))
         guesses = [ended.exact if ended.now else None, within or None]
-        exact = next((guess for guess in guesses
-                      if guess is not None and self._exactly(entry, begun, guess)), None)
+        exact = next((guess for guess in guesses if guess is not None
+                      and all(self._are_words(entry, begun, test) for test in guess)
+                      and self._exactly(entry, begun, guess)), None)
         return Held(object(), within, exact)
+
+    def _are_words(self, state, held, test):
+        """Whether the host's numbers in a condition are words: it was a condition in an earlier
+        round, and there need not be any."""
+        words = {part for each in (*held.within, *(held.exact or ())) for part in ir.walk(each)}
+        for part in ir.walk(test):
+            if isinstance(part, ir.Uniform) and part not in words \
+                    and not isinstance(part.value, ir.Literal):
+                number = self.values.constant(part.value, state.numbers)
+                if number is None or not 0 <= number <= LARGEST:
+                    return False
+        return True
 
     def _true_at(self, state, held, test):
         """Whether a condition is true at all members."""
@@ -515,12 +520,6 @@ class Flow:
             return one == other
         return self.values.implies(one, other) and self.values.implies(other, one)
 
-    @staticmethod
-    def _as_strong(one, other):
-        return one is None or (other is not None and one.within == other.within
-                               and one.exact == other.exact and one.now == other.now
-                               and one.vertices == other.vertices)
-
     def _met(self, one, other):
         return State({name: number for name, number in one.numbers.items()
                       if other.numbers.get(name) == number},
@@ -547,3 +546,45 @@ def _word(node):
 def _literal(word, like):
     return ir.Literal(value=word, type=like.type if like.type is not Type.BOOL else Type.UINT,
                       position=like.position)
+
+
+def _become(state, other):
+    state.numbers, state.words = other.numbers, other.words
+    state.sets, state.stamped = other.sets, other.stamped
+
+
+def _held(state, name):
+    return state.sets.get(name) or Held(object())
+
+
+def _renumbered(held, name, by):
+    """What is known of a set after ``by`` was added to a number; None is an unknown change."""
+    vertices = held.vertices
+    if vertices is not None and name in names_in(*vertices):
+        vertices = None
+    if by is None:
+        lost = held.exact is not None and name in names_in(*held.exact)
+        return dataclasses.replace(
+            held, vertices=vertices, exact=None if lost else held.exact,
+            within=tuple(test for test in held.within if name not in names_in(test)))
+    return dataclasses.replace(
+        held, vertices=vertices, within=tuple(moved(test, name, by) for test in held.within),
+        exact=None if held.exact is None else tuple(
+            moved(test, name, by) for test in held.exact))
+
+
+def _as_strong(one, other):
+    return one is None or (other is not None and one.within == other.within
+                           and one.exact == other.exact and one.now == other.now
+                           and one.vertices == other.vertices)
+
+
+def _count(state, name, by):
+    """A number of the host has changed by ``by``, or in an unknown way (None)."""
+    state.numbers.pop(name, None)
+    for each, held in state.sets.items():
+        state.sets[each] = _renumbered(held, name, by)
+    for vector, words in state.words.items():
+        state.words[vector] = Words(words.default, tuple(
+            (object() if not isinstance(vertex, ir.Node) or name in names_in(vertex)
+             else vertex, word) for vertex, word in words.stored))

@@ -12,7 +12,7 @@ from sw.lang.facts import SELF, Range, known
 from sw.lang.types import INFINITY, LARGEST, WORD, Type
 
 
-__all__ = ["ALL_WORDS", "TURNED", "Values", "has_unknown", "moved", "names_in", "predicate",
+__all__ = ["ALL_WORDS", "TURNED", "Knowledge", "has_unknown", "moved", "names_in", "predicate",
            "turned", "vectors_in", "with_vertex"]
 
 
@@ -80,7 +80,7 @@ def turned(node) -> Any:
     return node
 
 
-class Values:
+class Knowledge:
     """What is known of the values of a program.
 
     Parameters
@@ -181,7 +181,7 @@ class Values:
         """The value of an expression of the host, if it follows from these numbers."""
         match node:
             case ir.Uniform():
-                return Values.constant(node.value, numbers)
+                return Knowledge.constant(node.value, numbers)
             case ir.Literal():
                 return int(node.value) if node.value == int(node.value) else None
         terms, constant = _host_linear(node) if node.type is Type.WHOLE else ({node: 1}, 0)

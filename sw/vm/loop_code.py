@@ -10,7 +10,8 @@ import dataclasses
 
 from base.errors import UserError
 from sw.lang import graph_ir as ir
-from sw.lang.passes.kernel_fusion import assigned, varies
+from sw.lang.flow import assigned
+from sw.lang.passes.kernel_fusion import varies
 from sw.lang.types import LARGEST, Named, Type
 from sw.vm.host import MOST_ROUNDS
 

@@ -22,6 +22,7 @@ from sw.lang.passes.operators import operators
 from sw.lang.passes.races import races
 from sw.lang.passes.ranges import ranges
 from sw.lang.passes.rounds import rounds
+from sw.lang.passes.sends import sends
 from sw.lang.passes.sets import sets
 from sw.lang.passes.stamps import stamps
 
@@ -32,7 +33,7 @@ __all__ = ["CHOSEN", "FACTS", "PASSES", "analysed"]
 #: {name: pass} of those that find facts (:mod:`sw.lang.facts`), in their order.
 FACTS = {"accesses": accesses, "ranges": ranges, "affine": affine, "sets": sets, "stamps": stamps,
          "members": members, "early": early, "one_way": one_way, "rounds": rounds,
-         "addressable": addressable, "operators": operators}
+         "addressable": addressable, "operators": operators, "sends": sends}
 
 #: {name: pass}. The last two give defaults, which a GraphVM may have of its own.
 PASSES = {"kinds": kinds, "liveness": liveness, "fixpoint": fixpoint, "components": components,

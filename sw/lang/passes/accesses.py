@@ -2,7 +2,7 @@
 
 from sw.lang import graph_ir as ir
 from sw.lang.effects import effects
-from sw.lang.facts import Access, Accesses, Identity, Repeatable
+from sw.lang.facts import Access, AccessSet, Identity, Repeatable
 from sw.lang.flow import called
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.types import WORD
@@ -16,7 +16,7 @@ _IDENTITY = {"min": WORD - 1, "max": 0, "+": 0, "or": 0}
 
 
 def accesses(program):
-    """Mark operators with :class:`~sw.lang.facts.Accesses`, and reductions with
+    """Mark operators with :class:`~sw.lang.facts.AccessSet`, and reductions with
     :class:`~sw.lang.facts.Identity` and :class:`~sw.lang.facts.Repeatable`."""
     def facts(node):
         match node:
@@ -29,7 +29,7 @@ def accesses(program):
                 name, to_filter = called(node)
                 tested = frozenset() if to_filter is None else accesses_of(
                     program.function(to_filter), "dst")
-                yield Accesses(function=accesses_of(program.function(name)), filter=tested,
+                yield AccessSet(function=accesses_of(program.function(name)), filter=tested,
                                why="the text")
 
     return with_facts(program, facts)

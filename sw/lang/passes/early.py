@@ -22,9 +22,8 @@ from sw.lang import graph_ir as ir
 from sw.lang.effects import effects, given, replaced
 from sw.lang.facts import Early, Superset
 from sw.lang.faults import can_fail
-from sw.lang.flow import Flow, written
+from sw.lang.flow import Flow, assigned, written
 from sw.lang.passes.fixpoint import GROWING, grows
-from sw.lang.passes.kernel_fusion import assigned
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.predicates import TURNED, names_in, vectors_in
 from sw.lang.types import WORD, Type
@@ -103,12 +102,14 @@ def _operator(program, loop):
     if can_fail(_without_improvements(function)) or not all(
             _may_race(effect, edges, function, stays) for effect in effects(function)):
         return None
+    taken = function.writes()
     for node in loop.body:
         if isinstance(node, ir.VertexSetIterator):
-            for effect in effects(program.function(node.apply_f)):
-                if effect.vector in function.writes() \
-                        or not stays(effect.value, *effect.conditions):
-                    return None
+            other = program.function(node.apply_f)
+            if other.writes() & taken or not all(stays(effect.value, *effect.conditions)
+                                                 for effect in effects(other)):
+                return None
+            taken |= other.writes()
     return edges
 
 

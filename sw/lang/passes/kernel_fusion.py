@@ -16,11 +16,12 @@ import dataclasses
 from collections.abc import Iterator
 
 from sw.lang import graph_ir as ir
+from sw.lang.flow import assigned
 from sw.lang.passes.rewrite import changed, marked
 from sw.lang.types import LanguageError, Position, Type
 
 
-__all__ = ["assigned", "host_values", "kernel_fusion", "uniforms", "varies"]
+__all__ = ["host_values", "kernel_fusion", "uniforms", "varies"]
 
 
 #: Operations of numbers that change in a fused loop.
@@ -59,20 +60,6 @@ class _Obstacle:
     """Something that only the host can do."""
     position: Position
     why: str
-
-
-def assigned(loop) -> frozenset[str]:
-    """The names of the host that a loop changes: numbers, sets and queues."""
-    names = set()
-    for node in ir.instructions((loop,)):
-        match node:
-            case ir.Assign() | ir.NewVertexSet() | ir.NewQueue() | ir.ForLoop():
-                names.add(node.name)
-            case ir.EdgeSetIterator() | ir.VertexFilter():
-                names.add(node.output_vset)
-            case ir.Dequeue():
-                names |= {node.output_vset, node.queue}
-    return frozenset(names - {None})
 
 
 def varies(value, names) -> bool:

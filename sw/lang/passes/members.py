@@ -1,7 +1,7 @@
 """Predicates that tell the members of sets."""
 
 from sw.lang import graph_ir as ir
-from sw.lang.facts import Apart, Members, Result
+from sw.lang.facts import Apart, MemberTest, ResultTest
 from sw.lang.flow import Flow
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.predicates import predicate
@@ -11,19 +11,20 @@ __all__ = ["members"]
 
 
 def members(program):
-    """Mark operators with :class:`~sw.lang.facts.Members` and :class:`~sw.lang.facts.Result`, and
-    operators of edges with :class:`~sw.lang.facts.Apart`."""
+    """Mark operators with :class:`~sw.lang.facts.MemberTest` and
+    :class:`~sw.lang.facts.ResultTest`, and operators of edges with :class:`~sw.lang.facts.Apart`.
+    """
     flow = Flow(program)
 
     def facts(node):
         if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator | ir.VertexFilter):
             held = flow.inputs[id(node)]
             if held.exact is not None and held.now:
-                yield Members(test=held.exact, why="all vertices" if held.exact == ()
+                yield MemberTest(test=held.exact, why="all vertices" if held.exact == ()
                               else "tested or stored by its makers, and not written since")
             made = flow.results.get(id(node))
             if made is not None and made.exact is not None and made.now:
-                yield Result(test=made.exact, why="tested or stored for exactly its members")
+                yield ResultTest(test=made.exact, why="tested or stored for exactly its members")
         if isinstance(node, ir.EdgeSetIterator) and node.to_filter is not None:
             one = (*held.within, *(held.exact or () if held.now else ()))
             if flow.values.excludes(one, predicate(program.function(node.to_filter))):

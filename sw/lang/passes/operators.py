@@ -1,22 +1,19 @@
-"""Facts about operators of edges: which edges count, what an edge brings, and what it leaves true.
+"""Facts about operators of edges: which edges count, and what an operator leaves true.
 
 A filter T of destinations is settled by its operator if what the operator stores makes T false, and
 nothing in the loop makes it true again. That is decided by putting what is stored in place of the
 word in T.
 """
 
-import dataclasses
-
 from sw.lang import graph_ir as ir
-from sw.lang.effects import UNKNOWN, effects, replaced, stored
-from sw.lang.facts import (SELF, Apart, Changes, Closed, Drops, Fails, Identity, Members, Needs,
-                           OneWay, Sent, Settles, Stamps, Suffices, Void, known)
-from sw.lang.flow import Flow, keeps, written
+from sw.lang.effects import effects, replaced, stored
+from sw.lang.facts import (SELF, Changes, Closed, Drops, Fails, MemberTest, OneWay, Settles,
+                           Stamps, Suffices, known)
+from sw.lang.flow import Flow, assigned, keeps, written
 from sw.lang.passes.early import is_improvement
-from sw.lang.passes.kernel_fusion import assigned
+from sw.lang.passes.operator_parts import OperatorParts, each_operator
 from sw.lang.passes.rewrite import with_facts
-from sw.lang.predicates import (TURNED, has_unknown, names_in, predicate, vectors_in,
-                                with_vertex)
+from sw.lang.predicates import TURNED, has_unknown, names_in, vectors_in, with_vertex
 from sw.lang.types import WORD, Type
 
 
@@ -26,40 +23,20 @@ __all__ = ["operators"]
 def operators(program):
     """Mark operators of edges with :class:`~sw.lang.facts.Settles`,
     :class:`~sw.lang.facts.Suffices`, :class:`~sw.lang.facts.Changes`,
-    :class:`~sw.lang.facts.Closed`, :class:`~sw.lang.facts.Drops`, :class:`~sw.lang.facts.Fails`,
-    :class:`~sw.lang.facts.Sent`, :class:`~sw.lang.facts.Needs` and :class:`~sw.lang.facts.Void`.
-    """
+    :class:`~sw.lang.facts.Closed`, :class:`~sw.lang.facts.Drops` and
+    :class:`~sw.lang.facts.Fails`."""
     flow = Flow(program)
     found = {id(node): _Operator(flow, node, loop, block).facts()
-             for node, loop, block in _operators(program.body, None)}
+             for node, loop, block in each_operator(program.body)}
     return with_facts(program, lambda node: found.get(id(node), ()))
 
 
-def _operators(body, loop):
-    """(operator, loop, block) of all operators of edges."""
-    for node in body:
-        match node:
-            case ir.EdgeSetIterator():
-                yield node, loop, body
-            case ir.WhileLoop() | ir.ForLoop():
-                yield from _operators(node.body, node)
-            case ir.HostBranch():
-                yield from _operators(node.then, loop)
-                yield from _operators(node.otherwise, loop)
-
-
-class _Operator:
+class _Operator(OperatorParts):
     """One operator while its facts are found."""
 
     def __init__(self, flow, node, loop, block):
-        self._flow, self._values, self._program = flow, flow.values, flow.program
-        self._node, self._loop, self._block = node, loop, block
-        self._function = self._program.function(node.apply_f)
-        self._source, self._target, *weight = self._function.parameters
-        self._weight = weight[0] if weight else None
-        self._effects = effects(self._function)
-        self._test = () if node.to_filter is None else predicate(
-            self._program.function(node.to_filter))
+        super().__init__(flow.program, flow.values, node)
+        self._flow, self._loop, self._block = flow, loop, block
         one_way = None if loop is None else known(loop, OneWay)
         self._changing = set() if loop is None else written(self._program, loop)
         self._falls = one_way.falls if one_way else frozenset()
@@ -71,44 +48,7 @@ class _Operator:
         suffices = self._suffices()
         changes = self._changes(settles)
         return (settles, suffices, changes, self._closed(settles, changes),
-                self._drops(settles, suffices, changes), self._fails(), self._sent(),
-                self._needs(), self._void())
-
-    # Parts of the function
-
-    def _at(self, index, name):
-        return isinstance(index, ir.Local) and index.name == name
-
-    @property
-    def _conditions(self):
-        """The conditions under which all effects happen; None if they differ."""
-        first, *others = (effect.conditions for effect in self._effects) if self._effects else ((),)
-        same = all(len(first) == len(each) and all(a is b for a, b in zip(first, each))
-                   for each in others)
-        return first if same else None
-
-    def _read(self, *nodes):
-        """What expressions read: the names that :class:`~sw.lang.facts.Needs` has."""
-        found = set()
-        for node in nodes:
-            match node:
-                case ir.VectorLoad() | ir.Degree():
-                    vertex = node.index if isinstance(node, ir.VectorLoad) else node.vertex
-                    end = next((end for end, name in (("src", self._source),
-                                                      ("dst", self._target))
-                                if self._at(vertex, name)), None)
-                    if end is None:
-                        found |= {"elsewhere"} | self._read(vertex)
-                    else:
-                        found.add(f"{end} word")
-                case ir.Local(name=name):
-                    found.add({self._source: "src", self._target: "dst",
-                               self._weight: "weight"}.get(name, "elsewhere"))
-                case ir.Uniform():
-                    pass
-                case _:
-                    found |= self._read(*node.parts())
-        return found
+                self._drops(settles, suffices, changes), self._fails())
 
     def _after(self, effect, load):
         """The word behind an effect, of the word before it."""
@@ -238,7 +178,7 @@ class _Operator:
         return places is not None and not places[0] and not any(places[1].values()) and not others
 
     def _closed(self, settles, changes):
-        members = known(self._node, Members)
+        members = known(self._node, MemberTest)
         stamps = None if self._loop is None else known(self._loop, Stamps)
         if settles is None or changes is None or changes.by != "certain" or members is None \
                 or stamps is None or self._conditions != () or self._loop is None \
@@ -312,151 +252,6 @@ class _Operator:
                 return load.vector in {">": self._falls, ">=": self._falls, "<": self._rises,
                                        "<=": self._rises}.get(name, ())
         return False
-
-    # What an edge brings
-
-    def _sent(self):
-        found: list = []
-
-        def gather(node):
-            read = self._read(node)
-            if not read & {"src", "src word", "elsewhere"}:
-                return True
-            if read <= {"src", "src word"}:
-                found.append(node)
-                return True
-            if isinstance(node, ir.Local | ir.VectorLoad | ir.Degree):
-                return False
-            return all(gather(part) for part in node.parts())
-
-        for effect in self._effects:
-            if not all(gather(node) for node in (effect.index, effect.value, *effect.conditions)):
-                return None
-        if any(node != found[0] for node in found):
-            return None
-        if not found:
-            return Sent(value=None, form="other", why="nothing of the source is read")
-        value = found[0]
-        return Sent(value=value, form=self._form(value),
-                    why="one expression of the source in all reductions and conditions")
-
-    def _form(self, value):
-        if all(effect.value == value for effect in self._effects):
-            return "sent"
-        if all(isinstance(effect.value, ir.Binary) and effect.value.operation == "+" and any(
-                one == value and self._at(other, self._weight) for one, other in (
-                    (effect.value.left, effect.value.right),
-                    (effect.value.right, effect.value.left))) for effect in self._effects):
-            return "sum"
-        return "other"
-
-    def _needs(self):
-        test = set()
-        for part in self._test:
-            read = self._read(with_vertex(part, SELF, self._target))
-            test |= read
-        test |= self._read(*(each for effect in self._effects for each in effect.conditions))
-        improvement = {"dst word"} | self._read(*(
-            part for effect in self._effects if effect.kind != "+"
-            for part in (effect.value,)))
-        if all(effect.kind == "+" for effect in self._effects):
-            improvement = set()
-        return Needs(test=frozenset(test), improvement=frozenset(improvement),
-                     why="the text of the filter and of the conditions")
-
-    # Edges that change nothing
-
-    def _void(self):
-        itself = known(self._node, Apart) is not None or all(map(self._is_still, self._effects))
-        source, target = self._void_source(), self._void_target()
-        if not itself and source is None and target is None:
-            return None
-        return Void(itself=itself, source=source, target=target,
-                    why="the function with both ends equal, and with these words")
-
-    def _is_still(self, effect):
-        """Whether an edge of weight 0 from a vertex to itself has no effect."""
-        def loop(part):
-            if self._at(part, self._source):
-                return dataclasses.replace(part, name=self._target)
-            if self._weight is not None and self._at(part, self._weight):
-                return ir.Literal(value=0, type=part.type, position=part.position)
-            return None
-
-        conditions = [replaced(test, loop) for test in effect.conditions]
-        if any(self._values.truth(test) is False for test in conditions):
-            return True
-        value, index = _plain(replaced(effect.value, loop)), replaced(effect.index, loop)
-        if not self._at(index, self._target):
-            return False
-        if effect.kind == "+":
-            return self._values.interval(value) == (0, 0)
-        return isinstance(value, ir.VectorLoad) and value.vector == effect.vector \
-            and self._at(value.index, self._target)
-
-    def _void_source(self):
-        """Words of a source with which an edge of weight 0 does nothing."""
-        read = sorted({part.vector for effect in self._effects
-                       for part in ir.walk(effect.value, *effect.conditions)
-                       if isinstance(part, ir.VectorLoad) and self._at(part.index, self._source)})
-        for vector in read:
-            for word in self._words(vector):
-                if all(self._does_nothing(effect, vector, word) for effect in self._effects):
-                    return ((vector, word),)
-        members = known(self._node, Members)
-        for vector in sorted(vectors_in(*members.test)) if members else ():
-            for word in reversed(self._words(vector)):
-                if self._is_false(members.test, vector, word):
-                    return ((vector, word),)
-        return None
-
-    def _does_nothing(self, effect, vector, word):
-        def change(part):
-            if isinstance(part, ir.VectorLoad) and self._at(part.index, self._source):
-                return _word_or_unknown(part, vector, word)
-            if self._weight is not None and self._at(part, self._weight):
-                return ir.Literal(value=0, type=part.type, position=part.position)
-            return None
-
-        if any(self._values.truth(replaced(test, change)) is False for test in effect.conditions):
-            return True
-        identity = known(effect.node, Identity).word
-        return self._values.interval(_plain(replaced(effect.value, change))) == (identity, identity)
-
-    def _void_target(self):
-        """Words of a destination with which the filter is false."""
-        return next((((vector, word),) for vector in sorted(vectors_in(*self._test))
-                     for word in self._words(vector)
-                     if self._is_false(self._test, vector, word)), None)
-
-    def _words(self, vector):
-        """The smallest and the largest word of a vector's type."""
-        return 0, 1 if self._program.vector(vector).type is Type.BOOL else WORD - 1
-
-    def _is_false(self, test, vector, word):
-        def change(part):
-            if not isinstance(part, ir.VectorLoad):
-                return None
-            return _word_or_unknown(part, vector if self._at(part.index, SELF) else None, word)
-
-        return any(self._values.truth(replaced(part, change)) is False for part in test)
-
-
-def _word_or_unknown(load, vector, word):
-    """The word of a vertex that is not there, of which one vector's word is known."""
-    if load.vector == vector:
-        return ir.Literal(value=word, type=load.type, position=load.position)
-    return ir.Local(name=UNKNOWN, type=load.type, position=load.position)
-
-
-def _plain(node):
-    """An expression without additions of 0, and without products with 0 of numbers."""
-    match node:
-        case ir.Binary(operation="+", left=left, right=ir.Literal(value=0)):
-            return _plain(left)
-        case ir.Binary(operation="+", left=ir.Literal(value=0), right=right):
-            return _plain(right)
-    return node
 
 
 def _sizes(*nodes):

@@ -9,7 +9,7 @@ from sw.lang import graph_ir as ir
 from sw.lang.effects import effects
 from sw.lang.facts import Range
 from sw.lang.passes.rewrite import with_facts
-from sw.lang.predicates import ALL_WORDS, Values
+from sw.lang.predicates import ALL_WORDS, Knowledge
 from sw.lang.types import LARGEST, WORD, Type
 
 
@@ -33,7 +33,7 @@ def ranges(program):
 
 
 def _intervals(program):
-    values = Values(program, {})
+    values = Knowledge(program, {})
     used = {getattr(node, "apply_f", None) for node in ir.instructions(program.body)}
     done = [effect for function in program.functions if function.name in used
             for effect in effects(function)]

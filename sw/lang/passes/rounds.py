@@ -4,7 +4,8 @@ counted before, and loops whose order is free."""
 from sw.lang import graph_ir as ir
 from sw.lang.effects import conjuncts, effects, stored
 from sw.lang.facts import Counted, Covered, OrderFree
-from sw.lang.passes.kernel_fusion import assigned, host_values
+from sw.lang.flow import assigned
+from sw.lang.passes.kernel_fusion import host_values
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.predicates import names_in
 

@@ -13,14 +13,14 @@ from sw.lang.types import Type
 from sw.vm.adversary.code import NOTHING, Address, Code, FalseFact
 
 
-__all__ = ["Edges"]
+__all__ = ["EdgeTrial"]
 
 
 #: {reduction: its operation}.
 _COMBINE: dict[str, Any] = {"min": min, "max": max, "+": operator.add, "or": operator.or_}
 
 
-class Edges:
+class EdgeTrial:
     """One operator of edges while it is performed.
 
     Attributes
@@ -40,7 +40,7 @@ class Edges:
         self._fact = {kind: known(node, kind) for kind in (
             facts.Apart, facts.Early, facts.Superset, facts.Settles, facts.Suffices, facts.Changes,
             facts.Closed, facts.Drops, facts.Fails, facts.Sent, facts.Needs, facts.Void,
-            facts.Members)}
+            facts.MemberTest)}
         code = Code(machine._graph, machine._literal, uniforms)
         names = (*(*self._parameters, "no weight")[:3], "sent value")
         self._sent = self._fact[facts.Sent]
@@ -59,7 +59,7 @@ class Edges:
             function = program.function(node.to_filter)
             self._test = code.compiled(with_vertex(
                 given(function), function.parameters[0], self._parameters[1]), names)
-        fact = known(node, facts.Accesses)
+        fact = known(node, facts.AccessSet)
         self._touched = fact.function | fact.filter
         for effect in self._effects:
             at = dict(zip(self._parameters, ("src", "dst"))).get(
@@ -200,7 +200,8 @@ class Edges:
         if self._fact[facts.Superset] is not None:
             members |= {vertex for vertex in range(self._pad) if self._maybe()}
         elif self._fact[facts.Early] is not None and self._node.output_vset is not None \
-                and len(members) > 1:
+                and len(members) > 1 and not any(isinstance(node, ir.VertexSetIterator)
+                                                 for node in self._round.loop.body):
             later = {vertex for vertex in sorted(members) if self._maybe(.2)}
             members -= later
         return members, later
@@ -227,7 +228,7 @@ class Edges:
         for vector, word in (void.source if source else void.target) or ():
             self.now[vector][self._pad] = self._start[vector][self._pad] = word
         if source:
-            test = self._fact[facts.Members]
+            test = self._fact[facts.MemberTest]
             if test is None or self._true_at_pad(test.test) is not False:
                 found += [(self._pad, self._rng.randrange(self._pad), 0) for _ in range(3)]
         elif void.target is not None and members:

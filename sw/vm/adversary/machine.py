@@ -11,12 +11,12 @@ from sw.lang.facts import SELF, known
 from sw.lang.predicates import has_unknown
 from sw.lang.types import WORD, Type
 from sw.vm.adversary.code import Code, FalseFact
-from sw.vm.adversary.edges import Edges
+from sw.vm.adversary.edges import EdgeTrial
 from sw.vm.evaluate import fixed_word
 from sw.vm.reference import ReferenceMachine
 
 
-__all__ = ["AdversaryMachine", "LoopRun", "Round"]
+__all__ = ["AdversaryMachine", "LoopTrial", "Round"]
 
 
 class AdversaryMachine(ReferenceMachine):
@@ -43,7 +43,7 @@ class AdversaryMachine(ReferenceMachine):
         self._values: Any = None
         self._evaluate: Any = None
         #: {id of a loop: what is remembered of its run}.
-        self._runs: dict[int, LoopRun] = {}
+        self._runs: dict[int, LoopTrial] = {}
 
     def _find_parents(self, body, loop):
         for place, node in enumerate(body):
@@ -67,7 +67,7 @@ class AdversaryMachine(ReferenceMachine):
     def loop(self, node, values, queues, evaluate, word):
         self._values, self._evaluate = values, evaluate
         self._check_count(node)
-        run = self._runs[id(node)] = LoopRun(
+        run = self._runs[id(node)] = LoopTrial(
             {name: value for name, value in values.items() if isinstance(value, int)})
         fact = known(node, facts.Counted)
         if fact is not None and not any(evaluate(test) for test in fact.unless):
@@ -197,7 +197,7 @@ class AdversaryMachine(ReferenceMachine):
 
     def _input(self, node, vset):
         """The input set, or the vertices that its predicate gives."""
-        fact = known(node, facts.Members)
+        fact = known(node, facts.MemberTest)
         if fact is not None and self._maybe(.7):
             found = self._satisfying(fact.test)
             return vset if found is None else found
@@ -258,7 +258,7 @@ class AdversaryMachine(ReferenceMachine):
         return self._end(node, vset, self._made(node, result), round, self._arrays)
 
     def _made(self, node, result):
-        fact = known(node, facts.Result)
+        fact = known(node, facts.ResultTest)
         if fact is not None and self._maybe():
             found = self._satisfying(fact.test)
             return result if found is None else found
@@ -273,7 +273,7 @@ class AdversaryMachine(ReferenceMachine):
             return super().edges(node, vset, uniforms)
         round = self._round(node)
         before = {name: words.copy() for name, words in self._arrays.items()}
-        work = Edges(self, node, round, uniforms)
+        work = EdgeTrial(self, node, round, uniforms)
         result = work.perform(vset)
         for name in function.writes():
             self._arrays[name][:] = np.array(work.now[name][:self._graph.num_vertices], np.uint64)
@@ -283,7 +283,7 @@ class AdversaryMachine(ReferenceMachine):
         return self._end(node, vset, result, round, before)
 
 
-class LoopRun:
+class LoopTrial:
     """What is remembered of one run of a loop."""
 
     def __init__(self, numbers):

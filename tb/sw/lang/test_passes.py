@@ -24,7 +24,7 @@ from sw.lang import graph_ir as ir
 from sw.lang import programs
 from sw.lang.choices import SetForm, Traversal
 from sw.lang.passes import PASSES, analysed
-from sw.lang.passes.kernel_fusion import assigned
+from sw.lang.flow import assigned
 from sw.lang.passes.races import shared
 from sw.lang.passes.rewrite import changed, marked
 from sw.lang.reader import read_text

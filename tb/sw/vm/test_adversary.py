@@ -1,12 +1,14 @@
 """Facts against the adversary, which uses every freedom that they give.
 
 ======================  ===========================================================================
-facts that were found   test_programs: of the package's programs, and of a user's; test_random
+facts that were found   test_programs: of the package's programs, and of a user's; test_random,
+                        test_near_searches: of random programs
 false facts             test_planted: one for each kind of fact, and more, which must be noticed
 ======================  ===========================================================================
 """
 
 import functools
+import random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,8 +20,10 @@ from sw.lang.passes import FACTS, analysed
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.reader import read_text
 from sw.lang.types import WORD, Type
+from sw.vm import host
 from sw.vm.adversary import differs
 from tb.sw.lang.fact_programs import TEXTS, read
+from tb.sw.vm.near_searches import near_search
 from tb.sw.vm.random_programs import program_texts
 
 
@@ -62,6 +66,25 @@ def test_random(text):
             assert differs(program, graph_of(seed), {}, seed) is None
         except UserError:
             return              # the interpreter refuses it
+
+
+@pytest.mark.sample(8)
+@pytest.mark.parametrize("part", range(40))
+def test_near_searches(part, monkeypatch):
+    # Most of those that have no end are seen soon.
+    monkeypatch.setattr(host, "MOST_ROUNDS", 60)
+    tried = 0
+    for number in range(10 * part, 10 * part + 10):
+        rng = random.Random(number)
+        text = near_search(rng)
+        try:
+            program = analysed(read_text(text), after=tuple(FACTS)[-1])
+            for seed in range(3):
+                assert differs(program, graph_of(seed), {}, number + seed) is None, text
+        except UserError:
+            continue            # the interpreter refuses it
+        tried += 1
+    assert tried
 
 
 def planted(program, where, fact):
@@ -130,16 +153,16 @@ FALSE = [
     ("paths", "reduce visit", fact(facts.Identity, word=1)),
     ("paths", "reduce visit", fact(facts.Repeatable)),
     ("kcore", "reduce lose", fact(facts.Repeatable)),
-    ("bfs", "visit", fact(facts.Accesses, function=F({facts.Access("parent", "min", "dst")}))),
-    ("paths", "visit", fact(facts.Accesses, filter=F({facts.Access("depth", "load", "dst")}),
+    ("bfs", "visit", fact(facts.AccessSet, function=F({facts.Access("parent", "min", "dst")}))),
+    ("paths", "visit", fact(facts.AccessSet, filter=F({facts.Access("depth", "load", "dst")}),
                             function=F({facts.Access("ways", "+", "dst")}))),
-    ("bfs", "visit", fact(facts.Members, test=(condition("==", "depth", "level"),))),
-    ("predecessor", "relax", fact(facts.Members, test=(condition("!=", "distance", WORD - 1),
+    ("bfs", "visit", fact(facts.MemberTest, test=(condition("==", "depth", "level"),))),
+    ("predecessor", "relax", fact(facts.MemberTest, test=(condition("!=", "distance", WORD - 1),
                                                        condition("<", "distance", 3)))),
-    ("kcore", "lose", fact(facts.Members, test=(condition("==", "alive", 1),))),
-    ("mis", "choose", fact(facts.Members, test=(condition("==", "chosen", 2),))),
-    ("mis", "is_open", fact(facts.Result, test=())),
-    ("times", "relax", fact(facts.Result, test=(condition("!=", "distance", WORD - 1),))),
+    ("kcore", "lose", fact(facts.MemberTest, test=(condition("==", "alive", 1),))),
+    ("mis", "choose", fact(facts.MemberTest, test=(condition("==", "chosen", 2),))),
+    ("mis", "is_open", fact(facts.ResultTest, test=())),
+    ("times", "relax", fact(facts.ResultTest, test=(condition("!=", "distance", WORD - 1),))),
     ("bfs", "visit", fact(facts.Asked, asked=F({"empty"}))),
     ("times", "relax", fact(facts.Asked, asked=F({"empty", "size"}))),
     ("kcore", "lives", fact(facts.Asked, asked=F())),

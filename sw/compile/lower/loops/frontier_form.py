@@ -31,7 +31,7 @@ from sw.lang.facts import (SELF, Affine, Changes, Closed, Drops, Early, Sent, Se
 from sw.lang.flow import Flow, written
 from sw.lang.passes.chain import chained, without_stores
 from sw.lang.passes.early import is_improvement
-from sw.lang.predicates import Values, names_in, predicate, vectors_in, with_vertex
+from sw.lang.predicates import names_in, predicate, vectors_in, with_vertex
 from sw.lang.types import WORD, Type
 
 
@@ -146,7 +146,8 @@ class _Reader:
     """
 
     def __init__(self, program):
-        self._program, self._values = program, Values(program)
+        self._program, flow = program, Flow(program)
+        self._values = flow.values
         loop = only_loop(program)
         if loop is None or not isinstance(loop.condition, ir.SetSize):
             raise Unproven("the program is one loop, while a set has vertices, behind a beginning")
@@ -158,7 +159,7 @@ class _Reader:
         self._lines: dict[str, Any] = {line.name: line for line in affine.lines} if affine else {}
         need(all(node.name in self._lines for node in loop.body if isinstance(node, ir.Assign)),
              "numbers of the host grow by a constant in each round")
-        begun = Flow(program).entries[id(loop)]
+        begun = flow.entries[id(loop)]
         first = begun.sets.get(self._entry)
         need(first is not None and (first.token == ir.ALL or first.vertices),
              "the vertices of the first set are named")

@@ -1,0 +1,237 @@
+"""Facts of programs; ``tb/sw/vm/test_adversary.py`` tries whether they hold.
+
+==================  ===============================================================================
+programs            test_programs: what a compiler needs of the package's programs, and of some of a
+                    user's
+near a fact         test_near: one change of a text takes a fact from it, and no more
+spellings           test_spellings: facts do not go by the text
+parts               test_excludes, test_implies: predicates; test_effects: functions without their
+                    variables; test_ranges
+==================  ===============================================================================
+"""
+
+import dataclasses
+
+import pytest
+
+from sw.lang import facts, graph_ir as ir
+from sw.lang.effects import effects, stored
+from sw.lang.facts import known
+from sw.lang.passes import FACTS, analysed
+from sw.lang.predicates import Knowledge, has_unknown, predicate
+from sw.lang.reader import read_text
+from sw.lang.show import shown
+from tb.sw.lang.fact_programs import TEXTS, read
+
+
+def said(program, where):
+    """The facts of an operator or of a loop as one line of text.
+
+    ``where`` is the function of an operator, or ``loop N``.
+    """
+    nodes = list(ir.instructions(program.body))
+    loops = [node for node in nodes if isinstance(node, ir.WhileLoop | ir.ForLoop)]
+    node, = [loops[int(where.removeprefix("loop "))]] if where.startswith("loop") else [
+        node for node in nodes if where in (getattr(node, "apply_f", None),
+                                            getattr(node, "filter", None))][:1]
+    if where.startswith("loop"):
+        return " ".join(f"{key}={fact}" for key, fact in node.metadata.items()
+                        if isinstance(fact, facts.Fact))
+    alone = dataclasses.replace(program, vectors=(), functions=(), body=(node,))
+    return " ".join(shown(alone).split())
+
+
+@pytest.mark.parametrize("name, where, texts", [
+    ("bfs", "visit", ["members=[(depth[v] == (level - 1));", "apart=", "settles=[(settle);",
+                      "suffices=[(first);", "changes=[certain;", "closed=",
+                      "drops=[by=source, ever=true;", "fails_for_ever=",
+                      "sent=[value=src, form=sent;", "asked=[{empty, members};", "dead="]),
+    ("no parents", "visit", ["result=[(depth[v] == level);", "settles=[();", "suffices=[(any);",
+                             "changes=[certain;", "closed=", "drops=[by=any, ever=true;"]),
+    ("closeness", "visit", ["members=[(depth[v] == (level - 1));", "settles=[();", "closed="]),
+    ("tries", "visit", ["suffices=[(first, None);", "changes=[certain;", "closed="]),
+    ("largest parent", "visit", ["settles=[(settle);", "changes=[atomic;",
+                                 "drops=[by=largest value, ever=true;"]),
+    ("paths", "visit", ["apart=", "changes=[addend;", "sent=[value=ways[src], form=sent;"]),
+    ("sssp", "relax", ["early=[{distance};", "superset=", "changes=[atomic;",
+                       "drops=[by=value, ever=true;", "fails_for_ever=",
+                       "sent=[value=distance[src], form=sum;", "void=[itself=true,"]),
+    ("counter", "relax", ["early=", "superset="]), ("guarded", "relax", ["early=", "superset="]),
+    ("marked", "relax", ["early=", "superset="]), ("delta", "relax", ["early=", "superset="]),
+    ("allowed", "relax", ["early=", "superset=", "target=((closed, 1))"]),
+    ("touched", "relax", ["early="]), ("searches", "spread", ["early=", "superset="]),
+    ("widest", "relax", ["early=", "superset=", "drops=[by=largest value, ever=true;"]),
+    ("pagerank", "collect", ["members=[();", "sent=[value=share[src], form=sent;",
+                             "source=((share, 0))"]),
+    ("bc", "count", ["apart=", "settles=[(settle);", "changes=[addend;"]),
+    ("bc", "give_back", ["members=[(depth[v] == level);", "apart="]),
+    ("cc", "hook", ["asked=[{empty, members};", "suffices=[(None, any);", "void=[itself=true,"]),
+    ("kcore", "remove", ["members=[(alive[v] == 1, ((lost[v] + k) + 1) > out_degree(v));"]),
+    ("kcore", "lose", ["apart=", "dead="]),
+    ("kcore", "lives", ["result=[(alive[v] == 1);", "dead="]),
+    ("mis", "compete", ["members=[(chosen[v] == 2);", "drops=[by=largest value, ever=false;"]),
+    ("mis", "wins", ["result=[(chosen[v] == 2, priority[v] >= rival[v]);"]),
+    ("mis", "cover", ["apart=", "settles=[();", "suffices=[(any);", "drops=[by=any, ever=true;"]),
+    ("colouring", "paint", ["members=[(colour[v] == infinity, rival[v] < (uint(v) + 1));"]),
+    ("bfs", "loop 0", ["Stamp(vector='depth', never=4294967295, number='level', plus=1, first=1, "
+                       "step=1)", "Line(name='level', start=0, step=1, place=0)"]),
+    ("colouring", "loop 0", ["Stamp(vector='colour',"]),
+    ("pagerank", "loop 0", ["counted=", "covered="]),
+    ("label_propagation", "loop 0", ["kept=frozenset({'score'})", "counted="]),
+    ("cc", "loop 0", ["order_free=OrderFree"]), ("bc", "loop 1", ["counted="])])
+def test_programs(name, where, texts):
+    text = said(read(name), where)
+    for each in texts:
+        assert each in text, each
+
+
+@pytest.mark.parametrize("name, where, none", [
+    ("seen twice", "loop 0", "counted="), ("largest parent", "visit", "closed="),
+    ("largest parent", "visit", "suffices="), ("tries", "visit", "drops="),
+    ("no filter", "visit", "closed="), ("arrivals", "visit", "drops="),
+    ("paths", "visit", "suffices="), ("times", "relax", "early="),
+    ("predecessor", "relax", "early="), ("predecessor", "relax", "drops="),
+    ("touched", "relax", "superset="), ("mis", "compete", "settles="),
+    ("kcore", "lose", "settles="), ("kcore", "lose", "members="), ("bc", "give_back", "sent="),
+    ("bc", "loop 0", "counted="), ("pagerank", "collect", "void=[itself=true"),
+    ("hops", "relax", "void=[itself=true"), ("triangles", "join", "sent=")])
+def test_near(name, where, none):
+    assert none not in said(read(name), where)
+
+
+@pytest.mark.parametrize("name, old, new, where, none", [
+    ("no parents", "depth[dst].min(level)", "depth[dst].min(level + uint(src))", "loop 0",
+     "stamps="),
+    ("no parents", "level += 1", "level += 1\n        level += 1", "loop 0", "stamps="),
+    ("no parents", "level = 0", "level = 0\n    depth[0] = 1", "visit", "members="),
+    ("harmless", "found[v] = 1", "found[v] = 1\n        parent[v] = none", "visit",
+     "drops=[by=source, ever=true"),
+    ("late parent", "    frontier = vertexset", "    parent[0] = source\n    frontier = vertexset",
+     "visit", "changes=[certain"),
+    ("bfs", "depth[v] = level", "depth[v] = infinity", "visit", "settles="),
+    ("bfs", "frontier.apply(settle)", "vertices.apply(settle)", "visit", "members="),
+    ("counter", "return distance", "distance[rounds] = 0\n    return distance", "relax", "early="),
+    ("counter", "rounds = 0", "rounds = 0\n    distance[1] = 5", "relax", "superset="),
+    ("counter", "distance[src] + weight", "distance[dst] + weight", "relax", "early="),
+    ("colouring", "colour[v] = turn", "colour[v] = 7 - turn", "loop 0", "stamps="),
+    ("sums", "one[v] = 1 + first[v] % 7",
+     "if first[v] > 1:\n            one[v] = 2", "loop 0", "sure=frozenset({'one'})"),
+    ("sums", "while done < rounds", "while done < vertices.sum(keep)", "loop 0", "counted=")])
+def test_one_change(name, old, new, where, none):
+    text = TEXTS[name] if name in TEXTS else TEXTS["late parent"].replace(
+        "frontier = vertexset", "parent[source] = source\n    frontier = vertexset")
+    assert old in text
+    changed = text.replace(old, new)
+    if "sum(keep)" in new:
+        changed = changed.replace("    done = 0", "    def amount(v):\n        return one[v]\n\n"
+                                  "    done = 0").replace("sum(keep)", "sum(amount)")
+    before, after = (analysed(read_text(each), after=tuple(FACTS)[-1]) for each in (text, changed))
+    assert none in said(before, where)
+    assert none not in said(after, where)
+
+
+@pytest.mark.parametrize("old, new", [
+    ("depth[v] == infinity", "infinity == depth[v]"),
+    ("depth[v] == infinity", "not depth[v] != infinity"),
+    ("depth[v] == infinity", "not (depth[v] != infinity or False)"),
+    ("        return depth[v] == infinity", "        d = depth[v]\n        return infinity == d"),
+    ("parent[dst].min(src)", "s = src\n        parent[dst].min(s)"),
+    ("while frontier:", "while len(frontier) > 0:"), ("level += 1", "level = 1 + level"),
+    ("depth[v] = level", "now = level\n        depth[v] = now")])
+def test_spellings(old, new):
+    """A text that says the same has the same facts."""
+    text = TEXTS["harmless"]
+    assert old in text
+    found = [analysed(read_text(each), after=tuple(FACTS)[-1])
+             for each in (text, text.replace(old, new))]
+    kinds = (facts.Apart, facts.Settles, facts.Suffices, facts.Changes, facts.Closed, facts.Drops,
+             facts.Fails, facts.Sent, facts.Asked, facts.Dead, facts.Needs)
+    one, other = ([known(node, kind) for node in ir.instructions(program.body)
+                   if isinstance(node, ir.EdgeSetIterator) for kind in kinds] for program in found)
+    assert one == other and None not in one
+
+
+def filters(*tests):
+    """The predicates of some conditions, and what is known in their program."""
+    lines = "".join(f"    def f{i}(v):\n        return {test}\n" for i, test in enumerate(tests))
+    used = "".join(f"    s = vertices.where(f{i})\n" for i in range(len(tests)))
+    text = ("@program\ndef p(edges: edgeset):\n    x = vector(uint, 0)\n    y = vector(uint, 0)\n"
+            f"    b = vector(bool, False)\n{lines}    n = 0\n    while len(vertices) > n:\n"
+            "        n += 1\n" + used.replace("    s", "        s") + "    return x\n")
+    program = read_text(text)
+    return Knowledge(program), [predicate(function) for function in program.functions]
+
+
+@pytest.mark.parametrize("one, other, right", [
+    ("x[v] == 1", "x[v] == 2", True), ("x[v] == 1", "x[v] == 1", False),
+    ("x[v] == n", "x[v] == n - 1", True), ("x[v] == n - 1", "n == x[v] + 0", False),
+    ("x[v] == n", "x[v] == infinity", True), ("x[v] < n", "x[v] > n", True),
+    ("x[v] <= n", "x[v] >= n", False), ("x[v] < n", "x[v] == n + 1", True),
+    ("x[v] == 1", "y[v] == 2", False), ("b[v]", "not b[v]", True),
+    ("x[v] == 1 and y[v] == 3", "y[v] != 3", True), ("x[v] < 3", "x[v] > 2 and x[v] < 9", False),
+    ("x[v] == n", "x[v] == 3", False), ("x[v] < y[v]", "not (x[v] < y[v])", True)])
+def test_excludes(one, other, right):
+    """``right`` is whether it is known that no vertex satisfies both; that there is no number
+    between 2 and 3 is not known."""
+    knowledge, (first, second) = filters(one, other)
+    assert knowledge.excludes(first, second) is knowledge.excludes(second, first) is right
+
+
+@pytest.mark.parametrize("one, other, right", [
+    ("x[v] == 1", "x[v] < 2", True), ("x[v] == 1 and y[v] == 2", "y[v] == 2", True),
+    ("x[v] == n", "x[v] != infinity", True), ("x[v] <= n", "x[v] < n + 1", True),
+    ("x[v] < 2", "x[v] == 1", False), ("y[v] == 1", "x[v] == 1", False)])
+def test_implies(one, other, right):
+    knowledge, (first, second) = filters(one, other)
+    assert knowledge.implies(first, second) is right
+
+
+def function(*lines, parameters="v"):
+    body = "".join(f"        {line}\n" for line in lines)
+    used = "vertices.apply(f)" if parameters == "v" else "edges.apply(f)"
+    return read_text("@program\ndef p(edges: edgeset):\n    x = vector(uint, 0)\n"
+                     f"    y = vector(uint, 0)\n    def f({parameters}):\n{body}    {used}\n"
+                     "    return x, y\n").functions[0]
+
+
+def test_effects():
+    """Variables and own words have their values put in; a large value is not known."""
+    found = stored(function("t = x[v] + 1", "x[v] = t", "y[v] = x[v] + t"))
+    assert [sure for _, sure in found.values()] == [True, True]
+    assert found["x"][0] == effects(function("x[v] = x[v] + 1"))[0].value
+    assert found["y"][0] == effects(function("y[v] = (x[v] + 1) + (x[v] + 1)"))[0].value
+    found = stored(function("if y[v] > 2:", "    x[v] = 1", "else:", "    y[v] = 3"))
+    assert [sure for _, sure in found.values()] == [False, False]
+    one, = effects(function("if x[src] < 3 and not (x[dst] > 2 or y[dst] == 1):",
+                            "    y[dst] += 1", parameters="src, dst"))
+    assert [test.operation for test in one.conditions] == ["<", "<=", "!="]
+    grown = ["t = x[v]", *["t = t ^ t << 3"] * 9, "x[v] = t"]
+    assert has_unknown(stored(function(*grown))["x"][0])
+
+
+def test_ranges():
+    program = analysed(read_text("""
+@program
+def p(edges: edgeset, most: uint = 9):
+    a = vector(uint, 2)
+    b = vector(uint, 0)
+    c = vector(uint, infinity)
+    d = vector(uint, 0)
+
+    def f(src, dst):
+        a[dst].min(1)
+        b[dst].max(a[src] * 3)
+        c[dst].min(7)
+        d[dst] += 1
+
+    def g(v):
+        a[v] = max(a[v], 1) - 1
+
+    edges.apply(f)
+    vertices.apply(g)
+    return a, b, c, d
+"""), after="ranges")
+    found = [known(vector, facts.Range) for vector in program.vectors]
+    assert [(fact.least, fact.most) for fact in (*found[:2], found[3])] == [
+        (0, 2), (0, 6), (0, (1 << 32) - 2)]
+    assert (found[2].least, found[2].most) == (7, (1 << 32) - 1)
