@@ -92,7 +92,7 @@ class Count(Algorithm):
         numbers = np.arange(self.graph.num_vertices, dtype=np.uint32)
         task.buffers.fill("mark", task.vertices.to_device(numbers << np.uint32(self._bits)))
         if task.frontier is not None:
-            task.frontier.init(task, task.vertices.number(0))
+            task.frontier.init(task, np.array([task.vertices.number(0)]))
 
     def neighbor_array(self, task):
         return "mark"
