@@ -4,6 +4,7 @@ from typing import Any
 
 from base.errors import UserError
 from sw.compile.kernels.fusion import Loop
+from sw.compile.lowered import LoweredKernel, LoweringDecision
 
 
 __all__ = ["Algorithm", "VertexName"]
@@ -32,6 +33,8 @@ class Algorithm:
         The name of the model by which :meth:`golden` has its outputs.
     check : sw.golden.results.ResultCheck or None
         The check of its results that shares no text with it, if there is one.
+    way : str
+        How its kernels came about, in a few words, behind the word "lowered".
     vertex_outputs : tuple of str
         The outputs whose words are vertices, and -1 or all ones for none.
     directions : tuple of str
@@ -78,6 +81,7 @@ class Algorithm:
     ARRAYS: tuple[str, ...] = ()
     ITEM = "vertex", "vertices"
     MODEL = "the golden model"
+    way = "by hand"
     directions = ("pull", "push")
     options: dict[str, tuple] = {}
     TRIES: dict[str, tuple] = {}
@@ -204,6 +208,16 @@ class Algorithm:
     def kernels(self, task) -> dict:
         """The program's kernels, by name: ``("gather" | "apply", variant)``."""
         raise NotImplementedError
+
+    def lowered(self, task) -> list[LoweredKernel]:
+        """What each kernel of :meth:`kernels` does, for whoever looks at a plan; the launches are
+        left out."""
+        return [_described(task.sides.get(name, task), name, kind)
+                for name, (kind, _) in self.kernels(task).items()]
+
+    def decisions(self, task) -> list[LoweringDecision]:
+        """The choices of the algorithm between a fast way and a slow one."""
+        return []
 
     def prepare(self, k):
         """Prologue: ask for the constants, read the state of the superstep."""
@@ -362,3 +376,11 @@ class Algorithm:
     def parameters(self) -> dict:
         """The parameters of the run, for the record."""
         raise NotImplementedError
+
+
+def _described(task, name, kind):
+    """A kernel of which no more is known than whether it gathers."""
+    if kind != "gather":
+        return LoweredKernel(name, (("vertex", name),))
+    read, added = task.input, task.frontier
+    return LoweredKernel(name, (("edge", name),), read and read.name, added and added.name)

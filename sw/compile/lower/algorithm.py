@@ -31,6 +31,7 @@ from base.errors import UserError
 from sw.lang import graph_ir as ir
 from sw.vm.host import Machine, perform, value_of
 from sw.compile.lower.kernels import OTHER, OUTPUT, SLOTS, VertexKernels
+from sw.compile.lower import described
 from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
 from sw.compile.lower.run import ProgramRun
@@ -57,6 +58,7 @@ class ProgramAlgorithm(ProgramRun):
         Arrays for sets; the first is the set of all vertices.
     """
     ALL = ir.ALL
+    way = "operator by operator"
 
     @classmethod
     def form_of(cls, program):
@@ -205,6 +207,12 @@ class ProgramAlgorithm(ProgramRun):
             add(f"output{slot}", "output", slot)
         return kernels
 
+    def lowered(self, task):
+        return described.kernels(self, task)
+
+    def decisions(self, task):
+        return described.decisions(self)
+
     def apply(self, k):
         self._kernels.emit(k, *k.variant)
 
@@ -226,8 +234,9 @@ class ProgramAlgorithm(ProgramRun):
         return perform(self.program, self.graph, machine, self._values, self.bits)
 
     def drive(self, session):
-        self._result = self._perform(RtlMachine(self, session))
-        return self._result.operators
+        machine = RtlMachine(self, session)
+        self._result = self._perform(machine)
+        return machine.supersteps
 
     def outputs(self, session):
         return self._result.outputs

@@ -42,6 +42,11 @@ class RtlMachine(Machine):
     parent : ProgramAlgorithm
     session : object, optional
         As of :meth:`~sw.compile.algorithm.Algorithm.drive`.
+
+    Attributes
+    ----------
+    supersteps : int
+        Executions of operators of edges.
     """
 
     def __init__(self, parent, session=None):
@@ -50,6 +55,7 @@ class RtlMachine(Machine):
         self._free = list(range(parent.num_sets - 1, 0, -1))
         self._slots: dict[int, int] = {}
         self._turns: dict[int, int] = {}
+        self.supersteps = 0
         self._begun = False
         self.arrays: dict[str, np.ndarray] = {}
         self.sets: dict[int, list] = {}
@@ -145,6 +151,7 @@ class RtlMachine(Machine):
         # Supersteps are told apart by the last bit of their numbers.
         self._turns[number] = self._turns.get(number, -1) + 1
         self._launch(f"edges{number}", self._turns[number])
+        self.supersteps += 1
         if node.tracking is None:
             return None
         changed = self._new()

@@ -37,6 +37,7 @@ class Compact(Schedule):
     name = "compact"
     AT_ONCE = "windows"
     has_lists = True
+    ends_rows = False
     OPTIONS = {"windows": WINDOWS,
                "fused": Switch(True, "whether the kernels that work on edges also look up the "
                                      "frontier and make the next; else other kernels do")}

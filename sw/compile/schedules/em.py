@@ -24,6 +24,7 @@ class EdgeMapping(Schedule):
     name = "em"
     compared = True
     needs = "edges"
+    ends_rows = False
     OPTIONS = {"unroll": Integer(1, 8, None, "edges of a lane in a block; left out, 4",
                                  power=True)}
 

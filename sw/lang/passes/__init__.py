@@ -15,13 +15,16 @@ from sw.lang.passes.liveness import liveness
 from sw.lang.passes.races import races
 
 
-__all__ = ["CHOSEN", "PASSES", "analysed"]
+__all__ = ["CHOSEN", "LOWER", "PASSES", "analysed"]
 
 
 #: {name: pass}. The last two give defaults, which a GraphVM may have of its own.
 PASSES = {"kinds": kinds, "liveness": liveness, "fixpoint": fixpoint, "components": components,
           "races": races, "edge_blocking": edge_blocking, "kernel_fusion": kernel_fusion,
           "direction": direction, "deduplication": deduplication}
+
+#: What follows the passes: from operators, facts and a plan to kernels (:mod:`sw.compile.lowered`).
+LOWER = "lower"
 
 #: The last pass that gives no defaults.
 CHOSEN = "kernel_fusion"

@@ -30,14 +30,17 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from typing import Any
 
 import numpy as np
 
 from sw.compile.kernels.fusion import Loop
 from sw.compile.kernels.kernel import Vertex
+from sw.compile.lowered import LoweredKernel, LoweringDecision
 from sw.lang import graph_ir as ir
 from sw.lang.types import WORD, Type
 from sw.compile.lower.loops.one_loop import LoopRun, only_loop, start_of
+from sw.compile.lower.places import place_of
 
 
 __all__ = ["LevelSearch"]
@@ -54,6 +57,7 @@ class _Form:
 class LevelSearch(LoopRun):
     """One run. Levels and parents of vertices that are not found are -1, as int32."""
     switches = least_wins = True
+    way = "as a search by levels"
 
     @classmethod
     def form_of(cls, program):
@@ -141,6 +145,29 @@ class LevelSearch(LoopRun):
 
     def kernels(self, task):
         return dict.fromkeys(task.sides or ["gather"], ("gather", None))
+
+    def lowered(self, task):
+        loop: Any = only_loop(self.program)
+        found, (_, edges, settle) = [], loop.body
+        for name in self.kernels(task):
+            side = task.sides.get(name, task)
+            test = "begin" if side.direction == "pull" else "edge"
+            found.append(LoweredKernel(
+                name, ((test, edges.to_filter), ("edge", edges.apply_f), ("added", settle.apply_f)),
+                side.input.name, side.frontier.name))
+        return found
+
+    def decisions(self, task):
+        loop: Any = only_loop(self.program)
+        where = place_of(self.program, loop.body[1])
+        found = [LoweringDecision("start words without a copy", True,
+                          "stamps: each round stores a larger word", where)]
+        for side in task.sides.values() or [task]:
+            if side.direction == "pull":
+                lacks = _lacks_early_exit(side)
+                found.append(LoweringDecision("early exit", lacks is None, lacks or
+                                              "suffices: the first of an ascending row", where))
+        return found
 
     def prepare(self, k):
         k.open_frontier()
@@ -265,6 +292,17 @@ class LevelSearch(LoopRun):
         if self._directions is not None:
             found["directions"] = self._directions
         return found
+
+
+def _lacks_early_exit(task):
+    """The fact that is missing to end a row at its first edge that counts, or None."""
+    if not task.schedule.ends_rows:
+        return f"rows: schedule {task.schedule.name!r} hands out all edges of a row"
+    if not all(layout.ascending for layout in task.layouts):
+        return f"ascending rows: format {task.plan.format!r} orders the vertices anew"
+    if not task.schedule.owns_base and any(layout.virtual for layout in task.layouts):
+        return "one row a vertex: a unit or a warp would skip all rows of the vertex"
+    return None
 
 
 def _is_search(program, loop, form, counted, start):

@@ -29,9 +29,11 @@ import numpy as np
 
 from base.errors import UserError
 from sw.compile.kernels.fusion import Loop
+from sw.compile.lowered import LoweredKernel, LoweringDecision
 from sw.lang import graph_ir as ir
 from sw.lang.types import WORD, Type
 from sw.compile.lower.loops.one_loop import LoopRun, at_parameter, loads, only_loop, start_of
+from sw.compile.lower.places import place_of
 
 
 __all__ = ["Relaxation"]
@@ -63,6 +65,7 @@ class _Form:
 
 class Relaxation(LoopRun):
     """One run."""
+    way = "as a relaxation"
 
     @classmethod
     def form_of(cls, program):
@@ -209,6 +212,29 @@ class Relaxation(LoopRun):
         if self._delta is not None:
             kernels["advance"] = ("apply", None)
         return kernels
+
+    def lowered(self, task):
+        kernels = [LoweredKernel("gather", (("edge", self.form.function.name),),
+                                 task.input.name, task.frontier.name)]
+        if self._delta is not None:
+            kernels.append(LoweredKernel("advance", (("vertex", "the next threshold"),),
+                                         task.frontier.name, task.frontier.name))
+        return kernels
+
+    def decisions(self, task):
+        loop: Any = only_loop(self.program)
+        where = place_of(self.program, loop.body[-1])
+        found = [LoweringDecision("start words without a copy", True,
+                          "early: the loop is a fixpoint", where)]
+        if task.direction == "pull":
+            own = self._own(task)
+            fact = "a lane has its vertex" if own else \
+                "a lane, or a core, that has all edges of its vertex"
+            found.append(LoweringDecision("reductions in registers", own, fact, where))
+        if not self.form.sends:
+            fact = "sent: the value is more than the source's word and the weight"
+            found.append(LoweringDecision("lists of edges", False, fact, where))
+        return found
 
     def prepare(self, k):
         k.open_frontier()

@@ -31,6 +31,7 @@ from base.errors import UserError
 from sw.compile.kernels.fusion import Loop
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.vertices import each_vertex
+from sw.compile.lowered import LoweredKernel, LoweringDecision
 from sw.lang import graph_ir as ir
 from sw.lang.passes.chain import (chained, certain_loads, reads_elsewhere, stored_for_sure,
                                   without_stores)
@@ -41,6 +42,7 @@ from sw.compile.lower.loops.one_loop import at_parameter
 from sw.compile.lower.loops.sweep_form import form_of, loads_of, outside_loads
 from sw.compile.lower.loops.sweep_host import MOST_ROUNDS, RoundCounter, SweepMachine
 from sw.compile.lower.machine import Begun
+from sw.compile.lower.places import place_of
 from sw.compile.lower.run import ProgramRun, frozen, of_graph
 
 
@@ -60,6 +62,8 @@ class Sweep(ProgramRun):
     shown : set of str
         The vectors that the host reads after each round, for a sum.
     """
+
+    way = "as a sweep over all edges"
 
     @classmethod
     def form_of(cls, program):
@@ -303,6 +307,45 @@ class Sweep(ProgramRun):
         return {"gather": ("gather", (word, word, None))} | {
             f"apply{suffix}": ("apply", (word, word, chain)) for suffix, chain in chains.items()
             if chain is not None}
+
+    def lowered(self, task):
+        found, ended = [], self.form.after
+        for name, (kind, (*_, chain)) in self.kernels(task).items():
+            members = []
+            if kind == "gather":
+                members.append(("edge", self.form.function.name))
+            if chain is not None:
+                names = ended if name.endswith("_last") else (*ended, *self.form.before)
+                members += [("finish" if kind == "gather" else "vertex", each) for each in names]
+            counter = task.frontier and task.frontier.name if kind == "gather" else None
+            found.append(LoweredKernel(name, tuple(members), None, counter))
+        return found
+
+    def decisions(self, task):
+        where = place_of(self.program, self.form.edges)
+        found = []
+        if self.form.before or self.form.after:
+            lacks = self._lacks_one_kernel(task)
+            fact = lacks or "a lane has its vertex; covered: all is stored before it is read"
+            found.append(LoweringDecision("one kernel a round", lacks is None, fact, where))
+        if task.direction == "pull":
+            own = self.collects(task)
+            fact = "a lane has the edges of a row" if own else \
+                "a lane that has the edges of a row, and no labels"
+            found.append(LoweringDecision("reductions in registers", own, fact, where))
+        if self.asks:
+            found.append(LoweringDecision("rounds without the host", False, "sums on the device",
+                                          where))
+        return found
+
+    def _lacks_one_kernel(self, task):
+        """The fact that is missing to do a round by one kernel, or None."""
+        if task.direction == "push":
+            return "flow: pushed sums are final only behind a barrier"
+        if not task.owns_vertex:
+            return "a lane, or a core, that has all edges of its vertex"
+        return None if self._may_fuse else \
+            "covered: a function needs words of other vertices, or of a round that has ended"
 
     def prepare(self, k):
         task, function = k.task, self.form.function
