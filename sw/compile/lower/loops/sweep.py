@@ -267,10 +267,11 @@ class Sweep(ProgramRun):
 
     def _tests_voids(self, task):
         """Whether an edge may lead to no vertex, and count: by its word when pulling, by its flag
-        in both directions."""
-        counts = self.form.flags is not None or (task.direction == "pull" and not self._neutral)
+        in both directions. A flag of the padding vertex counts, too."""
+        flags = self.form.flags is not None
+        counts = flags or (task.direction == "pull" and not self._neutral)
         return (self.void_edge == "padding" and counts
-                and any(layout.voids for layout in task.layouts))
+                and any(layout.voids or (flags and layout.filled) for layout in task.layouts))
 
     @functools.cached_property
     def _neutral(self):
