@@ -149,7 +149,7 @@ class ScuCompaction:
             return
         buffers, edges = self.task.buffers, max(each.edges for each in self.task.layouts)
         buffers.reserve("filter_table", self.table_bytes // 4)
-        if self.task.frontier.BITS:
+        if self.task.frontier is not None and self.task.frontier.BITS:
             buffers.reserve(ADDRESSES, buffers.words(EDGES))
         if self.streams:
             return

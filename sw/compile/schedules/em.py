@@ -140,6 +140,7 @@ class _Blocks:
             k.layout.topology_gather(k, where, [edge.value])
         k.edge_phase(4)
         data, = algorithm.gather(k, [edge])
-        algorithm.accepts(k, data, predicate)
-        k.narrow(predicate, after)
+        if algorithm.selective(k.task):
+            algorithm.accepts(k, data, predicate)
+            k.narrow(predicate, after)
         algorithm.sum(k, edge, data, predicate)
