@@ -7,7 +7,12 @@ from sw.compile.kernels.fusion import Loop
 from sw.compile.lowered import LoweredKernel, LoweringDecision
 
 
-__all__ = ["Algorithm", "VertexName"]
+__all__ = ["NEEDS", "Algorithm", "VertexName"]
+
+
+#: What the test of an edge may read (:attr:`Algorithm.accept_needs`), in words.
+NEEDS = {"dst": "a word of the destination", "src": "a word of the source",
+         "sent": "the word that the source sends", "weight": "the weight"}
 
 
 class VertexName:
@@ -55,9 +60,13 @@ class Algorithm:
     sends_early : bool
         Whether the word that a vertex sends may be read long before its edges are worked on, at no
         cost in supersteps. Then no word is all ones, or one less.
+    accept_needs : frozenset of str
+        What :meth:`accepts` depends on, besides whether there is an edge: any of :data:`NEEDS`. A
+        schedule that has an edge's base only after its test refuses an algorithm whose test reads
+        it.
     identity : int or None
         The word that changes nothing where words are collected, if a vertex that pulls may collect
-        by :meth:`collect_at`.
+        by :meth:`collect_at`: if it collects one word, and the work on an edge does nothing else.
     least_wins : bool
         Whether an edge that pushes may be dropped if another edge with the same destination has
         been taken in, in this superstep or before, whose word is not larger. The word is the one
@@ -90,6 +99,7 @@ class Algorithm:
     switches = False
     sends = sends_early = least_wins = False
     listable = True
+    accept_needs: frozenset[str] = frozenset({"dst"})
     identity: int | None = None
     words: Any = None
     check: Any = None
@@ -296,8 +306,9 @@ class Algorithm:
         """Combine the edge's data into its destination.
 
         Only lanes whose edge counts are active. The code may narrow the lanes, by ``predicate``
-        only; the schedule sets them again. ``data`` is None if the first edge that counts settles
-        its base vertex and the schedule owns the vertex.
+        only; the schedule sets them again. ``predicate`` is None if all edges count, so an
+        algorithm that adds to a frontier is :meth:`selective`. ``data`` is None if the first edge
+        that counts settles its base vertex and the schedule owns the vertex.
         """
         raise NotImplementedError
 

@@ -8,6 +8,7 @@ Warps reserve room in the list by adding to the number of its bytes. So the kern
 list resets the number for the next superstep.
 """
 
+from sw.compile.algorithm import NEEDS
 from sw.compile.compaction import expansion, lists
 from sw.compile.compaction.contraction import Contraction, compact
 from sw.compile.compaction.expansion import Expansion
@@ -60,6 +61,12 @@ class Compact(Schedule):
         if not task.algorithm.listable:
             raise self.refuse(f"cannot run {task.algorithm.name!r}: the sets of a program are "
                               "words of the vertices, and not lists")
+        has = {"dst", "sent"} if task.algorithm.sends else {"dst"}
+        lacks = [NEEDS[need] for need in sorted(task.algorithm.accept_needs - has)]
+        if lacks and task.algorithm.selective(task):
+            raise self.refuse(f"cannot run {task.algorithm.name!r}, whose test of an edge reads "
+                              f"{' and '.join(lacks)}: at its test a list of edges has "
+                              f"{' and '.join(NEEDS[need] for need in sorted(has))} alone")
         if task.algorithm.weighted and not task.algorithm.sends:
             raise self.refuse(f"cannot run {task.algorithm.name!r}: the list of edges has no room "
                               "for weights")
