@@ -23,8 +23,8 @@ from synth import tools
     [], ["run"], ["compare"], ["verilog"], ["test"], ["prove"], ["lockstep"], ["campaign"],
     ["mutants"], ["doctor"], ["setup"], ["live"], ["docs"], ["graph"], ["graph", "info"],
     ["graph", "convert"], ["graph", "generate"], ["graph", "formats"], ["bench"], ["bench", "sim"],
-    ["bench", "formats"], ["bench", "compiling"], ["list"], ["lang"], ["lang", "list"], ["lang", "show"], ["reproduce"],
-    ["course"], ["course", "list"], ["course", "check"],
+    ["bench", "formats"], ["bench", "compiling"], ["list"], ["lang"], ["lang", "list"],
+    ["lang", "show"], ["reproduce"], ["course"], ["course", "list"], ["course", "check"],
     ["synth"], ["synth", "weaver"], ["synth", "budgets"], ["synth", "overhead"]])
 def test_help(capsys, command):
     assert main([*command, "--help"]) == 0
@@ -105,7 +105,7 @@ def test_bench_compiling(capsys, tmp_path):
                  str(path)]) == 0
     text, found = capsys.readouterr().out, json.loads(path.read_text())
     assert found["schedule"] == "em" and found["repeat"] == 1
-    assert list(found["programs"]) == programs.names()
+    assert list(found["programs"]) == list(programs.names())
     for name, each in found["programs"].items():
         assert re.search(rf"(?m)^{name} .*{each['bytes']:,}", text)
         assert all(each[step] > 0 for step in ("read", "plan", "kernels"))

@@ -25,7 +25,8 @@ def measured(name, config, schedule, repeat) -> dict:
     """The median of each of :data:`STEPS` over runs, after one that does not count.
 
     *read* takes a text to the class of its runs, with all passes. *plan* settles a task on a graph
-    of which all is known, *kernels* makes the task's program. Raises UserError if a plan is refused.
+    of which all is known, *kernels* makes the task's program. Raises UserError if a plan is
+    refused.
 
     Parameters
     ----------

@@ -29,6 +29,7 @@ import numpy as np
 
 from sw.compile.algorithm import Algorithm
 from sw.compile.kernels.kernel import Vertex
+from sw.compile.kernels.vertices import each_vertex
 
 
 __all__ = ["FORMS", "Probe", "Wanted"]
@@ -56,6 +57,8 @@ class Wanted:
     adds: bool = False
     filtered: bool = False  #: Whether base vertices are filtered by a word of their own.
     numbered: bool = False  #: Whether schedules hand out bases by number.
+    #: With ``adds``, whether a kernel of vertices adds those of the base filter, which push then.
+    chosen: bool = False
 
     @property
     def sends(self) -> bool:
@@ -66,7 +69,7 @@ class Wanted:
     @property
     def name(self) -> str:
         """All of it, without spaces."""
-        flags = [name for name in ("weighted", "adds", "filtered", "numbered")
+        flags = [name for name in ("weighted", "adds", "filtered", "numbered", "chosen")
                  if getattr(self, name)]
         return "-".join(["probe", self.form, *sorted(self.tests), *flags])
 
@@ -216,10 +219,30 @@ class Probe(Algorithm):
     # Kernels. Only the first superstep adds (tb.sw.compile.schedules.test_every_edge says why).
 
     def kernels(self, task):
+        if self._chooses(task):
+            return {"choose": ("apply", None), "gather": ("gather", False)}
         kernels: dict[str, tuple] = {"gather": ("gather", True)}
         if self.wanted.adds and self._pushes(task):
             kernels["last"] = ("gather", False)
         return kernels
+
+    def _chooses(self, task):
+        return self.wanted.chosen and self._pushes(task)
+
+    def apply(self, k):
+        a = k.a
+        k.open_frontier()
+        k.frontier.open(k)
+        end = k.constant(k.address(_SENT) + 4 * self.graph.num_vertices, "end")
+        with each_vertex(k, _SENT) as pointers:
+            vertex, wanted, inside = Vertex(pointers[_SENT], _SENT), *a.regs("wanted", "inside")
+            self.pending_data(k, vertex, wanted)
+            self.pending(k, wanted, wanted)
+            a.sltu(inside, vertex.reg, end)
+            a.and_(wanted, wanted, inside)
+            with k.only(wanted, "not_chosen") as after:
+                k.frontier.add(k, vertex, wanted, after)
+        k.frontier.finish(k)
 
     def prepare(self, k):
         k.open_frontier()
@@ -414,6 +437,11 @@ class Probe(Algorithm):
             counts &= (flags[src if push else dst] & _BASE).astype(bool)
         times, added = counts.astype(np.uint32), []
         if wanted.adds:
+            if push and wanted.chosen:
+                chosen = np.flatnonzero(flags & _BASE)
+                times = (counts & np.isin(src, chosen)).astype(np.uint32)
+                return self._model(src, dst, times, word, weights) | {
+                    "added": np.array([len(chosen)], np.uint32)}
             if push:
                 first = counts & (src == 0)
                 times = first + (counts & np.isin(src, dst[first])).astype(np.uint32)

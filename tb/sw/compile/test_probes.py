@@ -9,7 +9,8 @@ others.
 all probes              test_probes: they run right, or are refused by name
 what runs               test_what_runs_with_rows: nothing is refused that there is
 planted faults          test_a_planted_fault_is_seen: an end that comes late, places without edges,
-                        blocks that are filled up, a row that ends too early
+                        blocks that are filled up, a row that ends too early;
+                        test_a_list_that_a_kernel_of_vertices_does_not_open_is_seen
 ======================  ===========================================================================
 """
 
@@ -25,6 +26,7 @@ from sw.compile.algorithm import NEEDS
 from sw.compile.formats.ell import _Regular
 from sw.compile.formats.storage_format import Layout
 from sw.compile.frontiers import pairs
+from sw.compile.frontiers.lists import Lists
 from sw.compile.kernels.split import SPLITS
 from sw.compile.plan import Plan
 from sw.compile.planning import make
@@ -57,6 +59,8 @@ def _probes():
     found = [Wanted("sum", tests, "weight" in tests, **rest[number % len(rest)])
              for number, tests in enumerate(needs)]
     found.append(Wanted("sum", weighted=True))
+    found += [Wanted("sum", tests, adds=True, chosen=True)
+              for tests in (frozenset(), frozenset({"dst"}), frozenset({"src"}))]
     for form in FORMS[1:]:
         for number, tests in enumerate((frozenset(), frozenset({"dst"}), frozenset({"src"}),
                                         frozenset(NEEDS))):
@@ -101,26 +105,20 @@ def plan_of(wanted, direction, **choices):
     return type("Plan", (Plan,), {"kind": kind})("sssp", direction=direction, **choices)
 
 
-def planned(rng, config, arcs, wanted, *, schedule, stored, direction, frontier):
-    """The task of a probe. Raises UserError."""
-    plan = plan_of(wanted, direction, schedule=schedule, format=stored, frontier=frontier,
-                   split=rng.choice(SPLITS), deduplicate=rng.choice((None, True, False)))
-    task = make(config, plan, arcs)
-    _ = task.program
-    return task
-
-
 def tried(rng, wanted, schedule, stored, direction, frontier):
     """Run a draw that is not refused. Returns None, or the last reason if all draws are."""
     reason = None
     for attempt in range(_TRIES):
         config = hardware(rng, schedule)
         arcs = graph(rng, config.warps, config.threads, config.cores)
-        # The last draw leaves to the schedule what may be left to it.
-        text = options(rng, schedule) if attempt < _TRIES - 1 else schedule
+        text, choices = schedule, {}
+        if attempt < _TRIES - 1:        # the last draw leaves open what may be left open
+            text = options(rng, schedule)
+            choices = {"split": rng.choice(SPLITS), "deduplicate": rng.choice((None, True, False))}
         try:
-            task = planned(rng, config, arcs, wanted, schedule=text, stored=stored,
-                           direction=direction, frontier=frontier)
+            task = make(config, plan_of(wanted, direction, schedule=text, format=stored,
+                                        frontier=frontier, **choices), arcs)
+            _ = task.program
         except UserError as error:
             reason = str(error)
             continue
@@ -192,11 +190,11 @@ def test_what_runs_with_rows(schedule):
 
 # Planted faults
 
-def run(wanted, schedule, stored, direction):
+def run(wanted, schedule, stored, direction, frontier=None):
     """A run on one configuration; raises what it raises."""
     config = small(schedule)
-    task = make(config, plan_of(wanted, direction, schedule=schedule, format=stored),
-                graph(draw(wanted.name, schedule), 4, 4))
+    plan = plan_of(wanted, direction, schedule=schedule, format=stored, frontier=frontier)
+    task = make(config, plan, graph(draw(wanted.name, schedule), 4, 4))
     with Device.functional(config, max_cycles=5_000_000) as device:
         assert device.run_task(task).verified
 
@@ -218,3 +216,11 @@ def test_a_planted_fault_is_seen(wanted, schedule, stored, fault, monkeypatch):
     monkeypatch.setattr(*fault)
     with pytest.raises(RunError):
         run(wanted, schedule, stored, direction)
+
+
+def test_a_list_that_a_kernel_of_vertices_does_not_open_is_seen(monkeypatch):
+    wanted = Wanted("sum", adds=True, chosen=True)
+    run(wanted, "graphpeg", "csr", "push", "lists")
+    monkeypatch.setattr(Lists, "open", lambda self, k: None)
+    with pytest.raises(RunError):
+        run(wanted, "graphpeg", "csr", "push", "lists")
