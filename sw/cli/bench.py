@@ -7,8 +7,8 @@ import typer
 
 from base.printable import PIECE, printable
 
-from . import (bench_budgets, bench_core, bench_cores, bench_programs, bench_schedules,
-               bench_tune, bench_units, graph_formats, options)
+from . import (bench_budgets, bench_compiling, bench_core, bench_cores, bench_programs,
+               bench_schedules, bench_tune, bench_units, graph_formats, options)
 from .commands import App
 
 
@@ -69,6 +69,7 @@ bench_core.register(app)
 bench_cores.register(app)
 bench_budgets.register(app)
 bench_schedules.register(app)
+bench_compiling.register(app)
 bench_programs.register(app)
 bench_tune.register(app)
 bench_units.register(app)

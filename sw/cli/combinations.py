@@ -27,6 +27,11 @@ def only(assignments) -> dict:
             raise UserError(f"--only {text}: must be AXIS=VALUE; there are the axes "
                             f"{', '.join(known)}")
         legal = {each or OWN: each for each in known[axis]()}
+        if axis == "algorithm" and value not in legal and value.partition(":")[0].endswith(
+                (".py", ".gt")):
+            from sw.compile import algorithms
+            algorithms.find(value)
+            legal[value] = value
         if value not in legal:
             raise UserError(f"--only {text}: there is no {axis} {value!r}; there are "
                             f"{', '.join(legal)}")
@@ -44,7 +49,8 @@ def print_number():
 
 
 def print_all(combined, each):
-    """Print the numbers of combinations and, with ``each``, a line for each combination."""
+    """Print the numbers of combinations and, with ``each``, a line for each combination, the
+    reasons, and at the end how many work and how many are refused."""
     from .execute import console
     out = console()
     if each:
@@ -54,18 +60,23 @@ def print_all(combined, each):
             style="bold")
     every = collections.Counter(combination.choice["algorithm"] for combination in combined)
     working = collections.Counter(combination.choice["algorithm"] for combination in combined
-                                  if combination.reason is None)
+                                  if combination.works)
     for algorithm, count in every.items():
         out.say(f"  {algorithm}: {working[algorithm]} of {count}")
     from sw.study.reproduce.grassembler.published import AXES, PRODUCT
     out.say(f"  GRAssembler's options for an algorithm, valid or not: {PRODUCT:,} = "
             + " x ".join(f"{count} {axis}" for axis, count in AXES.items()))
-    if not each:
-        return
-    reasons = collections.Counter(combination.reason for combination in combined
-                                  if combination.reason is not None)
-    for reason, count in reasons.most_common():
-        out.say(f"  {count} do not: {reason}")
+    if each:
+        reasons = collections.Counter(combination.reason for combination in combined
+                                      if combination.reason is not None)
+        for reason, count in reasons.most_common():
+            out.say(f"  {count} do not: {reason}")
+    for combination in combined:
+        if combination.fault is not None:
+            words = " ".join(value or "own" for value in combination.choice.values())
+            out.say(f"FAULT {words}: {combination.fault}")
+    out.say(f"{len(combined)} combinations: {_working(combined)} work, {_refused(combined)} are "
+            f"refused, {_faults(combined)} faults", style="bold")
 
 
 def _print_lines(combined):
@@ -73,7 +84,7 @@ def _print_lines(combined):
     of a minute."""
     rows = [tuple(combined[0].choice), *(tuple(value or "its own" for value in each.choice.values())
                                          for each in combined)]
-    reasons = ["", *(each.reason or "works" for each in combined)]
+    reasons = ["", *(each.reason or each.fault or "works" for each in combined)]
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = ["   ".join([*(word.ljust(width) for word, width in zip(row, widths)), reason]).rstrip()
              for row, reason in zip(rows, reasons)]
@@ -81,15 +92,24 @@ def _print_lines(combined):
 
 
 def _working(combined):
-    return sum(combination.reason is None for combination in combined)
+    return sum(combination.works for combination in combined)
+
+
+def _refused(combined):
+    return sum(combination.reason is not None for combination in combined)
+
+
+def _faults(combined):
+    return sum(combination.fault is not None for combination in combined)
 
 
 def to_json(config, combined) -> dict:
     """The combinations, for JSON."""
     return {"configuration": options.fields(config), "combinations": [
-        combination.choice | {"works": combination.reason is None, "reason": combination.reason}
-        for combination in combined],
-        "count": len(combined), "working": _working(combined)}
+        combination.choice | {"works": combination.works, "reason": combination.reason,
+                              "fault": combination.fault} for combination in combined],
+        "count": len(combined), "working": _working(combined), "refusals": _refused(combined),
+        "faults": _faults(combined)}
 
 
 def run(config, combined, asked, executor, results, hardware):

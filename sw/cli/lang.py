@@ -8,7 +8,9 @@ import typer
 from base.errors import UserError
 from base.printable import printable
 
+from . import lowering
 from .commands import App
+from .records import with_machine
 
 
 __all__ = ["app"]
@@ -21,7 +23,7 @@ app = App(help="Look at programs of the algorithm language.", no_args_is_help=Tr
 def _list():
     """List the programs that Graphloom has, their labels and the passes of the compiler."""
     from sw.lang import programs
-    from sw.lang.passes import PASSES
+    from sw.lang.passes import LOWER, PASSES
     from sw.lang.schedule import labelled
     found = [programs.find(name) for name in programs.names()]
     width = max(len(program.name) for program in found)
@@ -33,12 +35,14 @@ def _list():
         parameters = ", ".join(argument.name for argument in program.arguments) or "none"
         print(f"{indent}parameters: {parameters}; results: {', '.join(program.outputs)}; labels: "
               f"{', '.join(labelled(program)) or 'none'}")
-    print(textwrap.fill(f"Passes: {', '.join(PASSES)}", 100, subsequent_indent="  "))
+    print(textwrap.fill(f"Passes: {', '.join([*PASSES, LOWER])}", 100, subsequent_indent="  "))
 
 
 @app.command("show", epilog="Examples: graphloom lang show bfs --after liveness; graphloom lang "
              "show bfs --schedule s0=fusion --schedule s0:s1=etwc,push,no_dedup; graphloom lang "
-             "show FILE.gt")
+             "show FILE.gt; graphloom lang show bfs --after lower --plan 'direction=pull "
+             "schedule=em'")
+@with_machine()
 def _show(
         program: Annotated[str, typer.Argument(
             metavar="PROGRAM", help="A name of `graphloom lang list`, or a file: FILE.py in the "
@@ -50,15 +54,36 @@ def _show(
             metavar="LABEL=SCHEDULE", help="Schedule of a labelled operator or loop, in place of "
             "one of FILE.gt; may be repeated.")] = None,
         name: Annotated[str | None, typer.Option(
-            metavar="NAME", help="The program, where FILE.py has several.")] = None):
-    """Show the GraphIR of a program: arguments in (), metadata in <>."""
+            metavar="NAME", help="The program, where FILE.py has several.")] = None,
+        *,
+        machine,
+        graph: Annotated[str | None, typer.Option(
+            metavar="GRAPH", help="With --after lower: the graph of the plan.",
+            show_default=lowering.GRAPH, rich_help_panel="Kernels")] = None,
+        plan: Annotated[str | None, typer.Option(
+            metavar="TEXT", help="With --after lower: the text of a plan behind the program's "
+            "name, as in 'schedule=em direction=pull' or '(source=3) schedule=vm'.",
+            rich_help_panel="Kernels")] = None):
+    """Show the GraphIR of a program: arguments in (), metadata in <>.
+
+    With --after lower, show what became of the program under a plan: its kernels, what each does
+    and where, and every choice that was taken, or refused for a fact that is missing.
+    """
     from sw.lang import programs
-    from sw.lang.passes import PASSES, analysed
+    from sw.lang.passes import LOWER, PASSES, analysed
     from sw.lang.schedule import applied, read_schedules
     from sw.lang.show import shown
-    if after is not None and after not in PASSES:
-        raise UserError(f"--after {after}: there is no such pass; there are {', '.join(PASSES)}")
+    if after not in (None, LOWER, *PASSES):
+        raise UserError(f"--after {after}: there is no such pass; there are "
+                        f"{', '.join([*PASSES, LOWER])}")
     given = read_schedules(schedule or [])
+    if after == LOWER:
+        print(lowering.text(lowering.Asked(program, name, graph, plan, given), machine), end="")
+        return
+    for option, value in {"--graph": graph, "--plan": plan,
+                          machine.words()[0] if machine.words() else "": machine.words()}.items():
+        if value:
+            raise UserError(f"{option}: only --after {LOWER} has a plan")
     found, own = programs.open_program(program, name)
     text = shown(analysed(applied(found, own | given), after))
     print(printable(text, lines=True), end="")

@@ -43,8 +43,9 @@ _OPTIONS = (
 
 @app.command("list", epilog="Examples: graphloom list; graphloom list formats; graphloom list "
              "combinations --json combinations.json; graphloom list combinations --run --only "
-             "format=cr2; graphloom list combinations --all-axes --run --functional --sample 100. "
-             "Exit code: 1 if a run failed.")
+             "format=cr2; graphloom list combinations --only algorithm=FILE.py; graphloom list "
+             "combinations --all-axes --run --functional --sample 100. Exit code: 1 if a run "
+             "failed, or planning has faults.")
 @folded("asked", _OPTIONS)
 @with_workers(panel=_RUNNING)
 @with_machine()
@@ -64,7 +65,8 @@ def _list(
 
     A combination works if the planner accepts it for this hardware and each of three small graphs.
     To plan all of them takes some twenty seconds. The list gives the reason for each combination
-    that does not work. With --run, the combinations that work are run, and those whose program does
+    that is refused, and ends with the number of both. A program of a file is named by --only
+    algorithm=FILE.py. With --run, the combinations that work are run, and those whose program does
     not fit are counted apart.
     """
     legal = [*_PARTS, _COMBINATIONS]
@@ -88,10 +90,11 @@ def _list(
         combined = list(every(config, wanted, asked.all_axes))
         found |= combinations.to_json(config, combined)
         combinations.print_all(combined, each=not asked.run)
+        failed = found["faults"]
         if asked.run:
             with workers.executor("graphloom list combinations --run") as executor:
                 ran = combinations.run(config, combined, asked, executor, results, machine.words())
-            failed, found = ran["failed"], found | ran
+            failed, found = failed + ran["failed"], found | ran
     files.write_json(json, found)
     return 1 if failed else 0
 

@@ -101,6 +101,7 @@ def _print(job, result, counters, phases):
     out = console()
     out.say(job.title())
     out.print(tables.runs_table([(result.schedule, result)]))
+    out.say(result.lowering)
     out.notes(result.notes)
     if counters:
         out.print(tables.counters_table(result.counters))

@@ -5,9 +5,10 @@ from typing import Any
 
 from base.errors import UserError
 from sw.compile.kernels.fusion import Loop
+from sw.compile.lowered import LoweredKernel, LoweringDecision
 
 
-__all__ = ["Algorithm", "Sent", "VertexName"]
+__all__ = ["Algorithm", "SentWord", "VertexName"]
 
 
 class VertexName:
@@ -16,7 +17,7 @@ class VertexName:
 
 
 @dataclasses.dataclass(frozen=True)
-class Sent:
+class SentWord:
     """What comes from the source of an edge that pushes, where an edge is known by its destination
     and one word beside it. What is not said does not hold."""
     #: Whether the word is the source's word in the base array, plus the weight of the edge if there
@@ -49,6 +50,8 @@ class Algorithm:
         The name of the model by which :meth:`golden` has its outputs.
     check : sw.golden.results.ResultCheck or None
         The check of its results that shares no text with it, if there is one.
+    way : str
+        How its kernels came about, in a few words, behind the word "lowered".
     vertex_outputs : tuple of str
         The outputs whose words are vertices, and -1 or all ones for none.
     directions : tuple of str
@@ -61,7 +64,7 @@ class Algorithm:
     switches : bool
         Whether each superstep can go by another plan (:class:`sw.compile.plan.Hybrid`). Such an
         algorithm names its kernels by the task's sides.
-    sent : Sent or None
+    sent : SentWord or None
         What comes from an edge's source; None if no schedule may make lists of the edges on which
         the algorithm works.
     sends_early : bool
@@ -69,7 +72,7 @@ class Algorithm:
         cost in supersteps. Then no word is all ones, or one less.
     identity : int or None
         The word that changes nothing where words are collected, if a vertex that pulls may collect
-        by :meth:`collect_at`.
+        by :meth:`collect_at`: if it collects one word, and the work on an edge does nothing else.
     TRIES : dict of str to tuple
         Parameters that change only the cost of a run, each with the values that the tuner tries,
         the default first.
@@ -87,13 +90,14 @@ class Algorithm:
     ARRAYS: tuple[str, ...] = ()
     ITEM = "vertex", "vertices"
     MODEL = "the golden model"
+    way = "by hand"
     directions = ("pull", "push")
     options: dict[str, tuple] = {}
     TRIES: dict[str, tuple] = {}
     weighted = False
     void_edge = "self"
     switches = False
-    sent: Any = Sent()
+    sent: Any = SentWord()
     sends_early = False
     identity: int | None = None
     words: Any = None
@@ -219,6 +223,16 @@ class Algorithm:
         """The program's kernels, by name: ``("gather" | "apply", variant)``."""
         raise NotImplementedError
 
+    def lowered(self, task) -> list[LoweredKernel]:
+        """What each kernel of :meth:`kernels` does, for whoever looks at a plan; the launches are
+        left out."""
+        return [_described(task.sides.get(name, task), name, kind)
+                for name, (kind, _) in self.kernels(task).items()]
+
+    def decisions(self, task) -> list[LoweringDecision]:
+        """The choices of the algorithm between a fast way and a slow one."""
+        return []
+
     def prepare(self, k):
         """Prologue: ask for the constants, read the state of the superstep."""
 
@@ -279,8 +293,9 @@ class Algorithm:
         """Combine the edge's data into its destination.
 
         Only lanes whose edge counts are active. The code may narrow the lanes, by ``predicate``
-        only; the schedule sets them again. ``data`` is None if the first edge that counts settles
-        its base vertex and the schedule owns the vertex.
+        only; the schedule sets them again. ``predicate`` is None if all edges count, so an
+        algorithm that adds to a frontier is :meth:`selective`. ``data`` is None if the first edge
+        that counts settles its base vertex and the schedule owns the vertex.
         """
         raise NotImplementedError
 
@@ -359,3 +374,11 @@ class Algorithm:
     def parameters(self) -> dict:
         """The parameters of the run, for the record."""
         raise NotImplementedError
+
+
+def _described(task, name, kind):
+    """A kernel of which no more is known than whether it gathers."""
+    if kind != "gather":
+        return LoweredKernel(name, (("vertex", name),))
+    read, added = task.input, task.frontier
+    return LoweredKernel(name, (("edge", name),), read and read.name, added and added.name)

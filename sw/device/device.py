@@ -13,6 +13,7 @@ from hw.registers import cycles_of
 from sim.errors import SimulationError
 from sw.device.link import TIME_LIMIT, SerialMachine
 from sw.compile import algorithms, planning, schedules
+from sw.compile.lowering import lowered
 from sw.compile.plan import as_plan
 from sw.device.result import Result
 from sw.device.results import Results
@@ -408,7 +409,7 @@ class Device:
             checked=task.algorithm.check.way if verify and task.algorithm.check else None,
             starts=task.algorithm.starts(), reached=reached,
             notes=task.algorithm.notes(reached), memory_bytes=task.buffers.size,
-            names=graph.names, vertex_outputs=task.algorithm.vertex_outputs)
+            lowered=lowered(task), names=graph.names, vertex_outputs=task.algorithm.vertex_outputs)
 
     def plan(self, plan: str | Plan | Hybrid | ProgramText, graph: Any,
              **choices: Any) -> Task:

@@ -13,6 +13,7 @@ from base.errors import UserError
 from base.printable import PIECE, printable
 from hw.config import HardwareConfig
 from hw.stalls import STALLS
+from sw.compile.lowered import Lowered, summary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,8 +81,8 @@ class Result:
     edges: int  #: Its size.
     config: HardwareConfig  #: The hardware.
     parameters: dict[str, Any]  #: Parameters of the algorithm, those included that it chose itself.
-    supersteps: int  #: Supersteps, and the kernels launched for them.
-    launches: int  #: Supersteps, and the kernels launched for them.
+    supersteps: int  #: Executions of operators of edges.
+    launches: int  #: The kernels that were launched for all of the run.
     orders: int  #: Launches, and operations of the SCU: all that the host has started.
     #: Cycles of all launches and of all operations of the SCU; 0 on the functional simulator.
     cycles: int
@@ -120,6 +121,9 @@ class Result:
     #: reaches little of the graph.
     notes: list[str]
     memory_bytes: int  #: Device memory that the graph and the algorithm took.
+    #: What became of the algorithm: its kernels, and what was chosen or refused, with the fact that
+    #: is missing.
+    lowered: Lowered
     #: The name of each vertex, as of the graph; None if vertices have numbers only.
     names: NDArray[Any] | None = None
     vertex_outputs: tuple[str, ...] = ()  #: The outputs whose words are vertices.
@@ -239,6 +243,11 @@ class Result:
         return f"<table>{rows}</table>"
 
     @property
+    def lowering(self) -> str:
+        """A line on how the algorithm ran: kernels a superstep, launches, what was refused."""
+        return summary(self.lowered, len(self.set_cycles), self.launches, self.supersteps)
+
+    @property
     def checksum(self) -> str:
         """SHA-256 of the outputs."""
         return checksum(self.outputs)
@@ -255,7 +264,9 @@ class Result:
         Figures in cycles are left out if there are none."""
         record: dict[str, Any] = self.plan.parts | {"all_phases": self.all_phases}
         record |= {field.name: getattr(self, field.name) for field in dataclasses.fields(self)
-                   if field.name not in ("outputs", "derived", "config", "names", "vertex_outputs")}
+                   if field.name not in ("outputs", "derived", "config", "names", "vertex_outputs",
+                                         "lowered")}
+        record["lowering"] = self.lowered.to_json() | {"summary": self.lowering}
         record["plan"] = self.plan.text
         record["total_cycles"] = self.total_cycles
         record["config"] = dataclasses.asdict(self.config)

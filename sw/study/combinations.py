@@ -2,7 +2,11 @@
 
 There is no list of the combinations that work. Each is planned as for a run, on three small graphs.
 A combination that is refused on one of the graphs gives the reason. Planning makes no program: a
-program that does not fit in instruction memory is refused when the combination is run.
+program that does not fit in instruction memory is refused when the combination is run. A program
+that needs a graph of some kind gets the graphs made so.
+
+A refusal is a UserError of the planner. Whatever else planning raises is a fault of Graphloom, and
+counts as no refusal.
 """
 
 import dataclasses
@@ -16,17 +20,19 @@ from sw.compile.formats.image import DIRECTIONS
 from sw.graph.load import load
 from sw.compile import frontiers
 from sw.device.device import Device
+from sw.lang import programs
+from sw.lang.needs import NEEDS
 
 
 __all__ = ["ASKED", "AXES", "FURTHER", "GRAPHS", "HARDWARE", "Combination", "Ground", "axes",
-           "combinations", "equipped"]
+           "combinations", "equipped", "made"]
 
 
 #: The axes: all values of each choice of :func:`~sw.compile.plan.as_plan`, by its name. None
 #: leaves the choice to the algorithm. A further axis is a further line. A block is an option of the
 #: format.
 AXES = {
-    "algorithm": algorithms.names,
+    "algorithm": lambda: sorted({*algorithms.names(), *programs.names()}),
     "format": formats.image_names,
     "block": lambda: ["none", "16"],
     "schedule": schedules.names,
@@ -69,6 +75,13 @@ class Ground:
     #: Formats that have options on this graph, with the text that gives the options.
     formats: dict[str, str]
 
+    def load(self, algorithm):
+        """The graph, as the algorithm of that name needs it. Raises UserError if there is none."""
+        graph = load(self.graph)
+        for method in made(algorithm):
+            graph = getattr(graph, method)()
+        return graph
+
     def asked(self, choice) -> dict:
         """Choices of :func:`~sw.compile.plan.as_plan` for a combination on this ground."""
         asked = {axis: value for axis, value in choice.items() if axis not in HARDWARE}
@@ -90,7 +103,21 @@ GRAPHS = {
 class Combination:
     """A combination."""
     choice: dict[str, str] | None  #: A value of each axis of the list.
-    reason: str | None  #: Why it cannot work; None if it works.
+    reason: str | None  #: Why it is refused; None if it is not.
+    fault: str | None = None  #: What planning it has raised that is no refusal; None for nothing.
+
+    @property
+    def works(self) -> bool:
+        """Whether it is planned."""
+        return self.reason is None and self.fault is None
+
+
+def made(algorithm) -> list[str]:
+    """The methods of :class:`~sw.graph.graph.Graph` that make any graph one that the algorithm of
+    that name can have, in their order."""
+    program = getattr(algorithms.find(algorithm), "program", None)
+    needed = {NEEDS[need].method for need in program.needs} if program is not None else set()
+    return [method for method in ("undirected", "simplify") if method in needed]
 
 
 def axes(only=(), further=False) -> dict:
@@ -130,9 +157,12 @@ def combinations(config, only=None, further=False):
     planner = _Planner(config)
     wanted = {axis: [value for value in values() if axis not in only or value in only[axis]]
               for axis, values in axes(only, further).items()}
+    # Programs of files are on no axis.
+    wanted["algorithm"] += [name for name in only.get("algorithm", ())
+                            if name not in wanted["algorithm"]]
     for values in itertools.product(*wanted.values()):
         choice = dict(zip(wanted, values))
-        yield Combination(choice, planner.reason(choice))
+        yield Combination(choice, *planner.outcome(choice))
 
 
 class _Planner:
@@ -141,25 +171,31 @@ class _Planner:
 
     def __init__(self, config):
         self._config = config
-        self._grounds = [(load(ground.graph), ground) for ground in GRAPHS.values()]
+        self._grounds = {}
         self._open = {}
 
-    def reason(self, choice):
-        """Why a combination cannot work, or None."""
+    def outcome(self, choice):
+        """Why a combination is refused, and what planning it has raised besides; None for each that
+        there is not."""
         opened = choice | {axis: None for axis in _LEFT_OPEN if axis in choice}
         key = tuple(opened.values())
         if key not in self._open:
             self._open[key] = self._asked(opened)
-        if self._open[key] is not None or opened == choice:
+        if self._open[key] != (None, None) or opened == choice:
             return self._open[key]
         return self._asked(choice)
 
     def _asked(self, choice):
-        device = Device.functional(equipped(self._config, choice))
+        device, algorithm = Device.functional(equipped(self._config, choice)), choice["algorithm"]
         try:
-            for graph, ground in self._grounds:
+            if algorithm not in self._grounds:
+                self._grounds[algorithm] = [(ground.load(algorithm), ground)
+                                            for ground in GRAPHS.values()]
+            for graph, ground in self._grounds[algorithm]:
                 asked = ground.asked(choice)
                 device.plan(asked.pop("algorithm"), graph, **asked)
         except UserError as error:
-            return str(error)
-        return None
+            return str(error), None
+        except Exception as error:      # a list goes on behind it, and ends with its number
+            return None, f"{type(error).__name__}: {error}"
+        return None, None

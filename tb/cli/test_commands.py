@@ -15,6 +15,7 @@ from base.installation import EXTRAS, ROOT
 from sw.compile import formats
 from sw.cli import doctor, pages
 from sw.cli.main import main
+from sw.lang import programs
 from synth import tools
 
 
@@ -22,8 +23,8 @@ from synth import tools
     [], ["run"], ["compare"], ["verilog"], ["test"], ["prove"], ["lockstep"], ["campaign"],
     ["mutants"], ["doctor"], ["setup"], ["live"], ["docs"], ["graph"], ["graph", "info"],
     ["graph", "convert"], ["graph", "generate"], ["graph", "formats"], ["bench"], ["bench", "sim"],
-    ["bench", "formats"], ["list"], ["lang"], ["lang", "list"], ["lang", "show"], ["reproduce"],
-    ["course"], ["course", "list"], ["course", "check"],
+    ["bench", "formats"], ["bench", "compiling"], ["list"], ["lang"], ["lang", "list"],
+    ["lang", "show"], ["reproduce"], ["course"], ["course", "list"], ["course", "check"],
     ["synth"], ["synth", "weaver"], ["synth", "budgets"], ["synth", "overhead"]])
 def test_help(capsys, command):
     assert main([*command, "--help"]) == 0
@@ -96,6 +97,18 @@ def test_bench_formats(capsys):
     assert "peak memory" in text and "arcs a second" in text
     for name in formats.image_names():
         assert re.search(rf"(?m)^{name} ", text)
+
+
+def test_bench_compiling(capsys, tmp_path):
+    path = tmp_path / "compiling.json"
+    assert main(["bench", "compiling", "--repeat", "1", "--schedule", "em", "--json",
+                 str(path)]) == 0
+    text, found = capsys.readouterr().out, json.loads(path.read_text())
+    assert found["schedule"] == "em" and found["repeat"] == 1
+    assert list(found["programs"]) == list(programs.names())
+    for name, each in found["programs"].items():
+        assert re.search(rf"(?m)^{name} .*{each['bytes']:,}", text)
+        assert all(each[step] > 0 for step in ("read", "plan", "kernels"))
 
 
 def test_generators_are_listed(capsys):

@@ -2,7 +2,7 @@
 
 ======================  ===========================================================================
 list                    test_list
-show                    test_show, test_after, test_schedule, test_files
+show                    test_show, test_after, test_schedule, test_files, test_lower
 errors                  test_refused: one line, exit code 2
 ======================  ===========================================================================
 """
@@ -25,7 +25,7 @@ def test_list(capsys):
     for name in programs.names():
         assert f"\n  {name} " in text
     assert "parameters: source; results: depth, parent; labels: s0, s0:s1" in text
-    assert f"Passes: {', '.join(PASSES)}" in " ".join(text.split())
+    assert f"Passes: {', '.join([*PASSES, 'lower'])}" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 100
 
 
@@ -64,9 +64,33 @@ def test_files(capsys, tmp_path):
     assert shown(capsys, str(path), "--name", "dd").startswith("Program dd(")
 
 
+def test_lower(capsys, tmp_path):
+    """The kernels and the decisions under a plan: its text, schedules by labels, a file."""
+    text = shown(capsys, "bfs", "--after", "lower")
+    assert "kernel gather from queue to queue\n    edge: unvisited\n" in text
+    text = shown(capsys, "bfs", "--after", "lower", "--schedule", "s0:s1=edge_only,pull", "--graph",
+                 "karate", "--preset", "tiny")
+    assert "schedule=em direction=pull" in text and "on karate, hardware tiny" in text
+    assert "taken: early exit" not in text and "refused: early exit" in text
+    text = shown(capsys, "sssp", "--after", "lower", "--plan", "(delta=3,source=2) schedule=vm")
+    assert "plan sssp(delta=3,source=2) schedule=vm" in text and "kernel advance" in text
+    own = (ROOT / "sw" / "lang" / "programs" / "kcore.py").read_text()
+    path = tmp_path / "own.py"
+    path.write_text(own + own.replace("def kcore(", "def other("))
+    text = shown(capsys, str(path), "--name", "other", "--after", "lower")
+    assert "lowered operator by operator" in text and "missing: members" in text
+
+
 @pytest.mark.parametrize("arguments, words", [
     (["show"], ["PROGRAM"]), (["show", "sort"], ["'sort'", "bc, bfs", "FILE.py and FILE.gt"]),
     (["show", "bfs", "--after", "magic"], ["--after magic", *PASSES]),
+    (["show", "bfs", "--plan", "schedule=em"], ["--plan", "--after lower"]),
+    (["show", "bfs", "--after", "races", "--graph", "karate"], ["--graph", "--after lower"]),
+    (["show", "bfs", "--preset", "tiny"], ["--preset", "--after lower"]),
+    (["show", "bfs", "--after", "lower", "--plan", "direction=up"], ["no direction 'up'"]),
+    (["show", "sssp", "--after", "lower", "--graph", "karate"], ["weights"]),
+    (["show", "bfs", "--after", "lower", "--plan", "direction=auto", "--schedule", "s0:s1=push"],
+     ["--schedule", "is a hybrid already"]),
     (["show", "missing.py"], ["missing.py"]), (["show", "missing.gt"], ["missing.gt"]),
     (["show", "bfs", "--name", "bfs"], ["FILE.py", "'bfs'"]),
     (["show", BFS_GT, "--name", "bfs"], ["needs no name"]),

@@ -8,14 +8,18 @@ import shlex
 import pytest
 
 from base.errors import UserError
+from base.installation import ROOT
 from hw.config import preset
 from sw.compile import algorithms, formats, schedules
 from sw.cli import options
 from sw.cli.main import main
 from sw.graph.load import load
 from sw.compile.frontiers import FRONTIERS, pairs
+from sw.compile.lower.loops.sweep import Sweep
 from sw.device import Device
+from sw.lang import programs
 from sw.study import combinations
+from tb.cli.test_errors import refused
 from tb.executors import InThisProcess
 
 
@@ -49,14 +53,16 @@ def _combinations(tmp_path, *arguments):
 def test_combinations(capsys, tmp_path):
     found = _combinations(tmp_path, "--only", "format=csr", "--only", "format=g-shards")
     every = found["combinations"]
-    assert found["count"] == len(every) == (len(algorithms.names()) * 2 * 2 * 3
+    listed = combinations.AXES["algorithm"]()
+    assert {*programs.names(), "gcn"} == {*listed}
+    assert found["count"] == len(every) == (len(listed) * 2 * 2 * 3
                                             * len(schedules.names()) * (len(pairs()) + 1))
     working = [each for each in every if each["works"]]
     assert found["working"] == len(working)
     text = capsys.readouterr().out
     assert f"{len(every)}, of which {len(working)} work" in text
     assert text.count(" works\n") == len(working)
-    for algorithm in algorithms.names():
+    for algorithm in listed:
         those = [each for each in every if each["algorithm"] == algorithm]
         assert f"{algorithm}: {sum(each['works'] for each in those)} of {len(those)}\n" in text
     assert "4,480 = 7 schedules x 5 formats x 2 CTA sizes x 2 blocking x 4 frontiers" in text
@@ -64,8 +70,43 @@ def test_combinations(capsys, tmp_path):
     csr = [each for each in every if each["format"] == "csr" and each["block"] == "none"
            and each["schedule"] in ("vm", "em", "weaver") and each["direction"] != "auto"
            and each["frontier"] is None]
-    assert len(csr) == len(algorithms.names()) * 3 * 2 and all(each["works"] for each in csr)
+    assert len(csr) == len(listed) * 3 * 2 and all(each["works"] for each in csr)
     assert all((each["reason"] is None) == each["works"] for each in every)
+    assert text.rstrip().endswith(f"{len(every)} combinations: {len(working)} work, "
+                                  f"{len(every) - len(working)} are refused, 0 faults")
+    assert found["refusals"] == len(every) - len(working) and found["faults"] == 0
+
+
+def test_a_program_of_a_file(capsys, tmp_path):
+    """A program of one's own, on graphs that are made as it needs them."""
+    path = tmp_path / "own.py"
+    text = (ROOT / "sw" / "lang" / "programs" / "kcore.py").read_text()
+    path.write_text(text.replace("def kcore(", "def peel("))
+    found = _combinations(tmp_path, "--only", f"algorithm={path}", "--only", "format=csr", "--only",
+                          "schedule=em")
+    names = {each["algorithm"] for each in found["combinations"]}
+    assert names == {str(path)} and found["working"] == 2 * 2
+    found = _runs(tmp_path, "--functional", "--jobs", "1", "--only", f"algorithm={path}", "--only",
+                  "format=csr", "--only", "schedule=em", "--only", "direction=push", "--only",
+                  "block=none")
+    assert len(found["runs"]) == 3 and found["failed"] == found["refused"] == 0
+    capsys.readouterr()
+    assert "none.py" in refused(capsys, "list", "combinations", "--only",
+                                f"algorithm={tmp_path / 'none.py'}")
+
+
+def test_faults_are_no_refusals(tmp_path, monkeypatch, capsys):
+    """What planning raises that is no refusal is listed, counted apart and an error of the command.
+    """
+    some = ["--only", "algorithm=cc", "--only", "format=csr", "--only", "schedule=vm", "--only",
+            "block=none", "--only", "frontier=own"]
+    monkeypatch.setattr(Sweep, "reserve", lambda self, task: self.nothing)
+    path = tmp_path / "faults.json"
+    assert main(["list", "combinations", *some, "--json", str(path)]) == 1
+    found = json.loads(path.read_text())
+    assert (found["working"], found["refusals"], found["faults"]) == (0, 1, 2)
+    assert "AttributeError" in found["combinations"][0]["fault"]
+    assert "FAULT cc csr none vm push own: AttributeError" in capsys.readouterr().out
 
 
 def test_a_combination_is_what_a_run_says(tmp_path):

@@ -1,8 +1,8 @@
 """The edge list, and going through it in blocks.
 
 An element is two words: in :data:`EDGES` the neighbour, in :data:`VALUES` the word beside it, which
-is what the algorithm sends or the edge's source (:class:`~sw.compile.algorithm.Sent`). Each layout
-has a few words that tell where its list ends, or the pieces of its list.
+is what the algorithm sends or the edge's source (:class:`~sw.compile.algorithm.SentWord`). Each
+layout has a few words that tell where its list ends, or the pieces of its list.
 
 A block is a few *windows* of one element per lane. The loads of a block are under way together.
 Blocks are even work, so the warps take them in turn.

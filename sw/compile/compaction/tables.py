@@ -1,6 +1,6 @@
 """The tables in memory by which the Stream Compaction Unit filters and groups edges.
 
-A filter's table is never emptied between supersteps (:attr:`~sw.compile.algorithm.Sent.drops`
+A filter's table is never emptied between supersteps (:attr:`~sw.compile.algorithm.SentWord.drops`
 allows this). Its default size is the paper's part of the L2 (table 2), rounded down to a power of
 two, but no more entries than there are vertices. Without an L2 the part is of :data:`_NO_L2` bytes.
 Streaming, the table is no larger than the lines that the unit's banks hold, if there are few edges

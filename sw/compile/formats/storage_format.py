@@ -104,6 +104,9 @@ class Layout:
     voids : bool
         Whether it has places without edges, which come up as
         :attr:`~sw.compile.algorithm.Algorithm.void_edge`.
+    filled : bool
+        Whether the last block of edges is filled up with edges from the padding vertex to itself.
+        They change no vertex, but an algorithm that adds or counts has to tell them.
     prefetches : bool
         Whether it has :meth:`prefetch`.
     row_array : str or None
@@ -151,6 +154,11 @@ class Layout:
         if schedule.needs == "rows":
             return edges + schedule.overread(self.task)
         return round_up(edges, schedule.edge_block(self.task))
+
+    @property
+    def filled(self) -> bool:
+        return self.task.schedule.needs == "edges" and not self.active \
+            and self.places != self.edges
 
     def reserve_edges(self):
         """Reserve the neighbours, and the weights if there are any."""

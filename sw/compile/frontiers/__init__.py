@@ -32,7 +32,8 @@ from sw.compile.frontiers.nearfar import NearFar
 from sw.compile.frontiers.queue import Queue
 
 
-__all__ = ["FRONTIERS", "Pair", "OPTION", "choose", "find", "names", "pairs"]
+__all__ = ["FRONTIERS", "Pair", "OPTION", "choose", "find", "names", "pairs",
+           "passed_over"]
 
 
 _KINDS = {kind.name: kind for kind in (Queue, Bitmap, Bytemap, Counter, Lists)}
@@ -186,15 +187,35 @@ def _pair(task):
         pair = Pair(pair.input, pair.output or VALUES)
         _check(task, pair, asked)
         return pair
-    offered = _offered(task)
-    own = [Pair(kind, kind) for kind in offered]
-    if task.algorithm.first_threshold(task) is not None:
-        own += [Pair(kind, offered[0]) for kind in _STORED if kind != offered[0]]
+    own = _own_pairs(task)
     for pair in own:
         if _refusal(_RULES, task, pair) is None:
             return pair
     _check(task, own[0], own[0].text)
     raise AssertionError("the first pair has a reason against it")
+
+
+def passed_over(task) -> list[tuple[str, str]]:
+    """The frontiers that a task has not, though its algorithm or schedule would sooner have them
+    than its own: the name of each, and the reason. A side of a hybrid that pulls has no such
+    choice."""
+    found = []
+    if task.input is not None and not (task.switches and task.direction == "pull"):
+        for pair in _own_pairs(task):
+            reason = _refusal(_RULES, task, pair)
+            if reason is None or pair.text == f"{task.input.name}/{task.frontier.name}":
+                break
+            found.append((pair.text, reason))
+    return found
+
+
+def _own_pairs(task):
+    """The pairs that a task may have if its plan names none, the best first."""
+    offered = _offered(task)
+    own = [Pair(kind, kind) for kind in offered]
+    if task.algorithm.first_threshold(task) is not None:
+        own += [Pair(kind, offered[0]) for kind in _STORED if kind != offered[0]]
+    return own
 
 
 def _offered(task):

@@ -168,6 +168,11 @@ class Frontier(Input):
         left by ``place``."""
         raise NotImplementedError
 
+    def open(self, k):
+        """In the prologue of a kernel that goes through vertices, behind :meth:`prepare`: make
+        ready what :meth:`add` needs. In kernels of edges the schedule does so. Such a kernel is a
+        superstep of its own, and ends with :meth:`finish`."""
+
     def narrow(self, k, predicate, otherwise):
         """Go on with the lanes that :meth:`add` their vertices, if no vertex is added twice."""
         k.narrow(predicate, otherwise)

@@ -121,6 +121,11 @@ class Lists(Frontier):
                               GatherSetting.LIMIT: k.task.graph.num_vertices})
         return first
 
+    def open(self, k):
+        with gathering.by_first_warp(k):
+            self.program(k)
+        k.barrier()
+
     def add(self, k, vertex, predicate, otherwise, key=None):
         self._stamp(k, vertex, predicate, otherwise)
         with k.a.scope("pushed") as (pushed,):

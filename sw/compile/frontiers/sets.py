@@ -284,7 +284,7 @@ class _SetList(Input):
         self.start, self.end = SetInput(k, self._fields, 0).list()
 
 
-class MemberTest(Input):
+class StampTest(Input):
     """The operator's input set, whose vertices are known by their stamps."""
     name = "counter"
 
@@ -314,7 +314,7 @@ class WordTest(Input):
     operator : sw.compile.lower.operators.EdgeOperator
         Has :meth:`member_data` and :meth:`member`, too.
     """
-    name = MemberTest.name
+    name = StampTest.name
 
     def __init__(self, operator):
         self.member_data, self.member = operator.member_data, operator.member
@@ -393,7 +393,7 @@ def choose(sides) -> list:
                if side.algorithm.reads_set]
     sides[0].algorithm.settle(
         any(kind is _SetList for _, kind in readers),
-        any(kind is MemberTest and not operator.known_by_words for operator, kind in readers))
+        any(kind is StampTest and not operator.known_by_words for operator, kind in readers))
     return [_chosen(side, kind) for side, kind in zip(sides, kinds)]
 
 
@@ -414,7 +414,7 @@ def _kind(side, several):
               and Queue.lacks_list(side) is None
               and not (several and side.format.image.virtual))
     kinds = {Queue.name: _SetList} if listed else {}
-    kinds[MemberTest.name] = MemberTest
+    kinds[StampTest.name] = StampTest
     asked = plan.frontier or next(iter(kinds))
     if asked not in kinds:
         raise UserError(f"{operator.name} {side.direction} cannot have frontier {asked!r}: the "
@@ -430,7 +430,7 @@ def _chosen(side, kind):
     operator = side.algorithm
     fields, read = operator.fields, None
     if operator.reads_set:
-        read = WordTest(operator) if kind is MemberTest and operator.known_by_words \
+        read = WordTest(operator) if kind is StampTest and operator.known_by_words \
             else kind(fields)
     if read is None and not operator.makes_set:
         return None, None

@@ -71,7 +71,7 @@ class Edge:
     """An edge that a lane works on."""
     #: Vertex. The end by which the schedule goes: the destination when pulling, the source when
     #: pushing. None if the algorithm needs only ``value``
-    #: (:class:`~sw.compile.algorithm.Sent`).
+    #: (:class:`~sw.compile.algorithm.SentWord`).
     base: Any
     neighbor: Vertex  #: The other end.
     #: Its weight, if the algorithm uses weights. None if ``value`` is the sum of both.

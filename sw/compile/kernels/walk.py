@@ -337,11 +337,11 @@ class Walk:
         found = self._going
         first, nothing = a.regs("first", "nothing")
         a.mv(nothing, self._one)
+        weight = a.reg("first_weight") if algorithm.weighted else None
         if self._unroll > 1:
             self._first_of_several([k.edge(base, index) for index in range(self._unroll)],
-                                   first, nothing)
-        edge = Edge(base, Vertex(first, algorithm.neighbor_array(k.task)),
-                    a.reg("weight") if algorithm.weighted else None)
+                                   (first, weight), nothing)
+        edge = Edge(base, Vertex(first, algorithm.neighbor_array(k.task)), weight)
 
         def turn(go_on):
             data, = algorithm.gather(k, [edge])
@@ -370,10 +370,12 @@ class Walk:
         a.and_(self._going, self._going, found)
 
     def _first_of_several(self, edges, first, nothing):
-        """Turns of several edges. In lanes where an edge counts, ``first`` becomes the neighbour of
-        the first such edge, and ``nothing`` changes from 1 to 0."""
+        """Turns of several edges. In lanes where an edge counts, ``first``, two registers, becomes
+        the neighbour and the weight of the first such edge, and ``nothing`` changes from 1 to 0.
+        Without weights the second is None."""
         k, a, algorithm = self._k, self._k.a, self._k.algorithm
-        neighbors = [edge.neighbor.reg for edge in edges]
+        found = [(into, [part(edge) for edge in edges]) for into, part in zip(first, (
+            lambda edge: edge.neighbor.reg, lambda edge: edge.weight)) if into is not None]
         misses = a.regs(*(f"miss{i}" for i in range(len(edges))))
         for miss in misses:
             a.mv(miss, self._one)
@@ -388,9 +390,10 @@ class Walk:
             self._stop(nothing)
 
         self._turns(edges, turn)
-        # From the last turn's last neighbour to its first: each replaces `first` unless it is a
-        # miss.
-        a.mv(first, neighbors[-1])
-        for neighbor, miss in reversed(list(zip(neighbors, misses))[:-1]):
-            a.neg(miss, miss)
-            k.select(first, miss, first, neighbor)
+        # From the last turn's last edge to its first: each replaces `first` unless it is a miss.
+        for into, parts in found:
+            a.mv(into, parts[-1])
+        for number in reversed(range(len(edges) - 1)):
+            a.neg(misses[number], misses[number])
+            for into, parts in found:
+                k.select(into, misses[number], into, parts[number])

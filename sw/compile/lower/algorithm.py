@@ -25,6 +25,7 @@ import contextlib
 
 from base.errors import UserError
 from sw.compile.frontiers.sets import Fields, Pool
+from sw.compile.lower import described
 from sw.compile.lower.dependence import Dependence, index_of
 from sw.compile.lower.emitter import Emitter
 from sw.compile.lower.fuse import EDGES, Groups, group_name
@@ -72,6 +73,7 @@ class ProgramAlgorithm(ProgramRun):
     pool : Pool
         The memory of the sets.
     """
+    way = "by operators that share kernels"
 
     @classmethod
     def form_of(cls, program):
@@ -234,6 +236,12 @@ class ProgramAlgorithm(ProgramRun):
             add(f"slot{slot}", "slot", slot)
         return kernels
 
+    def lowered(self, task):
+        return described.kernels(self, task)
+
+    def decisions(self, task):
+        return described.decisions(self)
+
     def apply(self, k):
         self._kernels.emit(k, *k.variant)
 
@@ -251,8 +259,9 @@ class ProgramAlgorithm(ProgramRun):
         return perform(self.program, self.graph, machine, self._values, self.bits)
 
     def drive(self, session):
-        self._result = self._perform(RtlMachine(self, session))
-        return self._result.operators
+        machine = RtlMachine(self, session)
+        self._result = self._perform(machine)
+        return machine.supersteps
 
     def outputs(self, session):
         return self._result.outputs

@@ -86,6 +86,8 @@ class RtlMachine(Machine):
         The first words of the vectors.
     sets : dict of int to list
         The first vertices of sets, by the blocks of the pool.
+    supersteps : int
+        Executions of operators of edges.
     """
 
     def __init__(self, parent, session=None):
@@ -97,6 +99,7 @@ class RtlMachine(Machine):
         self._turn_of = [1] * storages          # the last bit of the last block of a storage
         self._slots: dict[int, int] = {}
         self._supersteps: dict[str, int] = {}
+        self.supersteps = 0
         self._begun = False
         self._held: Any = None
         self._ahead: Any = None                 # (op, input set, result), performed in advance
@@ -248,6 +251,7 @@ class RtlMachine(Machine):
             self._launch(f"changed{head.what}", self._fields(1).word(0, [held.results[0].block]))
 
     def edges(self, node, vset, uniforms):
+        self.supersteps += 1
         more = {part: self._word(part)
                 for part in self._parent.dependence.uniforms(op_of(node, self._parent.numbers))
                 if part not in uniforms and part in self._parent.host.slots}

@@ -178,9 +178,14 @@ class EdgeOperator(Algorithm):
         """Whether the other end of an edge is tested."""
         return self._filter is not None if task.direction == "push" else self.reads_set
 
-    @staticmethod
-    def _has_voids(task):
-        return any(layout.voids for layout in task.layouts)
+    def _has_voids(self, task):
+        """Whether places come up that may not count as edges. An edge of the padding vertex to
+        itself changes that vertex alone, unless words of a vertex say where a reduction lands."""
+        parameters = self._function.parameters
+        elsewhere = any(isinstance(node, ir.Reduce) and not (
+            isinstance(node.index, ir.Local) and node.index.name in parameters)
+            for node in ir.walk(*self._function.body))
+        return any(layout.voids or (elsewhere and layout.filled) for layout in task.layouts)
 
     def _tells(self, task):
         """Whether an edge may change the tracked word at once, and add a vertex."""

@@ -27,6 +27,7 @@ class EdgeLists(Schedule):
     """The schedules that read edge lists. They differ in the maker."""
     AT_ONCE = "windows"
     has_lists = True
+    ends_rows = False
 
     def maker(self, task):
         """The maker of a task's list: a :class:`~sw.compile.compaction.expansion.ByCores`, or an

@@ -24,6 +24,7 @@ class EdgeMapping(Schedule):
     name = "em"
     compared = True
     needs = "edges"
+    ends_rows = False
     OPTIONS = {"unroll": Integer(1, 8, None, "edges of a lane in a block; left out, 4",
                                  power=True)}
 
@@ -139,6 +140,7 @@ class _Blocks:
             k.layout.topology_gather(k, where, [edge.value])
         k.edge_phase(4)
         data, = algorithm.gather(k, [edge])
-        algorithm.accepts(k, data, predicate)
-        k.narrow(predicate, after)
+        if algorithm.selective(k.task):
+            algorithm.accepts(k, data, predicate)
+            k.narrow(predicate, after)
         algorithm.sum(k, edge, data, predicate)

@@ -41,6 +41,7 @@ class GraphpegSchedule(Schedule):
     compared = True
     needs_unit = "graphpeg"
     counts_edges = reads_lists = True
+    ends_rows = False
     AT_ONCE = "works"
     OPTIONS = {"works": Integer(1, 4, None, "works of a warp in a turn; left out, 2, or 1 "
                                 "where edges are tested"),

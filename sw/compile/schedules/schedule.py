@@ -60,6 +60,9 @@ class Schedule:
         bytes.
     AT_ONCE : str
         The option that says how many edges, or works, a lane works on at once.
+    ends_rows : bool
+        Whether a row ends at its first edge that counts, where that edge settles the row
+        (:meth:`~sw.compile.algorithm.Algorithm.first_only`). If not, all its edges come up.
     notes : bool
         Whether additions to a list of vertices leave bits, of which a later pass makes the list.
     has_lists : bool
@@ -82,7 +85,7 @@ class Schedule:
     needs = "rows"
     OPTIONS = {}
     owns_base = shares_base = shares_rows = False
-    whole_rows = True
+    whole_rows = ends_rows = True
     counts_edges = False
     AT_ONCE = "unroll"
     notes = has_lists = counts_entries = needs_scu = reads_lists = False

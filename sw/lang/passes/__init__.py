@@ -27,7 +27,7 @@ from sw.lang.passes.sets import sets
 from sw.lang.passes.stamps import stamps
 
 
-__all__ = ["CHOSEN", "FACTS", "PASSES", "analysed"]
+__all__ = ["CHOSEN", "FACTS", "LOWER", "PASSES", "analysed"]
 
 
 #: {name: pass} of those that find facts (:mod:`sw.lang.facts`), in their order.
@@ -39,6 +39,9 @@ FACTS = {"accesses": accesses, "ranges": ranges, "affine": affine, "sets": sets,
 PASSES = {"kinds": kinds, "liveness": liveness, "fixpoint": fixpoint, "components": components,
           **FACTS, "races": races, "edge_blocking": edge_blocking, "kernel_fusion": kernel_fusion,
           "direction": direction, "deduplication": deduplication}
+
+#: What follows the passes: from operators, facts and a plan to kernels (:mod:`sw.compile.lowered`).
+LOWER = "lower"
 
 #: The last pass that gives no defaults.
 CHOSEN = "kernel_fusion"

@@ -8,12 +8,12 @@ import functools
 import random
 import shlex
 
-from base.errors import UserError
+from base.errors import RunError, UserError
 from base.installation import PROGRAM
 from sw.study.benchmarks.batch import Batch, Case
 from sw.study.benchmarks.schedules import plan
 from sw.study.benchmarks.sources import digest
-from sw.study.combinations import GRAPHS, HARDWARE, equipped
+from sw.study.combinations import GRAPHS, HARDWARE, equipped, made
 
 
 __all__ = ["OWN", "CombinationCase", "batch", "draw", "trials"]
@@ -42,6 +42,20 @@ class CombinationCase(Case):
     choice: tuple = ()  #: tuple of (str, str or None). The combination.
 
     REFUSED = "refused"
+
+    def load(self):
+        return GRAPHS[self.ground].load(self.plan.algorithm)
+
+    def perform(self, device, graph):
+        """As of :class:`Case`. Only what is refused before the run counts as refused."""
+        task = device.plan(self.plan, graph)
+        _ = task.program                # it may not fit
+        try:
+            return self.measured(device.run_task(task))
+        except RunError:
+            raise
+        except UserError as error:
+            raise RunError(f"refused while it ran: {error}") from error
 
     def record(self):
         return super().record() | {"functional": self.functional, "ground": self.ground,
@@ -75,7 +89,8 @@ class CombinationCase(Case):
             for axis, value in self.choice:
                 words += ["--only", f"{axis}={value or OWN}"]
         else:
-            words = ["run", self.graph, "--plan", self.plan.text]
+            words = ["run", self.graph, "--plan", self.plan.text,
+                     *(f"--{method}" for method in made(self.plan.algorithm))]
             hardware = [*hardware, *(word for axis, value in self.choice if axis in HARDWARE
                                      for word in ("--set", f"{axis}={value}"))]
         return shlex.join([PROGRAM, *words, *hardware])
@@ -86,7 +101,7 @@ def trials(combinations, functional=False) -> list:
     functional simulator."""
     found = []
     for combination in combinations:
-        if combination.reason is None:
+        if combination.works:
             for name, ground in GRAPHS.items():
                 found.append(CombinationCase(
                     ground.graph, False, plan(iterations=_ITERATIONS,
@@ -100,7 +115,7 @@ def draw(combinations, number, seed) -> list:
 
     Raises UserError if there are fewer.
     """
-    working = [each for each in combinations if each.reason is None]
+    working = [each for each in combinations if each.works]
     if number > len(working):
         raise UserError(f"--sample {number}: only {len(working)} combinations work here")
     return [working[index]

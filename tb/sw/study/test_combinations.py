@@ -118,7 +118,8 @@ def test_no_further_value_helps():
         with pytest.raises(UserError):
             for ground in GRAPHS.values():
                 asked = ground.asked(each.choice | further)
-                device.plan(asked.pop("algorithm"), load(ground.graph), **asked)
+                algorithm = asked.pop("algorithm")
+                device.plan(algorithm, ground.load(algorithm), **asked)
 
 
 def test_further_axes_are_planned():
@@ -206,6 +207,12 @@ def test_a_failure_is_told(monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr("sw.device.device._verify", wrong)
     assert case.run(CONFIG, DramConfig())["error"] == "the result differs"
+
+    def late(*arguments):
+        raise UserError("too late")
+    monkeypatch.setattr(Device, "run_task", late)       # what was planned is not refused any more
+    record = case.run(CONFIG, DramConfig())
+    assert record["error"] == "refused while it ran: too late" and "refused" not in record
 
 
 def test_the_command_that_repeats_it():

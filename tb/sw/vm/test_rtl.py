@@ -13,6 +13,7 @@ sums                         test_long_sums
 sets and queues              test_sets: sets that the host makes, moves and joins while it runs;
                              test_queues
 copies                       test_reads_see_the_start
+blocks that are filled up    test_edges_that_fill_up_a_block_do_nothing
 no operators                 test_no_operators
 refused                      test_refused, test_refused_beforehand, test_no_weights
 ===========================  ==================================================================
@@ -440,3 +441,51 @@ def test_no_weights():
     bare = load("rmat:scale=5,degree=3,seed=1")
     with pytest.raises(UserError, match="sssp.*weights"):
         run(NAMES["sssp"], on=bare)
+
+
+#: An index that is a word, and a flag under a condition: both true of the padding vertex's words.
+ELSEWHERE = """
+@program
+def elsewhere(edges: edgeset):
+    own = vector(vertex, lambda v: v)
+    total = vector(uint, 0)
+
+    def count(src, dst):
+        total[own[dst]] += 1
+
+    edges.apply(count)
+    return total
+"""
+FLAGGED = """
+@program
+def flagged(edges: edgeset):
+    word = vector(uint, lambda v: uint(v) + 1)
+    best = vector(uint, 0)
+    flag = vector(bool, False)
+
+    def clear(v):
+        flag[v] = False
+        best[v] = best[v] + 1
+
+    def take(src, dst):
+        if word[src] == 0:
+            best[dst].max(word[src])
+            flag[dst] |= True
+
+    changed = vertices
+    while changed:
+        vertices.apply(clear)
+        changed = edges.apply_modified(take, flag)
+    return best
+"""
+
+
+@pytest.mark.parametrize("direction", ["push", "pull"])
+@pytest.mark.parametrize("text", [ELSEWHERE, FLAGGED], ids=["elsewhere", "flagged"])
+def test_edges_that_fill_up_a_block_do_nothing(text, direction, tmp_path):
+    """A schedule of edges fills its last block up with edges of the padding vertex."""
+    path = tmp_path / "own.py"
+    path.write_text(text)
+    graph = Graph(7, [0, 1, 2, 3, 4], [1, 2, 3, 4, 5], None)
+    with Device.functional(preset("default"), max_cycles=200_000) as device:
+        assert device.run(str(path), graph, schedule="em", direction=direction).verified

@@ -47,13 +47,14 @@ from typing import Any
 import numpy as np
 
 from base.errors import UserError
-from sw.compile.algorithm import Sent
+from sw.compile.algorithm import SentWord
 from sw.compile.kernels.fusion import Loop
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.lower.emitter import Emitter, combine, reduce_word
 from sw.compile.lower.loops.frontier_form import IDENTITY, FrontierForm, Unproven, find
 from sw.compile.lower.loops.one_loop import LoopRun, loads
 from sw.compile.lower.run import frozen, of_graph
+from sw.compile.lowered import LoweredKernel, LoweringDecision
 from sw.lang import graph_ir as ir
 from sw.lang.faults import can_fail, may_lose
 from sw.lang.types import LARGEST, WORD, Type
@@ -78,6 +79,7 @@ class FrontierLoop(LoopRun):
     """One run. In a search, words of the vector of stamps and of vertices are int32, and -1 where a
     vertex was not found."""
     form: FrontierForm
+    way = "as a loop from a frontier to the next"
 
     @classmethod
     def form_of(cls, program):
@@ -196,8 +198,8 @@ class FrontierLoop(LoopRun):
     def sent(self):
         form = self.form
         if form.early:
-            return Sent(value=form.sends, fits=self._sums_fit, drops=form.sends and form.drops)
-        return Sent(late=all(map(form.by_target, form.conditions)), drops=form.drops)
+            return SentWord(value=form.sends, fits=self._sums_fit, drops=form.sends and form.drops)
+        return SentWord(late=all(map(form.by_target, form.conditions)), drops=form.drops)
 
     @functools.cached_property
     def _sums_fit(self):
@@ -396,6 +398,45 @@ class FrontierLoop(LoopRun):
         if self._delta is not None:
             kernels["advance"] = ("apply", None)
         return kernels
+
+    def lowered(self, task):
+        form, found = self.form, []
+        for name, (kind, _) in self.kernels(task).items():
+            side = task.sides.get(name, task)
+            if kind != "gather":
+                found.append(LoweredKernel(name, (("vertex", "the next threshold"),),
+                                           task.frontier.name, task.frontier.name))
+                continue
+            members = [("vertex", function.name) for function in form.before]
+            members.append(("edge", form.function.name))
+            members += [("added", form.after.name)] * bool(form.after)
+            found.append(LoweredKernel(name, tuple(members), side.input.name, side.frontier.name))
+        return found
+
+    def decisions(self, task):
+        form = self.form
+        found = [LoweringDecision("start words without a copy", True,
+                                  "early" if form.early else "stamps")]
+        for side in task.sides.values() or [task]:
+            if side.direction == "pull" and form.early:
+                own = self._own(side)
+                found.append(LoweringDecision(
+                    "reductions in registers", own, "a lane has its vertex" if own else
+                    "a lane, or a core, that has all edges of its vertex"))
+            elif side.direction == "pull":
+                lacks = self._lacks_early_exit(side)
+                found.append(LoweringDecision("early exit", lacks is None, lacks or "suffices"))
+        return found
+
+    def _lacks_early_exit(self, task):
+        """The fact that is missing to end a row at its first edge that counts, or None."""
+        if not task.schedule.ends_rows:
+            return f"rows: schedule {task.schedule.name!r} hands out all edges of a row"
+        if not task.schedule.owns_base and any(layout.virtual for layout in task.layouts):
+            return "one row a vertex: a unit or a warp would skip all rows of the vertex"
+        if not all(self._suffices(layout.ascending) for layout in task.layouts):
+            return "suffices: the first edge of a row in its order"
+        return None
 
     def prepare(self, k):
         k.open_frontier()

@@ -28,10 +28,11 @@ import functools
 import numpy as np
 
 from base.errors import UserError
-from sw.compile.algorithm import Sent
+from sw.compile.algorithm import SentWord
 from sw.compile.kernels.fusion import Loop
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.vertices import each_vertex
+from sw.compile.lowered import LoweredKernel, LoweringDecision
 from sw.lang import graph_ir as ir
 from sw.lang.passes.chain import (chained, certain_loads, reads_elsewhere, stored_for_sure,
                                   without_stores)
@@ -42,6 +43,7 @@ from sw.compile.lower.loops.one_loop import at_parameter
 from sw.compile.lower.loops.sweep_form import form_of, loads_of, outside_loads
 from sw.compile.lower.loops.sweep_host import MOST_ROUNDS, RoundCounter, SweepMachine
 from sw.compile.lower.machine import Begun
+from sw.compile.lower.places import place_of
 from sw.compile.lower.run import ProgramRun, frozen, of_graph
 
 
@@ -62,6 +64,8 @@ class Sweep(ProgramRun):
         The vectors that the host reads after each round, for a sum.
     """
 
+    way = "as a sweep over all edges"
+
     @classmethod
     def form_of(cls, program):
         return form_of(program)
@@ -69,7 +73,7 @@ class Sweep(ProgramRun):
     @classmethod
     def attributes(cls, program, form, options):
         collects = form.component is None and form.guard is None and form.flags is None
-        return {"sent": Sent(value=form.sends),
+        return {"sent": SentWord(value=form.sends),
                 "directions": ("push", "pull") if form.component else ("pull", "push"),
                 "identity": _IDENTITY[form.reduce.operation] if collects else None,
                 "void_edge": "self" if _differ(form.guard) else "padding"}
@@ -264,10 +268,11 @@ class Sweep(ProgramRun):
 
     def _tests_voids(self, task):
         """Whether an edge may lead to no vertex, and count: by its word when pulling, by its flag
-        in both directions."""
-        counts = self.form.flags is not None or (task.direction == "pull" and not self._neutral)
+        in both directions. A flag of the padding vertex counts, too."""
+        flags = self.form.flags is not None
+        counts = flags or (task.direction == "pull" and not self._neutral)
         return (self.void_edge == "padding" and counts
-                and any(layout.voids for layout in task.layouts))
+                and any(layout.voids or (flags and layout.filled) for layout in task.layouts))
 
     @functools.cached_property
     def _neutral(self):
@@ -304,6 +309,45 @@ class Sweep(ProgramRun):
         return {"gather": ("gather", (word, word, None))} | {
             f"apply{suffix}": ("apply", (word, word, chain)) for suffix, chain in chains.items()
             if chain is not None}
+
+    def lowered(self, task):
+        found, ended = [], self.form.after
+        for name, (kind, (*_, chain)) in self.kernels(task).items():
+            members = []
+            if kind == "gather":
+                members.append(("edge", self.form.function.name))
+            if chain is not None:
+                names = ended if name.endswith("_last") else (*ended, *self.form.before)
+                members += [("finish" if kind == "gather" else "vertex", each) for each in names]
+            counter = task.frontier and task.frontier.name if kind == "gather" else None
+            found.append(LoweredKernel(name, tuple(members), None, counter))
+        return found
+
+    def decisions(self, task):
+        where = place_of(self.program, self.form.edges)
+        found = []
+        if self.form.before or self.form.after:
+            lacks = self._lacks_one_kernel(task)
+            fact = lacks or "a lane has its vertex; covered: all is stored before it is read"
+            found.append(LoweringDecision("one kernel a round", lacks is None, fact, where))
+        if task.direction == "pull":
+            own = self.collects(task)
+            fact = "a lane has the edges of a row" if own else \
+                "a lane that has the edges of a row, and no labels"
+            found.append(LoweringDecision("reductions in registers", own, fact, where))
+        if self.asks:
+            found.append(LoweringDecision("rounds without the host", False, "sums on the device",
+                                          where))
+        return found
+
+    def _lacks_one_kernel(self, task):
+        """The fact that is missing to do a round by one kernel, or None."""
+        if task.direction == "push":
+            return "flow: pushed sums are final only behind a barrier"
+        if not task.owns_vertex:
+            return "a lane, or a core, that has all edges of its vertex"
+        return None if self._may_fuse else \
+            "covered: a function needs words of other vertices, or of a round that has ended"
 
     def prepare(self, k):
         task, function = k.task, self.form.function

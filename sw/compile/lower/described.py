@@ -1,0 +1,91 @@
+"""What the kernels of a program do, and what is missing for fewer kernels and for less work."""
+
+from sw.compile.lower.fuse import EDGES, WHERE, group_name
+from sw.compile.lower.places import place_of
+from sw.compile.lowered import LoweredKernel, LoweringDecision
+from sw.lang import graph_ir as ir
+
+
+__all__ = ["decisions", "kernels"]
+
+
+#: What the kernels for sets and for words of the host do, by their kinds.
+_UPKEEP = {"copy": "copy {}", "changed": "the set of the vertices whose {} has changed",
+           "split": "the vertices below the threshold of {}, and the others",
+           "least": "the least word of {}", "join": "the vertices of either set",
+           "infinite": "no least word yet", "store": "one word of {}",
+           "include": "one vertex of a set", "slot": "a word of the host"}
+
+
+def kernels(run, task) -> list[LoweredKernel]:
+    """The kernels of a :class:`~sw.compile.lower.algorithm.ProgramAlgorithm`."""
+    groups = {group_name(group): group for group in run.groups.all}
+    found = []
+    for name, (kind, what) in run.kernels(task).items():
+        group = groups.get(name)
+        if group is None:
+            upkeep, of = what
+            text = _UPKEEP[upkeep].format(", ".join(of) if isinstance(of, list) else of)
+            found.append(LoweredKernel(name, (("vertex", text),)))
+            continue
+        side = task.sides[run.side_of(name)] if kind == "gather" else None
+        members = [pair for member in group for pair in _member(run, member, side)]
+        made = [name for name in map(_made(run), group) if name]
+        found.append(LoweredKernel(name, tuple(members), _input(run, group[0]),
+                                   ", ".join(made) or None))
+    return found
+
+
+def _member(run, member, side):
+    """The places of a member's functions, and their names."""
+    if member.op.kind != EDGES:
+        place = "vertex" if side is None else "added"
+        return [(place, member.op.what)]
+    node = run.edges[member.op.what]
+    test = "begin" if side.direction == "pull" else "edge"
+    return [(test, node.to_filter)] * (node.to_filter is not None) + [("edge", node.apply_f)]
+
+
+def _nodes(run, op):
+    """The instructions that are an operator."""
+    if op.kind == EDGES:
+        return [run.edges[op.what]]
+    field = "filter" if op.kind == WHERE else "apply_f" if op.kind == "vertices" else "function"
+    return [node for node in ir.walk(*run.program.body)
+            if getattr(node, field, None) == op.what and not isinstance(node, ir.EdgeSetIterator)]
+
+
+def _input(run, head):
+    names = dict.fromkeys(node.input_vset for node in _nodes(run, head.op))
+    return None if head.op.every else ", ".join(names)
+
+
+def _made(run):
+    def made(member):
+        if not run.dependence.makes_set(member):
+            return None
+        return ", ".join(dict.fromkeys(node.output_vset for node in _nodes(run, member.op)))
+    return made
+
+
+def decisions(run) -> list[LoweringDecision]:
+    """What such a run has chosen, and what it lacks for fewer kernels and for less work."""
+    program, found, dependence = run.program, [], run.dependence
+    for group in run.groups.all:
+        where = ", ".join(dict.fromkeys(
+            f"line {node.position.line}" if isinstance(node, ir.VertexSum)
+            else place_of(program, node) for node in _nodes(run, group[0].op)))
+        if len(group) > 1:
+            found.append(LoweringDecision(
+                f"{' and '.join(str(member.op.what) for member in group[1:])} within the kernel",
+                True, "what they read and write", where))
+        for vector in run.copied(group[0].op):
+            node = run.edges.get(group[0].op.what)
+            if node is not None and vector == node.tracking and not dependence.tells(node):
+                found.append(LoweringDecision(
+                    "changed vertices added at their edges", False,
+                    "reductions at the destination alone", where))
+            else:
+                found.append(LoweringDecision("start words without a copy", False,
+                                              "stamps, apart or early", f"{where} ({vector})"))
+    return found

@@ -1,0 +1,485 @@
+"""An operator for each thing that an operator may ask of a schedule, and when.
+
+A probe goes through the edges of a graph once, or twice with a frontier: first those of vertex 0,
+then those of the vertices that this has added. What it asks for:
+
+*Its test* reads any of a word of the destination, a word of the source, the word that the source
+sends, and the weight (:attr:`~sw.compile.algorithm.Algorithm.accept_needs`).
+
+*Its form* says where it works:
+
+=========  =======================================================================================
+sum        at the destination, a sum over the edges: by atomics, or in one register of the lane
+           that owns the vertex (begin, edge, merge, finish), or in local memory
+two        likewise, two sums of which one counts the edges: two registers, no local memory
+source     at the source, a sum and a count over the edges
+any        at the destination, a word that any edge sets: the first edge that counts suffices
+first      at the destination, the smallest source: the first edge of an ascending row suffices
+least      at the destination, the least word that was sent, or the least source: an edge may be
+           dropped behind a better one
+=========  =======================================================================================
+
+Sums are of products of words of 32 bits, so an edge that is missing, comes twice or has another end
+changes them. The model is numpy's, over all edges at once.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from sw.compile.algorithm import Algorithm
+from sw.compile.kernels.kernel import Vertex
+from sw.compile.kernels.vertices import each_vertex
+
+
+__all__ = ["FORMS", "Probe", "Wanted"]
+
+
+FORMS = "sum", "two", "source", "any", "first", "least"
+
+#: Vertex arrays: the word that is sent; the flags that tests and the base filter read.
+_SENT, _FLAGS = "sent", "flags"
+
+#: Bits of the flags: what the test of a destination, of a source and of a base vertex reads.
+_DST, _SRC, _BASE = 1, 2, 4
+
+_NONE = (1 << 32) - 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """What a probe asks for."""
+    form: str  #: One of :data:`FORMS`.
+    tests: frozenset[str] = frozenset()  #: What its test reads.
+    weighted: bool = False
+    #: Whether a superstep adds the destinations of the edges that count, and a second one begins
+    #: with them.
+    adds: bool = False
+    filtered: bool = False  #: Whether base vertices are filtered by a word of their own.
+    numbered: bool = False  #: Whether schedules hand out bases by number.
+    #: With ``adds``, whether a kernel of vertices adds those of the base filter, which push then.
+    chosen: bool = False
+
+    @property
+    def sends(self) -> bool:
+        """Whether the word that is sent, plus the weight, is all that it needs of the source."""
+        return self.form in ("sum", "two", "least") and not self.tests & {"src", "weight"} \
+            and ("sent" in self.tests or self.form == "least" or not self.tests)
+
+    @property
+    def name(self) -> str:
+        """All of it, without spaces."""
+        flags = [name for name in ("weighted", "adds", "filtered", "numbered", "chosen")
+                 if getattr(self, name)]
+        return "-".join(["probe", self.form, *sorted(self.tests), *flags])
+
+
+class Probe(Algorithm):
+    """One run. Make a class for what is wanted by :meth:`of`.
+
+    Attributes
+    ----------
+    wanted : Wanted
+    direction : str
+        Of the plan; the model needs it for the base filter.
+    """
+    directions = ("pull", "push")
+    wanted: Wanted
+    direction: str
+
+    @classmethod
+    def of(cls, wanted, direction):
+        """The class of an algorithm."""
+        form, sends = wanted.form, wanted.sends
+        return type("Wanted", (cls,), {
+            "name": wanted.name, "wanted": wanted, "direction": direction,
+            "weighted": wanted.weighted, "sends": sends, "sends_early": sends,
+            "accept_needs": wanted.tests,
+            "identity": 0 if form == "sum" and not wanted.adds else None,
+            "least_wins": form == "least" and wanted.tests <= {"dst"} and (
+                sends or not wanted.weighted),
+            "void_edge": "self" if wanted.weighted and not sends and (
+                "weight" in wanted.tests or (form == "sum" and not wanted.adds)) else "padding"})
+
+    # Words
+
+    def _words(self):
+        """The words that vertices send, and their flags."""
+        numbers = np.arange(self.graph.num_vertices, dtype=np.uint32)
+        sent = (numbers * np.uint32(2654435761) >> np.uint32(7)) | np.uint32(1 << 24)
+        return sent, numbers * np.uint32(40503) >> np.uint32(9) & np.uint32(7)
+
+    def neighbor_array(self, task):
+        return _SENT
+
+    def base_array(self, task):
+        return _SENT
+
+    @property
+    def _results(self):
+        """The arrays of results, with the words at the start."""
+        return {"sum": {"total": 0}, "two": {"total": 0, "count": 0},
+                "source": {"total": 0, "count": 0}, "any": {"hit": 0}, "first": {"least": _NONE},
+                "least": {"least": _NONE}}[self.wanted.form]
+
+    def reserve(self, task):
+        for name in (_SENT, _FLAGS, *self._results):
+            task.buffers.reserve(name, task.vertex_words)
+        if task.frontier is not None:
+            task.frontier.reserve(task)
+
+    def init_vertex_value(self, task):
+        for name, words in zip((_SENT, _FLAGS), self._words()):
+            task.buffers.fill(name, task.vertices.to_device(words))
+        for name, word in self._results.items():
+            task.buffers.fill(name, rest=word)
+        if task.frontier is not None:
+            task.frontier.init(task, task.vertices.number(0) if self._pushes(task) else None)
+
+    # The frontier: of a push the destinations, of a pull only their number.
+
+    @staticmethod
+    def _pushes(task):
+        return task.direction == "push"
+
+    def frontiers(self, task):
+        if not self.wanted.adds:
+            return ()
+        return ("queue", "bitmap", "bytemap", "counter") if self._pushes(task) else ("counter",)
+
+    def frontier_reason(self, task):
+        return f"{self.name} adds no vertex, or pulls over all edges"
+
+    def reverses(self, task):
+        return self.wanted.filtered and not self._pushes(task)
+
+    def pending_data(self, k, base, into):
+        k.a.lw(into, k.pointer(base, _FLAGS, into))
+
+    def pending(self, k, data, into):
+        k.a.andi(into, data, _BASE)
+        k.a.snez(into, into)
+
+    def tested(self, task):
+        return self._by_frontier(task)
+
+    def _by_frontier(self, task):
+        """Whether the frontier says which base vertices take part."""
+        return self.wanted.adds and self._pushes(task)
+
+    def filters(self, task):
+        return self._by_frontier(task) or self.wanted.filtered
+
+    def filter_data(self, k, base, into):
+        if self._by_frontier(k.task):
+            k.input.member_data(k, base, into)
+        else:
+            self.pending_data(k, base, into)
+
+    def filter(self, k, base, data, into):
+        if self._by_frontier(k.task):
+            k.input.member(k, base, data, into)
+        else:
+            self.pending(k, data, into)
+
+    # What the schedule is told
+
+    def first_only(self, k):
+        if k.direction != "pull":
+            return False
+        ordered = k.layout.ascending and (k.task.schedule.owns_base or not k.layout.virtual)
+        return self.wanted.form == "any" or (self.wanted.form == "first" and ordered)
+
+    def _voids(self, task):
+        """Whether the test has to tell places without edges."""
+        return any((layout.voids and self.void_edge == "padding")
+                   or (layout.filled and self.wanted.adds) for layout in task.layouts)
+
+    def selective(self, task):
+        # Adding narrows the lanes, which only the edges that are selected may do.
+        return bool(self.wanted.tests or self.wanted.adds) or self._voids(task) \
+            or self.wanted.form in ("any", "first")
+
+    @property
+    def _gathered_at(self):
+        """The end of an edge at which it works: "src" or "dst"."""
+        return "src" if self.wanted.form == "source" else "dst"
+
+    def collects(self, task):
+        at_base = (self._gathered_at == "src") == self._pushes(task)
+        return (self.wanted.form in ("sum", "two", "source") and at_base
+                and (task.schedule.owns_base or task.owns_vertex))
+
+    def collects_words(self, task):
+        return len(self._results)
+
+    def collected(self, k):
+        return list(self._sums.values())
+
+    # Kernels. Only the first superstep adds (tb.sw.compile.schedules.test_every_edge says why).
+
+    def kernels(self, task):
+        if self._chooses(task):
+            return {"choose": ("apply", None), "gather": ("gather", False)}
+        kernels: dict[str, tuple] = {"gather": ("gather", True)}
+        if self.wanted.adds and self._pushes(task):
+            kernels["last"] = ("gather", False)
+        return kernels
+
+    def _chooses(self, task):
+        return self.wanted.chosen and self._pushes(task)
+
+    def apply(self, k):
+        a = k.a
+        k.open_frontier()
+        k.frontier.open(k)
+        end = k.constant(k.address(_SENT) + 4 * self.graph.num_vertices, "end")
+        with each_vertex(k, _SENT) as pointers:
+            vertex, wanted, inside = Vertex(pointers[_SENT], _SENT), *a.regs("wanted", "inside")
+            self.pending_data(k, vertex, wanted)
+            self.pending(k, wanted, wanted)
+            a.sltu(inside, vertex.reg, end)
+            a.and_(wanted, wanted, inside)
+            with k.only(wanted, "not_chosen") as after:
+                k.frontier.add(k, vertex, wanted, after)
+        k.frontier.finish(k)
+
+    def prepare(self, k):
+        k.open_frontier()
+        self._end = k.constant(k.address(_SENT) + 4 * self.graph.num_vertices, "end")
+        self._sums, self._own = {}, None
+        if self.collects(k.task):
+            self._sums = {name: k.a.reg(f"{name}_of_base") for name in self._results}
+        if k.task.schedule.owns_base:
+            self._own = k.a.reg("own_flags")
+
+    def token(self, k, base):
+        if not self.wanted.numbered:
+            return base
+        return Vertex(k.number(base, k.a.reg("number")), None)
+
+    def begin(self, k, base):
+        if self._own is not None:
+            k.a.lw(self._own, k.pointer(base, _FLAGS, self._own))
+        for word in self._sums.values():
+            k.a.mv(word, k.a.zero)
+
+    def _ends(self, k, edge):
+        ends = {"src": edge.base, "dst": edge.neighbor}
+        return ends if k.direction == "push" else dict(zip(("dst", "src"), ends.values()))
+
+    def gather(self, k, edges):
+        found = []
+        for index, edge in enumerate(edges):
+            word = None
+            if self.wanted.sends:
+                word = self.source_word(k, edge, _SENT, lambda i=index: k.a.reg(f"word{i}"))
+                if edge.weight is not None:
+                    self.along(k, word, edge.weight)
+                    word = edge.weight
+            passes = self._test(k, edge, word, index) if self.selective(k.task) else None
+            if k.direction == "pull" and self.wanted.form in ("sum", "two"):
+                # It may be merged without the edge (Algorithm.collect_at).
+                word = self._product(k, edge, word, k.a.reg(f"product{index}"))
+            found.append((passes, word))
+        return found
+
+    def _test(self, k, edge, word, index):
+        """A register: 1 if an edge counts, else 0."""
+        a, passes, tests = k.a, k.a.reg(f"passes{index}"), self.wanted.tests
+        a.li(passes, 1)
+        if self._voids(k.task):
+            a.sltu(passes, edge.neighbor.reg, self._end)
+        for name, vertex in self._ends(k, edge).items():
+            if name in tests:
+                flags = a.reg("flags")
+                if vertex is edge.base and self._own is not None:
+                    a.mv(flags, self._own)
+                else:
+                    a.lw(flags, k.pointer(vertex, _FLAGS, flags))
+                a.andi(flags, flags, {"src": _SRC, "dst": _DST}[name])
+                a.snez(flags, flags)
+                a.and_(passes, passes, flags)
+        if "sent" in tests:
+            bit = a.reg("bit")
+            if word is None:
+                word = self.source_word(k, edge, _SENT, lambda: k.a.reg("sent"))
+            a.srli(bit, word, 2)
+            a.andi(bit, bit, 1)
+            a.and_(passes, passes, bit)
+        if "weight" in tests:
+            bit = a.reg("bit")
+            a.andi(bit, edge.weight, 1)
+            a.and_(passes, passes, bit)
+        return passes
+
+    def accepts(self, k, data, into, counts=True):
+        passes, _ = data
+        if counts:
+            k.a.mv(into, passes)
+        else:
+            k.a.xori(into, passes, 1)
+
+    def _product(self, k, edge, word, into):
+        """``into`` = what an edge adds: a product of what it is sent, and of its source."""
+        a = k.a
+        if self.wanted.sends:
+            a.mul(into, word, word)
+            return into
+        source = self._ends(k, edge)["src"]
+        number = k.original(source)
+        sent = self.source_word(k, edge, _SENT, lambda: k.a.reg("sent"))
+        a.addi(into, number, 3)
+        a.mul(into, into, sent)
+        if edge.weight is not None:
+            a.mul(into, into, edge.weight)
+        return into
+
+    def sum(self, k, edge, data, predicate):
+        passes, word = (None, None) if data is None else data
+        k.edge_phase(5)
+        target = self._ends(k, edge)[self._gathered_at]
+        getattr(self, f"_sum_{self.wanted.form}")(k, edge, word, target)
+        if k.frontier is not None and k.variant:
+            after = k.a.label("added")
+            k.frontier.add(k, self._ends(k, edge)["dst"], predicate, after)
+            k.a.place(after)
+
+    def _take(self, k, target, name, word):
+        """Add a word at the target, in a register or by an atomic."""
+        if self._sums:
+            k.a.add(self._sums[name], self._sums[name], word)
+        else:
+            pointer = k.a.reg("pointer")
+            k.a.amoadd_w(k.a.zero, word, k.pointer(target, name, pointer))
+
+    def _sum_sum(self, k, edge, word, target):
+        if k.direction == "push":
+            word = self._product(k, edge, word, k.a.reg("product"))
+        self._take(k, target, "total", word)
+
+    def _sum_two(self, k, edge, word, target):
+        self._sum_sum(k, edge, word, target)
+        self._take(k, target, "count", k.constant(1, "one"))
+
+    def _sum_source(self, k, edge, word, target):
+        a = k.a
+        product, other = a.reg("product"), self._ends(k, edge)["dst"]
+        a.addi(product, k.original(other), 3)
+        if edge.weight is not None:
+            a.mul(product, product, edge.weight)
+        self._take(k, target, "total", product)
+        self._take(k, target, "count", k.constant(1, "one"))
+
+    def _sum_any(self, k, edge, word, target):
+        pointer = k.a.reg("pointer")
+        k.a.sw(k.constant(1, "one"), k.pointer(target, "hit", pointer))
+
+    def _sum_first(self, k, edge, word, target):
+        pointer = k.a.reg("pointer")
+        number = k.original(self._ends(k, edge)["src"])
+        k.a.amominu_w(k.a.zero, number, k.pointer(target, "least", pointer))
+
+    def _sum_least(self, k, edge, word, target):
+        if not self.wanted.sends:
+            self._sum_first(k, edge, word, target)
+            return
+        pointer = k.a.reg("pointer")
+        k.a.amominu_w(k.a.zero, word, k.pointer(target, "least", pointer))
+
+    def merge(self, k, other, number=0):
+        own = self.collected(k)[number]
+        k.a.add(own, own, other)
+
+    def collect_at(self, k, data, address):
+        k.a.amoadd_w(k.a.zero, data[1], address)
+
+    def finish(self, k, base):
+        """Store the sums: without an atomic if the lane surely has a vertex, and all its edges."""
+        a = k.a
+        for name, word in self._sums.items():
+            pointer = k.pointer(base, name, a.reg("pointer"))
+            if k.task.owns_vertex and not self.filters(k.task):
+                a.sw(word, pointer)
+            else:
+                a.amoadd_w(a.zero, word, pointer)
+
+    # Host
+
+    def drive(self, session):
+        frontier, self._added = session.task.frontier, []
+        for superstep, kernel in enumerate(self.kernels(session.task)):
+            session.launch(kernel, superstep if frontier is None
+                           else frontier.argument(session.task, superstep))
+            if frontier is not None and superstep == 0:
+                self._added.append(frontier.added(session, superstep))
+        self._counts_once = frontier is not None and frontier.deduplicate
+        return len(self.kernels(session.task))
+
+    def outputs(self, session):
+        return {name: session.read_vertices(name) for name in self._results} | {
+            "added": np.array(self._added, np.uint32)}
+
+    def golden(self):
+        graph, wanted = self.graph, self.wanted
+        sent, flags = self._words()
+        src, dst = np.asarray(graph.src, np.int64), np.asarray(graph.dst, np.int64)
+        weights = np.ones(len(src), np.uint32) if graph.weights is None or not wanted.weighted \
+            else graph.weights.astype(np.uint32)
+        word = sent[src] + (weights if wanted.weighted and wanted.sends else np.uint32(0))
+        counts = np.ones(len(src), bool)
+        for name, holds in (("dst", flags[dst] & _DST), ("src", flags[src] & _SRC),
+                            ("sent", word >> 2 & 1), ("weight", weights & 1)):
+            if name in wanted.tests:
+                counts &= holds.astype(bool)
+        push = self.direction == "push"
+        if wanted.filtered and not (wanted.adds and push):
+            counts &= (flags[src if push else dst] & _BASE).astype(bool)
+        times, added = counts.astype(np.uint32), []
+        if wanted.adds:
+            if push and wanted.chosen:
+                chosen = np.flatnonzero(flags & _BASE)
+                times = (counts & np.isin(src, chosen)).astype(np.uint32)
+                return self._model(src, dst, times, word, weights) | {
+                    "added": np.array([len(chosen)], np.uint32)}
+            if push:
+                first = counts & (src == 0)
+                times = first + (counts & np.isin(src, dst[first])).astype(np.uint32)
+            else:
+                first = counts
+            once = len(set(dst[first].tolist()))
+            added = [once if self._counts_once else int(np.count_nonzero(first))]
+            if wanted.form == "least" and not self._counts_once:
+                # How many edges a unit drops is its own affair.
+                assert once <= self._added[0] <= added[0]
+                added = self._added
+        return self._model(src, dst, times, word, weights) | {"added": np.array(added, np.uint32)}
+
+    def _model(self, src, dst, times, word, weights):
+        """The results: each edge is worked on so many times."""
+        form, count = self.wanted.form, self.graph.num_vertices
+        if form in ("any", "first", "least"):
+            name, start = next(iter(self._results.items()))
+            found, taken = np.full(count, start, np.uint32), times > 0
+            if form == "any":
+                found[dst[taken]] = 1
+            else:
+                what = word if self.wanted.sends else src.astype(np.uint32)
+                np.minimum.at(found, dst[taken], what[taken])
+            return {name: found}
+        at = src if form == "source" else dst
+        if self.wanted.sends:
+            product = word * word
+        else:
+            other = dst if form == "source" else src
+            product = (other.astype(np.uint32) + np.uint32(3)) * weights
+            if form != "source":
+                product *= word
+        found = {name: np.zeros(count, np.uint32) for name in self._results}
+        np.add.at(found["total"], at, product * times)
+        if "count" in found:
+            np.add.at(found["count"], at, times)
+        return found
+
+    def parameters(self):
+        return {}

@@ -1,0 +1,226 @@
+"""Whatever an operator may ask of a schedule, it gets, or it is refused by name when it is planned.
+
+Each probe (:mod:`tb.sw.compile.probe`) goes under every schedule and format, in both directions and
+with every frontier that its form can have, on the functional machine, whose warps take turns at
+random. Shapes, cores, splits, options, units and the graph are drawn; ``GRAPHLOOM_SEED`` draws
+others.
+
+======================  ===========================================================================
+all probes              test_probes: they run right, or are refused by name
+what runs               test_what_runs_with_rows: nothing is refused that there is
+planted faults          test_a_planted_fault_is_seen: an end that comes late, places without edges,
+                        blocks that are filled up, a row that ends too early;
+                        test_a_list_that_a_kernel_of_vertices_does_not_open_is_seen
+======================  ===========================================================================
+"""
+
+import itertools
+
+import pytest
+
+from base.errors import RunError, UserError
+from hw.config import HardwareConfig
+from hw.gather.variants import VARIANTS
+from sw.compile import formats, schedules
+from sw.compile.algorithm import NEEDS
+from sw.compile.formats.ell import _Regular
+from sw.compile.formats.storage_format import Layout
+from sw.compile.frontiers import pairs
+from sw.compile.frontiers.lists import Lists
+from sw.compile.kernels.split import SPLITS
+from sw.compile.plan import Plan
+from sw.compile.planning import make
+from sw.device import Device
+from tb.seeds import draw
+from tb.sw.compile.probe import FORMS, Probe, Wanted
+from tb.sw.compile.schedules.test_every_edge import graph, options
+
+
+#: Each format, and with blocks, and with options by which a small graph has several parts.
+STORED = ("coo", "csr", "csr:block=16", "cr2:cluster_bits=4:warp_bits=3", "dia", "ell:width=2",
+          "ell:width=2:rest=csr", "g-shards:shard=16", "tigr:k=3")
+
+#: Warps and lanes.
+SHAPES = (1, 4), (4, 4), (2, 8), (8, 2)
+
+_of = Probe.of
+
+#: Shapes, splits and options that are drawn before a refusal is believed.
+_TRIES = 4
+
+
+def _probes():
+    """Every subset of what a test may read, as a sum; the other forms with a part of them; each
+    with some of the rest."""
+    needs = [frozenset(some) for size in range(len(NEEDS) + 1)
+             for some in itertools.combinations(NEEDS, size)]
+    rest = ({}, {"adds": True}, {"filtered": True}, {"adds": True, "numbered": True},
+            {"adds": True, "filtered": True})
+    found = [Wanted("sum", tests, "weight" in tests, **rest[number % len(rest)])
+             for number, tests in enumerate(needs)]
+    found.append(Wanted("sum", weighted=True))
+    found += [Wanted("sum", tests, adds=True, chosen=True)
+              for tests in (frozenset(), frozenset({"dst"}), frozenset({"src"}))]
+    for form in FORMS[1:]:
+        for number, tests in enumerate((frozenset(), frozenset({"dst"}), frozenset({"src"}),
+                                        frozenset(NEEDS))):
+            more = rest[(number + FORMS.index(form)) % len(rest)]
+            if form in ("any", "first"):
+                more = {"filtered": "filtered" in more}
+            found.append(Wanted(form, tests, bool(number % 2) or "weight" in tests, **more))
+    return found
+
+
+PROBES = {wanted.name: wanted for wanted in _probes()}
+
+
+def _frontiers(wanted, direction):
+    """The frontiers that a plan may name; None leaves it open."""
+    if not wanted.adds:
+        return [None]
+    if direction == "pull":
+        return [None, "counter", *["rqueue"] * wanted.filtered]
+    return [None, *(name for name in pairs() if name != "rqueue")]
+
+
+def small(schedule, warps=4, threads=4, cores=1, unit="fsm"):
+    """A configuration that has what a schedule needs."""
+    strategy = schedules.make(schedule)
+    return HardwareConfig(cores=cores, warps=warps, threads=threads,
+                          gather=strategy.needs_unit or unit, scu=4 * strategy.needs_scu,
+                          memory_bytes=1 << 22, imem_bytes=1 << 15, l1_bytes=1 << 14)
+
+
+def hardware(rng, schedule):
+    """One that is drawn."""
+    warps, threads = rng.choice(SHAPES)
+    weavers = [name for name, each in VARIANTS.items() if each.registers]
+    unit = rng.choice(weavers) if schedule == "weaver" else "fsm"
+    return small(schedule, warps, threads, rng.choice((1, 1, 2)), unit)
+
+
+def plan_of(wanted, direction, **choices):
+    """A plan of a probe. The plan's own algorithm has no say: a plan has to name one."""
+    kind = Probe.of(wanted, direction)
+    return type("Plan", (Plan,), {"kind": kind})("sssp", direction=direction, **choices)
+
+
+def tried(rng, wanted, schedule, stored, direction, frontier):
+    """Run a draw that is not refused. Returns None, or the last reason if all draws are."""
+    reason = None
+    for attempt in range(_TRIES):
+        config = hardware(rng, schedule)
+        arcs = graph(rng, config.warps, config.threads, config.cores)
+        text, choices = schedule, {}
+        if attempt < _TRIES - 1:        # the last draw leaves open what may be left open
+            text = options(rng, schedule)
+            choices = {"split": rng.choice(SPLITS), "deduplicate": rng.choice((None, True, False))}
+        try:
+            task = make(config, plan_of(wanted, direction, schedule=text, format=stored,
+                                        frontier=frontier, **choices), arcs)
+            _ = task.program
+        except UserError as error:
+            reason = str(error)
+            continue
+        with Device.functional(config, seed=rng.randrange(1 << 30),
+                               max_cycles=5_000_000) as device:
+            try:
+                assert device.run_task(task).verified
+            except (RunError, UserError) as error:
+                pytest.fail(f"{wanted.name} {direction} {text} {stored} frontier={frontier} on "
+                            f"{config.cores} x {config.warps} x {config.threads} {config.gather}: "
+                            f"{task.plan.text}: {error}")
+        return None
+    return reason
+
+
+def check_named(reason, wanted, schedule, stored, frontier):
+    """A reason names the schedule, the format, the frontier or the operator."""
+    names = [schedule, stored.partition(":")[0], wanted.name, *[frontier] * bool(frontier)]
+    assert any(name in reason for name in names), reason
+
+
+def _plans(rng, wanted):
+    """Directions and frontiers: both directions with the frontier left open, and two draws."""
+    found = [("push", None), ("pull", None)]
+    others = [(direction, frontier) for direction, _ in found
+              for frontier in _frontiers(wanted, direction) if frontier is not None]
+    return found + rng.sample(others, min(2, len(others)))
+
+
+@pytest.mark.parametrize("stored", STORED)
+@pytest.mark.parametrize("schedule", schedules.names())
+@pytest.mark.parametrize("probe", PROBES)
+@pytest.mark.sample(28)
+def test_probes(probe, schedule, stored):
+    wanted, rng = PROBES[probe], draw(probe, schedule, stored)
+    for direction, frontier in _plans(rng, wanted):
+        reason = tried(rng, wanted, schedule, stored, direction, frontier)
+        if reason is not None:
+            check_named(reason, wanted, schedule, stored, frontier)
+
+
+def test_every_format_is_tried():
+    """A new format is in the table above."""
+    assert {text.partition(":")[0] for text in STORED} == set(formats.image_names())
+
+
+#: Schedules that list edges, and so have no base at the test of an edge.
+LISTS = "compact", "scu", "scu-enhanced", "scu-stream"
+
+
+@pytest.mark.parametrize("schedule", schedules.names())
+def test_what_runs_with_rows(schedule):
+    """With CSR every schedule runs every probe, but for what a list of edges has not."""
+    config = small(schedule)
+    arcs = graph(draw(schedule), 4, 4)
+    for wanted in PROBES.values():
+        for direction in ("push", "pull"):
+            lacks = schedule in LISTS and (
+                direction == "pull" or wanted.tests - {"dst", *["sent"] * wanted.sends}
+                or (wanted.weighted and not wanted.sends))
+            try:
+                make(config, plan_of(wanted, direction, schedule=schedule), arcs)
+            except UserError as error:
+                assert lacks, (wanted.name, direction, str(error))
+                check_named(str(error), wanted, schedule, "csr", None)
+            else:
+                assert not lacks, (wanted.name, direction)
+
+
+# Planted faults
+
+def run(wanted, schedule, stored, direction, frontier=None):
+    """A run on one configuration; raises what it raises."""
+    config = small(schedule)
+    plan = plan_of(wanted, direction, schedule=schedule, format=stored, frontier=frontier)
+    task = make(config, plan, graph(draw(wanted.name, schedule), 4, 4))
+    with Device.functional(config, max_cycles=5_000_000) as device:
+        assert device.run_task(task).verified
+
+
+@pytest.mark.parametrize("wanted, schedule, stored, fault", [
+    # A list has the base of an edge only behind its test.
+    (Wanted("sum", frozenset({"src"})), "compact", "csr", (Probe, "of", classmethod(
+        lambda cls, wanted, direction: type("Late", (_of(wanted, direction),), {
+            "accept_needs": frozenset({"dst"})})))),
+    # Places without edges, and edges that fill up a block, count.
+    (Wanted("source"), "em", "ell:width=2", (_Regular, "voids", False)),
+    (Wanted("sum", adds=True), "em", "csr", (Layout, "filled", False)),
+    # The first edge of a row ends it, though all have to be worked on.
+    (Wanted("two", frozenset({"dst"})), "wm", "csr", (Probe, "first_only", lambda self, k: True)),
+], ids=lambda value: value.name if isinstance(value, Wanted) else None)
+def test_a_planted_fault_is_seen(wanted, schedule, stored, fault, monkeypatch):
+    direction = "pull" if wanted.adds else "push"
+    run(wanted, schedule, stored, direction) if schedule != "compact" else None
+    monkeypatch.setattr(*fault)
+    with pytest.raises(RunError):
+        run(wanted, schedule, stored, direction)
+
+
+def test_a_list_that_a_kernel_of_vertices_does_not_open_is_seen(monkeypatch):
+    wanted = Wanted("sum", adds=True, chosen=True)
+    run(wanted, "graphpeg", "csr", "push", "lists")
+    monkeypatch.setattr(Lists, "open", lambda self, k: None)
+    with pytest.raises(RunError):
+        run(wanted, "graphpeg", "csr", "push", "lists")
