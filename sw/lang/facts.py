@@ -9,15 +9,15 @@ right. :mod:`sw.vm.adversary` performs programs with every freedom that their fa
 node                              its facts
 ================================  ================================================================
 ``Reduce``                        :class:`Identity`, :class:`Repeatable`
-``EdgeSetIterator``               :class:`AccessSet`, :class:`MemberTest`,
+``EdgeSetIterator``               :class:`AccessSet`, :class:`Membership`,
                                   :class:`ResultTest`, :class:`Asked`, :class:`Dead`,
                                   :class:`Early`, :class:`Superset`, :class:`Apart`,
                                   :class:`Settles`,
                                   :class:`Suffices`, :class:`Changes`, :class:`Closed`,
                                   :class:`Drops`, :class:`Fails`, :class:`Sent`,
                                   :class:`Needs`, :class:`Void`
-``VertexSetIterator``             :class:`AccessSet`, :class:`MemberTest`, :class:`Dead`
-``VertexFilter``                  :class:`AccessSet`, :class:`MemberTest`,
+``VertexSetIterator``             :class:`AccessSet`, :class:`Membership`, :class:`Dead`
+``VertexFilter``                  :class:`AccessSet`, :class:`Membership`,
                                   :class:`ResultTest`, :class:`Asked`, :class:`Dead`
 ``WhileLoop``, ``ForLoop``        :class:`Affine`, :class:`Stamps`, :class:`OneWay`,
                                   :class:`Covered`, :class:`Counted`, :class:`OrderFree`
@@ -52,7 +52,7 @@ from typing import Any, ClassVar, NamedTuple
 
 __all__ = ["SELF", "Access", "AccessSet", "Addressable", "Affine", "Apart", "Asked", "Changes",
            "Closed", "Counted", "Covered", "Dead", "Drops", "Early", "Fact", "Fails", "Identity",
-           "Line", "MemberTest", "Needs", "OneWay", "OrderFree", "Range", "Repeatable",
+           "Line", "Membership", "Needs", "OneWay", "OrderFree", "Range", "Repeatable",
            "ResultTest", "Sent", "Settles", "Stamp", "Stamps", "Suffices", "Superset", "Void",
            "known"]
 
@@ -121,7 +121,7 @@ class AccessSet(Fact):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class MemberTest(Fact):
+class Membership(Fact):
     """The input set is exactly the vertices at which a predicate is true when the operator begins.
 
     So nobody needs to keep the set, as long as the words and the host's numbers stay. Without this

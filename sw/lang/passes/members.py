@@ -1,7 +1,7 @@
 """Predicates that tell the members of sets."""
 
 from sw.lang import graph_ir as ir
-from sw.lang.facts import Apart, MemberTest, ResultTest
+from sw.lang.facts import Apart, Membership, ResultTest
 from sw.lang.flow import Flow
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.predicates import predicate
@@ -11,7 +11,7 @@ __all__ = ["members"]
 
 
 def members(program):
-    """Mark operators with :class:`~sw.lang.facts.MemberTest` and
+    """Mark operators with :class:`~sw.lang.facts.Membership` and
     :class:`~sw.lang.facts.ResultTest`, and operators of edges with :class:`~sw.lang.facts.Apart`.
     """
     flow = Flow(program)
@@ -20,7 +20,7 @@ def members(program):
         if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator | ir.VertexFilter):
             held = flow.inputs[id(node)]
             if held.exact is not None and held.now:
-                yield MemberTest(test=held.exact, why="all vertices" if held.exact == ()
+                yield Membership(test=held.exact, why="all vertices" if held.exact == ()
                               else "tested or stored by its makers, and not written since")
             made = flow.results.get(id(node))
             if made is not None and made.exact is not None and made.now:

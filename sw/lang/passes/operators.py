@@ -7,7 +7,7 @@ word in T.
 
 from sw.lang import graph_ir as ir
 from sw.lang.effects import effects, replaced, stored
-from sw.lang.facts import (SELF, Changes, Closed, Drops, Fails, MemberTest, OneWay, Settles,
+from sw.lang.facts import (SELF, Changes, Closed, Drops, Fails, Membership, OneWay, Settles,
                            Stamps, Suffices, known)
 from sw.lang.flow import Flow, assigned, keeps, written
 from sw.lang.passes.early import is_improvement
@@ -178,7 +178,7 @@ class _Operator(OperatorParts):
         return places is not None and not places[0] and not any(places[1].values()) and not others
 
     def _closed(self, settles, changes):
-        members = known(self._node, MemberTest)
+        members = known(self._node, Membership)
         stamps = None if self._loop is None else known(self._loop, Stamps)
         if settles is None or changes is None or changes.by != "certain" or members is None \
                 or stamps is None or self._conditions != () or self._loop is None \

@@ -5,7 +5,7 @@ import dataclasses
 
 from sw.lang import graph_ir as ir
 from sw.lang.effects import UNKNOWN, replaced
-from sw.lang.facts import SELF, Apart, Identity, MemberTest, Needs, Sent, Void, known
+from sw.lang.facts import SELF, Apart, Identity, Membership, Needs, Sent, Void, known
 from sw.lang.passes.operator_parts import OperatorParts, each_operator
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.predicates import Knowledge, vectors_in, with_vertex
@@ -119,7 +119,7 @@ class _Edge(OperatorParts):
             for word in self._words(vector):
                 if all(self._does_nothing(effect, vector, word) for effect in self._effects):
                     return ((vector, word),)
-        members = known(self._node, MemberTest)
+        members = known(self._node, Membership)
         for vector in sorted(vectors_in(*members.test)) if members else ():
             for word in reversed(self._words(vector)):
                 if self._is_false(members.test, vector, word):

@@ -40,7 +40,7 @@ class EdgeTrial:
         self._fact = {kind: known(node, kind) for kind in (
             facts.Apart, facts.Early, facts.Superset, facts.Settles, facts.Suffices, facts.Changes,
             facts.Closed, facts.Drops, facts.Fails, facts.Sent, facts.Needs, facts.Void,
-            facts.MemberTest)}
+            facts.Membership)}
         code = Code(machine._graph, machine._literal, uniforms)
         names = (*(*self._parameters, "no weight")[:3], "sent value")
         self._sent = self._fact[facts.Sent]
@@ -228,7 +228,7 @@ class EdgeTrial:
         for vector, word in (void.source if source else void.target) or ():
             self.now[vector][self._pad] = self._start[vector][self._pad] = word
         if source:
-            test = self._fact[facts.MemberTest]
+            test = self._fact[facts.Membership]
             if test is None or self._true_at_pad(test.test) is not False:
                 found += [(self._pad, self._rng.randrange(self._pad), 0) for _ in range(3)]
         elif void.target is not None and members:

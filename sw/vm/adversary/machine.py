@@ -197,7 +197,7 @@ class AdversaryMachine(ReferenceMachine):
 
     def _input(self, node, vset):
         """The input set, or the vertices that its predicate gives."""
-        fact = known(node, facts.MemberTest)
+        fact = known(node, facts.Membership)
         if fact is not None and self._maybe(.7):
             found = self._satisfying(fact.test)
             return vset if found is None else found
