@@ -175,7 +175,7 @@ class Reduce(Node):
     vector: str
     index: Value
     value: Value
-    metadata: dict = dataclasses.field(default_factory=dict)
+    metadata: dict = dataclasses.field(default_factory=dict, compare=False)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
