@@ -78,7 +78,8 @@ def _show(
                         f"{', '.join([*PASSES, LOWER])}")
     given = read_schedules(schedule or [])
     if after == LOWER:
-        print(lowering.text(lowering.Asked(program, name, graph, plan, given), machine), end="")
+        request = lowering.LoweringRequest(program, name, graph, plan, given)
+        print(lowering.text(request, machine), end="")
         return
     for option, value in {"--graph": graph, "--plan": plan,
                           machine.words()[0] if machine.words() else "": machine.words()}.items():

@@ -9,7 +9,7 @@ from base.printable import printable
 from . import options
 
 
-__all__ = ["GRAPH", "Asked", "text"]
+__all__ = ["GRAPH", "LoweringRequest", "text"]
 
 
 #: The graph, if none is given: all programs can run on it.
@@ -17,7 +17,7 @@ GRAPH = "road:side=8,seed=1,longest=9"
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class LoweringRequest:
     """What the options of the command ask for."""
     program: str  #: A name, or a file.
     name: str | None  #: The program, where the file has several.
@@ -32,7 +32,7 @@ def text(asked, machine) -> str:
 
     Parameters
     ----------
-    asked : Asked
+    asked : LoweringRequest
     machine : sw.cli.records.MachineOptions
 
     Raises

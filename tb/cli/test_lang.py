@@ -78,7 +78,8 @@ def test_lower(capsys, tmp_path):
     path = tmp_path / "own.py"
     path.write_text(own + own.replace("def kcore(", "def other("))
     text = shown(capsys, str(path), "--name", "other", "--after", "lower")
-    assert "lowered operator by operator" in text and "missing: members" in text
+    assert "lowered by operators that share kernels" in text
+    assert "kernel where_falls_vertices_remove from left to peeled\n" in text
 
 
 @pytest.mark.parametrize("arguments, words", [

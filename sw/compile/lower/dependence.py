@@ -172,7 +172,7 @@ class Dependence:
         """Expressions that tell by a vertex's words whether it is in the set of an edge operator;
         () if words do not tell, or may be changed by the operator's kernel."""
         node = self._edges[number]
-        fact = known(node, facts.MemberTest)
+        fact = known(node, facts.Membership)
         if fact is None or node.input_vset == ir.ALL:
             return ()
         written = self._program.function(node.apply_f).writes()

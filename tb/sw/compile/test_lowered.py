@@ -84,7 +84,7 @@ def test_start_words():
         places = [each.where for each in lowered(made).decisions
                   if each.what == "start words without a copy" and not each.taken]
         assert len(places) == len(copies)
-    assert "s0:s1 (paths)" in [each.where for each in lowered(task("bc")).refused]
+    assert decided(task("bc"), "settle within the kernel") == [True]
 
 
 def test_a_frontier_that_is_passed_over():
@@ -146,5 +146,5 @@ def test_the_line_of_a_run():
         assert "in one launch: 13 supersteps" in line
         result = device.run("kcore", GRAPH)
     sets, count = len(result.set_cycles), result.supersteps
-    assert f"{sets / count:g} kernels a superstep, {result.launches} launches" in result.lowering
+    assert f"{sets / count:.1f} kernels a superstep, {result.launches} launches" in result.lowering
     assert all(f"{each.what} ({each.fact})" in result.lowering for each in result.lowered.refused)

@@ -407,9 +407,14 @@ class FrontierLoop(LoopRun):
                 found.append(LoweredKernel(name, (("vertex", "the next threshold"),),
                                            task.frontier.name, task.frontier.name))
                 continue
-            members = [("vertex", function.name) for function in form.before]
+            before = [function.name for function in form.before]
+            members = [("vertex", function) for function in before]
+            test = "begin" if side.direction == "pull" else "edge"
+            members += [(test, node.to_filter) for node in ir.instructions(self.program.body)
+                        if isinstance(node, ir.EdgeSetIterator) and node.to_filter is not None]
             members.append(("edge", form.function.name))
-            members += [("added", form.after.name)] * bool(form.after)
+            members += [("added", node.apply_f) for node in ir.instructions(self.program.body)
+                        if isinstance(node, ir.VertexSetIterator) and node.apply_f not in before]
             found.append(LoweredKernel(name, tuple(members), side.input.name, side.frontier.name))
         return found
 
