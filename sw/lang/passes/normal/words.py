@@ -356,8 +356,8 @@ def _colour(program, vector):
     returned = program.outputs.index(vector.name) if vector.name in program.outputs \
         else len(program.outputs)
     first = vector.initial
-    start = float(first.value) if isinstance(first, ir.Literal) else -1.0
-    return returned, vector.type.value, type(first).__name__, start, stores, str(uses)
+    start = -float(first.value) if isinstance(first, ir.Literal) else 1.0
+    return vector.type.value, type(first).__name__, start, returned, stores, str(uses)
 
 
 def _cost(node):
