@@ -40,7 +40,7 @@ def _by_the_first(program, body, place, live):
     rest = body[place + 1:]
     users = [number for number, node in enumerate(rest, 1)
              if any(name in reads_of(program, part) for part in ir.instructions((node,)))]
-    if not users or name in live[id(rest[users[-1] - 1])] \
+    if not users or name in live.get(id(rest[users[-1] - 1]), {name}) \
             or {name, other} & assigned(*rest[:users[-1]]):
         return None
     return (*body[:place], *(_with_set(node, name, other) for node in rest[:users[-1]]),

@@ -133,6 +133,10 @@ class Speller:
                 if right:
                     kept = int(value) if kind in (Type.UINT, Type.BOOL) and not named else value
                     return ir.Literal(value=kept, type=kind, position=node.position)
+            case ir.ElementStore(value=ir.Literal(type=Type.WHOLE | Type.DECIMAL) as value):
+                # The store makes a word of it in any case.
+                kind = self._program.vector(node.vector).type
+                return dataclasses.replace(node, value=dataclasses.replace(value, type=kind))
             case ir.Unary(operation="uint", operand=ir.Literal(type=Type.BOOL, value=value)):
                 return self._literal(node, value, Type.UINT)
         return None
@@ -169,6 +173,8 @@ class Speller:
     def _without_neutral(node):
         """An operation that leaves its left operand as it is, and fails for no word of it."""
         match node:
+            case ir.Binary(operation="times", left=ir.Literal(value=1)):
+                return node.right
             case ir.Binary(right=ir.Literal(value=value, type=Type.UINT), operation=name) \
                     if (name, value) in _NEUTRAL and node.left.type is node.type:
                 return node.left
@@ -205,7 +211,7 @@ class Speller:
         steady = [isinstance(part, ir.Uniform) + 2 * isinstance(part, ir.Literal)
                   for part in (left, right)]
         if steady[0] > steady[1] or (steady[0] == steady[1] and name in (">", "<=")
-                                     and not self._fails(left, right)):
+                                     and not (self._fails(left) and self._fails(right))):
             return dataclasses.replace(node, operation=_TURNED[name], left=right, right=left)
         if not isinstance(right, ir.Literal) or left.type is not right.type:
             return None
@@ -316,7 +322,8 @@ class Speller:
     def _ordered(self, node):
         """Operands that may change places, in order, unless both may fail."""
         if not (isinstance(node, ir.Binary) and node.operation in _COMMUTATIVE
-                and node.left.type is node.right.type):
+                and (node.left.type is node.right.type
+                     or node.type in (Type.WHOLE, Type.DECIMAL))):
             return None
         if self._key(node.left) <= self._key(node.right) \
                 or (self._fails(node.left) and self._fails(node.right)):
@@ -353,11 +360,9 @@ def _colour(program, vector):
         for part in ir.walk(*function.body) if getattr(part, "vector", None) == vector.name)
     stores = sum(getattr(node, "vector", None) == vector.name
                  for node in ir.instructions(program.body))
-    returned = program.outputs.index(vector.name) if vector.name in program.outputs \
-        else len(program.outputs)
-    first = vector.initial
+    first, inner = vector.initial, vector.name not in program.outputs
     start = -float(first.value) if isinstance(first, ir.Literal) else 1.0
-    return vector.type.value, type(first).__name__, start, returned, stores, str(uses)
+    return vector.type.value, type(first).__name__, start, inner, stores, str(uses)
 
 
 def _cost(node):
