@@ -6,8 +6,8 @@ from typing import Any
 
 from sw.lang import graph_ir as ir
 from sw.lang.passes.normal.effects import (assigned, called, drops, host_fails, live_names,
-                                           plain_names, reads_of, used_names, vectors_read,
-                                           vectors_written)
+                                           plain_names, reads_of, used_names, values_of,
+                                           vectors_read, vectors_written)
 from sw.lang.passes.normal.functions import replaced
 from sw.lang.passes.normal.words import Speller
 from sw.lang.passes.rewrite import changed_blocks
@@ -85,8 +85,8 @@ def _asks_size(node):
 
 def steady_values(program):
     """The host's variables that have one value, which parameters and the graph decide, are the
-    value. A number that is assigned and at once assigned again is assigned once."""
-    plain = plain_names(program)
+    value. A number that only the next instruction reads, is computed there."""
+    plain, live = plain_names(program), live_names(program)
     given = {argument.name for argument in program.arguments}
     nodes = list(ir.instructions(program.body))
     names = [name for node in nodes for name in assigned(node)
@@ -102,15 +102,10 @@ def steady_values(program):
 
     def block(body):
         for place, (one, other) in enumerate(itertools.pairwise(body)):
-            if isinstance(one, ir.Assign) and isinstance(other, ir.Assign) \
-                    and one.name == other.name and one.value.type is other.value.type \
-                    and one.value.type is not Type.VERTEXSET and sum(
-                        isinstance(part, ir.HostName) and part.name == one.name
-                        for part in ir.walk(other.value)) == 1:
-                both = dataclasses.replace(
-                    one, value=replaced(other.value, lambda part, one=one: one.value if isinstance(
-                        part, ir.HostName) and part.name == one.name else None))
-                return (*body[:place], both, *body[place + 2:])
+            if isinstance(one, ir.Assign) and _is_only_for(program, one, other, live) \
+                    and not host_fails(program, one.value, plain):
+                return (*body[:place], replaced(other, _by(one.name, one.value)),
+                        *body[place + 2:])
         return tuple(node for node in body if not (
             isinstance(node, ir.Assign) and isinstance(node.value, ir.HostName)
             and node.value.name == node.name))
@@ -118,11 +113,27 @@ def steady_values(program):
     return changed_blocks(program, block)
 
 
-def _with_value(program, name, value):
-    """The program with an expression in place of a variable of the host, wherever it is read."""
+def _is_only_for(program, one, other, live):
+    """Whether a number is read by the next instruction only, and there once."""
+    reads = [part for part in ir.walk(*values_of(other))
+             if isinstance(part, ir.HostName) and part.name == one.name]
+    return (isinstance(other, ir.Assign | ir.ElementStore | ir.NewVertexSet) and len(reads) == 1
+            and reads[0].type is one.value.type is not Type.VERTEXSET and id(other) in live
+            and (one.name not in live[id(other)] or one.name in assigned(other))
+            and not any(one.name in used_names(part) for name in called(other)
+                        for part in program.function(name).body))
+
+
+def _by(name, value):
     def change(part):
         return value if isinstance(part, ir.HostName) and part.name == name else None
 
+    return change
+
+
+def _with_value(program, name, value):
+    """The program with an expression in place of a variable of the host, wherever it is read."""
+    change = _by(name, value)
     return dataclasses.replace(
         program, functions=tuple(replaced(function, change) for function in program.functions),
         body=tuple(replaced(node, change) for node in program.body))

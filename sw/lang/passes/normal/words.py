@@ -216,6 +216,14 @@ class Speller:
         if not isinstance(right, ir.Literal) or left.type is not right.type:
             return None
         value = right.value
+        if right.type is Type.WHOLE and not isinstance(value, Named):
+            match left:
+                case ir.Binary(operation="+" | "-" as sum_or_difference, left=inner,
+                               right=ir.Literal(value=step, type=Type.WHOLE)) \
+                        if is_plain(inner, self._plain):
+                    value += -step if sum_or_difference == "+" else step
+                    return dataclasses.replace(node, left=inner, right=self._literal(
+                        right, value, Type.WHOLE))
         if right.type is Type.BOOL:
             return left if (name == "==") == bool(value) else negated(left)
         if isinstance(left, ir.SetSize | ir.GraphSize) and name in ("!=", "<"):
