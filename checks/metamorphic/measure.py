@@ -25,7 +25,7 @@ from sw.graph.load import load
 from sw.lang.reader import read_text
 
 
-__all__ = ["LIMITS", "SCHEDULES", "Row", "measured"]
+__all__ = ["LIMITS", "SCHEDULES", "Cost", "measured"]
 
 
 SCHEDULES = ("vm", "weaver", "graphpeg", "em", "scu-stream")
@@ -35,7 +35,7 @@ LIMITS = {"same": 1.02, "more": 1.1}
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
+class Cost:
     """A base or a variant under a schedule."""
     program: str
     schedule: str
@@ -45,13 +45,13 @@ class Row:
     launches: int  #: See `cycles`.
     refused: str = ""
 
-    def exceeds(self, base: "Row") -> bool:
+    def exceeds(self, base: "Cost") -> bool:
         """Whether a variant costs more than it may, beside its base."""
         return (bool(self.refused) != bool(base.refused) or self.launches != base.launches
                 or self.cycles > base.cycles * LIMITS[self.kind])
 
 
-def measured(graph: Graph, schedule: str, names, variants: int, seed: int = 0) -> Iterator[Row]:
+def measured(graph: Graph, schedule: str, names, variants: int, seed: int = 0) -> Iterator[Cost]:
     """The rows of programs under a schedule, each base before its variants.
 
     Parameters
@@ -62,8 +62,8 @@ def measured(graph: Graph, schedule: str, names, variants: int, seed: int = 0) -
     names : sequence of str
         Of :func:`~checks.metamorphic.variants.bases`.
     variants : int
-        Variants of each program that do no more work, by 1 to 5 rules; of those that do more there
-        is one.
+        Variants of each program that do no more work, by 1 to 5 rules. Of those that do more there
+        is one by each rule.
     seed : int
     """
     config = equip(preset("default"), [schedule])
@@ -75,12 +75,12 @@ def measured(graph: Graph, schedule: str, names, variants: int, seed: int = 0) -
             needs = read_text(text).needs
             fitting = graph.undirected().simplify() if needs else graph
             made = [("base", (), text)]
-            for number in range(variants + 1):
-                kind = "same" if number < variants else "more"
-                rules = [rule for rule in RULES if RULES[rule].kind == kind]
-                count = 1 + (seed + number) % 5 if kind == "same" else 1
-                found = variant(text, seed + number, count, rules)
-                made.append((kind, found.rules, found.text))
+            for number in range(seed, seed + variants):
+                found = variant(text, number, 1 + number % 5, _rules("same"))
+                made.append(("same", found.rules, found.text))
+            for rule in _rules("more"):
+                found = variant(text, seed, 1, [rule])
+                made.append(("more", found.rules, found.text))
             for number, (kind, done, each) in enumerate(made):
                 if number and not done:
                     continue
@@ -88,9 +88,13 @@ def measured(graph: Graph, schedule: str, names, variants: int, seed: int = 0) -
                 path.write_text(each)
                 try:
                     result = device.run(str(path), fitting, schedule=schedule)
-                    yield Row(name, schedule, kind, done, result.cycles, result.launches)
+                    yield Cost(name, schedule, kind, done, result.cycles, result.launches)
                 except UserError as error:
-                    yield Row(name, schedule, kind, done, 0, 0, str(error))
+                    yield Cost(name, schedule, kind, done, 0, 0, str(error))
+
+
+def _rules(kind):
+    return [name for name, rule in RULES.items() if rule.kind == kind]
 
 
 def _main():

@@ -128,7 +128,8 @@ ALIKE = [
      "    t = s.dequeue()\n    edges.from_(t).apply_update_priority(f, s)"),
     # numbers of the host
     ("y[source] = n + 1", "m = n\nk = 2 + m - 1\ny[source] = k"),
-    ("for i in range(n):\n    x[source] = 1", "i = n\nwhile i >= 1:\n    x[source] = 1\n    i -= 1"),
+    ("for i in range(n):\n    x[source] = 1",
+     "i = n\nwhile i >= 1:\n    x[source] = 1\n    i -= 1"),
     ("for i in range(n):\n    x[source] = 1",
      "i = 5\nwhile n + 5 > i:\n    x[source] = 1\n    i += 1"),
     ("for i in range((n + 1) // 2):\n    x[source] = 1",
