@@ -16,6 +16,7 @@ from sw.lang.passes.normal.sets import (joined_filters, lifted_guards, merged_fu
                                         plain_queues, without_results)
 from sw.lang.passes.normal.vectors import flags, needed_vectors
 from sw.lang.passes.normal.words import spelled
+from sw.lang.types import LanguageError
 
 
 __all__ = ["STEPS", "normal"]
@@ -31,11 +32,16 @@ _ROUNDS = 200
 
 
 def normal(program):
-    """The program in the one form of its meaning."""
-    for _ in range(_ROUNDS):
-        before = program
-        for step in STEPS:
-            program = step(program)
-        if program == before:
-            break
+    """The program in the one form of its meaning. Raises LanguageError if an expression is nested
+    too deeply."""
+    try:
+        for _ in range(_ROUNDS):
+            before = program
+            for step in STEPS:
+                program = step(program)
+            if program == before:
+                break
+    except RecursionError:
+        raise LanguageError(program.position, "an expression or a block is nested too deeply") \
+            from None
     return program

@@ -6,8 +6,8 @@ from sw.lang.types import Named, Type
 
 
 __all__ = ["CALLED", "assigned", "called", "drops", "fails", "host_fails", "is_plain",
-           "live_names", "plain_names", "reads_of", "sure_names", "used_names", "values_of",
-           "vectors_read", "vectors_written"]
+           "live_names", "own_fails", "plain_names", "reads_of", "sure_names", "used_names",
+           "values_of", "vectors_read", "vectors_written"]
 
 
 #: Operations of the host's numbers that refuse ``infinity``.
@@ -38,15 +38,15 @@ def fails(nodes, parameters=(), candidate=False) -> bool:
         Whether the nodes are candidates.
     """
     for node in nodes:
-        small = isinstance(node, ir.Literal) and node.value <= _SURELY_FITS
-        if not small and kinds_of(node, parameters, candidate):
+        if own_fails(node, parameters, candidate):
             return True
         inner = candidates(node) if candidate else ()
         if isinstance(node, ir.Reduce) and is_candidate(node):
             inner = (node.value,)
         if candidate and isinstance(node, ir.Binary) and node.operation in ("+", "*") and inner:
             return True
-        for part in node.parts():
+        # The host computes its values before, for all calls.
+        for part in () if isinstance(node, ir.Uniform) else node.parts():
             if fails((part,), parameters, any(part is each for each in inner)):
                 return True
     return False
@@ -87,6 +87,12 @@ def drops(program, nodes, parameters=(), candidate=False) -> bool:
         isinstance(part.value, ir.HostName) and part.value.name in sure
         and part.type in (Type.UINT, Type.VERTEX, Type.BOOL)
         for part in ir.walk(*nodes) if isinstance(part, ir.Uniform))
+
+
+def own_fails(node, parameters=(), candidate=False) -> bool:
+    """As :func:`fails`, for one node without those below it."""
+    small = isinstance(node, ir.Literal) and node.value <= _SURELY_FITS
+    return not small and bool(kinds_of(node, parameters, candidate))
 
 
 # Numbers of the host

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from sw.lang import graph_ir as ir
-from sw.lang.passes.normal.effects import drops, fails, host_fails, is_plain, plain_names
+from sw.lang.passes.normal.effects import drops, host_fails, is_plain, own_fails, plain_names
 from sw.lang.types import INFINITY, LARGEST, WORD, Named, Type
 
 
@@ -67,6 +67,8 @@ class Speller:
         self._colours = {vector.name: _colour(program, vector) for vector in program.vectors}
         self._first = {argument.name: place for place, argument in enumerate(program.arguments)}
         self._function: ir.Function | None = None
+        # {id: (node, what is known of it)}, so that no part of a long expression is asked twice.
+        self._known: dict[str, dict[int, tuple]] = {"spelled": {}, "fails": {}, "key": {}}
 
     def node(self, node, function=None):
         """A node, with the one spelling of it and of all below it.
@@ -78,35 +80,60 @@ class Speller:
             The function that it is in.
         """
         self._function = function
+        for known in self._known.values():
+            known.clear()
         return self._spelled(node)
+
+    def _once(self, what, node, found):
+        """``found(node)``, which is computed once for a node."""
+        known = self._known[what]
+        if id(node) not in known:
+            known[id(node)] = node, found(node)
+        return known[id(node)][1]
 
     def colour(self, vector) -> tuple:
         """What the program does with a vector, whatever its name."""
         return self._colours[vector]
 
     def _spelled(self, node):
-        changes: dict[str, Any] = {}
-        for field in dataclasses.fields(node):
-            value = getattr(node, field.name)
-            if isinstance(value, ir.Node):
-                changes[field.name] = self._spelled(value)
-            elif isinstance(value, tuple) and value and isinstance(value[0], ir.Node):
-                changes[field.name] = tuple(map(self._spelled, value))
-        if any(new is not getattr(node, name) and new != getattr(node, name)
-               for name, new in changes.items()):
-            node = dataclasses.replace(node, **changes)
+        if id(node) in self._known["spelled"]:
+            return node
+        while True:
+            changes: dict[str, Any] = {}
+            for field in dataclasses.fields(node):
+                value = getattr(node, field.name)
+                if isinstance(value, ir.Node):
+                    changes[field.name] = self._spelled(value)
+                elif isinstance(value, tuple) and value and isinstance(value[0], ir.Node):
+                    changes[field.name] = tuple(map(self._spelled, value))
+            if any(new is not getattr(node, name) and new != getattr(node, name)
+                   for name, new in changes.items()):
+                node = dataclasses.replace(node, **changes)
+            other = self._rewritten(node)
+            if other is None:
+                self._known["spelled"][id(node)] = node, None
+                return node
+            node = other
+
+    def _rewritten(self, node):
+        """What the first rewrite that finds something makes of a node; None if none does."""
         for rewrite in (self._number, self._folded, self._without_neutral, self._opposite,
                         self._compared, self._joined, self._chosen, self._linear, self._ordered):
             other = rewrite(node)
             if other is not None and other != node:
-                return self._spelled(other)
-        return node
+                return other
+        return None
 
     def _fails(self, *nodes):
         """Whether expressions may fail: words of a function, or numbers of the host."""
-        if self._function is not None:
-            return fails(nodes, self._function.parameters[:2])
-        return any(host_fails(self._program, node, self._plain) for node in nodes)
+        return any(self._once("fails", node, self._may_fail) for node in nodes)
+
+    def _may_fail(self, node):
+        if self._function is None:
+            return host_fails(self._program, node, self._plain)
+        own = self._function.parameters[:2]
+        return own_fails(node, own) or (not isinstance(node, ir.Uniform) and any(
+            self._once("fails", part, self._may_fail) for part in node.parts()))
 
     def _drops(self, *nodes):
         """Whether expressions may be left out."""
@@ -258,14 +285,12 @@ class Speller:
             return None
         parts, decides = _chain(node, node.operation), node.operation == "or"
         kept = []
-        for part in parts:
+        for part in dict.fromkeys(parts):
+            if isinstance(part, ir.Literal) and bool(part.value) != decides:
+                continue
+            kept.append(part)
             if isinstance(part, ir.Literal):
-                if bool(part.value) != decides:
-                    continue
-                kept.append(part)
                 break
-            if part not in kept:
-                kept.append(part)
         if kept and isinstance(kept[-1], ir.Literal) and self._drops(*kept):
             kept = kept[-1:]
         safe = next((place for place, part in enumerate(kept) if self._fails(part)), len(kept))
@@ -274,6 +299,8 @@ class Speller:
             return self._literal(node, int(not decides), Type.BOOL)
         found = kept[0]
         for part in kept[1:]:
+            # What stands before a part is in order.
+            self._known["spelled"][id(found)] = found, None
             found = dataclasses.replace(node, left=found, right=part)
         return found
 
@@ -340,6 +367,9 @@ class Speller:
 
     def _key(self, node) -> tuple:
         """What decides the order of operands: their kinds, and not their names."""
+        return self._once("key", node, self._new_key)
+
+    def _new_key(self, node):
         place = next(place for place, kind in enumerate(_PLACES) if isinstance(node, kind))
         names: tuple = ()
         match node:
