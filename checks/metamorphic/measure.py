@@ -74,7 +74,7 @@ def measured(graph: Graph, schedule: str, names, variants: int, seed: int = 0) -
             text = without_labels(bases()[name].read_text())
             needs = read_text(text).needs
             fitting = graph.undirected().simplify() if needs else graph
-            made = [("base", (), text)]
+            made: list[tuple] = [("base", (), text)]
             for number in range(seed, seed + variants):
                 found = variant(text, number, 1 + number % 5, _rules("same"))
                 made.append(("same", found.rules, found.text))
@@ -98,7 +98,7 @@ def _rules(kind):
 
 
 def _main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("graph")
     parser.add_argument("--schedules", default=",".join(SCHEDULES))
     parser.add_argument("--programs", default=",".join(bases()))

@@ -22,7 +22,7 @@ def shape(program: ir.GraphProgram) -> tuple:
     vectors = {vector.name: vector for vector in program.vectors}
     seen: list = []
 
-    def number(name, local):
+    def number(name, local) -> int:
         known = local if name in local else numbers
         if name not in known:
             numbers[name] = len(numbers)
@@ -30,7 +30,7 @@ def shape(program: ir.GraphProgram) -> tuple:
                 vector = vectors[name]
                 seen.append((numbers[name], vector.type,
                              of(vector.initial, {vector.variable: -1})))
-        return known.get(name, numbers.get(name))
+        return known[name] if name in known else numbers[name]
 
     def of(value, local):
         if isinstance(value, tuple):

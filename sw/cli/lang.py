@@ -14,6 +14,9 @@ from .commands import App
 __all__ = ["app"]
 
 
+#: In place of a pass: the program as it is written.
+_TEXT = "text"
+
 app = App(help="Look at programs of the algorithm language.", no_args_is_help=True)
 
 
@@ -44,8 +47,8 @@ def _show(
             metavar="PROGRAM", help="A name of `graphloom lang list`, or a file: FILE.py in the "
             "syntax of Python, FILE.gt in that of GraphIt.")],
         after: Annotated[str | None, typer.Option(
-            metavar="PASS", help="Stop after this pass of the compiler.", show_default="the last "
-            "pass")] = None,
+            metavar="PASS", help="Stop after this pass of the compiler; `text` is before the "
+            "first.", show_default="the last pass")] = None,
         schedule: Annotated[list[str] | None, typer.Option(
             metavar="LABEL=SCHEDULE", help="Schedule of a labelled operator or loop, in place of "
             "one of FILE.gt; may be repeated.")] = None,
@@ -56,9 +59,11 @@ def _show(
     from sw.lang.passes import PASSES, analysed
     from sw.lang.schedule import applied, read_schedules
     from sw.lang.show import shown
-    if after is not None and after not in PASSES:
-        raise UserError(f"--after {after}: there is no such pass; there are {', '.join(PASSES)}")
+    if after not in (None, _TEXT, *PASSES):
+        raise UserError(f"--after {after}: there is no such pass; there are {', '.join(PASSES)}, "
+                        f"and {_TEXT}, the program as it is written")
     given = read_schedules(schedule or [])
     found, own = programs.open_program(program, name)
-    text = shown(analysed(applied(found, own | given), after))
+    found = applied(found, own | given)
+    text = shown(found if after == _TEXT else analysed(found, after))
     print(printable(text, lines=True), end="")
