@@ -5,7 +5,10 @@ stay.
 texts of one form       test_alike: pairs of texts, one rewrite each
 texts of two forms      test_not_alike: where a side condition does not hold
 words and errors        test_random_programs: the form against the text, by the interpreter
-labels, places          test_labels, test_places, test_error
+labels, places          test_labels, test_a_blocked_operator_keeps_its_condition, test_places,
+                        test_error
+loops                   test_sums_stay_in_each_round, test_a_limit_that_is_infinity
+names                   test_merged_names
 programs                test_programs: the package's stay as they are; test_machine_words: their
                         kernels, too; test_once: a form is a form
 a text's meaning        test_rule_5_does_not_hang_on_the_spelling
@@ -288,6 +291,38 @@ def test_a_blocked_operator_keeps_its_condition():
     program = applied(read(text), read_schedules(["s1=edge_only:blocked,push"]))
     assert labelled(normal(program))["s1"].to_filter is None
     assert analysed(program)
+
+
+@pytest.mark.parametrize("lines", [
+    "t = s.sum(m)\n    k = t if k > 2 else 0",
+    "if s.sum(m) > 3 and k < 4:\n        k += 1",
+    "if k < 4:\n        if s.sum(m) > 3:\n            k += 1"])
+def test_sums_stay_in_each_round(lines):
+    """A loop can be one kernel if it adds up in each round; ``normal`` takes no such loop away."""
+    body = ("def m(v): return y[v]\ndef f(src, dst, w): x[dst].min(x[src] + w)\n"
+            "s = vertexset(source)\nk = 0\nwhile s:\n"
+            f"    {lines}\n    s = edges.from_(s).apply_modified(f, x)\nx[source] = k")
+    loop = next(node for node in analysed(read(body)).body if isinstance(node, ir.WhileLoop))
+    assert loop.metadata["can_fuse"]
+
+
+def test_merged_names():
+    """Variables of functions that become one keep apart."""
+    program = read("def f(v):\n    t = x[v] & y[v]\n    q[v] = vertex(t)\n    y[v] = t\n"
+                   "def g(v):\n    t = x[v] & 7\n    t_ = x[v] & 3\n    x[v] = t ^ t_ ^ t & t_\n"
+                   "vertices.apply(f)\nvertices.apply(g)")
+    found = normal(program)
+    assert len(found.functions) == 1
+    graph = Graph(5, [0, 1], [1, 2], [1, 1])
+    assert outcome(as_written(program), graph) == outcome(as_written(found), graph)
+
+
+def test_a_limit_that_is_infinity():
+    """It is compared, and not computed with."""
+    for start, changes in (("0", True), ("1", False)):
+        body = f"i = {start}\nwhile i < u:\n    x[source] = 1\n    i += 1"
+        assert isinstance(normal(read(body)).body[-1], ir.ForLoop) == changes
+    assert isinstance(normal(read("i = 0\nwhile i > u:\n    i -= 1")).body[-1], ir.WhileLoop)
 
 
 def test_places():

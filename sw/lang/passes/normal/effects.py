@@ -5,7 +5,7 @@ from sw.lang.faults import candidates, is_candidate, kinds_of
 from sw.lang.types import Named, Type
 
 
-__all__ = ["CALLED", "assigned", "called", "drops", "fails", "host_fails", "is_plain",
+__all__ = ["CALLED", "assigned", "called", "drops", "fails", "has_sum", "host_fails", "is_plain",
            "live_names", "own_fails", "plain_names", "reads_of", "sure_names", "used_names",
            "values_of", "vectors_read", "vectors_written"]
 
@@ -149,6 +149,12 @@ def host_fails(program, node, plain) -> bool:
             case ir.Binary() if part.operation in _ARITHMETIC:
                 return True
     return False
+
+
+def has_sum(node) -> bool:
+    """Whether an expression of the host has a sum over a set: an operator, which a loop that is one
+    kernel must perform in each round. So it stays where it is."""
+    return any(isinstance(part, ir.VertexSum) for part in ir.walk(node))
 
 
 # Instructions

@@ -5,8 +5,8 @@ import itertools
 from typing import Any
 
 from sw.lang import graph_ir as ir
-from sw.lang.passes.normal.effects import (assigned, called, drops, host_fails, live_names,
-                                           plain_names, reads_of, used_names, values_of,
+from sw.lang.passes.normal.effects import (assigned, called, drops, has_sum, host_fails,
+                                           live_names, plain_names, reads_of, used_names, values_of,
                                            vectors_read, vectors_written)
 from sw.lang.passes.normal.functions import replaced
 from sw.lang.passes.normal.words import Speller
@@ -68,7 +68,8 @@ def plain_branches(program):
             case ir.HostBranch(condition=ir.Literal(value=value)):
                 return node.then if value else node.otherwise
             case ir.HostBranch(then=(ir.HostBranch(otherwise=()) as inner,), otherwise=()) \
-                    if node.condition.type is inner.condition.type is Type.BOOL:
+                    if node.condition.type is inner.condition.type is Type.BOOL \
+                    and not has_sum(inner.condition):
                 both = ir.Binary(operation="and", left=node.condition, right=inner.condition,
                                  type=Type.BOOL, position=node.condition.position)
                 return (dataclasses.replace(node, condition=both, then=inner.then),)
@@ -97,13 +98,13 @@ def steady_values(program):
                 and node.value.type is not Type.VERTEXSET and node.name not in given \
                 and used_names(node.value) <= steady \
                 and not host_fails(program, node.value, plain) \
-                and not any(isinstance(part, ir.VertexSum) for part in ir.walk(node.value)):
+                and not has_sum(node.value):
             return _with_value(program, node.name, node.value)
 
     def block(body):
         for place, (one, other) in enumerate(itertools.pairwise(body)):
             if isinstance(one, ir.Assign) and _is_only_for(program, one, other, live) \
-                    and not host_fails(program, one.value, plain):
+                    and not has_sum(one.value) and not host_fails(program, one.value, plain):
                 return (*body[:place], replaced(other, _by(one.name, one.value)),
                         *body[place + 2:])
         return tuple(node for node in body if not (

@@ -152,8 +152,10 @@ def _counted(program, plain, body, place, counter):
     if not is_plain(start, plain) or used_names(start) & assigned(*body[first:place], loop) \
             or any(isinstance(part, ir.VertexSum) for part in ir.walk(start)):
         return None
+    # A limit that may be infinity is compared, and must not be computed with.
     if not all(is_plain(part, plain) for part in left[2]) and not (
-            start == _number(0, start.position) and left[1] == 0 and abs(step) == 1):
+            start == _number(0, start.position) and left == (-1, 0, left[2], [1])
+            and step == 1):
         return None
     rounds = _sum(left, start, abs(step), loop.position)
     inner = loop.body[:number] + loop.body[number + 1:]

@@ -258,11 +258,13 @@ def merged_functions(program):
                 continue
             names = {second.parameters[0]: first.parameters[0]}
             taken = {*locals_of(*first.body), *first.parameters}
-            for name in locals_of(*second.body):
+            own = locals_of(*second.body)
+            for name in dict.fromkeys(own):
                 fresh = name
-                while fresh in taken:
+                while fresh in taken or (fresh != name and fresh in own):
                     fresh += "_"
                 names[name] = fresh
+                taken.add(fresh)
             body_of_both = (*first.body, *(renamed(node, names) for node in second.body))
             name = _fresh(program, f"{first.name}_{second.name}")
             made.append(dataclasses.replace(first, name=name, body=body_of_both))
@@ -329,7 +331,7 @@ def _as_set(program, queue):
            for node in nodes):
         return None
     live = live_names(program)
-    inputs, right = set(), True
+    right = True
 
     def block(body):
         nonlocal right
@@ -342,7 +344,7 @@ def _as_set(program, queue):
                         and before.output_vset == node.input_vset \
                         and node.input_vset not in live[id(node)]
                     if right:
-                        inputs.add(found.pop().output_vset)
+                        found.pop()
                     node = dataclasses.replace(node, input_vset=queue)
                 case ir.NewQueue(name=name) if name == queue:
                     node = ir.NewVertexSet(name=queue, vertices=node.vertices,

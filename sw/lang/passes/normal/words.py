@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from sw.lang import graph_ir as ir
-from sw.lang.passes.normal.effects import drops, host_fails, is_plain, own_fails, plain_names
+from sw.lang.passes.normal.effects import (drops, has_sum, host_fails, is_plain, own_fails,
+                                           plain_names)
 from sw.lang.types import INFINITY, LARGEST, WORD, Named, Type
 
 
@@ -280,7 +281,7 @@ class Speller:
 
     def _joined(self, node):
         """``and`` and ``or``: constants, and parts in order, the cheaper first. A part that may
-        fail, and those behind it, stay."""
+        fail or is an operator, and those behind it, stay."""
         if not (isinstance(node, ir.Binary) and node.operation in ("and", "or")):
             return None
         parts, decides = _chain(node, node.operation), node.operation == "or"
@@ -293,7 +294,8 @@ class Speller:
                 break
         if kept and isinstance(kept[-1], ir.Literal) and self._drops(*kept):
             kept = kept[-1:]
-        safe = next((place for place, part in enumerate(kept) if self._fails(part)), len(kept))
+        safe = next((place for place, part in enumerate(kept)
+                     if self._fails(part) or has_sum(part)), len(kept))
         kept[:safe] = sorted(kept[:safe], key=lambda part: (_cost(part), self._key(part)))
         if not kept:
             return self._literal(node, int(not decides), Type.BOOL)
@@ -404,9 +406,8 @@ def _colour(program, vector):
 
 
 def _cost(node):
-    """What a truth value costs at most: sums over sets, and words from memory."""
-    parts = [type(part) for part in ir.walk(node)]
-    return parts.count(ir.VertexSum), parts.count(ir.VectorLoad) + parts.count(ir.Degree)
+    """The words from memory that a truth value needs at most."""
+    return sum(isinstance(part, ir.VectorLoad | ir.Degree) for part in ir.walk(node))
 
 
 def _chain(node, name):
