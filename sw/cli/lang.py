@@ -16,6 +16,9 @@ from .records import with_machine
 __all__ = ["app"]
 
 
+#: In place of a pass: the program as it is written.
+_TEXT = "text"
+
 app = App(help="Look at programs of the algorithm language.", no_args_is_help=True)
 
 
@@ -48,8 +51,8 @@ def _show(
             metavar="PROGRAM", help="A name of `graphloom lang list`, or a file: FILE.py in the "
             "syntax of Python, FILE.gt in that of GraphIt.")],
         after: Annotated[str | None, typer.Option(
-            metavar="PASS", help="Stop after this pass of the compiler.", show_default="the last "
-            "pass")] = None,
+            metavar="PASS", help="Stop after this pass of the compiler; `text` is before the "
+            "first.", show_default="the last pass")] = None,
         schedule: Annotated[list[str] | None, typer.Option(
             metavar="LABEL=SCHEDULE", help="Schedule of a labelled operator or loop, in place of "
             "one of FILE.gt; may be repeated.")] = None,
@@ -73,9 +76,9 @@ def _show(
     from sw.lang.passes import LOWER, PASSES, analysed
     from sw.lang.schedule import applied, read_schedules
     from sw.lang.show import shown
-    if after not in (None, LOWER, *PASSES):
+    if after not in (None, _TEXT, LOWER, *PASSES):
         raise UserError(f"--after {after}: there is no such pass; there are "
-                        f"{', '.join([*PASSES, LOWER])}")
+                        f"{', '.join([*PASSES, LOWER])}, and {_TEXT}, the program as it is written")
     given = read_schedules(schedule or [])
     if after == LOWER:
         request = lowering.LoweringRequest(program, name, graph, plan, given)
@@ -86,5 +89,6 @@ def _show(
         if value:
             raise UserError(f"{option}: only --after {LOWER} has a plan")
     found, own = programs.open_program(program, name)
-    text = shown(analysed(applied(found, own | given), after))
+    found = applied(found, own | given)
+    text = shown(found if after == _TEXT else analysed(found, after))
     print(printable(text, lines=True), end="")

@@ -7,7 +7,7 @@ import numpy as np
 
 from sw.lang import graph_ir as ir
 from sw.lang.faults import ProgramFault
-from sw.lang.passes import analysed
+from sw.lang.passes import as_written
 from sw.lang.types import INFINITY, WORD, Type
 from sw.vm.evaluate import Evaluator
 from sw.vm.host import Machine, perform
@@ -17,9 +17,9 @@ __all__ = ["ReferenceMachine", "run"]
 
 
 def run(program, graph, bits=None, **given):
-    """Run a program. Returns a :class:`~sw.vm.host.ProgramResult`; raises as
-    :func:`~sw.vm.host.perform` does."""
-    program = analysed(program, after="fixpoint")
+    """Run a program as its text stands (:func:`~sw.lang.passes.as_written`). Returns a
+    :class:`~sw.vm.host.ProgramResult`; raises as :func:`~sw.vm.host.perform` does."""
+    program = as_written(program)
     return perform(program, graph, ReferenceMachine(program, graph), given, bits)
 
 
@@ -29,7 +29,7 @@ class ReferenceMachine(Machine):
     Parameters
     ----------
     program : GraphProgram
-        After the pass ``fixpoint``.
+        With the marks of the pass ``fixpoint``.
     graph : Graph
 
     Attributes

@@ -128,6 +128,7 @@ NEAR = (
     ("sw/lang/graphit*", "tb/sw/lang/test_graphit.py"),
     ("sw/lang/*", "tb/sw/lang/test_reader.py"),
     ("sw/lang/passes/*", "tb/sw/lang/test_passes.py tb/sw/vm/test_forms.py"),
+    ("sw/lang/passes/normal/*", "tb/sw/lang/test_normal.py tb/checks/metamorphic"),
     ("sw/lang/programs/*", "tb/sw/vm/test_reference.py"),
     ("sw/device/link/*", "tb/sw/device/link"),
     ("sw/show/live/*", "tb/sw/show/live/test_server.py tb/sw/show/live/test_export.py"),

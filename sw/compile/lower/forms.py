@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sw.lang.graph_ir import GraphProgram
-from sw.lang.passes import analysed
+from sw.lang.passes import analysed, as_written
 from sw.lang.types import Type
 from sw.compile.algorithm import VertexName
 from sw.compile.lower.algorithm import ProgramAlgorithm
@@ -35,13 +35,14 @@ def algorithm_of(program: GraphProgram, check: Any = None) -> type[ProgramRun]:
     check : sw.golden.results.ResultCheck, optional
         The check of its results, if the program is a known algorithm.
     """
-    program = analysed(program)
+    text, program = as_written(program), analysed(program)
     options = {argument.name: _OPTIONS[argument.type] for argument in program.arguments}
     kind, form = next((kind, form) for kind in FORMS
                       if (form := kind.form_of(program)) is not None)
     bases: tuple[Any, ...] = (kind,)
     return type(program.name, bases, {
-        "__doc__": program.summary, "name": program.name, "program": program, "form": form,
+        "__doc__": program.summary, "name": program.name, "text": text, "program": program,
+        "form": form,
         "check": check, "MODEL": "the interpreter of its text" + (
             "" if check else ", which is its only check"),
         "weighted": program.weighted, "options": options,

@@ -54,12 +54,15 @@ class ProgramRun(Algorithm):
     MODEL : str
         The interpreter of the text; without a :attr:`check`, the name says that nothing else
         judges a result.
+    text : GraphProgram
+        The program as it is written, which the interpreter runs.
     program : GraphProgram
         The program, after all passes.
     form : object
         The parts of the program that the class has found (:meth:`form_of`).
     """
     directions = ("push", "pull")
+    text: Any = None
     program: Any = None
     form: Any = None
 
@@ -107,8 +110,8 @@ class ProgramRun(Algorithm):
     @of_graph
     def _interpreted(self):
         """The largest words of the interpreter's vectors (:meth:`largest`), and its result."""
-        machine = ReferenceMachine(self.program, self.graph)
-        result = perform(self.program, self.graph, machine, self._values)
+        machine = ReferenceMachine(self.text, self.graph)
+        result = perform(self.text, self.graph, machine, self._values)
         frozen(result.outputs)
         return machine.largest, result
 

@@ -1,9 +1,9 @@
-"""Passes: each takes a program, and gives one with more metadata.
+"""Passes: the first brings a program into one form; each other gives it more metadata.
 
 They run in the order of :data:`PASSES`. A pass relies on those before it.
 """
 
-from sw.lang.graph_ir import GraphProgram
+from sw.lang.graph_ir import EdgeSetIterator, GraphProgram, WhileLoop, instructions
 from sw.lang.passes.accesses import accesses
 from sw.lang.passes.addressable import addressable
 from sw.lang.passes.affine import affine
@@ -17,17 +17,19 @@ from sw.lang.passes.kernel_fusion import kernel_fusion
 from sw.lang.passes.kinds import kinds
 from sw.lang.passes.liveness import liveness
 from sw.lang.passes.members import members
+from sw.lang.passes.normal import normal
 from sw.lang.passes.one_way import one_way
 from sw.lang.passes.operators import operators
 from sw.lang.passes.races import races
 from sw.lang.passes.ranges import ranges
+from sw.lang.passes.rewrite import changed, marked
 from sw.lang.passes.rounds import rounds
 from sw.lang.passes.sends import sends
 from sw.lang.passes.sets import sets
 from sw.lang.passes.stamps import stamps
 
 
-__all__ = ["CHOSEN", "FACTS", "LOWER", "PASSES", "analysed"]
+__all__ = ["CHOSEN", "FACTS", "LOWER", "PASSES", "analysed", "as_written"]
 
 
 #: {name: pass} of those that find facts (:mod:`sw.lang.facts`), in their order.
@@ -36,9 +38,9 @@ FACTS = {"accesses": accesses, "ranges": ranges, "affine": affine, "sets": sets,
          "addressable": addressable, "operators": operators, "sends": sends}
 
 #: {name: pass}. The last two give defaults, which a GraphVM may have of its own.
-PASSES = {"kinds": kinds, "liveness": liveness, "fixpoint": fixpoint, "components": components,
-          **FACTS, "races": races, "edge_blocking": edge_blocking, "kernel_fusion": kernel_fusion,
-          "direction": direction, "deduplication": deduplication}
+PASSES = {"normal": normal, "kinds": kinds, "liveness": liveness, "fixpoint": fixpoint,
+          "components": components, **FACTS, "races": races, "edge_blocking": edge_blocking,
+          "kernel_fusion": kernel_fusion, "direction": direction, "deduplication": deduplication}
 
 #: What follows the passes: from operators, facts and a plan to kernels (:mod:`sw.compile.lowered`).
 LOWER = "lower"
@@ -54,3 +56,26 @@ def analysed(program: GraphProgram, after: str | None = None) -> GraphProgram:
         if name == after:
             break
     return program
+
+
+def as_written(program: GraphProgram) -> GraphProgram:
+    """The program as its text stands, with the marks of fixpoint loops: for an interpreter that
+    judges the passes, too.
+
+    Whether the order of calls may decide about lost candidates is a part of the language's meaning
+    (docs/language.md), so it must not hang on the spelling: a loop is a fixpoint loop if it is one
+    in the normal form.
+    """
+    marks: dict = {}
+    for node in instructions(analysed(program, after="fixpoint").body):
+        match node:
+            case WhileLoop():
+                marks[node.position] = {"is_fixpoint": node.metadata["is_fixpoint"]}
+            case EdgeSetIterator():
+                marks[node.position] = {"any_order": node.metadata.get("any_order", False)}
+
+    def change(node):
+        return marked(node, **marks.get(node.position, {})) \
+            if isinstance(node, WhileLoop | EdgeSetIterator) else node
+
+    return changed(program, change)

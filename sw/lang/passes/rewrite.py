@@ -5,7 +5,7 @@ import dataclasses
 from sw.lang import graph_ir as ir
 
 
-__all__ = ["changed", "marked", "with_facts"]
+__all__ = ["changed", "changed_blocks", "marked", "with_facts"]
 
 
 def marked(node, **metadata):
@@ -51,3 +51,23 @@ def with_facts(program, facts):
         program, vectors=block(program.vectors), body=block(program.body), functions=tuple(
             dataclasses.replace(function, body=block(function.body))
             for function in program.functions))
+
+
+def changed_blocks(program, change):
+    """The program with ``change(block)`` in place of each block, a tuple of instructions, from the
+    inside out."""
+    def block(body):
+        return change(tuple(one(node) for node in body))
+
+    def one(node):
+        match node:
+            case ir.WhileLoop() | ir.ForLoop():
+                inner = block(node.body)
+                return node if inner == node.body else dataclasses.replace(node, body=inner)
+            case ir.HostBranch():
+                then, otherwise = block(node.then), block(node.otherwise)
+                return node if (then, otherwise) == (node.then, node.otherwise) \
+                    else dataclasses.replace(node, then=then, otherwise=otherwise)
+        return node
+
+    return dataclasses.replace(program, body=block(program.body))

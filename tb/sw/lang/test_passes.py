@@ -1,4 +1,4 @@
-"""The passes over GraphIR.
+"""The passes over GraphIR that give metadata; :mod:`tb.sw.lang.test_normal` has the other.
 
 ======================  ===========================================================================
 kinds                   test_kinds
@@ -23,8 +23,8 @@ from sw.graph.graph import Graph
 from sw.lang import graph_ir as ir
 from sw.lang import programs
 from sw.lang.choices import SetForm, Traversal
-from sw.lang.passes import PASSES, analysed
 from sw.lang.flow import assigned
+from sw.lang.passes import PASSES
 from sw.lang.passes.races import shared
 from sw.lang.passes.rewrite import changed, marked
 from sw.lang.reader import read_text
@@ -39,6 +39,17 @@ def p(edges: edgeset, source: vertex = 0):
     z = vector(fixed, 0)
     p = vector(vertex, none)
 """
+
+
+def analysed(program, after=None):
+    """The program after all passes, or up to one, but for ``normal``: it leaves little of the
+    small programs here, whose results nobody reads."""
+    for name, step in PASSES.items():
+        if name != "normal":
+            program = step(program)
+        if name == after:
+            break
+    return program
 
 
 def read(body, **changes):

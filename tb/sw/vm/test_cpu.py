@@ -397,7 +397,7 @@ def test_long_loop():
 # Sets
 
 def test_sets():
-    tried = analysed(program("a[source] = amount"))
+    tried = analysed(program("a[source] = amount", output="a, p, x"))
     graph = Graph(300, [], [])
     words = np.random.default_rng(2).integers(50, size=300).astype(np.uint32)
     machines = [cpu.CpuMachine(tried, graph), reference.ReferenceMachine(tried, graph)]
