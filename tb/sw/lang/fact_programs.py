@@ -3,8 +3,9 @@
 import functools
 
 from sw.lang import programs
-from sw.lang.passes import FACTS, analysed
+from sw.lang.passes import FACTS
 from sw.lang.reader import read_text
+from tb.sw.lang.spelled import analysed
 
 
 __all__ = ["TEXTS", "read"]

@@ -17,11 +17,12 @@ import pytest
 from sw.lang import facts, graph_ir as ir
 from sw.lang.effects import effects, stored
 from sw.lang.facts import known
-from sw.lang.passes import FACTS, analysed
+from sw.lang.passes import FACTS
 from sw.lang.predicates import Knowledge, has_unknown, predicate
 from sw.lang.reader import read_text
 from sw.lang.show import shown
 from tb.sw.lang.fact_programs import TEXTS, read
+from tb.sw.lang.spelled import analysed
 
 
 def said(program, where):

@@ -29,6 +29,7 @@ from sw.lang.passes.races import shared
 from sw.lang.passes.rewrite import changed, marked
 from sw.lang.reader import read_text
 from sw.lang.types import LanguageError
+from tb.sw.lang.spelled import analysed
 
 
 HEAD = """\
@@ -39,17 +40,6 @@ def p(edges: edgeset, source: vertex = 0):
     z = vector(fixed, 0)
     p = vector(vertex, none)
 """
-
-
-def analysed(program, after=None):
-    """The program after all passes, or up to one, but for ``normal``: it leaves little of the
-    small programs here, whose results nobody reads."""
-    for name, step in PASSES.items():
-        if name != "normal":
-            program = step(program)
-        if name == after:
-            break
-    return program
 
 
 def read(body, **changes):

@@ -117,7 +117,7 @@ def pairs(edges: edgeset):
 ])
 def test_joins(first, second, tmp_path):
     text = VERTICES.format(first=first, second=second)
-    assert kernels(text) == {"where_odd_all_vertices_first_vertices_second"}
+    assert len(kernels(text)) == 1
     run(text, tmp_path)
 
 
@@ -128,7 +128,7 @@ def test_joins(first, second, tmp_path):
 ])
 def test_stays_alone(first, second, tmp_path):
     text = VERTICES.format(first=first, second=second)
-    assert kernels(text) == {"where_odd_all_vertices_first", "vertices_second"}
+    assert len(kernels(text)) == 2
     run(text, tmp_path)
 
 
