@@ -22,6 +22,7 @@ Edge operators read a set as a list (``queue``), or test each vertex by its stam
 """
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -205,7 +206,8 @@ class Made:
         a.addi(self.number, self.number, 1)
         a.sw(start, other, 4 * _END)                    # of all warps the same, as the next
         a.sw(self.number, block, 4 * _NUMBER)
-        self._scan = self._count = None
+        self._scan: Any = None
+        self._count = None
         if not fields.pool.lists:
             self._count = a.reg("added")
             a.mv(self._count, a.zero)
@@ -413,7 +415,7 @@ def _kind(side, several):
     listed = (side.direction == "push" and side.split == "static"
               and Queue.lacks_list(side) is None
               and not (several and side.format.image.virtual))
-    kinds = {Queue.name: _SetList} if listed else {}
+    kinds: dict[str, Any] = {Queue.name: _SetList} if listed else {}
     kinds[StampTest.name] = StampTest
     asked = plan.frontier or next(iter(kinds))
     if asked not in kinds:

@@ -1,5 +1,7 @@
 """What the kernels of a program do, and what is missing for fewer kernels and for less work."""
 
+from typing import Any
+
 from sw.compile.lower.fuse import EDGES, WHERE, group_name
 from sw.compile.lower.places import place_of
 from sw.compile.lowered import LoweredKernel, LoweringDecision
@@ -46,7 +48,7 @@ def _member(run, member, side):
     return [(test, node.to_filter)] * (node.to_filter is not None) + [("edge", node.apply_f)]
 
 
-def _nodes(run, op):
+def _nodes(run, op) -> list[Any]:
     """The instructions that are an operator."""
     if op.kind == EDGES:
         return [run.edges[op.what]]

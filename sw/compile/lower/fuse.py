@@ -46,7 +46,7 @@ EDGES, VERTICES, WHERE, TOTAL = "edges", "vertices", "where", "total"
 class Op:
     """An operator, apart from its place in the program."""
     kind: str
-    what: str | int  #: The name of a function; of an edge operator, its number.
+    what: Any  #: The name of a function; of an edge operator, its number.
     every: bool  #: Whether it goes through all vertices, and not through a set with a name.
 
     @property
@@ -340,7 +340,8 @@ class Groups:
             state = dataclasses.replace(state, group=group)
         else:
             self._launch(state)
-            group, names = (Member(op, None),), {node.input_vset: None}
+            group: Group = (Member(op, None),)
+            names: dict[str, Any] = {node.input_vset: None}
             state = _State(group)
         made = getattr(node, "output_vset", None)
         if made is not None:

@@ -5,6 +5,8 @@ is in the launch's argument, with all values that differ from it by a constant. 
 of memory, and so is the number where the argument has no room for it.
 """
 
+from typing import Any
+
 from sw.compile.asm.assembler import Condition
 from sw.lang import graph_ir as ir
 from sw.lang.types import Type
@@ -91,9 +93,9 @@ class HostNumbers:
         """
         number = self.number(group)
         offsets = {self.offset(node, number) for node in stamps}
-        if None in offsets or len(offsets) != 1:
+        offset = offsets.pop() if len(offsets) == 1 else None
+        if offset is None:
             return {}
-        offset, = offsets
         found = {node: self.offset(node, number) for node in self._changing(group)}
         return {node: offset - own for node, own in found.items()
                 if own is not None and own < offset}
@@ -132,7 +134,8 @@ class HostNumbers:
 
 def _affine(node):
     """``(number, offset)``: a Uniform is a number of the host and a constant."""
-    value, offset = node.value, 0
+    value: Any = node.value
+    offset: Any = 0
     while isinstance(value, ir.Binary) and value.operation in ("+", "-") \
             and isinstance(value.right, ir.Literal) and value.right.type is Type.WHOLE:
         offset += value.right.value * (1 if value.operation == "+" else -1)

@@ -153,7 +153,7 @@ class RtlMachine(Machine):
         """Launch what makes a set, and what is performed in advance if the set has vertices."""
         held = self._held
         number = -1 if held is None else held.result(vset)
-        if number == -1:
+        if held is None or number == -1:
             return
         ahead = self._parent.groups.ahead.get((held.group, number))
         if ahead is not None:
