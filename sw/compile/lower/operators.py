@@ -148,20 +148,20 @@ class EdgeOperator(Algorithm):
     def _test_data(self, k, function, vertex, into):
         """Load the word by which a filter tells; ``into`` becomes its result if it needs several.
         """
-        loads = _loads(function)
-        if len(loads) == 1:
-            self._emitter(k).load(loads[0], vertex, into)
+        load = _only_load(function)
+        if load is not None:
+            self._emitter(k).load(load, vertex, into)
         else:
             self._test(k, function, vertex, None, into)
 
     def _test(self, k, function, vertex, data, into):
         """``into`` = 1 if a filter is true at a vertex, else 0, by what :meth:`_test_data` has
         loaded, or by its words of now if ``data`` is None."""
-        loads, result = _loads(function), data
-        if data is None or len(loads) == 1:
+        load, result = _only_load(function), data
+        if data is None or load is not None:
             emitter = self._emitter(k)
             if data is not None:
-                emitter.know_now(loads[0], data)
+                emitter.know_now(load, data)
             result = emitter.run(function, [vertex], self._parent.degrees, into)
         if result is not into:
             k.a.mv(into, result)
@@ -511,10 +511,12 @@ class EdgeOperator(Algorithm):
             self._made[number].append(vertex.reg)
 
 
-def _loads(function):
-    """The loads of a filter, each once."""
-    return list(dict.fromkeys(node for node in ir.walk(*function.body)
-                              if isinstance(node, ir.VectorLoad)))
+def _only_load(function):
+    """The load of a filter, if it reads one word of its vertex and no other; else None."""
+    loads = dict.fromkeys(node for node in ir.walk(*function.body)
+                          if isinstance(node, ir.VectorLoad))
+    load = next(iter(loads), None)
+    return load if len(loads) == 1 and index_of(function, load.index) == 0 else None
 
 
 def _opposite(function):

@@ -5,6 +5,7 @@ programs              test_kernels: the kernels of the shipped programs of sever
                       test_launches: launches for each execution of an operator of edges
 rules                 test_joins, test_stays_alone, test_edges: operators that may, and may not,
                       share a kernel; all are run, and compared with the interpreter
+filters               test_filters
 advance               test_in_advance: a loop's first operator rides on the kernel that makes its
                       set, also where the set becomes empty, and where the host counts between
 sets                  test_many_sets: sets that live side by side, under several names;
@@ -165,6 +166,39 @@ def test_edges(send, note, joins, schedule, direction, tmp_path):
     text = EDGES.format(send=send, note=note)
     assert ("edges0_vertices_note" in kernels(text)) == joins
     run(text, tmp_path, schedule=schedule, direction=direction)
+
+
+FILTERS = """
+@program
+def filters(edges: edgeset):
+    x = vector(uint, lambda v: uint(v) * 7 % 5)
+    near = vector(vertex, lambda v: vertex(uint(v) // 2))
+    y = vector(uint, 0)
+
+    def some(v):
+        return x[v] != 2
+
+    def wanted(v):
+        return {test}
+
+    def add(src, dst):
+        y[dst] += x[src]
+
+    for i in range(3):
+        found = vertices.where(some)
+        edges.from_(found).to(wanted).apply(add)
+    return y
+"""
+
+
+@pytest.mark.parametrize("test", [
+    "x[v] == 1", "x[near[v]] == 1", "x[vertex(uint(v) // 2)] == 1", "x[v] > y[v]",
+    "uint(v) % 3 == i", "x[v] > 0 and edges.in_degree(v) > 4"])
+@pytest.mark.parametrize("schedule, direction", [("vm", "pull"), ("weaver", "pull"), ("em", "push"),
+                                                 ("twc", "pull")])
+def test_filters(test, schedule, direction, tmp_path):
+    """Filters of destinations, by any words."""
+    run(FILTERS.format(test=test), tmp_path, schedule=schedule, direction=direction)
 
 
 ADVANCE = """
