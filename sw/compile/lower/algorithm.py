@@ -123,6 +123,9 @@ class ProgramAlgorithm(ProgramRun):
             and (asked := known(node, facts.Asked)) is not None and asked.asked <= {"members"})
         self.groups = Groups(self.program, self.numbers, self.dependence, self.dropped)
 
+    def frontier_reason(self, task):
+        return "it has no operator of edges"
+
     def base_array(self, task):
         return self.anchor
 

@@ -312,4 +312,6 @@ def test_refused(tmp_path):
                              ({"schedule": "em", "frontier": "queue"}, "read here as counter")]:
         with pytest.raises(UserError, match=message):
             run(SETS, tmp_path, **choices)
+    with pytest.raises(UserError, match="no choice of frontier: it has no operator of edges"):
+        run(ADVANCE.format(grows=1), tmp_path, frontier="counter")
     assert algorithms.find("kcore").__mro__[1] is ProgramAlgorithm
