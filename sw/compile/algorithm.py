@@ -61,6 +61,8 @@ class Algorithm:
         Its parameters, by name: the type of the value, and the words that may stand for one.
     weighted : bool
         Whether it uses the weights of the edges.
+    has_sets : bool
+        Whether its operators of edges have sets of their own (:mod:`sw.compile.frontiers.sets`).
     switches : bool
         Whether each superstep can go by another plan (:class:`sw.compile.plan.Hybrid`). Such an
         algorithm names its kernels by the task's sides.
@@ -97,6 +99,7 @@ class Algorithm:
     weighted = False
     void_edge = "self"
     switches = False
+    has_sets = False
     sent: Any = SentWord()
     sends_early = False
     identity: int | None = None

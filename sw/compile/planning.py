@@ -37,7 +37,8 @@ def make(config, plan, graph, slow_edges=False) -> Task:
              for name, operator in operators.items()} or \
         {name: _side(config, algorithm, each, buffers, len(plans) > 1)
          for name, each in plans.items()}
-    sides = _with_frontiers(sides, (sets if operators else frontiers).choose(list(sides.values())))
+    choose = sets.choose if algorithm.has_sets else frontiers.choose
+    sides = _with_frontiers(sides, choose(list(sides.values())))
     task, *others = sides.values()
     if task.algorithm is not algorithm:
         task = dataclasses.replace(task, algorithm=algorithm, sides=sides)

@@ -132,6 +132,10 @@ class ProgramAlgorithm(ProgramRun):
     def neighbor_array(self, task):
         return self.anchor
 
+    @property
+    def has_sets(self):
+        return bool(self.edges)
+
     def operators(self):
         return {f"{EDGES}{number}": EdgeOperator(self, number) for number in self.edges}
 
