@@ -320,7 +320,7 @@ class EdgeSetIterator(Node):
     #: ``edge_blocking``, ``blocking_size``; ``start_copies``, the vectors whose reads see a copy
     #: that is made before the operator begins; ``any_order``, whether reads may see changes of the
     #: same operator.
-    metadata: dict = dataclasses.field(default_factory=dict, compare=False)
+    metadata: dict = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -332,7 +332,7 @@ class VertexSetIterator(Node):
     input_vset: str
     apply_f: str
     label: str | None
-    metadata: dict = dataclasses.field(default_factory=dict, compare=False)
+    metadata: dict = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -341,7 +341,7 @@ class VertexFilter(Node):
     output_vset: str
     input_vset: str
     filter: str
-    metadata: dict = dataclasses.field(default_factory=dict, compare=False)
+    metadata: dict = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -354,7 +354,7 @@ class WhileLoop(Node):
     condition: Value
     body: tuple[Node, ...]
     label: str | None
-    metadata: dict = dataclasses.field(default_factory=dict, compare=False)
+    metadata: dict = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -367,7 +367,7 @@ class ForLoop(Node):
     count: Value
     body: tuple[Node, ...]
     label: str | None
-    metadata: dict = dataclasses.field(default_factory=dict, compare=False)
+    metadata: dict = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
