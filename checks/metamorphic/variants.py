@@ -32,7 +32,7 @@ def bases() -> dict[str, pathlib.Path]:
     found = {name: programs.path(name) for name in programs.names()}
     found["widest"] = _ROOT / "examples" / "widest_path.py"
     for folder in _FOLDERS:
-        found |= {path.stem: path for path in sorted(folder.glob("*.py"))}
+        found |= {path.stem: path for path in sorted(folder.glob("[!_]*.py"))}
     return found
 
 

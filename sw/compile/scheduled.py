@@ -119,7 +119,7 @@ def _fields(plan, label, schedule):
     if schedule.deduplication is not None:
         found["deduplicate"] = schedule.deduplication
     if schedule.delta is not None:
-        name = getattr(getattr(plan.kind, "form", None), "delta_argument", None)
+        name = getattr(plan.kind, "delta_argument", None)
         if name is None:
             refuse("delta for a queue whose delta is no parameter of the program")
         found["delta"] = {name: schedule.delta}

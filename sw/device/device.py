@@ -73,6 +73,8 @@ class _Session:
         """Run one of the algorithm's kernels to its end: all the kernels of its set that the
         superstep needs, one after the other."""
         side = self.task.algorithm.side_of(kernel)
+        if side not in self.task.sides:
+            side = None
         self.first = side not in self._launched
         self._launched.add(side)
         before = self._machine.counters()

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from base.errors import UserError
 from sw.compile.frontiers.sets import ALL, EMPTY, Fields
 from sw.compile.lower.fuse import EDGES, WHERE, Member, group_name, op_of
 from sw.compile.lower.host_numbers import LARGE, THRESHOLD, VERTEX, WORD
@@ -169,7 +170,12 @@ class RtlMachine(Machine):
         before = dict(values)
         for node in ahead.assigns:
             values[node.name] = self._evaluate(node.value)
-        words = {node: self._word(node) for node in self._parent.dependence.uniforms(ahead.op)}
+        words = {}
+        for node in self._parent.dependence.uniforms(ahead.op):
+            try:
+                words[node] = self._word(node)
+            except UserError:
+                words[node] = 0         # only an empty set makes the host not ask, and refuse it
         values.clear()
         values.update(before)
         return words

@@ -4,7 +4,7 @@ A probe goes through the edges of a graph once, or twice with a frontier: first 
 then those of the vertices that this has added. What it asks for:
 
 *Its test* reads any of a word of the destination, a word of the source, the word that the source
-sends, and the weight (:attr:`~sw.compile.algorithm.Algorithm.accept_needs`).
+sends, and the weight (:data:`NEEDS`).
 
 *Its form* says where it works:
 
@@ -27,13 +27,16 @@ import dataclasses
 
 import numpy as np
 
-from sw.compile.algorithm import Algorithm
+from sw.compile.algorithm import Algorithm, SentWord
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.vertices import each_vertex
 
 
-__all__ = ["FORMS", "Probe", "Wanted"]
+__all__ = ["FORMS", "NEEDS", "Probe", "Wanted"]
 
+
+#: What the test of an edge may read.
+NEEDS = "dst", "src", "sent", "weight"
 
 FORMS = "sum", "two", "source", "any", "first", "least"
 
@@ -93,11 +96,10 @@ class Probe(Algorithm):
         form, sends = wanted.form, wanted.sends
         return type("Wanted", (cls,), {
             "name": wanted.name, "wanted": wanted, "direction": direction,
-            "weighted": wanted.weighted, "sends": sends, "sends_early": sends,
-            "accept_needs": wanted.tests,
+            "weighted": wanted.weighted, "sends_early": sends,
+            "sent": SentWord(value=sends, fits=True, late=wanted.tests <= {"dst"}, drops=(
+                form == "least" and wanted.tests <= {"dst"} and (sends or not wanted.weighted))),
             "identity": 0 if form == "sum" and not wanted.adds else None,
-            "least_wins": form == "least" and wanted.tests <= {"dst"} and (
-                sends or not wanted.weighted),
             "void_edge": "self" if wanted.weighted and not sends and (
                 "weight" in wanted.tests or (form == "sum" and not wanted.adds)) else "padding"})
 
@@ -134,7 +136,8 @@ class Probe(Algorithm):
         for name, word in self._results.items():
             task.buffers.fill(name, rest=word)
         if task.frontier is not None:
-            task.frontier.init(task, task.vertices.number(0) if self._pushes(task) else None)
+            first = np.array([task.vertices.number(0)]) if self._pushes(task) else None
+            task.frontier.init(task, first)
 
     # The frontier: of a push the destinations, of a pull only their number.
 
@@ -275,7 +278,7 @@ class Probe(Algorithm):
             if self.wanted.sends:
                 word = self.source_word(k, edge, _SENT, lambda i=index: k.a.reg(f"word{i}"))
                 if edge.weight is not None:
-                    self.along(k, word, edge.weight)
+                    k.add_word(edge.weight, word, True)
                     word = edge.weight
             passes = self._test(k, edge, word, index) if self.selective(k.task) else None
             if k.direction == "pull" and self.wanted.form in ("sum", "two"):

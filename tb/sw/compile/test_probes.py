@@ -22,7 +22,7 @@ from base.errors import RunError, UserError
 from hw.config import HardwareConfig
 from hw.gather.variants import VARIANTS
 from sw.compile import formats, schedules
-from sw.compile.algorithm import NEEDS
+from sw.compile.algorithm import SentWord
 from sw.compile.formats.ell import _Regular
 from sw.compile.formats.storage_format import Layout
 from sw.compile.frontiers import pairs
@@ -32,7 +32,7 @@ from sw.compile.plan import Plan
 from sw.compile.planning import make
 from sw.device import Device
 from tb.seeds import draw
-from tb.sw.compile.probe import FORMS, Probe, Wanted
+from tb.sw.compile.probe import FORMS, NEEDS, Probe, Wanted
 from tb.sw.compile.schedules.test_every_edge import graph, options
 
 
@@ -171,14 +171,13 @@ LISTS = "compact", "scu", "scu-enhanced", "scu-stream"
 
 @pytest.mark.parametrize("schedule", schedules.names())
 def test_what_runs_with_rows(schedule):
-    """With CSR every schedule runs every probe, but for what a list of edges has not."""
+    """With CSR every schedule runs every probe, but for weights, which a list of edges has not."""
     config = small(schedule)
     arcs = graph(draw(schedule), 4, 4)
     for wanted in PROBES.values():
         for direction in ("push", "pull"):
             lacks = schedule in LISTS and (
-                direction == "pull" or wanted.tests - {"dst", *["sent"] * wanted.sends}
-                or (wanted.weighted and not wanted.sends))
+                direction == "pull" or (wanted.weighted and not wanted.sends))
             try:
                 make(config, plan_of(wanted, direction, schedule=schedule), arcs)
             except UserError as error:
@@ -203,7 +202,7 @@ def run(wanted, schedule, stored, direction, frontier=None):
     # A list has the base of an edge only behind its test.
     (Wanted("sum", frozenset({"src"})), "compact", "csr", (Probe, "of", classmethod(
         lambda cls, wanted, direction: type("Late", (_of(wanted, direction),), {
-            "accept_needs": frozenset({"dst"})})))),
+            "sent": SentWord(late=True)})))),
     # Places without edges, and edges that fill up a block, count.
     (Wanted("source"), "em", "ell:width=2", (_Regular, "voids", False)),
     (Wanted("sum", adds=True), "em", "csr", (Layout, "filled", False)),

@@ -79,6 +79,7 @@ class FrontierLoop(LoopRun):
     """One run. In a search, words of the vector of stamps and of vertices are int32, and -1 where a
     vertex was not found."""
     form: FrontierForm
+    delta_argument: str | None = None
     way = "as a loop from a frontier to the next"
 
     @classmethod
@@ -95,7 +96,7 @@ class FrontierLoop(LoopRun):
         if not form.early:
             return found | {"switches": True}
         found["identity"] = None if form.further else IDENTITY[form.track.operation]
-        name = cls._delta_argument(form)
+        name = found["delta_argument"] = cls._delta_argument(form)
         if name is not None:
             found["TRIES"] = {name: (None, "auto", 4, 16, 64, 256, 1024)}
             found["options"] = options | {name: (int, "auto")}

@@ -445,8 +445,9 @@ def test_a_program(live, open_page):
     assert tab.page.locator("#fault").is_hidden()
     run, = finish(tab)
     assert run["verdict"] == "equal"
-    depths = tab.page.evaluate("[...graphloom.runs[0].graph.values]")
-    assert {0, 2} <= set(depths) <= {0, 2, 4, 6, 8, 0xFFFF_FFFF}
+    # The device has numbers of supersteps in place of these levels, so the page draws the parents.
+    parents = tab.page.evaluate("[...graphloom.runs[0].graph.values]")
+    assert len(set(parents)) > 2 and parents[0] == 0
     assert tab.page.inner_text("[data-part=command]").endswith(
         "run program.py rmat:scale=5,degree=4,seed=1 --schedule vm --direction push --source 0 "
         "--preset tiny")
