@@ -513,10 +513,9 @@ class EdgeOperator(Algorithm):
 
 def _only_load(function):
     """The load of a filter, if it reads one word of its vertex and no other; else None."""
-    loads = dict.fromkeys(node for node in ir.walk(*function.body)
-                          if isinstance(node, ir.VectorLoad))
-    load = next(iter(loads), None)
-    return load if len(loads) == 1 and index_of(function, load.index) == 0 else None
+    loads = list(dict.fromkeys(node for node in ir.walk(*function.body)
+                               if isinstance(node, ir.VectorLoad)))
+    return loads[0] if len(loads) == 1 and index_of(function, loads[0].index) == 0 else None
 
 
 def _opposite(function):
