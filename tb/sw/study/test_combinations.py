@@ -72,7 +72,9 @@ def test_some_on_the_rtl(seed, part):
     for case in cases:
         record = case.run(SMALL, DramConfig())
         if case.REFUSED in record:          # planning makes no program
-            assert re.search("imem_bytes is|local memory is full", record[case.REFUSED])
+            # Lists of sets have no places that a counter could know beforehand.
+            assert re.search("imem_bytes is|local memory is full|read here as counter",
+                             record[case.REFUSED])
             large += 1
         elif not record.get("verified"):
             failed.append(f"{case.describe()}: {case.plan.text}: {record['error']}")
