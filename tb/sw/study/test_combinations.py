@@ -59,6 +59,11 @@ def seed():
 
 
 def _split(case, split):
+    """The case with a split; as it is for the counter, where sets of a program are lists, whose
+    places no counter knows beforehand."""
+    if split == "counter" and any(plan.kind.has_sets and plan.frontier == "queue"
+                                  for plan in case.plan.sides.values()):
+        return case
     return dataclasses.replace(case, plan=as_plan(case.plan, split=split))
 
 
@@ -72,9 +77,7 @@ def test_some_on_the_rtl(seed, part):
     for case in cases:
         record = case.run(SMALL, DramConfig())
         if case.REFUSED in record:          # planning makes no program
-            # Lists of sets have no places that a counter could know beforehand.
-            assert re.search("imem_bytes is|local memory is full|read here as counter",
-                             record[case.REFUSED])
+            assert re.search("imem_bytes is|local memory is full", record[case.REFUSED])
             large += 1
         elif not record.get("verified"):
             failed.append(f"{case.describe()}: {case.plan.text}: {record['error']}")
