@@ -395,7 +395,8 @@ def choose(sides) -> list:
                if side.algorithm.reads_set]
     sides[0].algorithm.settle(
         any(kind is _SetList for _, kind in readers),
-        any(kind is StampTest and not operator.known_by_words for operator, kind in readers))
+        any(kind is StampTest and not operator.known_by_words for operator, kind in readers),
+        sides)
     return [_chosen(side, kind) for side, kind in zip(sides, kinds)]
 
 

@@ -26,7 +26,7 @@ import contextlib
 from base.errors import UserError
 from sw.compile.frontiers.sets import Fields, Pool
 from sw.compile.lower import described
-from sw.compile.lower.dependence import Dependence, index_of
+from sw.compile.lower.dependence import Dependence, behind_beginning, index_of, own_loads
 from sw.compile.lower.emitter import Emitter
 from sw.compile.lower.fuse import EDGES, Groups, group_name
 from sw.compile.lower.host_numbers import HostNumbers
@@ -34,10 +34,10 @@ from sw.compile.lower.kernels import VertexKernels
 from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
 from sw.compile.lower.run import ProgramRun
+from sw.compile.lower.specialised import specialised
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
-from sw.lang.passes.chain import certain_loads
 from sw.vm.host import Machine, perform, value_of
 
 
@@ -82,15 +82,14 @@ class ProgramAlgorithm(ProgramRun):
 
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
-        program = self.program
+        program = self.program = specialised(self.program, self._values, graph)
         self._kernels = VertexKernels(self)
         nodes = self._nodes = list(ir.instructions(program.body))
         operators = [node for node in nodes if isinstance(node, ir.EdgeSetIterator)]
         self.numbers = {node.position: number for number, node in enumerate(operators)}
         self.edges = dict(enumerate(operators))
-        self.dependence = Dependence(program, self.edges, _MOST_SETS)
-        self.groups = Groups(program, self.numbers, self.dependence)
         self.dropped = frozenset()
+        self._group_operators({})
         self.anchor = self.array(program.vectors[0].name)
         self.host = HostNumbers(program, self.dependence, lambda node: value_of(
             node, self._values, self.graph, self.bits))
@@ -100,17 +99,21 @@ class ProgramAlgorithm(ProgramRun):
         self.pool = Pool(len(names - {None}) + _STORAGES, self.anchor)
         self._queues = list(dict.fromkeys(node.vector for node in nodes
                                           if isinstance(node, ir.NewQueue)))
-        self._stored = list(dict.fromkeys(node.vector for node in nodes
-                                          if isinstance(node, ir.ElementStore)))
+        self._stored = list(dict.fromkeys(
+            node.vector for node in ir.instructions(behind_beginning(program))
+            if isinstance(node, ir.ElementStore)))
 
-    def settle(self, lists, marks):
+    def settle(self, lists, marks, owned):
         """The plan is known.
 
         Parameters
         ----------
         lists, marks : bool
             Whether operators of edges read sets as lists, and by stamps.
+        owned : dict of int to frozenset of str
+            As of :class:`~sw.compile.lower.dependence.Dependence`.
         """
+        self._group_operators(owned)
         pool = self.pool
         pool.marks = marks
         pool.lists = lists or bool(self._queues) or any(
@@ -121,7 +124,7 @@ class ProgramAlgorithm(ProgramRun):
         self.dropped = frozenset(
             node.position for node in self._nodes if isinstance(node, ir.VertexFilter)
             and (asked := known(node, facts.Asked)) is not None and asked.asked <= {"members"})
-        self.groups = Groups(self.program, self.numbers, self.dependence, self.dropped)
+        self._group_operators(owned)
 
     def frontier_reason(self, task):
         return "it has no operator of edges"
@@ -140,10 +143,48 @@ class ProgramAlgorithm(ProgramRun):
         return {f"{EDGES}{number}": EdgeOperator(self, number) for number in self.edges}
 
     def side_of(self, kernel):
-        return next((f"{EDGES}{group[0].op.what}" for group in self.groups.all
-                     if group[0].op.kind == EDGES and group_name(group) == kernel), None)
+        group, _ = self.kernel_groups.get(kernel, (None, None))
+        return f"{EDGES}{group[0].op.what}" if group and group[0].op.kind == EDGES else None
 
     # Kernels of groups
+
+    def _group_operators(self, owned):
+        """Find the kernels of operators; ``owned`` is as of Dependence."""
+        self.dependence = Dependence(self.program, self.edges, _MOST_SETS, owned)
+        self.groups = Groups(self.program, self.numbers, self.dependence, self.dropped)
+        self._kernel_groups = None
+
+    @property
+    def kernel_groups(self) -> dict:
+        """By the names of kernels: their groups, and the vectors whose words are in their other
+        array. Groups of which nothing is read have no kernel."""
+        if self._kernel_groups is None:
+            self._kernel_groups = self._find_kernel_groups()
+        return self._kernel_groups
+
+    def _find_kernel_groups(self):
+        return {self.kernel_name(group, turned): (group, turned) for group in self.groups.all
+                for turned in self.groups.turned(group)
+                if (chain := self.chain(group)) is None or chain.body
+                or group[0].op.kind == EDGES}
+
+    @staticmethod
+    def kernel_name(group, turned) -> str:
+        """The name of the kernel of a group."""
+        return "_other_".join([group_name(group), *sorted(turned)])
+
+    def chain(self, group):
+        """As of :meth:`.dependence.Dependence.chain`."""
+        return self.dependence.chain(group, self.groups.live(group))
+
+    def read_behind(self, number) -> list:
+        """The vectors whose words functions of vertices read behind the edges of an operator, in
+        its kernels."""
+        chains = [self.chain(group) for group in self.groups.all
+                  if group[0].op.kind == EDGES and group[0].op.what == number and len(group) > 1]
+        collected = self.dependence.collected(self.edges[number])
+        return [load.vector for chain in chains if chain is not None
+                for load in own_loads(chain, collected)]
 
     def load_words(self, k, group) -> list:
         """For each member of a group, the registers with the values of the host that it uses, by
@@ -156,6 +197,12 @@ class ProgramAlgorithm(ProgramRun):
         return Fields(self.pool, self.dependence.sets(*group))
 
     # Arrays
+
+    def arrays(self, turned):
+        """``arrays(turned)(vector)``: the name of a vector's array, if the vectors ``turned`` have
+        their words in their other array."""
+        return lambda vector: f"other_{self.array(vector)}" if vector in turned \
+            else self.array(vector)
 
     @staticmethod
     def copy_array(vector) -> str:
@@ -190,6 +237,9 @@ class ProgramAlgorithm(ProgramRun):
         words = max(side.vertex_words for side in task.sides.values() or [task])
         for vector in self.program.vectors:
             task.buffers.reserve(self.array(vector.name), words)
+        for name in sorted({name for group in self.groups.all
+                            for name in self.dependence.swapped(group)}):
+            task.buffers.reserve(self.arrays({name})(name), words)
         copies = {name for group in self.groups.all for member in group
                   for name in self.copied(member.op)}
         for name in sorted(copies):
@@ -217,14 +267,14 @@ class ProgramAlgorithm(ProgramRun):
         def add(name, kind, what=None):
             kernels.setdefault(name, ("apply", (kind, what)))
 
-        for group in self.groups.all:
+        for name, (group, turned) in self.kernel_groups.items():
             head = group[0].op
             if self.copied(head):
                 add(f"copy_{head.name}", "copy", self.copied(head))
             if head.kind != EDGES:
-                add(group_name(group), "group", group)
+                add(name, "group", (group, turned))
                 continue
-            kernels[group_name(group)] = ("gather", group)
+            kernels[name] = ("gather", (group, turned))
             node = self.edges[head.what]
             if node.tracking is not None and not self.dependence.tells(node):
                 add(f"changed{head.what}", "changed", node.tracking)
@@ -252,13 +302,11 @@ class ProgramAlgorithm(ProgramRun):
     def apply(self, k):
         self._kernels.emit(k, *k.variant)
 
-    def emitter(self, k, words, function, known=None, copies=()) -> Emitter:
+    def emitter(self, k, words, copies=(), turned=frozenset(), known=None, places=None) -> Emitter:
         """An Emitter for a function of vertices. ``words`` has the registers of its values of the
-        host, ``known`` those with words of its own vertex, by vector."""
-        loads = {load: known[load.vector] for load in certain_loads(function)
-                 if known and load.vector in known}
-        return Emitter(k, self.bits, words.__getitem__, self.array,
-                       {name: self.copy_array(name) for name in copies}, loads)
+        host, ``known`` those of words of its own vertex, by loads."""
+        return Emitter(k, self.bits, words.__getitem__, self.arrays(turned),
+                       {name: self.copy_array(name) for name in copies}, known, places=places)
 
     # Host
 

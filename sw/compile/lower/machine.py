@@ -3,13 +3,12 @@
 import weakref
 from typing import Any
 
-import numpy as np
-
 from base.errors import UserError
 from sw.compile.frontiers.sets import ALL, EMPTY, Fields
-from sw.compile.lower.fuse import EDGES, WHERE, Member, group_name, op_of
+from sw.compile.lower.fuse import EDGES, WHERE, Member, in_beginning, op_of
 from sw.compile.lower.host_numbers import LARGE, THRESHOLD, VERTEX, WORD
 from sw.vm.host import Machine
+from sw.vm.reference import ReferenceMachine
 
 
 __all__ = ["Begun", "DeviceSet", "RtlMachine"]
@@ -83,8 +82,6 @@ class RtlMachine(Machine):
 
     Attributes
     ----------
-    arrays : dict of str to uint32 array
-        The first words of the vectors.
     sets : dict of int to list
         The first vertices of sets, by the blocks of the pool.
     supersteps : int
@@ -105,11 +102,19 @@ class RtlMachine(Machine):
         self._held: Any = None
         self._ahead: Any = None                 # (op, input set, result), performed in advance
         self._all = DeviceSet(ALL, parent.graph.num_vertices)
-        self.arrays: dict[str, np.ndarray] = {}
+        self._host = ReferenceMachine(parent.program, parent.graph)
+        self._performed: Any = set()            # by the host, as of Groups
+        self._turned = frozenset()              # vectors whose words are in their other array
         self.sets: dict[int, list] = {}
 
     def start(self, bits, arrays):
-        self.arrays = arrays
+        self._host.start(bits, arrays)
+
+    @property
+    def arrays(self) -> dict:
+        """The first words of the vectors."""
+        return {vector.name: self._host.read(vector.name)
+                for vector in self._parent.program.vectors}
 
     def attach(self, values, evaluate, word):
         self._values, self._evaluate, self._word = values, evaluate, word
@@ -234,8 +239,13 @@ class RtlMachine(Machine):
         held, self._held = self._held, None
         if held is None:
             return
-        parent, head, name = self._parent, held.group[0].op, group_name(held.group)
+        parent, head = self._parent, held.group[0].op
         copies = parent.copied(head)
+        name = parent.kernel_name(
+            held.group, self._turned & parent.dependence.vectors(held.group))
+        if name not in parent.kernel_groups:
+            return
+        self._turned ^= parent.dependence.swapped(held.group)
         if copies:
             self._launch(f"copy_{head.name}")
         offered = held.words.items()
@@ -264,7 +274,14 @@ class RtlMachine(Machine):
         return self._take(node, vset, uniforms | more, node.tracking is not None)
 
     def vertices(self, node, vset, uniforms):
-        self._take(node, vset, uniforms)
+        parent = self._parent
+        if self._begun or not in_beginning(node, self._performed, parent.numbers):
+            self._take(node, vset, uniforms)
+            return
+        self._performed.add(node.position)
+        if self._session is None:
+            members = None if vset is self._all else self.sets.get(vset.block, ())
+            self._host.vertices(node, self._host.make_set(members), uniforms)
 
     def where(self, node, vset, uniforms):
         if node.position in self._parent.dropped:
@@ -308,7 +325,7 @@ class RtlMachine(Machine):
 
     def store(self, vector, vertex, word):
         if not self._begun:
-            self.arrays[vector][vertex] = word
+            self._host.store(vector, vertex, word)
             return
         self._flush()
         self._set_vertex(vertex)
@@ -317,4 +334,4 @@ class RtlMachine(Machine):
 
     def read(self, vector):
         self._flush()
-        return self._device().read_vertices(self._parent.array(vector))
+        return self._device().read_vertices(self._parent.arrays(self._turned)(vector))

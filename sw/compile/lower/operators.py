@@ -19,6 +19,7 @@ from sw.compile.algorithm import Algorithm
 from sw.compile.frontiers.sets import Made
 from sw.compile.lower.dependence import index_of, suffices
 from sw.compile.lower.emitter import Emitter, Tracked, combine, reduce_word
+from sw.compile.lower.finish import Finish
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
 from sw.graph.graph import Graph
 from sw.compile.kernels.kernel import Vertex
@@ -67,6 +68,8 @@ class EdgeOperator(Algorithm):
 
     Attributes
     ----------
+    number : int
+        The operator's number.
     reads_set, makes_set, has_sets : bool
         Whether the kernel reads a set of the pool, makes one, or one of both.
     fields : Fields
@@ -80,7 +83,7 @@ class EdgeOperator(Algorithm):
     def __init__(self, parent, number):
         node = parent.edges[number]
         super().__init__(turned(parent.graph) if node.transposed else parent.graph)
-        self.name, self._parent, self._node = parent.name, parent, node
+        self.name, self.number, self._parent, self._node = parent.name, number, parent, node
         self._function = parent.program.function(node.apply_f)
         self.weighted = self._function.weighted
         self._filter = None if node.to_filter is None else parent.program.function(node.to_filter)
@@ -107,19 +110,41 @@ class EdgeOperator(Algorithm):
             tests = dataclasses.replace(test, operation="<="),
         return _conjunction(tests, self._node.position)
 
-    def settle(self, lists, marks):
-        """The plan is known: whether operators of edges read lists, and stamps
-        (:meth:`.algorithm.ProgramAlgorithm.settle`)."""
-        self._parent.settle(lists, marks)
+    def settle(self, lists, marks, sides):
+        """The plan is known: whether operators of edges read lists, and stamps, and the tasks of
+        all operators (:meth:`.algorithm.ProgramAlgorithm.settle`)."""
+        owned = {side.algorithm.number: side.algorithm.owned(side) for side in sides}
+        self._parent.settle(lists, marks, {
+            number: vectors for number, vectors in owned.items() if vectors})
+
+    def owned(self, task) -> frozenset:
+        """The vectors whose words a lane collects in registers from all edges of the vertex; none
+        if functions of vertices cannot follow there."""
+        if self._node.tracking is not None:
+            return frozenset()
+        return frozenset(vector for vector in self._owned(task) if self._plain(task, vector))
 
     def adds_once(self, task, asked):
         return self._settles(task) or self._plain(task, self._node.tracking)
 
     def base_array(self, task):
-        return self._parent.anchor
+        return self._array_at(task.direction == "pull", task)
 
     def neighbor_array(self, task):
-        return self._parent.anchor
+        return self._array_at(task.direction == "push", task)
+
+    def _array_at(self, end, task):
+        """The array in whose addresses kernels know the vertices at an end of edges: that of a word
+        that the edges need there, unless vertices are in sets."""
+        if self.has_sets:
+            return self._parent.anchor
+        nodes = [node for kind in (ir.VectorLoad, ir.Reduce)
+                 for node in ir.walk(*self._function.body) if isinstance(node, kind)
+                 and index_of(self._function, node.index) == end]
+        names = [node.vector for node in nodes if node.vector not in self._copies]
+        if end == (task.direction == "pull"):
+            names = [*self._parent.read_behind(self.number), *names]
+        return self._parent.array(names[0]) if names else self._parent.anchor
 
     # Tests
 
@@ -255,10 +280,16 @@ class EdgeOperator(Algorithm):
         combine(k, node.operation, self._sums[node.vector], other)
 
     def finish(self, k, base):
-        a, changed = k.a, None
+        a, changed, finish = k.a, None, self._finish
+        defined = self._parent.dependence.defined[self._node.position]
         for vector, node in self._owned(k.task).items():
             word, pointer = self._sums[vector], a.reg("pointer")
-            pointer = k.pointer(base, self._parent.array(vector), pointer)
+            if vector in defined and not finish.stores(vector):
+                continue
+            pointer = k.pointer(base, self._array(vector), pointer)
+            if vector in defined:
+                a.sw(word, pointer)
+                continue
             tracks = self.makes_set and vector == self._node.tracking
             if tracks:
                 changed = a.reg("changed")
@@ -267,6 +298,11 @@ class EdgeOperator(Algorithm):
                 a.lw(before, pointer)
                 if tracks:
                     a.mv(changed, before)
+                if finish.chain is not None and not tracks:
+                    combine(k, node.operation, word, before)
+                    if finish.stores(vector):
+                        a.sw(word, pointer)
+                    continue
                 combine(k, node.operation, before, word)
                 a.sw(before, pointer)
                 if tracks:
@@ -277,14 +313,20 @@ class EdgeOperator(Algorithm):
         if changed is not None:
             with k.only(changed, "same") as same:
                 self._add(k, base, changed, lambda flag: k.narrow(flag, same))
+        finish.run(k, base, self._sums)
+
+    def end(self, k):
+        self._finish.end(k)
 
     # Kernels
 
     def prepare(self, k):
         k.open_frontier()
-        group = self._members(k)
+        group, turned = k.variant or (self._group, frozenset())
+        self._array = self._parent.arrays(turned)
         self._words = self._parent.load_words(k, group)
-        self._end = k.constant(k.address(self._parent.anchor) + 4 * self.graph.num_vertices, "end")
+        self._end = k.constant(
+            k.address(self.neighbor_array(k.task)) + 4 * self.graph.num_vertices, "end")
         self._sums = {vector: k.a.reg(f"{vector}_sum") for vector in self._owned(k.task)}
         self._of_base = {}
         if k.task.schedule.owns_base:
@@ -304,10 +346,11 @@ class EdgeOperator(Algorithm):
                 self._made[number] = Made(k, fields, index)
                 k.frontier.all_made.append(self._made[number])
                 index += 1
+        self._finish = Finish(k, self._parent, group, turned, self._words)
 
     def _members(self, k):
         """The group of a kernel; the operator alone in a pass that belongs to several."""
-        return k.variant or self._group
+        return k.variant[0] if k.variant else self._group
 
     def _stamps(self, group):
         """The registers with the stamps of this superstep, by the vectors whose words at the start
@@ -333,7 +376,7 @@ class EdgeOperator(Algorithm):
                      if added and node.vector in self._stamped), None)
 
     def _emitter(self, k, words=None):
-        return Emitter(k, self._parent.bits, self._words[0].__getitem__, self._parent.array,
+        return Emitter(k, self._parent.bits, self._words[0].__getitem__, self._array,
                        self._copies, words, stamped=self._stamped, earlier=self._earlier)
 
     def begin(self, k, base):
@@ -343,6 +386,7 @@ class EdgeOperator(Algorithm):
             emitter.load(load, base, word)
         for vector, node in self._owned(k.task).items():
             k.a.mv(self._sums[vector], k.full if node.operation == "min" else k.a.zero)
+        self._finish.begin(k, base)
 
     def first_only(self, k):
         # If the vertex has other rows, edges of these are taken in, too. But a Weaver would skip
@@ -481,7 +525,7 @@ class EdgeOperator(Algorithm):
                 k.frontier.claim(vertex, flag)
             else:
                 stored = {self._stamp}
-                pointer = k.pointer(vertex, self._parent.array(self._stamp), a.reg("pointer"))
+                pointer = k.pointer(vertex, self._array(self._stamp), a.reg("pointer"))
                 a.amominu_w(flag, self._stamped[self._stamp], pointer)
                 a.addi(flag, flag, 1)
                 a.seqz(flag, flag)
@@ -493,7 +537,7 @@ class EdgeOperator(Algorithm):
                 continue
             function, = self._parent.dependence.functions(member.op)
             function = without_stores(function, stored)
-            emitter = self._parent.emitter(k, words, function)
+            emitter = self._parent.emitter(k, words)
             if not member.on:
                 self._perform(k, number, member, emitter, function, vertex, chosen)
                 continue

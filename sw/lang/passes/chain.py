@@ -116,9 +116,9 @@ def _renamed(node, names, known):
     return dataclasses.replace(node, **changes) if changes else node
 
 
-def without_stores(function, dead):
-    """The function without its stores into the ``dead`` vectors, and without the variables and
-    branches that nothing needs then."""
+def without_stores(function, dead, results=frozenset()):
+    """The function without its stores into the ``dead`` vectors, and without the variables, but for
+    the ``results``, and branches that nothing needs then."""
     def block(body, used):
         kept = []
         for node in reversed(body):
@@ -145,7 +145,7 @@ def without_stores(function, dead):
             kept.append(node)
         return tuple(reversed(kept))
 
-    return dataclasses.replace(function, body=block(function.body, set()))
+    return dataclasses.replace(function, body=block(function.body, set(results)))
 
 
 def _locals(node):
