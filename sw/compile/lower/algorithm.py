@@ -103,17 +103,24 @@ class ProgramAlgorithm(ProgramRun):
             node.vector for node in ir.instructions(behind_beginning(program))
             if isinstance(node, ir.ElementStore)))
 
-    def settle(self, lists, marks, owned):
+    def settle(self, lists, marks, sides):
         """The plan is known.
 
         Parameters
         ----------
         lists, marks : bool
             Whether operators of edges read sets as lists, and by stamps.
-        owned : dict of int to frozenset of str
-            As of :class:`~sw.compile.lower.dependence.Dependence`.
+        sides : list of Task
+            Those of the operators of edges.
         """
+        owned = {side.algorithm.number: vectors for side in sides
+                 if (vectors := side.algorithm.owned(side))}
         self._group_operators(owned)
+        self._settle_sets(lists, marks, owned)
+        self.pool.stamped = marks or bool(self._queues) or any(
+            side.algorithm.claims(side) for side in sides)
+
+    def _settle_sets(self, lists, marks, owned):
         pool = self.pool
         pool.marks = marks
         pool.lists = lists or bool(self._queues) or any(

@@ -111,11 +111,8 @@ class EdgeOperator(Algorithm):
         return _conjunction(tests, self._node.position)
 
     def settle(self, lists, marks, sides):
-        """The plan is known: whether operators of edges read lists, and stamps, and the tasks of
-        all operators (:meth:`.algorithm.ProgramAlgorithm.settle`)."""
-        owned = {side.algorithm.number: side.algorithm.owned(side) for side in sides}
-        self._parent.settle(lists, marks, {
-            number: vectors for number, vectors in owned.items() if vectors})
+        """The plan is known (:meth:`.algorithm.ProgramAlgorithm.settle`)."""
+        self._parent.settle(lists, marks, sides)
 
     def owned(self, task) -> frozenset:
         """The vectors whose words a lane collects in registers from all edges of the vertex; none
@@ -126,6 +123,19 @@ class EdgeOperator(Algorithm):
 
     def adds_once(self, task, asked):
         return self._settles(task) or self._plain(task, self._node.tracking)
+
+    def claims(self, task) -> bool:
+        """Whether stamps of sets tell which lane is the first to add a vertex, in any kernel."""
+        return self.makes_set and any(self._claims(task, group)
+                                      for group in self._parent.groups.of(self.number))
+
+    def _claims(self, task, group):
+        return (self._is_exact(group) and not self.adds_once(task, True)
+                and self._added_stamp(group) is None)
+
+    def _is_exact(self, group):
+        """Whether a kernel adds each vertex once."""
+        return self._parent.pool.lists or not self._repeatable(group)
 
     def base_array(self, task):
         return self._array_at(task.direction == "pull", task)
@@ -322,6 +332,8 @@ class EdgeOperator(Algorithm):
 
     def prepare(self, k):
         k.open_frontier()
+        if self.makes_set:
+            k.frontier.make(k)
         group, turned = k.variant or (self._group, frozenset())
         self._array = self._parent.arrays(turned)
         self._words = self._parent.load_words(k, group)
@@ -333,11 +345,12 @@ class EdgeOperator(Algorithm):
             end = self._function.parameters[k.task.direction == "pull"]
             self._of_base = {load: k.a.reg(load.vector) for load in certain_loads(self._function)
                              if load.index.name == end}
-        self._stamped = self._stamps(group)
+        self._stamped = {node.vector: self._words[number][node.value]
+                         for node, number, _ in self._stamps(group)}
         self._stamp = self._added_stamp(group)
         self._earlier = self._parent.host.earlier(group, [
-            node.value for node, *_ in self._writes(group) if node.vector in self._stamped])
-        self._exact = self._parent.pool.lists or not self._repeatable(group)
+            node.value for node, *_ in self._stamps(group)])
+        self._exact = self._is_exact(group)
         index = int(self.reads_set) + 1
         self._made = {}
         fields = self._parent.fields(group)
@@ -353,27 +366,21 @@ class EdgeOperator(Algorithm):
         return k.variant[0] if k.variant else self._group
 
     def _stamps(self, group):
-        """The registers with the stamps of this superstep, by the vectors whose words at the start
-        are known by them."""
-        return {node.vector: words[node.value] for node, words, _ in self._writes(group)
-                if isinstance(node.value, ir.Uniform)
-                and self._parent.dependence.stamp(self._node, node.vector)}
-
-    def _writes(self, group):
-        """The stores and reductions of the members of a group, with the registers of the member's
-        values of the host, and whether each vertex that is added gets the word."""
-        for words, member in zip(self._words, group):
+        """The stores and reductions of stamps of this superstep, of the members of a group: the
+        node, the member's number, and whether each vertex that is added gets the word."""
+        for number, member in enumerate(group):
             function, *_ = self._parent.dependence.functions(member.op)
             for node in ir.walk(*function.body):
-                if isinstance(node, ir.VectorStore | ir.Reduce):
-                    yield node, words, member.on == 0 and any(node is part
-                                                              for part in function.body)
+                if isinstance(node, ir.VectorStore | ir.Reduce) \
+                        and isinstance(node.value, ir.Uniform) \
+                        and self._parent.dependence.stamp(self._node, node.vector):
+                    yield node, number, member.on == 0 and any(node is part
+                                                               for part in function.body)
 
     def _added_stamp(self, group):
         """A vector that the vertices that are added get a stamp in, or None. Then its word tells
         the lane that is the first to add a vertex."""
-        return next((node.vector for node, _, added in self._writes(group)
-                     if added and node.vector in self._stamped), None)
+        return next((node.vector for node, _, added in self._stamps(group) if added), None)
 
     def _emitter(self, k, words=None):
         return Emitter(k, self._parent.bits, self._words[0].__getitem__, self._array,
@@ -519,9 +526,9 @@ class EdgeOperator(Algorithm):
     def _add(self, k, vertex, flag, only):
         """Add the active lanes' vertices to the result, and perform the members that go through it
         for those that are new; ``flag`` is a register, ``only`` as of :meth:`_only`."""
-        a, chosen, stored = k.a, {}, set()
+        a, chosen, stored, group = k.a, {}, set(), self._members(k)
         if self._exact and not self.adds_once(k.task, True):
-            if self._stamp is None:
+            if self._claims(k.task, group):
                 k.frontier.claim(vertex, flag)
             else:
                 stored = {self._stamp}
@@ -531,7 +538,6 @@ class EdgeOperator(Algorithm):
                 a.seqz(flag, flag)
             only(flag)
         k.frontier.add_new(vertex)
-        group = self._members(k)
         for number, (member, words) in enumerate(zip(group, self._words)):
             if not number:
                 continue
