@@ -26,9 +26,9 @@ import contextlib
 from base.errors import UserError
 from sw.compile.frontiers.sets import Fields, Pool
 from sw.compile.lower import described
-from sw.compile.lower.dependence import Dependence, behind_beginning, index_of, own_loads
+from sw.compile.lower.dependence import Dependence, behind_beginning, index_of
 from sw.compile.lower.emitter import Emitter
-from sw.compile.lower.fuse import EDGES, Groups, group_name
+from sw.compile.lower.fuse import EDGES, Groups
 from sw.compile.lower.host_numbers import HostNumbers
 from sw.compile.lower.kernels import VertexKernels
 from sw.compile.lower.machine import Begun, RtlMachine
@@ -150,7 +150,7 @@ class ProgramAlgorithm(ProgramRun):
         return {f"{EDGES}{number}": EdgeOperator(self, number) for number in self.edges}
 
     def side_of(self, kernel):
-        group, _ = self.kernel_groups.get(kernel, (None, None))
+        group, _ = self.groups.kernels.get(kernel, (None, None))
         return f"{EDGES}{group[0].op.what}" if group and group[0].op.kind == EDGES else None
 
     # Kernels of groups
@@ -159,39 +159,6 @@ class ProgramAlgorithm(ProgramRun):
         """Find the kernels of operators; ``owned`` is as of Dependence."""
         self.dependence = Dependence(self.program, self.edges, _MOST_SETS, owned)
         self.groups = Groups(self.program, self.numbers, self.dependence, self.dropped)
-        self._kernel_groups = None
-
-    @property
-    def kernel_groups(self) -> dict:
-        """By the names of kernels: their groups, and the vectors whose words are in their other
-        array. Groups of which nothing is read have no kernel."""
-        if self._kernel_groups is None:
-            self._kernel_groups = self._find_kernel_groups()
-        return self._kernel_groups
-
-    def _find_kernel_groups(self):
-        return {self.kernel_name(group, turned): (group, turned) for group in self.groups.all
-                for turned in self.groups.turned(group)
-                if (chain := self.chain(group)) is None or chain.body
-                or group[0].op.kind == EDGES}
-
-    @staticmethod
-    def kernel_name(group, turned) -> str:
-        """The name of the kernel of a group."""
-        return "_other_".join([group_name(group), *sorted(turned)])
-
-    def chain(self, group):
-        """As of :meth:`.dependence.Dependence.chain`."""
-        return self.dependence.chain(group, self.groups.live(group))
-
-    def read_behind(self, number) -> list:
-        """The vectors whose words functions of vertices read behind the edges of an operator, in
-        its kernels."""
-        chains = [self.chain(group) for group in self.groups.all
-                  if group[0].op.kind == EDGES and group[0].op.what == number and len(group) > 1]
-        collected = self.dependence.collected(self.edges[number])
-        return [load.vector for chain in chains if chain is not None
-                for load in own_loads(chain, collected)]
 
     def load_words(self, k, group) -> list:
         """For each member of a group, the registers with the values of the host that it uses, by
@@ -216,31 +183,8 @@ class ProgramAlgorithm(ProgramRun):
         """The name of the array of a vector's words at the start of an operator."""
         return f"start_{vector}"
 
-    def copied(self, op) -> list:
-        """The vectors that are copied before an operator."""
-        if op.kind == EDGES:
-            node = self.edges[op.what]
-            copies = self.dependence.copies(node)
-            if node.tracking is not None and not self.dependence.tells(node):
-                copies.add(node.tracking)
-            return sorted(copies)
-        return sorted({vector for node in self._nodes if isinstance(node, ir.VertexSetIterator)
-                       and node.apply_f == op.what for vector in node.metadata["start_copies"]})
-
-    def _check_order(self, task):
-        """Refuse an ordering if a function takes a vertex from a word: words of the device are the
-        graph's numbers of vertices, and places in its arrays are the ordering's."""
-        if task.new_ids is None:
-            return
-        for function in self.program.functions:
-            for node in ir.walk(*function.body):
-                index = getattr(node, "vertex" if isinstance(node, ir.Degree) else "index", None)
-                if index is not None and index_of(function, index) is None:
-                    raise UserError(f"format {task.plan.format} orders the vertices anew, and "
-                                    f"{function.name} of {self.name} takes a vertex from a word")
-
     def reserve(self, task):
-        self._check_order(task)
+        _check_order(self, task)
         words = max(side.vertex_words for side in task.sides.values() or [task])
         for vector in self.program.vectors:
             task.buffers.reserve(self.array(vector.name), words)
@@ -248,7 +192,7 @@ class ProgramAlgorithm(ProgramRun):
                             for name in self.dependence.swapped(group)}):
             task.buffers.reserve(self.arrays({name})(name), words)
         copies = {name for group in self.groups.all for member in group
-                  for name in self.copied(member.op)}
+                  for name in self.dependence.copied(member.op)}
         for name in sorted(copies):
             task.buffers.reserve(self.copy_array(name), words)
         for name in self.used_degrees:
@@ -274,10 +218,10 @@ class ProgramAlgorithm(ProgramRun):
         def add(name, kind, what=None):
             kernels.setdefault(name, ("apply", (kind, what)))
 
-        for name, (group, turned) in self.kernel_groups.items():
+        for name, (group, turned) in self.groups.kernels.items():
             head = group[0].op
-            if self.copied(head):
-                add(f"copy_{head.name}", "copy", self.copied(head))
+            if self.dependence.copied(head):
+                add(f"copy_{head.name}", "copy", self.dependence.copied(head))
             if head.kind != EDGES:
                 add(name, "group", (group, turned))
                 continue
@@ -327,3 +271,16 @@ class ProgramAlgorithm(ProgramRun):
 
     def outputs(self, session):
         return self._result.outputs
+
+
+def _check_order(run, task):
+    """Refuse an ordering if a function takes a vertex from a word: words of the device are the
+    graph's numbers of vertices, and places in its arrays are the ordering's."""
+    if task.new_ids is None:
+        return
+    for function in run.program.functions:
+        for node in ir.walk(*function.body):
+            index = getattr(node, "vertex" if isinstance(node, ir.Degree) else "index", None)
+            if index is not None and index_of(function, index) is None:
+                raise UserError(f"format {task.plan.format} orders the vertices anew, and "
+                                f"{function.name} of {run.name} takes a vertex from a word")

@@ -96,9 +96,10 @@ class Dependence:
         self._stamps = _stamps_of(program)
         self._touched = {function.name: touched(function) for function in program.functions
                          if not function.of_edge}
-        self._copied = {node.apply_f: node.metadata["start_copies"]
-                        for node in ir.instructions(program.body)
-                        if isinstance(node, ir.VertexSetIterator)}
+        self._copied: dict[str, set] = {}
+        for node in ir.instructions(program.body):
+            if isinstance(node, ir.VertexSetIterator):
+                self._copied.setdefault(node.apply_f, set()).update(node.metadata["start_copies"])
 
     def functions(self, op) -> list:
         """The functions of an operator."""
@@ -107,6 +108,16 @@ class Dependence:
         node = self._edges[op.what]
         return [self._program.function(name) for name in (node.apply_f, node.to_filter)
                 if name is not None]
+
+    def copied(self, op) -> list:
+        """The vectors that are copied before an operator."""
+        if op.kind == EDGES:
+            node = self._edges[op.what]
+            copies = self.copies(node)
+            if node.tracking is not None and not self.tells(node):
+                copies.add(node.tracking)
+            return sorted(copies)
+        return sorted(self._copied[op.what]) if op.kind == VERTICES else []
 
     def uniforms(self, op) -> list:
         """The values of the host that a kernel uses for an operator, each once."""
@@ -272,7 +283,7 @@ class Dependence:
         found |= {node.vector for node in ir.instructions(self._program.body)
                   if isinstance(node, ir.NewQueue)}
         for vectors in self._copied.values():
-            found |= set(vectors)
+            found |= vectors
         for number, node in self._edges.items():
             found |= self.copies(node)
             found |= {part.vector for part in ir.walk(*self.members(number))

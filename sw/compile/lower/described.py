@@ -21,7 +21,7 @@ _UPKEEP = {"copy": "copy {}", "changed": "the set of the vertices whose {} has c
 
 def kernels(run, task) -> list[LoweredKernel]:
     """The kernels of a :class:`~sw.compile.lower.algorithm.ProgramAlgorithm`."""
-    groups = run.kernel_groups
+    groups = run.groups.kernels
     found = []
     for name, (kind, what) in run.kernels(task).items():
         group, _ = groups.get(name, (None, None))
@@ -81,7 +81,7 @@ def decisions(run) -> list[LoweringDecision]:
             found.append(LoweringDecision(
                 f"{' and '.join(str(member.op.what) for member in group[1:])} within the kernel",
                 True, "what they read and write", where))
-        for vector in run.copied(group[0].op):
+        for vector in dependence.copied(group[0].op):
             node = run.edges.get(group[0].op.what)
             if node is not None and vector == node.tracking and not dependence.tells(node):
                 found.append(LoweringDecision(

@@ -40,7 +40,7 @@ class Finish:
     """
 
     def __init__(self, k, parent, group, turned, words):
-        chain = parent.chain(group) if len(group) > 1 else None
+        chain = parent.groups.chain(group) if len(group) > 1 else None
         sums = [number for number, member in enumerate(group) if member.op.kind == TOTAL]
         self.chain: Any = chain if chain is not None and (chain.body or sums) else None
         self._parent, self._group, self._turned = parent, group, turned

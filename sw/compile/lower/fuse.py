@@ -32,6 +32,7 @@ kernel that makes the set performs this operator in advance. If the set is empty
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 from sw.compile.lower.flow import WordFlow
@@ -76,9 +77,9 @@ class Member:
 Group = tuple[Member, ...]
 
 
-def group_name(group: Group) -> str:
-    """The name of a group's kernel."""
-    return "_".join(member.op.name for member in group)
+def group_name(group: Group, turned=frozenset()) -> str:
+    """The name of a group's kernel, for vectors that are in their other array."""
+    return "_other_".join(["_".join(member.op.name for member in group), *sorted(turned)])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -180,13 +181,21 @@ class Groups:
     def all(self):
         return list(self._found)
 
-    def turned(self, group) -> list:
-        """The sets of vectors of a group that may be in their other array when it is launched."""
-        return list(self._found[group][0])
-
     def live(self, group) -> set:
         """The vectors with words that are read behind a group."""
         return self._found[group][1]
+
+    @functools.cached_property
+    def kernels(self) -> dict:
+        """By the names of kernels: their groups, and the vectors whose words are in their other
+        array. Groups of which nothing is read have no kernel."""
+        return {group_name(group, turned): (group, turned) for group in self.all
+                for turned in self._found[group][0]
+                if group[0].op.kind == EDGES or (chain := self.chain(group)) is None or chain.body}
+
+    def chain(self, group):
+        """As of :meth:`Dependence.chain`."""
+        return self._dependence.chain(group, self.live(group))
 
     def of(self, number) -> list:
         """Those that begin with the operator of edges of that number."""

@@ -92,8 +92,8 @@ class VertexKernels:
 
     def _group(self, k, group, turned):
         a, parent = k.a, self._parent
-        chain = parent.chain(group)
-        if chain is not None and group[0].op.every and not parent.copied(group[0].op) \
+        chain = parent.groups.chain(group)
+        if chain is not None and group[0].op.every and not parent.dependence.copied(group[0].op) \
                 and all(member.op.kind == VERTICES for member in group) and _own_words(chain):
             self._chain(k, group, turned, chain)
             return
@@ -130,7 +130,7 @@ class VertexKernels:
 
     def _chained(self, k, group, words, vertex, sums, chain, turned):
         """The work of the members on a vertex, if they are one function."""
-        copies = self._parent.copied(group[0].op)
+        copies = self._parent.dependence.copied(group[0].op)
         known = {load: k.a.reg(load.vector) for load in own_loads(chain, copies)}
         emitter = self._parent.emitter(k, joined(words), copies, turned)
         emitter.load_own(known, vertex)
@@ -172,8 +172,8 @@ class VertexKernels:
             function, = self._parent.dependence.functions(member.op)
             loads = {load: known[load.vector] for load in certain_loads(function)
                      if member.on is None and load.vector in known}
-            emitter = self._parent.emitter(k, words[number], self._parent.copied(member.op),
-                                           turned, loads)
+            copies = self._parent.dependence.copied(member.op)
+            emitter = self._parent.emitter(k, words[number], copies, turned, loads)
             inside = contextlib.nullcontext() if member.on is None else a.if_(chosen[member.on])
             with inside:
                 if member.on is None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from base.errors import UserError
 from sw.compile.frontiers.sets import ALL, EMPTY, Fields
-from sw.compile.lower.fuse import EDGES, WHERE, Member, in_beginning, op_of
+from sw.compile.lower.fuse import EDGES, WHERE, Member, group_name, in_beginning, op_of
 from sw.compile.lower.host_numbers import LARGE, THRESHOLD, VERTEX, WORD
 from sw.vm.host import Machine
 from sw.vm.reference import ReferenceMachine
@@ -144,7 +144,7 @@ class RtlMachine(Machine):
         vset = self._new(len(vertices))
         for vertex in vertices:
             self._set_vertex(vertex)
-            self._launch("include", self._fields(1).word(0, [vset.block]))
+            self._launch("include", self._blocks(vset))
         return vset
 
     def size(self, vset):
@@ -208,8 +208,9 @@ class RtlMachine(Machine):
         """Give the slot of a vertex the device's number of one."""
         self._set(VERTEX, self._device().task.vertices.number(vertex))
 
-    def _fields(self, blocks):
-        return Fields(self._parent.pool, blocks)
+    def _blocks(self, *sets):
+        """The argument of a launch that takes sets only."""
+        return Fields(self._parent.pool, len(sets)).word(0, [each.block for each in sets])
 
     # Operators
 
@@ -240,10 +241,10 @@ class RtlMachine(Machine):
         if held is None:
             return
         parent, head = self._parent, held.group[0].op
-        copies = parent.copied(head)
-        name = parent.kernel_name(
+        copies = parent.dependence.copied(head)
+        name = group_name(
             held.group, self._turned & parent.dependence.vectors(held.group))
-        if name not in parent.kernel_groups:
+        if name not in parent.groups.kernels:
             return
         self._turned ^= parent.dependence.swapped(held.group)
         if copies:
@@ -264,7 +265,7 @@ class RtlMachine(Machine):
         self._supersteps[head.name] = superstep
         self._launch(name, fields.word(superstep, [each.block for each in sets], number))
         if not tells and held.results[0] is not None:
-            self._launch(f"changed{head.what}", self._fields(1).word(0, [held.results[0].block]))
+            self._launch(f"changed{head.what}", self._blocks(held.results[0]))
 
     def edges(self, node, vset, uniforms):
         self.supersteps += 1
@@ -290,14 +291,10 @@ class RtlMachine(Machine):
         return self._take(node, vset, uniforms, makes=True)
 
     def total(self, node, vset, uniforms):
-        before = self._results()
+        before = _total(self._device())
         self._take(node, vset, uniforms)
         self._flush()
-        return (self._results() - before) % (1 << 64)
-
-    def _results(self):
-        low, high = self._device().read("results", 2).tolist()
-        return low | high << 32
+        return (_total(self._device()) - before) % (1 << 64)
 
     def join(self, vset, other):
         if other.count == 0:
@@ -306,7 +303,7 @@ class RtlMachine(Machine):
         if vset.count == 0:
             return other
         joined = self._new()
-        self._launch("join", self._fields(3).word(0, [vset.block, other.block, joined.block]))
+        self._launch("join", self._blocks(vset, other, joined))
         return joined
 
     def split(self, vset, vector, threshold):
@@ -314,13 +311,13 @@ class RtlMachine(Machine):
         parts = self._new(), self._new()
         self._set(THRESHOLD, threshold % (1 << 32))
         self._launch(f"split_{vector}",
-                     self._fields(3).word(0, [vset.block, *(part.block for part in parts)]))
+                     self._blocks(vset, *parts))
         return parts
 
     def least(self, vset, vector):
         self._flush()
         self._launch("infinite")
-        self._launch(f"least_{vector}", self._fields(1).word(0, [vset.block]))
+        self._launch(f"least_{vector}", self._blocks(vset))
         return int(self._device().read("least", 1)[0])
 
     def store(self, vector, vertex, word):
@@ -335,3 +332,9 @@ class RtlMachine(Machine):
     def read(self, vector):
         self._flush()
         return self._device().read_vertices(self._parent.arrays(self._turned)(vector))
+
+
+def _total(session):
+    """The sum of all sums of vertices so far, of 64 bits."""
+    low, high = session.read("results", 2).tolist()
+    return low | high << 32

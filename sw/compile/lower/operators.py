@@ -17,7 +17,7 @@ from typing import Any
 
 from sw.compile.algorithm import Algorithm
 from sw.compile.frontiers.sets import Made
-from sw.compile.lower.dependence import index_of, suffices
+from sw.compile.lower.dependence import index_of, own_loads, suffices
 from sw.compile.lower.emitter import Emitter, Tracked, combine, reduce_word
 from sw.compile.lower.finish import Finish
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
@@ -153,8 +153,16 @@ class EdgeOperator(Algorithm):
                  and index_of(self._function, node.index) == end]
         names = [node.vector for node in nodes if node.vector not in self._copies]
         if end == (task.direction == "pull"):
-            names = [*self._parent.read_behind(self.number), *names]
+            names = [*self._read_behind(), *names]
         return self._parent.array(names[0]) if names else self._parent.anchor
+
+    def _read_behind(self):
+        """The vectors whose words functions of vertices read behind the edges, in any kernel."""
+        groups = self._parent.groups
+        collected = self._parent.dependence.collected(self._node)
+        return [load.vector for group in groups.of(self.number)
+                if len(group) > 1 and (chain := groups.chain(group)) is not None
+                for load in own_loads(chain, collected)]
 
     # Tests
 
@@ -347,7 +355,7 @@ class EdgeOperator(Algorithm):
                              if load.index.name == end}
         self._stamped = {node.vector: self._words[number][node.value]
                          for node, number, _ in self._stamps(group)}
-        self._stamp = self._added_stamp(group)
+        self._stamp: Any = self._added_stamp(group)
         self._earlier = self._parent.host.earlier(group, [
             node.value for node, *_ in self._stamps(group)])
         self._exact = self._is_exact(group)
