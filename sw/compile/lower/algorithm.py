@@ -24,6 +24,8 @@ from __future__ import annotations
 import contextlib
 
 from base.errors import UserError
+from sw.compile.frontiers.maps import FORMS
+from sw.compile.frontiers.queue import Queue
 from sw.compile.frontiers.sets import Fields, Pool
 from sw.compile.lower import described
 from sw.compile.lower.dependence import Dependence, index_of
@@ -103,19 +105,21 @@ class ProgramAlgorithm(ProgramRun):
         self._stored = list(dict.fromkeys(node.vector for node in nodes
                                           if isinstance(node, ir.ElementStore)))
 
-    def settle(self, lists, marks):
+    def settle(self, kind, marks):
         """The plan is known.
 
         Parameters
         ----------
-        lists, marks : bool
-            Whether operators of edges read sets as lists, and by stamps.
+        kind : str
+            The frontier that each set is.
+        marks : bool
+            Whether operators of edges read sets by stamps.
         """
-        pool = self.pool
-        pool.marks = marks
-        pool.lists = lists or bool(self._queues) or any(
-            group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)
-        if pool.lists or marks:
+        form = kind if kind in FORMS else None
+        lists = kind == Queue.name or (form is None and (bool(self._queues) or any(
+            group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)))
+        self.pool.keep(lists, marks, form)
+        if lists or marks or form:
             return
         # Words tell which vertices are in each set, so a set is only made to be counted.
         self.dropped = frozenset(

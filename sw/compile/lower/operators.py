@@ -107,10 +107,30 @@ class EdgeOperator(Algorithm):
             tests = dataclasses.replace(test, operation="<="),
         return _conjunction(tests, self._node.position)
 
-    def settle(self, lists, marks):
-        """The plan is known: whether operators of edges read lists, and stamps
-        (:meth:`.algorithm.ProgramAlgorithm.settle`)."""
-        self._parent.settle(lists, marks)
+    def settle(self, kind, marks):
+        """The plan is known (:meth:`.algorithm.ProgramAlgorithm.settle`)."""
+        self._parent.settle(kind, marks)
+
+    def settle_count(self, asked):
+        """The plan is known. ``asked`` tells whether a vertex that is added several times is to be
+        counted once; None leaves it open. Returns why it is in any case if it is not to be, or
+        None."""
+        groups = [group for group in self._parent.groups.all if group[0].op == self._group[0].op]
+        self._asked = asked
+        self.counts_once = any(map(self._counts_once, groups))
+        if asked is not False or not self.makes_set or not self.counts_once:
+            return None
+        if self._parent.pool.lists:
+            return "its list has room for each vertex once"
+        result = known(self._node, facts.Asked)
+        if result is None or "size" in result.asked:
+            return f"the size of {self._node.output_vset} is asked"
+        return "what is performed where a vertex is added gives the same only once"
+
+    def _counts_once(self, group):
+        """Whether a vertex that a kernel adds several times is counted once."""
+        return (self._asked is True or self._parent.pool.lists
+                or not self._repeatable(group))
 
     def adds_once(self, task, asked):
         return self._settles(task) or self._plain(task, self._node.tracking)
@@ -129,9 +149,8 @@ class EdgeOperator(Algorithm):
         return ends if task.direction == "push" else ends[::-1]
 
     def filters(self, task):
-        if task.direction == "push":
-            return self.reads_set and not task.queued
-        return self._filter is not None
+        return not task.queued and (
+            self.reads_set if task.direction == "push" else self._filter is not None)
 
     def filter_data(self, k, base, into):
         if k.task.direction == "push":
@@ -144,6 +163,29 @@ class EdgeOperator(Algorithm):
             k.input.member(k, base, data, into)
         else:
             self._test(k, self._filter, base, data, into)
+
+    # A reverse queue
+
+    def reverses(self, task):
+        return task.direction == "pull" and self._filter is not None
+
+    def open_pending(self, k):
+        self._words = self._parent.load_words(k, self._members(k))
+        self._stamped, self._earlier = {}, {}
+        self._end = self._vertices_end(k)
+
+    def pending_data(self, k, base, into):
+        self._test_data(k, self._filter, base, into)
+
+    def pending(self, k, base, data, into):
+        self._test(k, self._filter, base, data, into)
+        inside = k.a.reg("inside")
+        k.a.sltu(inside, base.reg, self._end)
+        k.a.and_(into, into, inside)
+
+    def _vertices_end(self, k):
+        """A register with the address behind the last vertex."""
+        return k.constant(k.address(self._parent.anchor) + 4 * self.graph.num_vertices, "end")
 
     def _test_data(self, k, function, vertex, into):
         """Load the word by which a filter tells; ``into`` becomes its result if it needs several.
@@ -202,7 +244,7 @@ class EdgeOperator(Algorithm):
                                     [data.neighbor], self._parent.degrees, into)
             if result is not into:
                 a.mv(into, result)
-        elif data.member is not None and self.known_by_words:
+        elif data.member is not None and k.input.by_words:
             test = self._reached if counts_here else _opposite(self._reached)
             self._test(k, test, data.neighbor, data.member, into)
         elif data.member is not None:
@@ -233,7 +275,7 @@ class EdgeOperator(Algorithm):
         lane that has no vertex of a filtered queue may hold one of an earlier superstep. It has
         collected nothing, but must not store a word that another lane changes."""
         return (vector in self._owned(task) and task.owns_vertex and self._alone(vector)
-                and not self.filters(task))
+                and self._filter is None)
 
     def _alone(self, vector):
         """Whether all reductions of a vector are at the destination."""
@@ -284,7 +326,7 @@ class EdgeOperator(Algorithm):
         k.open_frontier()
         group = self._members(k)
         self._words = self._parent.load_words(k, group)
-        self._end = k.constant(k.address(self._parent.anchor) + 4 * self.graph.num_vertices, "end")
+        self._end = self._vertices_end(k)
         self._sums = {vector: k.a.reg(f"{vector}_sum") for vector in self._owned(k.task)}
         self._of_base = {}
         if k.task.schedule.owns_base:
@@ -295,7 +337,7 @@ class EdgeOperator(Algorithm):
         self._stamp = self._added_stamp(group)
         self._earlier = self._parent.host.earlier(group, [
             node.value for node, *_ in self._writes(group) if node.vector in self._stamped])
-        self._exact = self._parent.pool.lists or not self._repeatable(group)
+        self._exact = self._counts_once(group)
         index = int(self.reads_set) + 1
         self._made = {}
         fields = self._parent.fields(group)
@@ -476,8 +518,10 @@ class EdgeOperator(Algorithm):
         """Add the active lanes' vertices to the result, and perform the members that go through it
         for those that are new; ``flag`` is a register, ``only`` as of :meth:`_only`."""
         a, chosen, stored = k.a, {}, set()
+        claimed = False
         if self._exact and not self.adds_once(k.task, True):
             if self._stamp is None:
+                claimed = True
                 k.frontier.claim(vertex, flag)
             else:
                 stored = {self._stamp}
@@ -486,7 +530,7 @@ class EdgeOperator(Algorithm):
                 a.addi(flag, flag, 1)
                 a.seqz(flag, flag)
             only(flag)
-        k.frontier.add_new(vertex)
+        k.frontier.add_new(vertex, claimed)
         group = self._members(k)
         for number, (member, words) in enumerate(zip(group, self._words)):
             if not number:
@@ -507,8 +551,7 @@ class EdgeOperator(Algorithm):
         chosen[number] = k.a.reg("chosen")
         k.a.mv(chosen[number], result)
         with k.a.if_(chosen[number]):
-            self._made[number].mark(vertex.reg)
-            self._made[number].append(vertex.reg)
+            self._made[number].add(vertex)
 
 
 def _only_load(function):
