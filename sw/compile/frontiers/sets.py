@@ -52,6 +52,9 @@ _END, _START, _NUMBER, _STAMPS, _MAP = range(5)
 #: Words of a block, and the logarithm of its bytes.
 _WORDS, _SHIFT = 8, 5
 
+#: The blocks begin at a multiple of these bytes, which one instruction loads.
+_PAGE = 4096
+
 #: The largest number that is an operand of an instruction.
 _LARGEST = (1 << 11) - 1
 
@@ -59,42 +62,42 @@ _LARGEST = (1 << 11) - 1
 @dataclasses.dataclass(frozen=True)
 class Fields:
     """The fields of a launch's argument: the last bit of the superstep's number, blocks, and a
-    number of the host in all bits above."""
+    number of the host plus one in all bits above, which is 0 for numbers that have no room."""
     pool: "Pool"
     blocks: int  #: Number of blocks.
 
     @property
     def most(self) -> int:
-        """The largest number that the field of the number holds; it stands for all others."""
-        return (1 << 32 - self._place(self.blocks)) - 1
+        """The largest number that the field of the number holds."""
+        return (1 << 32 - self._place(self.blocks)) - 2
 
     def _place(self, index):
-        return 1 + index * self.pool.bits
+        return _SHIFT + index * self.pool.bits
 
-    def word(self, superstep, blocks, number=0) -> int:
-        """The argument."""
-        word = superstep & 1 | number << self._place(self.blocks)
+    def word(self, superstep, blocks, number=None) -> int:
+        """The argument; without a number if it has no room."""
+        word = superstep & 1 | (0 if number is None else number + 1) << self._place(self.blocks)
         for index, block in enumerate(blocks):
             word |= block << self._place(index)
         return word
 
     def block(self, k, index):
         """A register with the address of a block."""
-        a, into = k.a, k.a.reg("block")
-        k.argument(into)
-        k.shifted(into, into, _SHIFT - self._place(index))
+        a, into, source = k.a, k.a.reg("block"), k.given
+        if index:
+            k.shifted(into, source, _SHIFT - self._place(index))
+            source = into
         mask = (1 << self.pool.bits) - 1 << _SHIFT
         if mask > _LARGEST:
-            a.and_(into, into, k.constant(mask, "block_mask"))
+            a.and_(into, source, k.constant(mask, "block_mask"))
         else:
-            a.andi(into, into, mask)
+            a.andi(into, source, mask)
         a.add(into, into, k.constant(k.address(self.pool.BLOCKS), "blocks"))
         return into
 
     def number(self, k, into):
-        """``into`` = the number of the host."""
-        k.argument(into)
-        k.a.srli(into, into, self._place(self.blocks))
+        """``into`` = the number of the host plus one, or 0 if it has no room."""
+        k.a.srli(into, k.given, self._place(self.blocks))
 
 
 class Pool:
@@ -115,8 +118,10 @@ class Pool:
         Whether each vertex of a set has its stamp, by which the set is read.
     form : sw.compile.frontiers.maps.Form or None
         The form of the maps, if there are maps.
+    stamped : bool
+        Whether any kernel gives stamps. If not, sets have no NUMBER.
     """
-    lists, marks, form = True, False, None
+    lists, marks, form, stamped = True, False, None, True
     BLOCKS, _LISTS, _STAMPS, _MAPS = "set_blocks", "set_lists", "set_stamps", "set_maps"
 
     def __init__(self, storages, anchor):
@@ -128,6 +133,11 @@ class Pool:
         self.lists, self.marks = lists, marks
         self.form = FORMS[form] if form else None
 
+    @property
+    def claims_bits(self) -> bool:
+        """Whether a vertex's bit tells the first lane that adds it, so that no stamp has to."""
+        return self.form is not None and self.form.bits == 1
+
     def read(self, fields, index):
         """A set as a kernel of vertices reads it, an Input."""
         return SetList(fields, index) if self.lists else SetMap(fields, index)
@@ -135,7 +145,7 @@ class Pool:
     def reserve(self, task, words):
         """Reserve the buffers; ``words`` are the words of a vertex array."""
         buffers = task.buffers
-        buffers.reserve(self.BLOCKS, self.storages, width=2 << _SHIFT)      # of pairs of blocks
+        buffers.reserve(self.BLOCKS, -(-self.storages * (2 << _SHIFT) // _PAGE), width=_PAGE)
         buffers.reserve(self._LISTS, self.storages * words)
         buffers.reserve(self._STAMPS, self.storages * words)
         if self.form is not None:
@@ -178,7 +188,7 @@ class Pool:
 
     def size(self, session, block) -> int:
         """The number of vertices of the set in a block."""
-        end, start, *_ = session.read(self.BLOCKS).reshape(-1, _WORDS)[block].tolist()
+        end, start, *_ = session.read(self.BLOCKS, (block + 1) * _WORDS)[-_WORDS:].tolist()
         return (end - start) // 4
 
 
@@ -287,16 +297,17 @@ class Made:
         block = self._tail = fields.block(k, index)         # END is its first word
         other, start = a.regs("other_block", "list")
         a.xori(other, block, 4 * _WORDS)
-        self._number = a.reg("set_number")
         a.lw(start, block, 4 * _START)
-        a.lw(self._number, other, 4 * _NUMBER)
-        self._bits = pool.form is not None and pool.form.bits == 1
-        self._stamps = a.reg("stamps") if pool.marks or (several and not self._bits) else None
+        self._number = a.reg("set_number") if pool.stamped else None
+        if self._number is not None:
+            a.lw(self._number, other, 4 * _NUMBER)
+        self._stamps = a.reg("stamps") if pool.marks or (several and not pool.claims_bits) else None
         if self._stamps is not None:
             a.lw(self._stamps, block, 4 * _STAMPS)
-        a.addi(self._number, self._number, 1)
         a.sw(start, other, 4 * _END)                    # of all warps the same, as the next
-        a.sw(self._number, block, 4 * _NUMBER)
+        if self._number is not None:
+            a.addi(self._number, self._number, 1)
+            a.sw(self._number, block, 4 * _NUMBER)
         if pool.form is not None:
             self._open_map(block, other)
         self._scan: Any = None
@@ -325,7 +336,7 @@ class Made:
         """``into`` = 1 in the lane that is the first to claim its vertex, which it must then add,
         else 0."""
         k, a = self._k, self._k.a
-        if self._bits:
+        if self._pool.claims_bits:
             pointer, bit = a.regs("pointer", "bit")
             self._pool.form.bit(k, vertex, bit)
             self._pool.form.pointer(k, vertex, self._map, pointer)
@@ -351,10 +362,11 @@ class Made:
 
     def _mark(self, vertex, claimed=False):
         """Each active lane's vertex gets its stamp, and is put into the map."""
-        if self._pool.marks and not (claimed and not self._bits):
+        pool = self._pool
+        if pool.marks and not claimed:
             self._k.a.sw(self._number, self._stamp_of(vertex))
-        if self._pool.form is not None and not (claimed and self._bits):
-            self._pool.form.put(self._k, vertex, self._map)
+        if pool.form is not None and not (claimed and pool.claims_bits):
+            pool.form.put(self._k, vertex, self._map)
 
     def finish(self):
         """At the end of the kernel, in all lanes."""

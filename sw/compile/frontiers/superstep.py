@@ -80,8 +80,8 @@ class Superstep(Frontier):
         The kind of the set.
     deduplicate : bool
         Whether a vertex that is added several times is counted once.
-    once : bool
-        Whether the operator adds no vertex twice.
+    claimed : bool
+        Whether lanes claim the vertices that they add.
 
     Attributes
     ----------
@@ -91,16 +91,18 @@ class Superstep(Frontier):
         In a kernel: all sets that it makes.
     """
 
-    def __init__(self, fields, index, name, deduplicate, once):
-        super().__init__(deduplicate, once, True)
-        self._fields, self._index, self.name = fields, index, name
+    def __init__(self, fields, index, name, deduplicate, claimed):
+        super().__init__(deduplicate, True, True)
+        self._fields, self._index, self.name, self._claimed = fields, index, name, claimed
 
     def prepare(self, k):
-        super().prepare(k)
-        k.argument(self.number)
+        self.number = k.given
         self.all_made = []
+
+    def make(self, k):
+        """In the prologue, behind the loads of the input: begin the result."""
         if self._index is not None:
-            self._made = Made(k, self._fields, self._index, self._stamped)
+            self._made = Made(k, self._fields, self._index, self._claimed)
             self.all_made.append(self._made)
 
     def finish(self, k):
@@ -108,8 +110,7 @@ class Superstep(Frontier):
             made.finish()
 
     def parity(self, k, into, place=0):
-        k.argument(into)
-        k.a.andi(into, into, 1)
+        k.a.andi(into, k.given, 1)
         k.shifted(into, into, place)
 
     def number_of(self, session, argument):
@@ -152,6 +153,7 @@ def choose(sides) -> list:
         if reason is not None:
             raise UserError(f"{algorithm.name} with frontier {pair.output!r} is deduplicated in "
                             f"any case: {reason}")
+    algorithm.settle_stamps(sides)
     made = _made(pair, sides[0].algorithm.fields)
     return [_chosen(side, pair, made) for side in sides]
 
@@ -219,4 +221,4 @@ def _chosen(side, pair, made):
         return None, None
     index = int(operator.reads_set) if operator.makes_set else None
     return Superstep(fields, index, pair.output, operator.counts_once,
-                     operator.adds_once(side, True)), read
+                     operator.claims(side)), read

@@ -127,6 +127,13 @@ class ProgramAlgorithm(ProgramRun):
             and (asked := known(node, facts.Asked)) is not None and asked.asked <= {"members"})
         self.groups = Groups(self.program, self.numbers, self.dependence, self.dropped)
 
+    def settle_stamps(self, sides):
+        """It is known what the operators of edges, those of the tasks ``sides``, count once."""
+        pool = self.pool
+        claims = pool.lists and bool(self._queues)
+        claims |= any(side.algorithm.claims(side) for side in sides)
+        pool.stamped = pool.marks or (claims and not pool.claims_bits)
+
     def frontier_reason(self, task):
         return "it has no operator of edges"
 

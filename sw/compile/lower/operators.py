@@ -81,6 +81,7 @@ class EdgeOperator(Algorithm):
         node = parent.edges[number]
         super().__init__(turned(parent.graph) if node.transposed else parent.graph)
         self.name, self._parent, self._node = parent.name, parent, node
+        self._number, self._asked = number, None
         self._function = parent.program.function(node.apply_f)
         self.weighted = self._function.weighted
         self._filter = None if node.to_filter is None else parent.program.function(node.to_filter)
@@ -111,13 +112,16 @@ class EdgeOperator(Algorithm):
         """The plan is known (:meth:`.algorithm.ProgramAlgorithm.settle`)."""
         self._parent.settle(kind, marks)
 
+    def settle_stamps(self, sides):
+        """As of :class:`~.algorithm.ProgramAlgorithm`."""
+        self._parent.settle_stamps(sides)
+
     def settle_count(self, asked):
         """The plan is known. ``asked`` tells whether a vertex that is added several times is to be
         counted once; None leaves it open. Returns why it is in any case if it is not to be, or
         None."""
-        groups = [group for group in self._parent.groups.all if group[0].op == self._group[0].op]
         self._asked = asked
-        self.counts_once = any(map(self._counts_once, groups))
+        self.counts_once = any(map(self._is_exact, self._parent.groups.of(self._number)))
         if asked is not False or not self.makes_set or not self.counts_once:
             return None
         if self._parent.pool.lists:
@@ -127,13 +131,21 @@ class EdgeOperator(Algorithm):
             return f"the size of {self._node.output_vset} is asked"
         return "what is performed where a vertex is added gives the same only once"
 
-    def _counts_once(self, group):
-        """Whether a vertex that a kernel adds several times is counted once."""
-        return (self._asked is True or self._parent.pool.lists
-                or not self._repeatable(group))
-
     def adds_once(self, task, asked):
         return self._settles(task) or self._plain(task, self._node.tracking)
+
+    def claims(self, task) -> bool:
+        """Whether the set tells which lane is the first to add a vertex, in any kernel."""
+        return self.makes_set and any(self._claims(task, group)
+                                      for group in self._parent.groups.of(self._number))
+
+    def _claims(self, task, group):
+        return (self._is_exact(group) and not self.adds_once(task, True)
+                and self._added_stamp(group) is None)
+
+    def _is_exact(self, group):
+        """Whether a kernel counts each vertex once."""
+        return self._asked is True or self._parent.pool.lists or not self._repeatable(group)
 
     def base_array(self, task):
         return self._parent.anchor
@@ -324,6 +336,8 @@ class EdgeOperator(Algorithm):
 
     def prepare(self, k):
         k.open_frontier()
+        if self.makes_set:
+            k.frontier.make(k)
         group = self._members(k)
         self._words = self._parent.load_words(k, group)
         self._end = self._vertices_end(k)
@@ -333,11 +347,12 @@ class EdgeOperator(Algorithm):
             end = self._function.parameters[k.task.direction == "pull"]
             self._of_base = {load: k.a.reg(load.vector) for load in certain_loads(self._function)
                              if load.index.name == end}
-        self._stamped = self._stamps(group)
+        self._stamped = {node.vector: self._words[number][node.value]
+                         for node, number, _ in self._stamps(group)}
         self._stamp = self._added_stamp(group)
         self._earlier = self._parent.host.earlier(group, [
-            node.value for node, *_ in self._writes(group) if node.vector in self._stamped])
-        self._exact = self._counts_once(group)
+            node.value for node, *_ in self._stamps(group)])
+        self._exact = self._is_exact(group)
         index = int(self.reads_set) + 1
         self._made = {}
         fields = self._parent.fields(group)
@@ -352,27 +367,21 @@ class EdgeOperator(Algorithm):
         return k.variant or self._group
 
     def _stamps(self, group):
-        """The registers with the stamps of this superstep, by the vectors whose words at the start
-        are known by them."""
-        return {node.vector: words[node.value] for node, words, _ in self._writes(group)
-                if isinstance(node.value, ir.Uniform)
-                and self._parent.dependence.stamp(self._node, node.vector)}
-
-    def _writes(self, group):
-        """The stores and reductions of the members of a group, with the registers of the member's
-        values of the host, and whether each vertex that is added gets the word."""
-        for words, member in zip(self._words, group):
+        """The stores and reductions of stamps of this superstep, of the members of a group: the
+        node, the member's number, and whether each vertex that is added gets the word."""
+        for number, member in enumerate(group):
             function, *_ = self._parent.dependence.functions(member.op)
             for node in ir.walk(*function.body):
-                if isinstance(node, ir.VectorStore | ir.Reduce):
-                    yield node, words, member.on == 0 and any(node is part
-                                                              for part in function.body)
+                if isinstance(node, ir.VectorStore | ir.Reduce) \
+                        and isinstance(node.value, ir.Uniform) \
+                        and self._parent.dependence.stamp(self._node, node.vector):
+                    yield node, number, member.on == 0 and any(node is part
+                                                               for part in function.body)
 
     def _added_stamp(self, group):
         """A vector that the vertices that are added get a stamp in, or None. Then its word tells
         the lane that is the first to add a vertex."""
-        return next((node.vector for node, _, added in self._writes(group)
-                     if added and node.vector in self._stamped), None)
+        return next((node.vector for node, _, added in self._stamps(group) if added), None)
 
     def _emitter(self, k, words=None):
         return Emitter(k, self._parent.bits, self._words[0].__getitem__, self._parent.array,
@@ -517,11 +526,10 @@ class EdgeOperator(Algorithm):
     def _add(self, k, vertex, flag, only):
         """Add the active lanes' vertices to the result, and perform the members that go through it
         for those that are new; ``flag`` is a register, ``only`` as of :meth:`_only`."""
-        a, chosen, stored = k.a, {}, set()
-        claimed = False
+        a, chosen, stored, group = k.a, {}, set(), self._members(k)
+        claimed = self._claims(k.task, group)
         if self._exact and not self.adds_once(k.task, True):
             if self._stamp is None:
-                claimed = True
                 k.frontier.claim(vertex, flag)
             else:
                 stored = {self._stamp}
@@ -531,7 +539,6 @@ class EdgeOperator(Algorithm):
                 a.seqz(flag, flag)
             only(flag)
         k.frontier.add_new(vertex, claimed)
-        group = self._members(k)
         for number, (member, words) in enumerate(zip(group, self._words)):
             if not number:
                 continue
