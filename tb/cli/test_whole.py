@@ -108,7 +108,7 @@ GRAPHS = ("karate", "road:side=4,seed=1")
 
 def test_bench_units(shows, batches):
     shows("bench units", "bench", "units", *GRAPHS, "--units", "fsm,graphpeg,scu", "--schedules",
-          "vm,twc", "--splits", "static,counter", "--algorithms", "pagerank,bfs,cc", "--json",
+          "vm,twc", "--splits", "static,counter", "--algorithms", "pagerank,bfs,sssp", "--json",
           "figures.json")
 
 
