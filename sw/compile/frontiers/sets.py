@@ -141,6 +141,17 @@ class Pool:
         end, start, *_ = session.read(self.BLOCKS).reshape(-1, _WORDS)[block].tolist()
         return (end - start) // 4
 
+    def load_size(self, k, block, into):
+        """``into`` = the number of vertices of the set in a block, whose number is in a register.
+        """
+        a, start = k.a, k.a.reg("start")
+        a.slli(into, block, _SHIFT)
+        a.add(into, into, k.constant(k.address(self.BLOCKS), "blocks"))
+        a.lw(start, into, 4 * _START)
+        a.lw(into, into, 4 * _END)
+        a.sub(into, into, start)
+        a.srli(into, into, 2)
+
 
 class SetInput:
     """A set that a kernel reads, as its registers.

@@ -29,7 +29,9 @@ from sw.compile.lower import described
 from sw.compile.lower.dependence import Dependence, index_of
 from sw.compile.lower.emitter import Emitter
 from sw.compile.lower.fuse import EDGES, Groups, group_name
-from sw.compile.lower.host_numbers import HostNumbers
+from sw.compile.lower.host_code import HostCode
+from sw.compile.lower.host_kernel import DeviceProgram
+from sw.compile.lower.host_numbers import SLOTS, HostNumbers
 from sw.compile.lower.kernels import VertexKernels
 from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
@@ -197,7 +199,8 @@ class ProgramAlgorithm(ProgramRun):
         for name in self.used_degrees:
             task.buffers.reserve(name, words)
         self.pool.reserve(task, words)
-        task.buffers.reserve("slots", self.host.words)
+        if not task.fused:
+            task.buffers.reserve(SLOTS, self.host.words)
         task.buffers.reserve("results", 2)
         task.buffers.reserve("least", 1)
 
@@ -244,7 +247,8 @@ class ProgramAlgorithm(ProgramRun):
         return kernels
 
     def lowered(self, task):
-        return described.kernels(self, task)
+        found = described.kernels(self, task)
+        return [each for each in found if each.name in task.loop.names] if task.fused else found
 
     def decisions(self, task):
         return described.decisions(self)
@@ -265,10 +269,15 @@ class ProgramAlgorithm(ProgramRun):
     def _perform(self, machine: Machine):
         return perform(self.program, self.graph, machine, self._values, self.bits)
 
+    def loop(self, task):
+        return DeviceProgram(self, HostCode(self, self._values, task.config.cores))
+
     def drive(self, session):
+        if session.task.fused:
+            return super().drive(session)
         machine = RtlMachine(self, session)
         self._result = self._perform(machine)
         return machine.supersteps
 
     def outputs(self, session):
-        return self._result.outputs
+        return super().outputs(session) if session.task.fused else self._result.outputs

@@ -108,6 +108,11 @@ class RtlMachine(Machine):
         self.arrays: dict[str, np.ndarray] = {}
         self.sets: dict[int, list] = {}
 
+    @property
+    def blocks(self) -> list[int]:
+        """The last block of each storage."""
+        return [2 * storage + turn for storage, turn in enumerate(self._turn_of)]
+
     def start(self, bits, arrays):
         self.arrays = arrays
 
