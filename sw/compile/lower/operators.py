@@ -81,6 +81,7 @@ class EdgeOperator(Algorithm):
         node = parent.edges[number]
         super().__init__(turned(parent.graph) if node.transposed else parent.graph)
         self.name, self._parent, self._node = parent.name, parent, node
+        self._number, self._asked = number, None
         self._function = parent.program.function(node.apply_f)
         self.weighted = self._function.weighted
         self._filter = None if node.to_filter is None else parent.program.function(node.to_filter)
@@ -107,13 +108,44 @@ class EdgeOperator(Algorithm):
             tests = dataclasses.replace(test, operation="<="),
         return _conjunction(tests, self._node.position)
 
-    def settle(self, lists, marks):
-        """The plan is known: whether operators of edges read lists, and stamps
-        (:meth:`.algorithm.ProgramAlgorithm.settle`)."""
-        self._parent.settle(lists, marks)
+    def settle(self, kind, marks):
+        """The plan is known (:meth:`.algorithm.ProgramAlgorithm.settle`)."""
+        self._parent.settle(kind, marks)
+
+    def settle_stamps(self, sides):
+        """As of :class:`~.algorithm.ProgramAlgorithm`."""
+        self._parent.settle_stamps(sides)
+
+    def settle_count(self, asked):
+        """The plan is known. ``asked`` tells whether a vertex that is added several times is to be
+        counted once; None leaves it open. Returns why it is in any case if it is not to be, or
+        None."""
+        self._asked = asked
+        self.counts_once = any(map(self._is_exact, self._parent.groups.of(self._number)))
+        if asked is not False or not self.makes_set or not self.counts_once:
+            return None
+        if self._parent.pool.lists:
+            return "its list has room for each vertex once"
+        result = known(self._node, facts.Asked)
+        if result is None or "size" in result.asked:
+            return f"the size of {self._node.output_vset} is asked"
+        return "what is performed where a vertex is added gives the same only once"
 
     def adds_once(self, task, asked):
         return self._settles(task) or self._plain(task, self._node.tracking)
+
+    def claims(self, task) -> bool:
+        """Whether the set tells which lane is the first to add a vertex, in any kernel."""
+        return self.makes_set and any(self._claims(task, group)
+                                      for group in self._parent.groups.of(self._number))
+
+    def _claims(self, task, group):
+        return (self._is_exact(group) and not self.adds_once(task, True)
+                and self._added_stamp(group) is None)
+
+    def _is_exact(self, group):
+        """Whether a kernel counts each vertex once."""
+        return self._asked is True or self._parent.pool.lists or not self._repeatable(group)
 
     def base_array(self, task):
         return self._parent.anchor
@@ -129,9 +161,8 @@ class EdgeOperator(Algorithm):
         return ends if task.direction == "push" else ends[::-1]
 
     def filters(self, task):
-        if task.direction == "push":
-            return self.reads_set and not task.queued
-        return self._filter is not None
+        return not task.queued and (
+            self.reads_set if task.direction == "push" else self._filter is not None)
 
     def filter_data(self, k, base, into):
         if k.task.direction == "push":
@@ -144,6 +175,29 @@ class EdgeOperator(Algorithm):
             k.input.member(k, base, data, into)
         else:
             self._test(k, self._filter, base, data, into)
+
+    # A reverse queue
+
+    def reverses(self, task):
+        return task.direction == "pull" and self._filter is not None
+
+    def open_pending(self, k):
+        self._words = self._parent.load_words(k, self._members(k))
+        self._stamped, self._earlier = {}, {}
+        self._end = self._vertices_end(k)
+
+    def pending_data(self, k, base, into):
+        self._test_data(k, self._filter, base, into)
+
+    def pending(self, k, base, data, into):
+        self._test(k, self._filter, base, data, into)
+        inside = k.a.reg("inside")
+        k.a.sltu(inside, base.reg, self._end)
+        k.a.and_(into, into, inside)
+
+    def _vertices_end(self, k):
+        """A register with the address behind the last vertex."""
+        return k.constant(k.address(self._parent.anchor) + 4 * self.graph.num_vertices, "end")
 
     def _test_data(self, k, function, vertex, into):
         """Load the word by which a filter tells; ``into`` becomes its result if it needs several.
@@ -202,7 +256,7 @@ class EdgeOperator(Algorithm):
                                     [data.neighbor], self._parent.degrees, into)
             if result is not into:
                 a.mv(into, result)
-        elif data.member is not None and self.known_by_words:
+        elif data.member is not None and k.input.by_words:
             test = self._reached if counts_here else _opposite(self._reached)
             self._test(k, test, data.neighbor, data.member, into)
         elif data.member is not None:
@@ -233,7 +287,7 @@ class EdgeOperator(Algorithm):
         lane that has no vertex of a filtered queue may hold one of an earlier superstep. It has
         collected nothing, but must not store a word that another lane changes."""
         return (vector in self._owned(task) and task.owns_vertex and self._alone(vector)
-                and not self.filters(task))
+                and self._filter is None)
 
     def _alone(self, vector):
         """Whether all reductions of a vector are at the destination."""
@@ -282,20 +336,23 @@ class EdgeOperator(Algorithm):
 
     def prepare(self, k):
         k.open_frontier()
+        if self.makes_set:
+            k.frontier.make(k)
         group = self._members(k)
         self._words = self._parent.load_words(k, group)
-        self._end = k.constant(k.address(self._parent.anchor) + 4 * self.graph.num_vertices, "end")
+        self._end = self._vertices_end(k)
         self._sums = {vector: k.a.reg(f"{vector}_sum") for vector in self._owned(k.task)}
         self._of_base = {}
         if k.task.schedule.owns_base:
             end = self._function.parameters[k.task.direction == "pull"]
             self._of_base = {load: k.a.reg(load.vector) for load in certain_loads(self._function)
                              if load.index.name == end}
-        self._stamped = self._stamps(group)
+        self._stamped = {node.vector: self._words[number][node.value]
+                         for node, number, _ in self._stamps(group)}
         self._stamp = self._added_stamp(group)
         self._earlier = self._parent.host.earlier(group, [
-            node.value for node, *_ in self._writes(group) if node.vector in self._stamped])
-        self._exact = self._parent.pool.lists or not self._repeatable(group)
+            node.value for node, *_ in self._stamps(group)])
+        self._exact = self._is_exact(group)
         index = int(self.reads_set) + 1
         self._made = {}
         fields = self._parent.fields(group)
@@ -310,27 +367,21 @@ class EdgeOperator(Algorithm):
         return k.variant or self._group
 
     def _stamps(self, group):
-        """The registers with the stamps of this superstep, by the vectors whose words at the start
-        are known by them."""
-        return {node.vector: words[node.value] for node, words, _ in self._writes(group)
-                if isinstance(node.value, ir.Uniform)
-                and self._parent.dependence.stamp(self._node, node.vector)}
-
-    def _writes(self, group):
-        """The stores and reductions of the members of a group, with the registers of the member's
-        values of the host, and whether each vertex that is added gets the word."""
-        for words, member in zip(self._words, group):
+        """The stores and reductions of stamps of this superstep, of the members of a group: the
+        node, the member's number, and whether each vertex that is added gets the word."""
+        for number, member in enumerate(group):
             function, *_ = self._parent.dependence.functions(member.op)
             for node in ir.walk(*function.body):
-                if isinstance(node, ir.VectorStore | ir.Reduce):
-                    yield node, words, member.on == 0 and any(node is part
-                                                              for part in function.body)
+                if isinstance(node, ir.VectorStore | ir.Reduce) \
+                        and isinstance(node.value, ir.Uniform) \
+                        and self._parent.dependence.stamp(self._node, node.vector):
+                    yield node, number, member.on == 0 and any(node is part
+                                                               for part in function.body)
 
     def _added_stamp(self, group):
         """A vector that the vertices that are added get a stamp in, or None. Then its word tells
         the lane that is the first to add a vertex."""
-        return next((node.vector for node, _, added in self._writes(group)
-                     if added and node.vector in self._stamped), None)
+        return next((node.vector for node, _, added in self._stamps(group) if added), None)
 
     def _emitter(self, k, words=None):
         return Emitter(k, self._parent.bits, self._words[0].__getitem__, self._parent.array,
@@ -475,7 +526,8 @@ class EdgeOperator(Algorithm):
     def _add(self, k, vertex, flag, only):
         """Add the active lanes' vertices to the result, and perform the members that go through it
         for those that are new; ``flag`` is a register, ``only`` as of :meth:`_only`."""
-        a, chosen, stored = k.a, {}, set()
+        a, chosen, stored, group = k.a, {}, set(), self._members(k)
+        claimed = self._claims(k.task, group)
         if self._exact and not self.adds_once(k.task, True):
             if self._stamp is None:
                 k.frontier.claim(vertex, flag)
@@ -486,8 +538,7 @@ class EdgeOperator(Algorithm):
                 a.addi(flag, flag, 1)
                 a.seqz(flag, flag)
             only(flag)
-        k.frontier.add_new(vertex)
-        group = self._members(k)
+        k.frontier.add_new(vertex, claimed)
         for number, (member, words) in enumerate(zip(group, self._words)):
             if not number:
                 continue
@@ -507,8 +558,7 @@ class EdgeOperator(Algorithm):
         chosen[number] = k.a.reg("chosen")
         k.a.mv(chosen[number], result)
         with k.a.if_(chosen[number]):
-            self._made[number].mark(vertex.reg)
-            self._made[number].append(vertex.reg)
+            self._made[number].add(vertex)
 
 
 def _only_load(function):
