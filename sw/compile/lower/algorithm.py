@@ -186,20 +186,8 @@ class ProgramAlgorithm(ProgramRun):
         return sorted({vector for node in self._nodes if isinstance(node, ir.VertexSetIterator)
                        and node.apply_f == op.what for vector in node.metadata["start_copies"]})
 
-    def _check_order(self, task):
-        """Refuse an ordering if a function takes a vertex from a word: words of the device are the
-        graph's numbers of vertices, and places in its arrays are the ordering's."""
-        if task.new_ids is None:
-            return
-        for function in self.program.functions:
-            for node in ir.walk(*function.body):
-                index = getattr(node, "vertex" if isinstance(node, ir.Degree) else "index", None)
-                if index is not None and index_of(function, index) is None:
-                    raise UserError(f"format {task.plan.format} orders the vertices anew, and "
-                                    f"{function.name} of {self.name} takes a vertex from a word")
-
     def reserve(self, task):
-        self._check_order(task)
+        _check_order(self.program, task)
         words = max(side.vertex_words for side in task.sides.values() or [task])
         for vector in self.program.vectors:
             task.buffers.reserve(self.array(vector.name), words)
@@ -292,3 +280,16 @@ class ProgramAlgorithm(ProgramRun):
 
     def outputs(self, session):
         return super().outputs(session) if session.task.fused else self._result.outputs
+
+
+def _check_order(program, task):
+    """Refuse an ordering if a function takes a vertex from a word: words of the device are the
+    graph's numbers of vertices, and places in its arrays are the ordering's."""
+    if task.new_ids is None:
+        return
+    for function in program.functions:
+        for node in ir.walk(*function.body):
+            index = getattr(node, "vertex" if isinstance(node, ir.Degree) else "index", None)
+            if index is not None and index_of(function, index) is None:
+                raise UserError(f"format {task.plan.format} orders the vertices anew, and "
+                                f"{function.name} of {program.name} takes a vertex from a word")

@@ -9,11 +9,12 @@ from sw.compile.frontiers.sets import Fields
 from sw.lang import graph_ir as ir
 
 
-__all__ = ["Branch", "Call", "Further", "Keep", "Meet", "Number", "Place", "Sum"]
+__all__ = ["HostCall", "HostFork", "HostMeeting", "HostNumber", "HostSum", "HostThreshold",
+           "HostVertex", "HostWord"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Number:
+class HostNumber:
     """A number of the host gets a value."""
     name: str
     value: Any
@@ -21,13 +22,13 @@ class Number:
 
 
 @dataclasses.dataclass(frozen=True)
-class Sum:
+class HostSum:
     """The value of a VertexSum is what the two words of the results have grown by."""
     node: ir.VertexSum
 
 
 @dataclasses.dataclass(frozen=True)
-class Keep:
+class HostWord:
     """A slot gets a word."""
     slot: int
     uniform: Any  #: Uniform. It has the word if ``value`` is constant; None for a number.
@@ -36,7 +37,7 @@ class Keep:
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class HostVertex:
     """The slot of a vertex gets the device's number of one, and the slot of a word a word."""
     vertex: Any  #: An expression.
     word: Any  #: Uniform or None.
@@ -44,19 +45,19 @@ class Place:
 
 
 @dataclasses.dataclass(frozen=True)
-class Further:
+class HostThreshold:
     """The threshold of a queue moves to the next step above the least word."""
     name: str
     delta: int
 
 
 @dataclasses.dataclass(frozen=True)
-class Meet:
+class HostMeeting:
     """The hosts of all cores wait for each other: what they have read may be written now."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Call:
+class HostCall:
     """A kernel is launched."""
     kernel: str
     fields: Fields
@@ -68,7 +69,7 @@ class Call:
 
 
 @dataclasses.dataclass(frozen=True)
-class Branch:
+class HostFork:
     """The end of a block that has two ways on."""
     condition: Any
     sets: dict

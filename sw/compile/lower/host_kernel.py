@@ -27,7 +27,7 @@ from sw.compile.asm.assembler import Condition
 from sw.compile.kernels import barrier
 from sw.compile.kernels.fusion import KERNEL, SUPERSTEPS
 from sw.compile.kernels.kernel import Kernel
-from sw.compile.lower.host_actions import Branch
+from sw.compile.lower.host_actions import HostCall, HostFork, HostSum
 from sw.compile.lower.host_code import HostCode
 from sw.compile.lower.host_numbers import LARGE, SLOTS, VERTEX, WORD
 from sw.compile.lower.host_ranges import Ranges, fits
@@ -88,12 +88,12 @@ class _Words:
         self._add("results", 2)
         for storage in range(program.parent.pool.storages):
             self._add(("block", storage))
-        for action in code.actions("Call"):
+        for action in code.actions(HostCall):
             if action.supersteps:
                 self._add(("parity", action.head))
         for name in code.numbers:
             self._add(("number", name), 1 if fits(self.ranges.numbers[name]) else 2)
-        for action in code.actions("Sum"):
+        for action in code.actions(HostSum):
             self._add(("sum", action.node), 2)
 
     def _add(self, key, words=1):
@@ -231,10 +231,10 @@ class _Host:
     def _begin(self):
         """The first words."""
         first = {("supersteps", 0): 0, ("results", 0): 0, ("results", 1): 0}
-        calls = self._code.actions("Call")
+        calls = self._code.actions(HostCall)
         first |= {(("parity", call.head), 0): 0 for call in calls if call.supersteps}
-        first |= {(("block", storage), 0): block for storage, block in enumerate(self._code.first)
-                  if storage > 1}
+        first |= {(("block", storage), 0): self._parent.pool.distance(block)
+                  for storage, block in enumerate(self._code.first) if storage > 1}
         for name, value in self._code.numbers.items():
             if value is not None:
                 words = 1 if fits(self._program.words.ranges.numbers[name]) else 2
@@ -249,11 +249,11 @@ class _Host:
             self._placed.add(number)
             block, other = self._code.blocks[number], None
             for action in block.actions:
-                if isinstance(action, Branch):
+                if isinstance(action, HostFork):
                     other = block.after[1]
-                    self._branch(action, other)
+                    self._fork(action, other)
                 else:
-                    getattr(self, f"_{type(action).__name__.lower()}")(action)
+                    getattr(self, _method(action))(action)
             if not block.after:
                 self._end()
                 return
@@ -264,7 +264,7 @@ class _Host:
             if number in self._forced:
                 self._section(self._labels[number])
 
-    def _branch(self, action, other):
+    def _fork(self, action, other):
         a, on = self._a, self._a.label("on")
         a.bnez(self._values.truth(action.condition, action.sets), on)
         a.jump_to_section(self._labels[other])
@@ -299,14 +299,14 @@ class _Host:
                 a.sltu(carry, now, before)
             values.store(("sum", action.node), grown, number)
 
-    def _keep(self, action):
-        self._slot(action.slot, self._word(action.uniform, action.value, action.sets))
+    def _word(self, action):
+        self._slot(action.slot, self._constant(action.uniform, action.value, action.sets))
 
     def _slot(self, slot, register):
         base = self._k.constant(self._task.local.address(SLOTS), "slots")
         self._a.sw(register, base, 4 * slot)
 
-    def _word(self, uniform, value, sets):
+    def _constant(self, uniform, value, sets):
         """A register with the word of a value of the host."""
         if not isinstance(value, ir.Literal):
             return self._values.word(value, sets)
@@ -316,7 +316,7 @@ class _Host:
         node = dataclasses.replace(uniform, value=value)
         return self._k.constant(value_of(node, {}, parent.graph, parent.bits))
 
-    def _place(self, action):
+    def _vertex(self, action):
         k, vertex = self._k, action.vertex
         if isinstance(vertex, ir.Literal):
             vertex = k.constant(self._task.vertices.number(int(vertex.value)))
@@ -327,9 +327,9 @@ class _Host:
             vertex = self._values.word(vertex, action.sets)
         self._slot(VERTEX, vertex)
         if action.word is not None:
-            self._slot(WORD, self._word(action.word, action.word.value, action.sets))
+            self._slot(WORD, self._constant(action.word, action.word.value, action.sets))
 
-    def _further(self, action):
+    def _threshold(self, action):
         """The threshold: (least // delta + 1) * delta."""
         a, k = self._a, self._k
         least, rest, place, one, bit = a.regs("least", "rest", "bits", "quotient", "bit")
@@ -366,16 +366,21 @@ class _Host:
         self._a.li(place, self._k.address(name))
         return place
 
-    def _meet(self, _):
+    def _meeting(self, _):
         barrier.meet_cores(self._k)
 
     def _call(self, call):
-        a, values = self._a, self._values
-        parts = [(values.block(storage, storage in call.made), call.fields.word(
-            0, [0] * index + [1]).bit_length() - 1) for index, storage in enumerate(call.storages)]
+        a, k, values, parts = self._a, self._k, self._values, []
+
+        def part(place, *given):
+            if given[-1] is not a.zero:
+                parts.append(a.reg("part"))
+                place(k, parts[-1], *given)
+
+        for index, storage in enumerate(call.storages):
+            part(call.fields.of_distance, index, values.block(storage, storage in call.made))
         if call.number is not None:
-            parts.append((self._argument_number(call), call.fields.word(
-                0, [], 1).bit_length() - 1))
+            part(call.fields.of_number, self._number_field(call))
         if call.supersteps:
             parity, count = values.load(("parity", call.head)), values.load("supersteps")
             following = a.reg("parity")
@@ -383,40 +388,44 @@ class _Host:
             values.store(("parity", call.head), following)
             a.addi(count, count, 1)
             values.store("supersteps", count)
-            parts.append((parity, 0))
-        argument = a.zero
-        for register, place in parts:
-            if register is a.zero:
-                continue
-            shifted, before = a.reg("argument"), argument
-            self._k.shifted(shifted, register, place)
-            if before is not a.zero:
-                a.or_(shifted, shifted, before)
-            argument = shifted
+            parts.append(parity)
+        argument = parts[0] if parts else a.zero
+        for other in parts[1:]:
+            a.or_(argument, argument, other)
         values.store("argument", argument)
-        self._emitter.launch(self._k, call.kernel)
+        self._emitter.launch(k, call.kernel)
         self._section()
 
-    def _argument_number(self, call):
-        """A register with the number of the host for an argument."""
+    def _number_field(self, call):
+        """A register with the number of the host for an argument plus one, or with 0."""
         uniform, value, saved = call.number
-        k, most = self._k, call.fields.most
+        a, k, most = self._a, self._k, call.fields.most
         if isinstance(value, ir.Literal) and not saved:
             word = value_of(dataclasses.replace(uniform, value=value), {}, self._parent.graph,
                             self._parent.bits)
-            if word >= most:
-                self._slot(LARGE, k.constant(word))
-            return k.constant(min(word, most))
+            if word <= most:
+                return k.constant(word + 1)
+            self._slot(LARGE, k.constant(word))
+            return a.zero
+        into, fits_in = a.reg("number"), a.label("number_fits")
         if saved:
-            number = self._a.reg("number")
+            number = a.reg("number")
             base = k.constant(self._task.local.address(SLOTS), "slots")
-            self._a.lw(number, base, 4 * self._parent.host.slots[uniform])
+            a.lw(number, base, 4 * self._parent.host.slots[uniform])
         else:
             number = self._values.word(value, {})
             low, high = self._program.words.ranges.of(value)
-            if low >= 0 and high < most:
-                return number
+            if low >= 0 and high <= most:
+                a.addi(into, number, 1)
+                return into
+        a.addi(into, number, 1)
+        a.bgeu(k.constant(most), number, fits_in)
         self._slot(LARGE, number)
-        into = self._a.reg("number")
-        k.minimum(into, number, k.constant(most))
+        a.mv(into, a.zero)
+        a.place(fits_in)
         return into
+
+
+def _method(action):
+    """The name of the method that emits an action."""
+    return f"_{type(action).__name__.removeprefix('Host').lower()}"

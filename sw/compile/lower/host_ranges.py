@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sw.compile.lower.host_actions import HostNumber
 from sw.lang import graph_ir as ir
 from sw.vm.host import MOST_ROUNDS
 
@@ -35,7 +36,7 @@ class Ranges:
     def __init__(self, code, graph):
         self._vertices = graph.num_vertices
         values: dict[str, list[Any]] = {name: [] for name in code.numbers}
-        for action in code.actions("Number"):
+        for action in code.actions(HostNumber):
             values[action.name].append(action.value)
         self.numbers: dict[str, Any] = dict.fromkeys(values)
         counters = {name: _counted(name, found, code.numbers[name])

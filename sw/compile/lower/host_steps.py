@@ -1,8 +1,8 @@
 """The host's part of a program as a graph of steps.
 
-Loops become branches: a :class:`Step` has the steps that may follow it, and names what it reads and
-writes. A ForLoop counts in a variable of its own, a Dequeue is several steps. Expressions are those
-of the program.
+Loops become branches: a :class:`HostStep` has the steps that may follow it, and names what it reads
+and writes. A ForLoop counts in a variable of its own, a Dequeue is several steps. Expressions are
+those of the program.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from sw.lang import graph_ir as ir
 from sw.lang.types import Type
 
 
-__all__ = ["Step", "reachable", "set_names", "steps", "threshold"]
+__all__ = ["HostStep", "reachable", "set_names", "steps", "threshold"]
 
 
 @dataclasses.dataclass(eq=False)
-class Step:
+class HostStep:
     """A step of the host.
 
     ===========  ===================================================================
@@ -37,7 +37,7 @@ class Step:
     kind: str
     node: Any = None
     names: tuple[str, ...] = ()  #: Names of sets; ``""`` is that of the set without vertices.
-    after: tuple[Step, ...] = ()
+    after: tuple[HostStep, ...] = ()
     live: frozenset[str] = frozenset()  #: Sets that are read from here on.
 
     @property
@@ -60,14 +60,14 @@ def threshold(queue) -> str:
     return f"threshold of {queue}"
 
 
-def steps(program, functions) -> Step:
+def steps(program, functions) -> HostStep:
     """The first step of a program; ``functions(node)`` gives those that an operator calls."""
-    first = _Steps(program).block(program.body, Step("end"))
+    first = _Steps(program).block(program.body, HostStep("end"))
     _find_live(first, functions)
     return first
 
 
-def reachable(first) -> list[Step]:
+def reachable(first) -> list[HostStep]:
     """A step and all that may follow."""
     found, waiting = {}, [first]
     while waiting:
@@ -85,7 +85,7 @@ class _Steps:
         self._queues = {node.name: node for node in ir.instructions(program.body)
                         if isinstance(node, ir.NewQueue)}
 
-    def block(self, body, after) -> Step:
+    def block(self, body, after) -> HostStep:
         """The first step of a block, before the step ``after``."""
         for node in reversed(body):
             after = self._instruction(node, after)
@@ -94,40 +94,40 @@ class _Steps:
     def _instruction(self, node, after):
         match node:
             case ir.Assign(value=ir.HostName(name=source, type=Type.VERTEXSET)):
-                return Step("move", node, (node.name, source), (after,))
+                return HostStep("move", node, (node.name, source), (after,))
             case ir.Assign():
-                return Step("assign", node, (), (after,))
+                return HostStep("assign", node, (), (after,))
             case ir.ElementStore():
-                return Step("store", node, (), (after,))
+                return HostStep("store", node, (), (after,))
             case ir.NewVertexSet():
-                return Step("include", node, (node.name,), (after,))
+                return HostStep("include", node, (node.name,), (after,))
             case ir.NewQueue():
                 if node.delta is not None:
                     after = _assign(threshold(node.name), node.delta, node.position, after)
-                return Step("include", node, (node.name,), (after,))
+                return HostStep("include", node, (node.name,), (after,))
             case ir.Dequeue():
                 return self._dequeue(node, after)
             case ir.WhileLoop():
-                top = Step("branch", node.condition)
+                top = HostStep("branch", node.condition)
                 top.after = self.block(node.body, top), after
                 return top
             case ir.ForLoop():
                 return self._counted(node, after)
             case ir.HostBranch():
-                return Step("branch", node.condition, (), (
+                return HostStep("branch", node.condition, (), (
                     self.block(node.then, after), self.block(node.otherwise, after)))
         made = getattr(node, "output_vset", None)
         if made in self._queues:
             made = f"changed of {made}"
-            after = Step("join", node, (node.output_vset, made), (after,))
-        return Step("op", node, (made,) if made else (), (after,))
+            after = HostStep("join", node, (node.output_vset, made), (after,))
+        return HostStep("op", node, (made,) if made else (), (after,))
 
     def _counted(self, node, after):
         here: dict[str, Any] = {"position": node.position}
         name, last = (f"{what} of line {node.position.line}.{node.position.column}"
                       for what in ("round", "rounds"))
         number, end = (ir.HostName(name=each, type=Type.WHOLE, **here) for each in (name, last))
-        top = Step("branch", ir.Binary(operation="<", left=number, right=end, type=Type.BOOL,
+        top = HostStep("branch", ir.Binary(operation="<", left=number, right=end, type=Type.BOOL,
                                        **here))
         one = ir.Literal(value=1, type=Type.WHOLE, **here)
         body = _assign(name, ir.Binary(operation="+", left=number, right=one, type=Type.WHOLE,
@@ -139,19 +139,20 @@ class _Steps:
 
     def _dequeue(self, node, after):
         queue, ready = node.queue, node.output_vset
-        empty = Step("move", node, (queue, ""), (after,))
-        every = Step("move", node, (ready, queue), (empty,))
+        empty = HostStep("move", node, (queue, ""), (after,))
+        every = HostStep("move", node, (ready, queue), (empty,))
         if self._queues[queue].delta is None:
             return every
         here = {"position": node.position}
-        again = Step("further", node, (queue,), (Step("split", node, (ready, queue), (after,)),))
-        some = Step("branch", ir.SetSize(name=ready, **here), (), (after, again))
-        split = Step("split", node, (ready, queue), (some,))
-        return Step("branch", ir.SetSize(name=queue, **here), (), (split, every))
+        again = HostStep("further", node, (queue,), (
+            HostStep("split", node, (ready, queue), (after,)),))
+        some = HostStep("branch", ir.SetSize(name=ready, **here), (), (after, again))
+        split = HostStep("split", node, (ready, queue), (some,))
+        return HostStep("branch", ir.SetSize(name=queue, **here), (), (split, every))
 
 
 def _assign(name, value, position, after):
-    return Step("assign", ir.Assign(name=name, value=value, position=position), (), (after,))
+    return HostStep("assign", ir.Assign(name=name, value=value, position=position), (), (after,))
 
 
 def set_names(*nodes) -> set[str]:

@@ -62,16 +62,16 @@ class HostValues:
         self._numbers[name] = low, high
 
     def block(self, storage, turn=False):
-        """A register with the block of the pool that a storage's set has; with ``turn``, of a set
-        that is made now."""
-        if storage < 2:
-            return self._k.constant(2 * storage)        # of all vertices, and of none
+        """A register with the distance of the block of the pool that a storage's set has; with
+        ``turn``, of a set that is made now."""
+        if storage < 2:                                 # of all vertices, and of none
+            return self._k.constant(self._pool.distance(2 * storage))
         key = "block", storage
         if storage not in self._blocks:
             self._blocks[storage] = self.load(key)
         if turn:
             block = self._a.reg("block")
-            self._a.xori(block, self._blocks[storage], 1)
+            self._a.xori(block, self._blocks[storage], self._pool.distance(1))
             self._blocks[storage] = block
             self.store(key, block)
         return self._blocks[storage]

@@ -89,6 +89,8 @@ class RtlMachine(Machine):
         The first vertices of sets, by the blocks of the pool.
     supersteps : int
         Executions of operators of edges.
+    turns : list of int
+        The last bit of the last block of each storage.
     """
 
     def __init__(self, parent, session=None):
@@ -97,7 +99,7 @@ class RtlMachine(Machine):
         storages = parent.pool.storages
         self._free = [number for number in range(storages - 1, -1, -1)
                       if number not in (ALL // 2, EMPTY // 2)]
-        self._turn_of = [1] * storages          # the last bit of the last block of a storage
+        self.turns = [1] * storages
         self._slots: dict[int, int] = {}
         self._supersteps: dict[str, int] = {}
         self.supersteps = 0
@@ -107,11 +109,6 @@ class RtlMachine(Machine):
         self._all = DeviceSet(ALL, parent.graph.num_vertices)
         self.arrays: dict[str, np.ndarray] = {}
         self.sets: dict[int, list] = {}
-
-    @property
-    def blocks(self) -> list[int]:
-        """The last block of each storage."""
-        return [2 * storage + turn for storage, turn in enumerate(self._turn_of)]
 
     def start(self, bits, arrays):
         self.arrays = arrays
@@ -124,8 +121,8 @@ class RtlMachine(Machine):
     def _new(self, count=None):
         """A set in a storage that no other set has."""
         storage = self._free.pop()
-        self._turn_of[storage] ^= 1
-        vset = DeviceSet(2 * storage + self._turn_of[storage], count)
+        self.turns[storage] ^= 1
+        vset = DeviceSet(2 * storage + self.turns[storage], count)
         weakref.finalize(vset, self._free.append, storage)
         return vset
 

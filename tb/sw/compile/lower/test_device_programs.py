@@ -21,9 +21,7 @@ import pytest
 from base.errors import UserError
 from hw.config import preset
 from sw.compile import algorithms
-from sw.compile.lower import host_code
-from sw.compile.lower.forms import algorithm_of
-from sw.compile.lower import forms
+from sw.compile.lower import forms, host_code
 from sw.compile.lower.algorithm import ProgramAlgorithm
 from sw.compile.schedules import equip
 from sw.device import Device
@@ -41,7 +39,7 @@ _LIMIT = 5_000_000
 def operators(monkeypatch):
     """All programs are lowered by their operators."""
     monkeypatch.setattr(forms, "FORMS", (ProgramAlgorithm,))
-    monkeypatch.setattr(algorithms, "_named", lambda name: algorithm_of(programs.find(name)))
+    monkeypatch.setattr(algorithms, "_named", lambda name: forms.algorithm_of(programs.find(name)))
 
 
 def graph(scale=5):
