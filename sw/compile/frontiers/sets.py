@@ -66,6 +66,10 @@ class Fields:
             word |= block << self._place(index)
         return word
 
+    def block_of(self, argument, index) -> int:
+        """The block in an argument."""
+        return argument >> self._place(index) & (1 << self.pool.bits) - 1
+
     def block(self, k, index):
         """A register with the address of a block."""
         a, into = k.a, k.a.reg("block")
@@ -138,8 +142,15 @@ class Pool:
 
     def size(self, session, block) -> int:
         """The number of vertices of the set in a block."""
-        end, start, *_ = session.read(self.BLOCKS).reshape(-1, _WORDS)[block].tolist()
+        end, start, *_ = self._words(session, block)
         return (end - start) // 4
+
+    def first_entry(self, session, block) -> int:
+        """The address of the first entry of the set in a block."""
+        return self._words(session, block)[_START]
+
+    def _words(self, session, block):
+        return session.read(self.BLOCKS).reshape(-1, _WORDS)[block].tolist()
 
 
 class SetInput:
@@ -274,7 +285,7 @@ class Made:
 class _SetList(Input):
     """The list of the operator's input set."""
     name = Queue.name
-    listed = True
+    listed = still = True
 
     def __init__(self, fields):
         self._fields = fields
@@ -284,6 +295,14 @@ class _SetList(Input):
 
     def prepare(self, k):
         self.start, self.end = SetInput(k, self._fields, 0).list()
+
+    def entry_count(self, session, argument) -> int:
+        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+        return self._fields.pool.size(session, self._fields.block_of(argument, 0))
+
+    def first_entry(self, session, argument) -> int:
+        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+        return self._fields.pool.first_entry(session, self._fields.block_of(argument, 0))
 
 
 class StampTest(Input):

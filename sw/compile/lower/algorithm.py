@@ -22,6 +22,7 @@ only when the program runs, so it is a field of the launch's argument, beside a 
 from __future__ import annotations
 
 import contextlib
+import functools
 
 from base.errors import UserError
 from sw.compile.frontiers.sets import Fields, Pool
@@ -203,11 +204,16 @@ class ProgramAlgorithm(ProgramRun):
 
     def init_vertex_value(self, task):
         self.check_words()
+        self.fill_arrays(task, self.beginning.arrays)
+        self.pool.fill(task, self.beginning.sets)
+
+    @functools.cached_property
+    def beginning(self) -> RtlMachine:
+        """The machine that has performed what stands before the first operator."""
         machine = RtlMachine(self)
         with contextlib.suppress(Begun):
             self._perform(machine)
-        self.fill_arrays(task, machine.arrays)
-        self.pool.fill(task, machine.sets)
+        return machine
 
     # Kernels
 

@@ -114,6 +114,14 @@ class RtlMachine(Machine):
     def attach(self, values, evaluate, word):
         self._values, self._evaluate, self._word = values, evaluate, word
 
+    def words(self, vector, name):
+        """Before the first operator: the words of a vector at the vertices of a set, or at all
+        vertices if the set is not known."""
+        vset = self._values.get(name)
+        members = None if vset is None else self.sets.get(vset.block)
+        words = self.arrays[vector]
+        return words if members is None else words[np.array(members, np.int64)]
+
     # Sets
 
     def _new(self, count=None):
