@@ -43,25 +43,28 @@ _END, _START, _NUMBER, _STAMPS = range(4)
 #: Words of a block, and the logarithm of its bytes.
 _WORDS, _SHIFT = 4, 4
 
+#: The blocks begin at a multiple of these bytes, which one instruction loads.
+_PAGE = 4096
+
 
 @dataclasses.dataclass(frozen=True)
 class Fields:
     """The fields of a launch's argument: the last bit of the superstep's number, blocks, and a
-    number of the host in all bits above."""
+    number of the host plus one in all bits above, which is 0 for numbers that have no room."""
     pool: "Pool"
     blocks: int  #: Number of blocks.
 
     @property
     def most(self) -> int:
-        """The largest number that the field of the number holds; it stands for all others."""
-        return (1 << 32 - self._place(self.blocks)) - 1
+        """The largest number that the field of the number holds."""
+        return (1 << 32 - self._place(self.blocks)) - 2
 
     def _place(self, index):
-        return 1 + index * self.pool.bits
+        return _SHIFT + index * self.pool.bits
 
-    def word(self, superstep, blocks, number=0) -> int:
-        """The argument."""
-        word = superstep & 1 | number << self._place(self.blocks)
+    def word(self, superstep, blocks, number=None) -> int:
+        """The argument; without a number if it has no room."""
+        word = superstep & 1 | (0 if number is None else number + 1) << self._place(self.blocks)
         for index, block in enumerate(blocks):
             word |= block << self._place(index)
         return word
@@ -72,17 +75,17 @@ class Fields:
 
     def block(self, k, index):
         """A register with the address of a block."""
-        a, into = k.a, k.a.reg("block")
-        k.argument(into)
-        k.shifted(into, into, _SHIFT - self._place(index))
-        a.andi(into, into, (1 << self.pool.bits) - 1 << _SHIFT)
+        a, into, source = k.a, k.a.reg("block"), k.given
+        if index:
+            k.shifted(into, source, _SHIFT - self._place(index))
+            source = into
+        a.andi(into, source, (1 << self.pool.bits) - 1 << _SHIFT)
         a.add(into, into, k.constant(k.address(self.pool.BLOCKS), "blocks"))
         return into
 
     def number(self, k, into):
-        """``into`` = the number of the host."""
-        k.argument(into)
-        k.a.srli(into, into, self._place(self.blocks))
+        """``into`` = the number of the host plus one, or 0 if it has no room."""
+        k.a.srli(into, k.given, self._place(self.blocks))
 
 
 class Pool:
@@ -101,8 +104,10 @@ class Pool:
         Whether each vertex of a set has its stamp, by which the set is read.
     lists : bool
         Whether there are lists. If not, END only counts.
+    stamped : bool
+        Whether any kernel gives stamps. If not, sets have no NUMBER.
     """
-    marks, lists = False, True
+    marks, lists, stamped = False, True, True
     BLOCKS, _LISTS, _STAMPS = "set_blocks", "set_lists", "set_stamps"
 
     def __init__(self, storages, anchor):
@@ -112,7 +117,7 @@ class Pool:
     def reserve(self, task, words):
         """Reserve the buffers; ``words`` are the words of a vertex array."""
         buffers = task.buffers
-        buffers.reserve(self.BLOCKS, self.storages, width=2 << _SHIFT)      # of pairs of blocks
+        buffers.reserve(self.BLOCKS, -(-self.storages * (2 << _SHIFT) // _PAGE), width=_PAGE)
         buffers.reserve(self._LISTS, self.storages * words)
         buffers.reserve(self._STAMPS, self.storages * words)
 
@@ -150,7 +155,7 @@ class Pool:
         return self._words(session, block)[_START]
 
     def _words(self, session, block):
-        return session.read(self.BLOCKS).reshape(-1, _WORDS)[block].tolist()
+        return session.read(self.BLOCKS, (block + 1) * _WORDS)[-_WORDS:].tolist()
 
 
 class SetInput:
@@ -204,19 +209,21 @@ class Made:
     """
 
     def __init__(self, k, fields, index, several=False):
-        a, self._k = k.a, k
+        a, self._k, pool = k.a, k, fields.pool
         block = self._tail = fields.block(k, index)         # END is its first word
         other, start = a.regs("other_block", "list")
         a.xori(other, block, 4 * _WORDS)
-        self.number = a.reg("set_number")
         a.lw(start, block, 4 * _START)
-        a.lw(self.number, other, 4 * _NUMBER)
-        self.stamps = a.reg("stamps") if several or fields.pool.marks else None
+        self.number = a.reg("set_number") if pool.stamped else None
+        if self.number is not None:
+            a.lw(self.number, other, 4 * _NUMBER)
+        self.stamps = a.reg("stamps") if several or pool.marks else None
         if self.stamps is not None:
             a.lw(self.stamps, block, 4 * _STAMPS)
-        a.addi(self.number, self.number, 1)
         a.sw(start, other, 4 * _END)                    # of all warps the same, as the next
-        a.sw(self.number, block, 4 * _NUMBER)
+        if self.number is not None:
+            a.addi(self.number, self.number, 1)
+            a.sw(self.number, block, 4 * _NUMBER)
         self._scan: Any = None
         self._count = None
         if not fields.pool.lists:
@@ -372,9 +379,11 @@ class Superstep(Frontier):
         self._fields, self._index = fields, index
 
     def prepare(self, k):
-        super().prepare(k)
-        k.argument(self.number)
+        self.number = k.given
         self.all_made = []
+
+    def make(self, k):
+        """In the prologue, behind the loads of the input: begin the result."""
         if self._index is not None:
             self._made = Made(k, self._fields, self._index, self._stamped)
             self.all_made.append(self._made)
@@ -384,8 +393,7 @@ class Superstep(Frontier):
             made.finish()
 
     def parity(self, k, into, place=0):
-        k.argument(into)
-        k.a.andi(into, into, 1)
+        k.a.andi(into, k.given, 1)
         k.shifted(into, into, place)
 
     def number_of(self, session, argument):
@@ -414,7 +422,8 @@ def choose(sides) -> list:
                if side.algorithm.reads_set]
     sides[0].algorithm.settle(
         any(kind is _SetList for _, kind in readers),
-        any(kind is StampTest and not operator.known_by_words for operator, kind in readers))
+        any(kind is StampTest and not operator.known_by_words for operator, kind in readers),
+        sides)
     return [_chosen(side, kind) for side, kind in zip(sides, kinds)]
 
 
@@ -456,4 +465,4 @@ def _chosen(side, kind):
     if read is None and not operator.makes_set:
         return None, None
     index = int(operator.reads_set) if operator.makes_set else None
-    return Superstep(fields, index, operator.adds_once(side, True)), read
+    return Superstep(fields, index, not operator.claims(side)), read

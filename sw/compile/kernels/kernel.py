@@ -19,6 +19,7 @@ kernels go through the vertices and the offsets of their rows in equal steps.
 
 import contextlib
 import dataclasses
+import functools
 from typing import Any
 
 from hw.isa import Csr
@@ -197,6 +198,16 @@ class Kernel:
             self.a.csrr(into, Csr.MSCRATCH)
         else:
             self.a.mv(into, self.a.argument)
+
+    @functools.cached_property
+    def given(self) -> GeneralRegister:
+        """In the prologue: a register with the argument, as of :meth:`argument`, to be read only.
+        """
+        if self.a.argument is not None:
+            return self.a.argument
+        into = self.a.reg("argument")
+        self.argument(into)
+        return into
 
     def superstep(self, into):
         """In the prologue: ``into`` = a word whose last bit is that of the superstep's number."""

@@ -104,14 +104,21 @@ class ProgramAlgorithm(ProgramRun):
         self._stored = list(dict.fromkeys(node.vector for node in nodes
                                           if isinstance(node, ir.ElementStore)))
 
-    def settle(self, lists, marks):
+    def settle(self, lists, marks, sides):
         """The plan is known.
 
         Parameters
         ----------
         lists, marks : bool
             Whether operators of edges read sets as lists, and by stamps.
+        sides : list of Task
+            Those of the operators of edges.
         """
+        self._settle_sets(lists, marks)
+        self.pool.stamped = marks or bool(self._queues) or any(
+            side.algorithm.claims(side) for side in sides)
+
+    def _settle_sets(self, lists, marks):
         pool = self.pool
         pool.marks = marks
         pool.lists = lists or bool(self._queues) or any(

@@ -156,6 +156,11 @@ class Groups:
     def all(self):
         return list(self._found)
 
+    def of(self, number) -> list:
+        """Those that begin with the operator of edges of that number."""
+        return [group for group in self.all if group[0].op.kind == EDGES
+                and group[0].op.what == number]
+
     def may_join(self, group, member) -> bool:
         """Whether an operator joins a group, on all ways through the program."""
         return (group, member) in self._joined

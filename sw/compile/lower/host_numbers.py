@@ -117,18 +117,19 @@ class HostNumbers:
                 else:
                     register = register or self._argument(k, fields)
                     words[node] = register
-                    if offset:
+                    if offset != 1:
                         words[node] = k.a.reg("value")
-                        k.step(words[node], offset, register)
+                        k.step(words[node], offset - 1, register)
             found.append(words)
         return found
 
     @staticmethod
     def _argument(k, fields):
+        """A register with the number of the group, plus one."""
         a, number = k.a, k.a.reg("number")
         fields.number(k, number)
-        with a.if_uniform(Condition("eq", number, k.constant(fields.most, "large")), "large"):
-            a.mv(number, load_slot(k, LARGE, "large_number"))
+        with a.if_uniform(Condition("eq", number, a.zero), "large"):
+            a.addi(number, load_slot(k, LARGE, "large_number"), 1)
         return number
 
 

@@ -252,15 +252,15 @@ class RtlMachine(Machine):
             if node in host.slots and host.offset(node, chosen) is None:
                 self._set(host.slots[node], word)
         fields, number = parent.fields(held.group), chosen and held.words[chosen]
-        if number is not None and number >= fields.most:
+        if number is not None and number > fields.most:
             self._set(LARGE, number)
-            number = fields.most
+            number = None
         sets = [] if head.every else [held.input]
         tells = head.kind != EDGES or parent.dependence.makes_set(held.group[0])
         sets += [result for result in held.results[not tells:] if result is not None]
         superstep = self._supersteps.get(head.name, -1) + 1
         self._supersteps[head.name] = superstep
-        self._launch(name, fields.word(superstep, [each.block for each in sets], number or 0))
+        self._launch(name, fields.word(superstep, [each.block for each in sets], number))
         if not tells and held.results[0] is not None:
             self._launch(f"changed{head.what}", self._fields(1).word(0, [held.results[0].block]))
 

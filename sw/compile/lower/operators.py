@@ -81,6 +81,7 @@ class EdgeOperator(Algorithm):
         node = parent.edges[number]
         super().__init__(turned(parent.graph) if node.transposed else parent.graph)
         self.name, self._parent, self._node = parent.name, parent, node
+        self._number = number
         self._function = parent.program.function(node.apply_f)
         self.weighted = self._function.weighted
         self._filter = None if node.to_filter is None else parent.program.function(node.to_filter)
@@ -121,13 +122,25 @@ class EdgeOperator(Algorithm):
             tests = dataclasses.replace(test, operation="<="),
         return _conjunction(tests, self._node.position)
 
-    def settle(self, lists, marks):
-        """The plan is known: whether operators of edges read lists, and stamps
-        (:meth:`.algorithm.ProgramAlgorithm.settle`)."""
-        self._parent.settle(lists, marks)
+    def settle(self, lists, marks, sides):
+        """The plan is known (:meth:`.algorithm.ProgramAlgorithm.settle`)."""
+        self._parent.settle(lists, marks, sides)
 
     def adds_once(self, task, asked):
         return self._settles(task) or self._plain(task, self._node.tracking)
+
+    def claims(self, task) -> bool:
+        """Whether stamps of sets tell which lane is the first to add a vertex, in any kernel."""
+        return self.makes_set and any(self._claims(task, group)
+                                      for group in self._parent.groups.of(self._number))
+
+    def _claims(self, task, group):
+        return (self._is_exact(group) and not self.adds_once(task, True)
+                and self._added_stamp(group) is None)
+
+    def _is_exact(self, group):
+        """Whether a kernel adds each vertex once."""
+        return self._parent.pool.lists or not self._repeatable(group)
 
     def base_array(self, task):
         return self._parent.anchor
@@ -296,6 +309,8 @@ class EdgeOperator(Algorithm):
 
     def prepare(self, k):
         k.open_frontier()
+        if self.makes_set:
+            k.frontier.make(k)
         group = self._members(k)
         self._words = self._parent.load_words(k, group)
         self._end = k.constant(k.address(self._parent.anchor) + 4 * self.graph.num_vertices, "end")
@@ -305,11 +320,12 @@ class EdgeOperator(Algorithm):
             end = self._function.parameters[k.task.direction == "pull"]
             self._of_base = {load: k.a.reg(load.vector) for load in certain_loads(self._function)
                              if load.index.name == end}
-        self._stamped = self._stamps(group)
+        self._stamped = {node.vector: self._words[number][node.value]
+                         for node, number, _ in self._stamps(group)}
         self._stamp = self._added_stamp(group)
         self._earlier = self._parent.host.earlier(group, [
-            node.value for node, *_ in self._writes(group) if node.vector in self._stamped])
-        self._exact = self._parent.pool.lists or not self._repeatable(group)
+            node.value for node, *_ in self._stamps(group)])
+        self._exact = self._is_exact(group)
         index = int(self.reads_set) + 1
         self._made = {}
         fields = self._parent.fields(group)
@@ -324,27 +340,21 @@ class EdgeOperator(Algorithm):
         return k.variant or self._group
 
     def _stamps(self, group):
-        """The registers with the stamps of this superstep, by the vectors whose words at the start
-        are known by them."""
-        return {node.vector: words[node.value] for node, words, _ in self._writes(group)
-                if isinstance(node.value, ir.Uniform)
-                and self._parent.dependence.stamp(self._node, node.vector)}
-
-    def _writes(self, group):
-        """The stores and reductions of the members of a group, with the registers of the member's
-        values of the host, and whether each vertex that is added gets the word."""
-        for words, member in zip(self._words, group):
+        """The stores and reductions of stamps of this superstep, of the members of a group: the
+        node, the member's number, and whether each vertex that is added gets the word."""
+        for number, member in enumerate(group):
             function, *_ = self._parent.dependence.functions(member.op)
             for node in ir.walk(*function.body):
-                if isinstance(node, ir.VectorStore | ir.Reduce):
-                    yield node, words, member.on == 0 and any(node is part
-                                                              for part in function.body)
+                if isinstance(node, ir.VectorStore | ir.Reduce) \
+                        and isinstance(node.value, ir.Uniform) \
+                        and self._parent.dependence.stamp(self._node, node.vector):
+                    yield node, number, member.on == 0 and any(node is part
+                                                               for part in function.body)
 
     def _added_stamp(self, group):
         """A vector that the vertices that are added get a stamp in, or None. Then its word tells
         the lane that is the first to add a vertex."""
-        return next((node.vector for node, _, added in self._writes(group)
-                     if added and node.vector in self._stamped), None)
+        return next((node.vector for node, _, added in self._stamps(group) if added), None)
 
     def _emitter(self, k, words=None):
         return Emitter(k, self._parent.bits, self._words[0].__getitem__, self._parent.array,
@@ -494,9 +504,9 @@ class EdgeOperator(Algorithm):
     def _add(self, k, vertex, flag, only):
         """Add the active lanes' vertices to the result, and perform the members that go through it
         for those that are new; ``flag`` is a register, ``only`` as of :meth:`_only`."""
-        a, chosen, stored = k.a, {}, set()
+        a, chosen, stored, group = k.a, {}, set(), self._members(k)
         if self._exact and not self.adds_once(k.task, True):
-            if self._stamp is None:
+            if self._claims(k.task, group):
                 k.frontier.claim(vertex, flag)
             else:
                 stored = {self._stamp}
@@ -506,7 +516,6 @@ class EdgeOperator(Algorithm):
                 a.seqz(flag, flag)
             only(flag)
         k.frontier.add_new(vertex)
-        group = self._members(k)
         for number, (member, words) in enumerate(zip(group, self._words)):
             if not number:
                 continue
