@@ -137,8 +137,7 @@ class ProgramAlgorithm(ProgramRun):
     def base_array(self, task):
         return self.anchor
 
-    def neighbor_array(self, task):
-        return self.anchor
+    neighbor_array = base_array
 
     @property
     def has_sets(self):
