@@ -12,7 +12,7 @@ from sw.compile.lower.host_numbers import LARGE, THRESHOLD, VERTEX, WORD
 from sw.vm.host import Machine
 
 
-__all__ = ["Begun", "DeviceSet", "RtlMachine"]
+__all__ = ["Begun", "DeviceSet", "RtlMachine", "first_words"]
 
 
 class Begun(Exception):
@@ -87,6 +87,8 @@ class RtlMachine(Machine):
         The first words of the vectors.
     sets : dict of int to list
         The first vertices of sets, by the blocks of the pool.
+    values : dict
+        The host's variables.
     supersteps : int
         Executions of operators of edges.
     """
@@ -112,15 +114,7 @@ class RtlMachine(Machine):
         self.arrays = arrays
 
     def attach(self, values, evaluate, word):
-        self._values, self._evaluate, self._word = values, evaluate, word
-
-    def words(self, vector, name):
-        """Before the first operator: the words of a vector at the vertices of a set, or at all
-        vertices if the set is not known."""
-        vset = self._values.get(name)
-        members = None if vset is None else self.sets.get(vset.block)
-        words = self.arrays[vector]
-        return words if members is None else words[np.array(members, np.int64)]
+        self.values, self._evaluate, self._word = values, evaluate, word
 
     # Sets
 
@@ -174,7 +168,7 @@ class RtlMachine(Machine):
 
     def _words_ahead(self, ahead):
         """The words of the host that an operator will find."""
-        values = self._values
+        values = self.values
         before = dict(values)
         for node in ahead.assigns:
             values[node.name] = self._evaluate(node.value)
@@ -326,3 +320,12 @@ class RtlMachine(Machine):
     def read(self, vector):
         self._flush()
         return self._device().read_vertices(self._parent.array(vector))
+
+
+def first_words(machine, vector, name):
+    """For a machine that has found the first operator: the words of a vector at the vertices of a
+    set, or at all vertices if the set is not known."""
+    vset = machine.values.get(name)
+    members = None if vset is None else machine.sets.get(vset.block)
+    words = machine.arrays[vector]
+    return words if members is None else words[np.array(members, np.int64)]
