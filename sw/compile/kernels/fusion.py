@@ -30,7 +30,7 @@ __all__ = ["KERNEL", "SUPERSTEPS", "Loop", "check", "emit", "fill", "reserve"]
 #: The name of the fused kernel.
 KERNEL = "loop"
 
-#: The buffer for the number of supersteps.
+#: The buffer for the number of supersteps, and for a number that tells the way to the end.
 SUPERSTEPS = "supersteps"
 
 
@@ -102,7 +102,7 @@ def check(task):
 def reserve(task):
     """Reserve the buffers of a fused loop."""
     barrier.reserve(task)
-    task.buffers.reserve(SUPERSTEPS, 1)
+    task.buffers.reserve(SUPERSTEPS, 2)
     task.loop.reserve(task)
 
 

@@ -9,8 +9,8 @@ from sw.compile.frontiers.sets import Fields
 from sw.lang import graph_ir as ir
 
 
-__all__ = ["HostCall", "HostFork", "HostMeeting", "HostNumber", "HostSum", "HostThreshold",
-           "HostVertex", "HostWord"]
+__all__ = ["HostCall", "HostEnd", "HostFork", "HostMeeting", "HostNumber", "HostSum",
+           "HostThreshold", "HostVertex", "HostWord"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,3 +73,9 @@ class HostFork:
     """The end of a block that has two ways on."""
     condition: Any
     sets: dict
+
+
+@dataclasses.dataclass(frozen=True)
+class HostEnd:
+    """The program ends."""
+    number: int  #: Of the way to end, as of HostCode.

@@ -5,21 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from base.errors import UserError
+from sw.compile.lower.fuse import in_beginning
 from sw.compile.lower.host_expressions import folded
 from sw.compile.lower.host_steps import reachable, threshold
 from sw.compile.lower.machine import RtlMachine
 from sw.lang import graph_ir as ir
 
 
-__all__ = ["Beginning"]
+__all__ = ["HostBeginning"]
 
 
 #: Most steps of the host before the first operator.
 _MOST_STEPS = 100_000
 
 
-class Beginning:
-    """The host before the first operator. What it has done is in the memory's first contents.
+class HostBeginning:
+    """The host before the first operator of the device. What it does is in the memory's first
+    contents.
 
     Parameters
     ----------
@@ -48,7 +50,8 @@ class Beginning:
     """
 
     def __init__(self, parent, values, step):
-        self._name, self._graph = parent.name, parent.graph
+        self._name, self._graph, self._numbers = parent.name, parent.graph, parent.numbers
+        self._performed = set()
         machine = RtlMachine(parent)
         self.step, self.values, self._sets = step, dict(values), {ir.ALL: machine.make_set(None)}
         for _ in range(_MOST_STEPS):
@@ -76,6 +79,10 @@ class Beginning:
     def _perform(self, machine) -> bool:
         """Perform a step, if it needs no operator."""
         step, sets = self.step, self._sets
+        if step.kind == "op" and in_beginning(step.node, self._performed, self._numbers):
+            self._performed.add(step.node.position)
+            self.step, = step.after
+            return True
         if step.kind not in ("assign", "move", "store", "include", "branch"):
             return False
         found: list[Any] = [folded(value, self.values, lambda name: sets[name].count, self._graph)

@@ -17,9 +17,9 @@ import dataclasses
 from base.errors import UserError
 from sw.compile.frontiers.sets import Fields
 from sw.compile.lower.fuse import op_of
-from sw.compile.lower.host_actions import (HostCall, HostFork, HostNumber, HostThreshold,
+from sw.compile.lower.host_actions import (HostCall, HostEnd, HostFork, HostNumber, HostThreshold,
                                            HostVertex, HostWord)
-from sw.compile.lower.host_beginning import Beginning
+from sw.compile.lower.host_beginning import HostBeginning
 from sw.compile.lower.host_numbers import THRESHOLD
 from sw.compile.lower.host_operators import EMPTY_STORAGE, HostOperators
 from sw.compile.lower.host_state import HostState
@@ -39,8 +39,7 @@ _MOST_BLOCKS = 1000
 class HostBlock:
     """What the host does from a state to the next."""
     actions: list
-    #: The numbers of the blocks that follow: two if a HostFork is the last action, none at the end
-    #: of the program.
+    #: The numbers of the blocks that follow: two behind a HostFork, none behind a HostEnd.
     after: list[int]
 
 
@@ -59,6 +58,8 @@ class HostCode(HostOperators):
     ----------
     blocks : list of HostBlock
         The program begins with the first.
+    ends : list of frozenset of str
+        The vectors whose words are in their other array at the end, for each way to end.
     numbers : dict of str to int or None
         The numbers of the host that change, with the value that they have at the start, if any.
     values : dict of str to number
@@ -75,12 +76,13 @@ class HostCode(HostOperators):
     def __init__(self, parent, values, cores):
         first = steps(parent.program, lambda node: parent.dependence.functions(
             op_of(node, parent.numbers)))
-        begun = Beginning(parent, values, first)
+        begun = HostBeginning(parent, values, first)
         self.first, self.numbers = begun.blocks, begun.numbers
         super().__init__(parent, begun.values, cores)
         self._queues = {node.name: node for node in ir.instructions(parent.program.body)
                         if isinstance(node, ir.NewQueue)}
         self.blocks: list[HostBlock] = []
+        self.ends: list[frozenset] = []
         self._known: dict[HostState, int] = {}
         self._waiting: list[HostState] = []
         self._number(HostState(begun.step, frozenset(begun.sets.items())))
@@ -122,8 +124,10 @@ class HostCode(HostOperators):
         self._actions = []
         step = state.step
         if step.kind == "end":
-            self._flush(state)
-            return HostBlock(self._actions, [])
+            state = self._flush(state)
+            if state.turned not in self.ends:
+                self.ends.append(state.turned)
+            return HostBlock([*self._actions, HostEnd(self.ends.index(state.turned))], [])
         state, values = self._asked(state, step.values)
         if step.kind == "branch":
             return self._branch(state, values[0])

@@ -50,7 +50,13 @@ class DeviceProgram:
     ----------
     parent : ProgramAlgorithm
     code : HostCode
+
+    Attributes
+    ----------
+    turned : frozenset of str
+        After a run, the vectors whose words are in their other array.
     """
+    turned = frozenset()
 
     def __init__(self, parent, code: HostCode):
         self.parent, self.code = parent, code
@@ -63,7 +69,9 @@ class DeviceProgram:
     def drive(self, session) -> int:
         """Run the program. Returns the number of executions of operators of edges."""
         session.launch_kernel(KERNEL, 0)
-        return int(session.read(SUPERSTEPS)[0])
+        supersteps, end = session.read(SUPERSTEPS).tolist()
+        self.turned = self.code.ends[end]
+        return supersteps
 
     def reserve(self, task):
         """Reserve the host's words. Raises UserError if local memory is full."""
@@ -255,7 +263,6 @@ class _Host:
                 else:
                     getattr(self, _method(action))(action)
             if not block.after:
-                self._end()
                 return
             number = block.after[0]
             if number in self._placed:
@@ -272,13 +279,14 @@ class _Host:
         self._waiting.append(other)
         self._forced.add(other)
 
-    def _end(self):
+    # Actions
+
+    def _end(self, action):
         place = self._a.reg("place")
         self._a.li(place, self._k.address(SUPERSTEPS))
         self._a.sw(self._values.load("supersteps"), place)
+        self._a.sw(self._k.constant(action.number), place, 4)
         self._emitter.launch(self._k, "last")
-
-    # Actions
 
     def _number(self, action):
         self._values.keep(action.name, self._values.value(action.value, action.sets))

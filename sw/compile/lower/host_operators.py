@@ -194,7 +194,13 @@ class HostOperators:
         if held is None:
             return state
         parent, head = self._parent, held.group[0].op
-        if parent.copied(head):
+        name = group_name(held.group, state.turned & self._dependence.vectors(held.group))
+        state = dataclasses.replace(state, held=None)
+        if name not in parent.groups.kernels:
+            return state                # nobody reads what it does
+        state = dataclasses.replace(state, turned=state.turned ^ self._dependence.swapped(
+            held.group))
+        if self._dependence.copied(head):
             state = self._call(state, f"copy_{head.name}", Fields(parent.pool, 0))
         host, chosen = parent.host, parent.host.number(held.group)
         for node in self._uniforms(held):
@@ -210,9 +216,8 @@ class HostOperators:
         sets = (() if head.every else (held.input,)) + made
         if _RESULTS in state.read and any(member.op.kind == TOTAL for member in held.group):
             self._actions.append(HostMeeting())
-        state = self._call(state, group_name(held.group), parent.fields(held.group), sets, made,
+        state = self._call(state, name, parent.fields(held.group), sets, made,
                            head.name, number, int(head.kind == EDGES))
-        state = dataclasses.replace(state, held=None)
         if not tells and held.results[0] is not None:
             state = self._call(state, f"changed{head.what}", Fields(parent.pool, 1),
                                held.results[:1], held.results[:1])

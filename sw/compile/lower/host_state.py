@@ -44,6 +44,7 @@ class HostState:
     #: The operator that was performed in advance: ``(Ahead, storage of its input, of its result)``.
     ahead: tuple | None = None
     read: frozenset = frozenset()  #: What the host has read since the last launch.
+    turned: frozenset = frozenset()  #: The vectors whose words are in their other array.
 
     @property
     def storages(self) -> dict:
