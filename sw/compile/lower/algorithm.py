@@ -43,7 +43,7 @@ from sw.compile.lower.specialised import specialised
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
-from sw.vm.host import Machine, perform, value_of
+from sw.vm.host import perform, value_of
 
 
 __all__ = ["ProgramAlgorithm"]
@@ -221,7 +221,7 @@ class ProgramAlgorithm(ProgramRun):
         """The machine that has performed what stands before the first operator."""
         machine = RtlMachine(self)
         with contextlib.suppress(Begun):
-            self._perform(machine)
+            perform(self.program, self.graph, machine, self._values, self.bits)
         return machine
 
     # Kernels
@@ -276,9 +276,6 @@ class ProgramAlgorithm(ProgramRun):
 
     # Host
 
-    def _perform(self, machine: Machine):
-        return perform(self.program, self.graph, machine, self._values, self.bits)
-
     def loop(self, task):
         return DeviceProgram(self, HostCode(self, self._values, task.config.cores))
 
@@ -286,7 +283,7 @@ class ProgramAlgorithm(ProgramRun):
         if session.task.fused:
             return super().drive(session)
         machine = RtlMachine(self, session)
-        self._result = self._perform(machine)
+        self._result = perform(self.program, self.graph, machine, self._values, self.bits)
         return machine.supersteps
 
     def outputs(self, session):
