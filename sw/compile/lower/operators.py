@@ -18,10 +18,11 @@ from typing import Any
 from sw.compile.algorithm import Algorithm
 from sw.compile.frontiers.sets import Made
 from sw.compile.lower.dependence import index_of, suffices
-from sw.compile.lower.emitter import Emitter, Tracked, combine, reduce_word
+from sw.compile.lower.emitter import Emitter, Tracked
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
 from sw.graph.graph import Graph
 from sw.compile.kernels.kernel import Vertex
+from sw.compile.kernels.reductions import combine, reduce_word
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
@@ -202,7 +203,7 @@ class EdgeOperator(Algorithm):
 
     def _tells(self, task):
         """Whether an edge may change the tracked word at once, and add a vertex."""
-        return self.makes_set and self._node.tracking not in self._owned(task)
+        return self.makes_set and self._node.tracking not in self.private(task)
 
     def selective(self, task):
         return self._tests_edges(task) or self._has_voids(task)
@@ -233,19 +234,17 @@ class EdgeOperator(Algorithm):
 
     # Sums in registers
 
-    def _owned(self, task):
-        """The reductions whose words a lane that owns the base vertex collects in registers, by
-        vector."""
+    def private(self, task):
         if task.direction != "pull" or not task.schedule.owns_base or self._settles(task):
             return {}
-        return {node.vector: node for node in ir.walk(*self._function.body)
+        return {node.vector: node.operation for node in ir.walk(*self._function.body)
                 if isinstance(node, ir.Reduce) and index_of(self._function, node.index) == 1}
 
     def _plain(self, task, vector):
         """Whether a lane has all reductions of a vector at its vertex, and no other lane any. A
         lane that has no vertex of a filtered queue may hold one of an earlier superstep. It has
         collected nothing, but must not store a word that another lane changes."""
-        return (vector in self._owned(task) and task.owns_vertex and self._alone(vector)
+        return (vector in self.private(task) and task.owns_vertex and self._alone(vector)
                 and not self.filters(task))
 
     def _alone(self, vector):
@@ -254,23 +253,10 @@ class EdgeOperator(Algorithm):
             node for node in ir.walk(*self._function.body)
             if isinstance(node, ir.Reduce) and node.vector == vector), 1)
 
-    def collects(self, task):
-        return bool(self._owned(task))
-
-    def collects_words(self, task):
-        return len(self._owned(task))
-
-    def collected(self, k):
-        return list(self._sums.values())
-
-    def merge(self, k, other, number=0):
-        node = list(self._owned(k.task).values())[number]
-        combine(k, node.operation, self._sums[node.vector], other)
-
     def finish(self, k, base):
         a, changed = k.a, None
-        for vector, node in self._owned(k.task).items():
-            word, pointer = self._sums[vector], a.reg("pointer")
+        for vector, operation in self.private(k.task).items():
+            word, pointer = k.private.words[vector], a.reg("pointer")
             pointer = k.pointer(base, self._parent.array(vector), pointer)
             tracks = self.makes_set and vector == self._node.tracking
             if tracks:
@@ -280,13 +266,13 @@ class EdgeOperator(Algorithm):
                 a.lw(before, pointer)
                 if tracks:
                     a.mv(changed, before)
-                combine(k, node.operation, before, word)
+                combine(k, operation, before, word)
                 a.sw(before, pointer)
                 if tracks:
                     a.xor(changed, changed, before)
                     a.snez(changed, changed)
             else:
-                reduce_word(k, node.operation, word, pointer, changed if tracks else None)
+                reduce_word(k, operation, word, pointer, changed if tracks else None)
         if changed is not None:
             with k.only(changed, "same") as same:
                 self._add(k, base, changed, lambda flag: k.narrow(flag, same))
@@ -300,7 +286,6 @@ class EdgeOperator(Algorithm):
         group = self._members(k)
         self._words = self._parent.load_words(k, group)
         self._end = k.constant(k.address(self._parent.anchor) + 4 * self.graph.num_vertices, "end")
-        self._sums = {vector: k.a.reg(f"{vector}_sum") for vector in self._owned(k.task)}
         self._of_base = {}
         if k.task.schedule.owns_base:
             end = self._function.parameters[k.task.direction == "pull"]
@@ -351,8 +336,7 @@ class EdgeOperator(Algorithm):
         emitter = self._emitter(k)
         for load, word in self._of_base.items():
             emitter.load(load, base, word)
-        for vector, node in self._owned(k.task).items():
-            k.a.mv(self._sums[vector], k.full if node.operation == "min" else k.a.zero)
+        k.private.clear()
 
     def first_only(self, k):
         # If the vertex has other rows, edges of these are taken in, too. But a Weaver would skip
@@ -412,7 +396,7 @@ class EdgeOperator(Algorithm):
         source, target = self._ends(k.task, edge)
         plain = {self._node.tracking} if certain and self._settles(k.task) else ()
         words.run_tracked(self._function, [source, target, edge.weight], self._parent.degrees,
-                          self._sums, tracked, plain)
+                          k.private.words, tracked, plain)
         if not tells:
             return
         if tracked is not None and tracked.changed is not flag:
