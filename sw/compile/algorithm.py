@@ -192,13 +192,16 @@ class Algorithm:
         """Whether a superstep may go through a list of the vertices that are :meth:`pending`."""
         return False
 
+    def open_pending(self, k):
+        """In the prologue of the pass that makes this list."""
+
     def pending_data(self, k, base, into):
         """Load the word by which :meth:`pending` tells."""
         raise NotImplementedError
 
-    def pending(self, k, data, into):
-        """``into`` = 1 if a pull still has to visit the vertex, else 0. A padding vertex, which may
-        come up, is never pending."""
+    def pending(self, k, base, data, into):
+        """``into`` = 1 if a pull still has to visit the vertex, else 0; ``data`` may be ``into``. A
+        padding vertex, which may come up, is never pending."""
         raise NotImplementedError
 
     def tested(self, task) -> bool:

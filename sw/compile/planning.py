@@ -8,7 +8,7 @@ from base.errors import UserError
 from sw.compile import schedules
 from sw.compile import frontiers
 from sw.compile import memory
-from sw.compile.frontiers import sets
+from sw.compile.frontiers import superstep
 from sw.compile.buffers import Buffers
 from sw.compile.task import Task
 
@@ -37,7 +37,7 @@ def make(config, plan, graph, slow_edges=False) -> Task:
              for name, operator in operators.items()} or \
         {name: _side(config, algorithm, each, buffers, len(plans) > 1)
          for name, each in plans.items()}
-    choose = sets.choose if algorithm.has_sets else frontiers.choose
+    choose = superstep.choose if algorithm.has_sets else frontiers.choose
     sides = _with_frontiers(sides, choose(list(sides.values())))
     task, *others = sides.values()
     if task.algorithm is not algorithm:

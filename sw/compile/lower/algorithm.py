@@ -24,6 +24,8 @@ from __future__ import annotations
 import contextlib
 
 from base.errors import UserError
+from sw.compile.frontiers.maps import FORMS
+from sw.compile.frontiers.queue import Queue
 from sw.compile.frontiers.sets import Fields, Pool
 from sw.compile.lower import described
 from sw.compile.lower.dependence import Dependence, index_of
@@ -103,32 +105,34 @@ class ProgramAlgorithm(ProgramRun):
         self._stored = list(dict.fromkeys(node.vector for node in nodes
                                           if isinstance(node, ir.ElementStore)))
 
-    def settle(self, lists, marks, sides):
+    def settle(self, kind, marks):
         """The plan is known.
 
         Parameters
         ----------
-        lists, marks : bool
-            Whether operators of edges read sets as lists, and by stamps.
-        sides : list of Task
-            Those of the operators of edges.
+        kind : str
+            The frontier that each set is.
+        marks : bool
+            Whether operators of edges read sets by stamps.
         """
-        self._settle_sets(lists, marks)
-        self.pool.stamped = marks or bool(self._queues) or any(
-            side.algorithm.claims(side) for side in sides)
-
-    def _settle_sets(self, lists, marks):
-        pool = self.pool
-        pool.marks = marks
-        pool.lists = lists or bool(self._queues) or any(
-            group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)
-        if pool.lists or marks:
+        form = kind if kind in FORMS else None
+        lists = kind == Queue.name or (form is None and (bool(self._queues) or any(
+            group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)))
+        self.pool.keep(lists, marks, form)
+        if lists or marks or form:
             return
         # Words tell which vertices are in each set, so a set is only made to be counted.
         self.dropped = frozenset(
             node.position for node in self._nodes if isinstance(node, ir.VertexFilter)
             and (asked := known(node, facts.Asked)) is not None and asked.asked <= {"members"})
         self.groups = Groups(self.program, self.numbers, self.dependence, self.dropped)
+
+    def settle_stamps(self, sides):
+        """It is known what the operators of edges, those of the tasks ``sides``, count once."""
+        pool = self.pool
+        claims = pool.lists and bool(self._queues)
+        claims |= any(side.algorithm.claims(side) for side in sides)
+        pool.stamped = pool.marks or (claims and not pool.claims_bits)
 
     def frontier_reason(self, task):
         return "it has no operator of edges"
