@@ -75,6 +75,8 @@ NEAR = (
     ("sw/study/benchmarks/combinations.py", "tb/sw/study/test_combinations.py"),
     ("sw/study/benchmarks/folder.py", "tb/cli/test_reproduce.py"),
     ("sw/cli/*", "tb/cli/test_files.py tb/cli/test_whole.py tb/cli/test_whole_tools.py"),
+    ("sw/cli/program.py sw/device/places.py sw/device/stacks.py sw/device/elf.py "
+     "sw/device/host.py", "tb/cli/test_whole_exec.py"),
     ("sw/show/diff.py", "tb/cli/test_diff.py tb/cli/test_whole_tools.py"),
     ("sw/cli/parameters.py sw/cli/records.py", "tb/cli/test_parameters.py tb/cli/test_errors.py"),
     ("sw/cli/bench*", "tb/sw/study/benchmarks tb/cli/test_commands.py"),
