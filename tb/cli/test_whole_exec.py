@@ -14,7 +14,7 @@ EXPECTED = pathlib.Path(__file__).parent / "outputs_exec.txt"
 #: A word of each kind, arrays, and the words by which a program speaks to its host.
 SYMBOLS = [("byte", DATA, 1), ("half", DATA + 2, 2), ("word", DATA + 4, 4), ("double", DATA + 8, 8),
            ("bytes", DATA + 16, 5), ("many", DATA + 24, 72), ("tohost", DATA + 96, 8),
-           ("main", 0, 64), ("behind", DATA + 104, 0)]
+           ("main", 0, 64), ("start", DATA + 4, 0), ("behind", DATA + 104, 0)]
 
 CONTENT = bytes(range(0xF0, 0x100)) + b"hello" + bytes(3) + b"".join(
     (number - 3).to_bytes(4, "little", signed=True) for number in range(18)) + bytes(8)
@@ -45,7 +45,7 @@ def test_values(runs, tmp_path):
     (tmp_path / "given.bin").write_bytes(b"ABCDE")
     runs("load and dump", [encode("lw", rd=6, rs1=5, imm=16),
                            encode("sw", rs1=5, rs2=6, imm=4), END],
-         "--load", "bytes", "given.bin", "--dump", "word:behind", "taken.bin", "--read", "bytes")
+         "--load", "bytes", "given.bin", "--dump", "start:behind", "taken.bin", "--read", "bytes")
     assert (tmp_path / "taken.bin").read_bytes() == (
         b"ABCD" + CONTENT[8:16] + b"ABCDE" + CONTENT[21:])
     runs("argument", [encode("csrrs", rd=6, csr=0x340), encode("sw", rs1=5, rs2=6, imm=4), END],
