@@ -26,8 +26,8 @@ BASE = encode("lui", rd=5, imm=DATA >> 12)
 @pytest.fixture
 def runs(shows, tmp_path):
     """A function that runs a program of some instructions, with options."""
-    def run(name, instructions, *options):
-        program = write(tmp_path, [(0, code(BASE, *instructions)), (DATA, CONTENT)], SYMBOLS)
+    def run(name, instructions, *options, content=CONTENT, symbols=SYMBOLS):
+        program = write(tmp_path, [(0, code(BASE, *instructions)), (DATA, content)], symbols)
         shows(EXPECTED, name, "exec", program, "--preset", "tiny", "--functional", "--json",
               "run.json", *options)
     return run
@@ -65,6 +65,29 @@ def test_expectations_that_mean_nothing(runs, text):
 def test_refused(runs, tmp_path, words):
     (tmp_path / "long.bin").write_bytes(b"ABCDEF")
     runs(f"refused {' '.join(words)}", [END], *words)
+
+
+@pytest.mark.parametrize("place", [
+    "0x803ffffc:1", "0x803ffffc:2", "0x803ffffe:1", "0x7ffffffc:1", "0x80000000", "0x80000002:1:u16",
+    "0x80000001:1:u16", "start:half", "start:many:u8", "start:half:u8", "half:start:u16",
+    "byte:half:u32", "many::u8", "double:1", "many:0x2"])
+def test_places(runs, place):
+    """Places are in global memory, which has 4 MiB, and aligned; a symbol says how far."""
+    runs(f"read {place}", [END], "--read", place)
+
+
+@pytest.mark.parametrize("symbol, address, size, content", [
+    ("graphloom_console", 0, 8, b"\4\0\0\0abc\n"), ("graphloom_console", 0, 8, b"\5\0\0\0abcd"),
+    ("graphloom_console", 4, 11, bytes(4) + b"\3\1\0\0abcdefg"),
+    ("graphloom_console", 0, 7, b""), ("graphloom_console", 2, 8, b""),
+    ("graphloom_console", (1 << 22) - 8, 8, b""), ("graphloom_console", (1 << 22) - 8, 12, b""),
+    ("tohost", 0, 4, b"\7\0\0\0\1"), ("tohost", 0, 8, b"\7\0\0\0\1"),
+    ("tohost", 0, 0, b"\7\0\0\0\1"), ("tohost", 0, 3, b"")])
+def test_host(runs, symbol, address, size, content):
+    """What a program finds in memory at its start is seen by the host: no more than there is room
+    for."""
+    runs(f"{symbol} of {size} at {address}: {content!r}", [END], content=content + bytes(16),
+         symbols=[(symbol, DATA + address, size)])
 
 
 def _word(register, value, place):
