@@ -20,17 +20,22 @@ class TaskCode(FunctionCode):
         variables ``sum…``.
     fresh : frozenset of str
         Vectors that are read while other threads change them.
+    equal : frozenset of str
+        Vectors of which all calls reduce an element by one word, so that no atomics are needed.
     tracking : str or None
         The vector whose changed vertices are the result.
+    stamped, leave
+        As of :class:`~sw.vm.c_code.FunctionCode`.
     """
 
     num_vertices = "task.num_vertices"
 
     def __init__(self, kernels, function, *, first=0, owned=frozenset(), fresh=frozenset(),
-                 tracking=None):
-        super().__init__(function, kernels.faults, kernels.literals)
+                 equal=frozenset(), tracking=None, stamped=None, leave=""):
+        super().__init__(function, kernels.faults, kernels.literals, stamped, leave)
         self._kernels, self.first = kernels, first
-        self._owned, self._fresh, self.tracking = owned, fresh, tracking
+        self._owned, self._fresh, self._equal = owned, fresh, equal
+        self.tracking = tracking
         self.used: set[str] = set()
         self.sums: dict[str, int | None] = {}
 
@@ -47,7 +52,9 @@ class TaskCode(FunctionCode):
         return f"fresh({array} + {index})" if vector in self._fresh else f"{array}[{index}]"
 
     def store(self, vector, index, value):
-        return f"{self.array('now', vector)}[{index}] = {value};"
+        array = self.array("now", vector)
+        return f"put({array} + {index}, {value});" if vector in self._fresh \
+            else f"{array}[{index}] = {value};"
 
     def reduce(self, node, index, value, fault):
         if node.vector in self._owned:
@@ -60,6 +67,10 @@ class TaskCode(FunctionCode):
         if node.operation == "+":
             limit = most(self._kernels.program.vector(node.vector).type)
             call = f"reduce_sum(shared, {array}, place, {value}, {limit}u, errors, {fault})"
+        elif node.vector in self._equal:
+            form = {"min": "least({}, {})", "max": "greatest({}, {})", "or": "({} | {})"}
+            word = form[node.operation].format(f"fresh({array} + place)", value)
+            call = f"put_new({array} + place, {word})"
         else:
             call = f"reduce_{node.operation}(shared, {array} + place, {value})"
         then = f"if ({call}) append_new(task, errors, place)" if node.vector == self.tracking \
