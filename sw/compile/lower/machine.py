@@ -3,13 +3,12 @@
 import weakref
 from typing import Any
 
-import numpy as np
-
 from base.errors import UserError
 from sw.compile.frontiers.sets import ALL, EMPTY, Fields
-from sw.compile.lower.fuse import EDGES, WHERE, Member, group_name, op_of
+from sw.compile.lower.fuse import EDGES, WHERE, Member, group_name, in_beginning, op_of
 from sw.compile.lower.host_numbers import LARGE, THRESHOLD, VERTEX, WORD
 from sw.vm.host import Machine
+from sw.vm.reference import ReferenceMachine
 
 
 __all__ = ["Begun", "DeviceSet", "RtlMachine"]
@@ -83,8 +82,6 @@ class RtlMachine(Machine):
 
     Attributes
     ----------
-    arrays : dict of str to uint32 array
-        The first words of the vectors.
     sets : dict of int to list
         The first vertices of sets, by the blocks of the pool.
     supersteps : int
@@ -105,11 +102,19 @@ class RtlMachine(Machine):
         self._held: Any = None
         self._ahead: Any = None                 # (op, input set, result), performed in advance
         self._all = DeviceSet(ALL, parent.graph.num_vertices)
-        self.arrays: dict[str, np.ndarray] = {}
+        self._host = ReferenceMachine(parent.program, parent.graph)
+        self._performed: Any = set()            # by the host, as of Groups
+        self._turned = frozenset()              # vectors whose words are in their other array
         self.sets: dict[int, list] = {}
 
     def start(self, bits, arrays):
-        self.arrays = arrays
+        self._host.start(bits, arrays)
+
+    @property
+    def arrays(self) -> dict:
+        """The first words of the vectors."""
+        return {vector.name: self._host.read(vector.name)
+                for vector in self._parent.program.vectors}
 
     def attach(self, values, evaluate, word):
         self._values, self._evaluate, self._word = values, evaluate, word
@@ -139,7 +144,7 @@ class RtlMachine(Machine):
         vset = self._new(len(vertices))
         for vertex in vertices:
             self._set_vertex(vertex)
-            self._launch("include", self._fields(1).word(0, [vset.block]))
+            self._launch("include", self._blocks(vset))
         return vset
 
     def size(self, vset):
@@ -203,8 +208,9 @@ class RtlMachine(Machine):
         """Give the slot of a vertex the device's number of one."""
         self._set(VERTEX, self._device().task.vertices.number(vertex))
 
-    def _fields(self, blocks):
-        return Fields(self._parent.pool, blocks)
+    def _blocks(self, *sets):
+        """The argument of a launch that takes sets only."""
+        return Fields(self._parent.pool, len(sets)).word(0, [each.block for each in sets])
 
     # Operators
 
@@ -234,8 +240,13 @@ class RtlMachine(Machine):
         held, self._held = self._held, None
         if held is None:
             return
-        parent, head, name = self._parent, held.group[0].op, group_name(held.group)
-        copies = parent.copied(head)
+        parent, head = self._parent, held.group[0].op
+        copies = parent.dependence.copied(head)
+        name = group_name(
+            held.group, self._turned & parent.dependence.vectors(held.group))
+        if name not in parent.groups.kernels:
+            return
+        self._turned ^= parent.dependence.swapped(held.group)
         if copies:
             self._launch(f"copy_{head.name}")
         offered = held.words.items()
@@ -254,7 +265,7 @@ class RtlMachine(Machine):
         self._supersteps[head.name] = superstep
         self._launch(name, fields.word(superstep, [each.block for each in sets], number))
         if not tells and held.results[0] is not None:
-            self._launch(f"changed{head.what}", self._fields(1).word(0, [held.results[0].block]))
+            self._launch(f"changed{head.what}", self._blocks(held.results[0]))
 
     def edges(self, node, vset, uniforms):
         self.supersteps += 1
@@ -264,7 +275,14 @@ class RtlMachine(Machine):
         return self._take(node, vset, uniforms | more, node.tracking is not None)
 
     def vertices(self, node, vset, uniforms):
-        self._take(node, vset, uniforms)
+        parent = self._parent
+        if self._begun or not in_beginning(node, self._performed, parent.numbers):
+            self._take(node, vset, uniforms)
+            return
+        self._performed.add(node.position)
+        if self._session is None:
+            members = None if vset is self._all else self.sets.get(vset.block, ())
+            self._host.vertices(node, self._host.make_set(members), uniforms)
 
     def where(self, node, vset, uniforms):
         if node.position in self._parent.dropped:
@@ -273,14 +291,10 @@ class RtlMachine(Machine):
         return self._take(node, vset, uniforms, makes=True)
 
     def total(self, node, vset, uniforms):
-        before = self._results()
+        before = _total(self._device())
         self._take(node, vset, uniforms)
         self._flush()
-        return (self._results() - before) % (1 << 64)
-
-    def _results(self):
-        low, high = self._device().read("results", 2).tolist()
-        return low | high << 32
+        return (_total(self._device()) - before) % (1 << 64)
 
     def join(self, vset, other):
         if other.count == 0:
@@ -289,7 +303,7 @@ class RtlMachine(Machine):
         if vset.count == 0:
             return other
         joined = self._new()
-        self._launch("join", self._fields(3).word(0, [vset.block, other.block, joined.block]))
+        self._launch("join", self._blocks(vset, other, joined))
         return joined
 
     def split(self, vset, vector, threshold):
@@ -297,18 +311,18 @@ class RtlMachine(Machine):
         parts = self._new(), self._new()
         self._set(THRESHOLD, threshold % (1 << 32))
         self._launch(f"split_{vector}",
-                     self._fields(3).word(0, [vset.block, *(part.block for part in parts)]))
+                     self._blocks(vset, *parts))
         return parts
 
     def least(self, vset, vector):
         self._flush()
         self._launch("infinite")
-        self._launch(f"least_{vector}", self._fields(1).word(0, [vset.block]))
+        self._launch(f"least_{vector}", self._blocks(vset))
         return int(self._device().read("least", 1)[0])
 
     def store(self, vector, vertex, word):
         if not self._begun:
-            self.arrays[vector][vertex] = word
+            self._host.store(vector, vertex, word)
             return
         self._flush()
         self._set_vertex(vertex)
@@ -317,4 +331,10 @@ class RtlMachine(Machine):
 
     def read(self, vector):
         self._flush()
-        return self._device().read_vertices(self._parent.array(vector))
+        return self._device().read_vertices(self._parent.arrays(self._turned)(vector))
+
+
+def _total(session):
+    """The sum of all sums of vertices so far, of 64 bits."""
+    low, high = session.read("results", 2).tolist()
+    return low | high << 32
