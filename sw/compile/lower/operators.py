@@ -17,7 +17,7 @@ from typing import Any
 
 from sw.compile.algorithm import Algorithm
 from sw.compile.frontiers.sets import Made
-from sw.compile.lower.dependence import index_of, own_loads, suffices
+from sw.compile.lower.dependence import index_of, own_loads
 from sw.compile.lower.emitter import Emitter, Tracked, combine, reduce_word
 from sw.compile.lower.finish import Finish
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
@@ -25,9 +25,8 @@ from sw.graph.graph import Graph
 from sw.compile.kernels.kernel import Vertex
 from sw.lang import facts
 from sw.lang import graph_ir as ir
-from sw.lang.facts import known
+from sw.lang.facts import known, suffices
 from sw.lang.passes.chain import certain_loads, without_stores
-from sw.lang.passes.races import shared
 from sw.lang.types import Type
 
 
@@ -324,9 +323,7 @@ class EdgeOperator(Algorithm):
 
     def _alone(self, vector):
         """Whether all reductions of a vector are at the destination."""
-        return not shared(self._function, next(
-            node for node in ir.walk(*self._function.body)
-            if isinstance(node, ir.Reduce) and node.vector == vector), 1)
+        return vector in known(self._node, facts.AccessSet).changed_at("dst")
 
     def collects(self, task):
         return bool(self._owned(task))

@@ -131,8 +131,8 @@ class Kernels:
                 case ir.EdgeSetIterator():
                     self._edges(node)
                 case ir.VertexSetIterator():
-                    others = {access.vector for access in known(node, AccessSet).function
-                              if access.kind == "load" and access.at == "elsewhere"}
+                    others = frozenset(access.vector for access in known(node, AccessSet).function
+                                       if access.kind == "load" and access.at == "elsewhere")
                     self._vertices(node.apply_f, "apply", fresh=others)
                     self.vertex_operators.append(node)
                 case ir.VertexFilter():
