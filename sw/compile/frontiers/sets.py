@@ -81,6 +81,10 @@ class Fields:
             word |= block << self._place(index)
         return word
 
+    def block_of(self, argument, index) -> int:
+        """The block in an argument."""
+        return argument >> self._place(index) & (1 << self.pool.bits) - 1
+
     def block(self, k, index):
         """A register with the address of a block."""
         a, into, source = k.a, k.a.reg("block"), k.given
@@ -94,6 +98,14 @@ class Fields:
             a.andi(into, source, mask)
         a.add(into, into, k.constant(k.address(self.pool.BLOCKS), "blocks"))
         return into
+
+    def of_distance(self, k, into, index, distance):
+        """``into`` = the field of a block at a distance (:meth:`Pool.distance`)."""
+        k.shifted(into, distance, self._place(index) - _SHIFT)
+
+    def of_number(self, k, into, number):
+        """``into`` = the field of a number, in a register that holds it plus one, or 0."""
+        k.shifted(into, number, self._place(self.blocks))
 
     def number(self, k, into):
         """``into`` = the number of the host plus one, or 0 if it has no room."""
@@ -188,8 +200,31 @@ class Pool:
 
     def size(self, session, block) -> int:
         """The number of vertices of the set in a block."""
-        end, start, *_ = session.read(self.BLOCKS, (block + 1) * _WORDS)[-_WORDS:].tolist()
+        end, start, *_ = self._words(session, block)
         return (end - start) // 4
+
+    def first_entry(self, session, block) -> int:
+        """The address of the first entry of the set in a block."""
+        return self._words(session, block)[_START]
+
+    def _words(self, session, block):
+        return session.read(self.BLOCKS, (block + 1) * _WORDS)[-_WORDS:].tolist()
+
+    # On the device: blocks by their distances from the first, in bytes.
+
+    @staticmethod
+    def distance(block) -> int:
+        """The distance of a block."""
+        return block << _SHIFT
+
+    def load_size(self, k, distance, into):
+        """``into`` = the number of vertices of the set in the block at a distance."""
+        a, start = k.a, k.a.reg("start")
+        a.add(into, distance, k.constant(k.address(self.BLOCKS), "blocks"))
+        a.lw(start, into, 4 * _START)
+        a.lw(into, into, 4 * _END)
+        a.sub(into, into, start)
+        a.srli(into, into, 2)
 
 
 class _Set(Input):
@@ -218,7 +253,7 @@ class _Set(Input):
 class SetList(_Set):
     """A set as its list."""
     name = "queue"
-    listed = True
+    listed = still = True
 
     def prepare(self, k):
         self.start, self.end = k.a.regs("start", "queue_end")
@@ -227,6 +262,15 @@ class SetList(_Set):
     def entries(self, k, start, end):
         """As of :class:`~sw.compile.frontiers.queue.Queue`."""
         self._load(k, {start: _START, end: _END})
+
+    def entry_count(self, session, argument) -> int:
+        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+        return self._fields.pool.size(session, self._fields.block_of(argument, self._index))
+
+    def first_entry(self, session, argument) -> int:
+        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+        return self._fields.pool.first_entry(session,
+                                             self._fields.block_of(argument, self._index))
 
 
 class SetMap(_Set):

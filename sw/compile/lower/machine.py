@@ -11,7 +11,7 @@ from sw.vm.host import Machine
 from sw.vm.reference import ReferenceMachine
 
 
-__all__ = ["Begun", "DeviceSet", "RtlMachine"]
+__all__ = ["Begun", "DeviceSet", "RtlMachine", "first_words"]
 
 
 class Begun(Exception):
@@ -84,8 +84,12 @@ class RtlMachine(Machine):
     ----------
     sets : dict of int to list
         The first vertices of sets, by the blocks of the pool.
+    values : dict
+        The host's variables.
     supersteps : int
         Executions of operators of edges.
+    turns : list of int
+        The last bit of the last block of each storage.
     """
 
     def __init__(self, parent, session=None):
@@ -94,7 +98,7 @@ class RtlMachine(Machine):
         storages = parent.pool.storages
         self._free = [number for number in range(storages - 1, -1, -1)
                       if number not in (ALL // 2, EMPTY // 2)]
-        self._turn_of = [1] * storages          # the last bit of the last block of a storage
+        self.turns = [1] * storages
         self._slots: dict[int, int] = {}
         self._supersteps: dict[str, int] = {}
         self.supersteps = 0
@@ -117,15 +121,15 @@ class RtlMachine(Machine):
                 for vector in self._parent.program.vectors}
 
     def attach(self, values, evaluate, word):
-        self._values, self._evaluate, self._word = values, evaluate, word
+        self.values, self._evaluate, self._word = values, evaluate, word
 
     # Sets
 
     def _new(self, count=None):
         """A set in a storage that no other set has."""
         storage = self._free.pop()
-        self._turn_of[storage] ^= 1
-        vset = DeviceSet(2 * storage + self._turn_of[storage], count)
+        self.turns[storage] ^= 1
+        vset = DeviceSet(2 * storage + self.turns[storage], count)
         weakref.finalize(vset, self._free.append, storage)
         return vset
 
@@ -171,7 +175,7 @@ class RtlMachine(Machine):
 
     def _words_ahead(self, ahead):
         """The words of the host that an operator will find."""
-        values = self._values
+        values = self.values
         before = dict(values)
         for node in ahead.assigns:
             values[node.name] = self._evaluate(node.value)
@@ -286,7 +290,6 @@ class RtlMachine(Machine):
 
     def where(self, node, vset, uniforms):
         if node.position in self._parent.dropped:
-            self._device()
             return DeviceSet(EMPTY)
         return self._take(node, vset, uniforms, makes=True)
 
@@ -332,6 +335,15 @@ class RtlMachine(Machine):
     def read(self, vector):
         self._flush()
         return self._device().read_vertices(self._parent.arrays(self._turned)(vector))
+
+
+def first_words(machine, vector, name):
+    """For a machine that has found the first operator: the words of a vector at the vertices of a
+    set, or at all vertices if the set is not known."""
+    vset = machine.values.get(name)
+    members = None if vset is None else machine.sets.get(vset.block)
+    words = machine.arrays[vector]
+    return words if members is None else words[members]
 
 
 def _total(session):

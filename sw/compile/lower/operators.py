@@ -21,6 +21,8 @@ from sw.compile.lower.dependence import index_of, own_loads
 from sw.compile.lower.emitter import Emitter, Tracked, combine, reduce_word
 from sw.compile.lower.finish import Finish
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
+from sw.compile.lower.machine import first_words
+from sw.compile.lower.sending import loops_around, sent_nodes, sent_word, sums_fit
 from sw.graph.graph import Graph
 from sw.compile.kernels.kernel import Vertex
 from sw.lang import facts
@@ -77,7 +79,6 @@ class EdgeOperator(Algorithm):
         Whether a vertex's words tell if it is in the set.
     """
     void_edge = "padding"
-    sent = None
 
     def __init__(self, parent, number):
         node = parent.edges[number]
@@ -88,6 +89,8 @@ class EdgeOperator(Algorithm):
         self.weighted = self._function.weighted
         self._filter = None if node.to_filter is None else parent.program.function(node.to_filter)
         self._copies = {name: parent.copy_array(name) for name in parent.dependence.copies(node)}
+        self._sent = sent_nodes(node, self._function,
+                                lambda vector: bool(parent.dependence.stamp(node, vector)))
         self.reads_set = node.input_vset != ir.ALL
         self.makes_set = parent.dependence.tells(node)
         self.has_sets = self.reads_set or self.makes_set
@@ -99,6 +102,18 @@ class EdgeOperator(Algorithm):
         self._reached = self._membership
         if tests and known(node, facts.Closed) is not None:
             self._reached = self._or_before(tests)
+
+    @functools.cached_property
+    def sent(self):
+        node, parent = self._node, self._parent
+        loops, more = loops_around(parent.program, node), {}
+        if self._sent:
+            vector = known(node, facts.Sent).value.vector
+            more["array"] = self._copies.get(vector, parent.array(vector))
+            more["fits"] = not self.weighted or sums_fit(
+                parent.program, node, self.graph, vector,
+                lambda name: first_words(parent.beginning, vector, name))
+        return sent_word(node, self._function, loops, bool(self._sent), **more)
 
     def _or_before(self, tests):
         """The filter that is true for members of this superstep or an earlier one, whose edges are
@@ -478,16 +493,21 @@ class EdgeOperator(Algorithm):
             elif self._tests_edges(k.task):
                 member = k.a.reg("member")
                 k.input.member_data(k, edge.neighbor, member)
-            words = None if self.first_only(k) else self._load(k, edge)
+            late = k.task.schedule.has_lists and wants is not None      # a list's word comes late
+            words = None if late or self.first_only(k) else self._load(k, edge)
             found.append(_Data(edge.neighbor, wants, member, words, racing))
         return found
 
     def _load(self, k, edge):
         """An Emitter that has the words of an edge's ends."""
         ends = dict(zip(self._function.parameters, self._ends(k.task, edge)))
-        emitter = self._emitter(k, self._of_base)
+        emitter, given = self._emitter(k, self._of_base), ()
+        if edge.value is not None:
+            given = self._sent
+            for node in given:
+                emitter.know_now(node, edge.value)
         for load in certain_loads(self._function):
-            if load not in self._of_base:
+            if load not in self._of_base and load not in given and ends[load.index.name]:
                 emitter.ahead(load, ends[load.index.name])
         return emitter
 
