@@ -10,7 +10,7 @@ import string
 from sw.lang import graph_ir as ir
 from sw.lang.facts import AccessSet, Apart, known, suffices
 from sw.vm.c_code import HELPERS, Faults, leaves_early, most
-from sw.vm.cpu.bodies import TaskCode, declarations
+from sw.vm.cpu.bodies import TaskCode, Threads, declarations
 from sw.vm.cpu.loops import CpuLoop
 
 
@@ -162,7 +162,7 @@ class Kernels:
     def _vertices(self, name, use, fresh=frozenset()):
         if (name, use) in self.functions:
             return
-        code = TaskCode(self, self.program.function(name), fresh=fresh)
+        code = TaskCode(self, self.program.function(name), threads=Threads(fresh=fresh))
         body = code.text({"apply": None, "where": "if ({}) append(errors, vertex);",
                           "total": "errors.total += {};"}[use])
         text = _VERTICES.substitute(parameter=code.parameters[0], body=body)
@@ -183,19 +183,19 @@ class Kernels:
         equal = frozenset(vector for vector in reduces if reduces.count(vector) == 1) \
             if suffices(node, "any") else frozenset()
 
-        def code(fresh, **more):
-            return TaskCode(self, function, fresh=fresh, stamped=stamped, tracking=node.tracking,
-                            **more)
+        def code(threads, leave=""):
+            return TaskCode(self, function, threads=threads, stamped=stamped,
+                            tracking=node.tracking, leave=leave)
 
         shared, owner = node.metadata["start_copies"], node.metadata["owner_copies"]
         still = {"src"} if known(node, Apart) else set()
         fresh = _racing(touched, shared, still)
         filters, filter_text, kernel = self._filter(node, number, first, fresh)
-        push = code(fresh, equal=equal)
+        push = code(Threads(fresh=fresh, equal=equal))
         self._push(f"push{number}", push, filters, filter_text)
         fresh = _racing(touched, owner, still | {"dst"})
         filters, filter_text, _ = self._filter(node, number, first, fresh)
-        pull = code(fresh, owned=owned, leave="break;" if exits else "")
+        pull = code(Threads(owned, fresh), "break;" if exits else "")
         self._pull(f"pull{number}", pull, filters, filter_text)
         self.arcs[node.position] = Arcs(
             node, f"push{number}", f"pull{number}", kernel,
@@ -225,8 +225,8 @@ class Kernels:
         makes its bits if it may fail."""
         if node.to_filter is None:
             return [], "", None
-        code = TaskCode(self, self.program.function(node.to_filter), first=first, fresh=fresh,
-                        stamped=node.metadata.get("stamped"))
+        code = TaskCode(self, self.program.function(node.to_filter), first=first,
+                        threads=Threads(fresh=fresh), stamped=node.metadata.get("stamped"))
         body = code.text("return {};", 2)
         text = _FILTER.substitute(vertex=code.parameters[0], body=body)
         if not code.can_fail:
