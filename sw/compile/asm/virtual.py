@@ -59,7 +59,7 @@ class _Section:
 
 @dataclasses.dataclass(frozen=True)
 class _Elsewhere:
-    """The target of a jump to another section."""
+    """A label in another section."""
     label: Label
 
     @property
@@ -125,6 +125,10 @@ class VirtualAssembler(Assembler):
         """Jump to a label in another section. ``link``, a kept register, gets the address of the
         next instruction, where a section must begin."""
         self.jal(link or self.zero, _Elsewhere(label))
+
+    def section_address(self, rd, label):
+        """rd = the address of a label in another section, of at most 11 bits."""
+        self.addi(rd, self.zero, _Elsewhere(label))
 
     def _address_of(self, label):
         self._code.append((None, label))

@@ -27,7 +27,8 @@ from sw.compile.asm.assembler import Condition
 from sw.compile.kernels import barrier
 from sw.compile.kernels.fusion import KERNEL, SUPERSTEPS
 from sw.compile.kernels.kernel import Kernel
-from sw.compile.lower.host_actions import HostCall, HostFork, HostSum
+from sw.compile.lower.host_actions import (HostCall, HostFork, HostNumber, HostSum,
+                                           HostWord)
 from sw.compile.lower.host_code import HostCode
 from sw.compile.lower.host_numbers import LARGE, SLOTS, VERTEX, WORD
 from sw.compile.lower.host_ranges import Ranges, fits
@@ -91,14 +92,14 @@ class _Words:
         code = program.code
         self.ranges = Ranges(code, program.parent.graph)
         self._places, self.count = {}, 0
-        for name in ("return", "argument", "section", "supersteps"):
+        for name in ("return", "argument", "section"):
             self._add(name)
         self._add("results", 2)
         for storage in range(program.parent.pool.storages):
             self._add(("block", storage))
         for action in code.actions(HostCall):
             if action.supersteps:
-                self._add(("parity", action.head))
+                self._add(("count", action.head))
         for name in code.numbers:
             self._add(("number", name), 1 if fits(self.ranges.numbers[name]) else 2)
         for action in code.actions(HostSum):
@@ -122,8 +123,10 @@ class _Emitter:
         self._steps = {name: task.kernel_sets[name] for name in program.names}
         self._sections = {name: assembler.label(f"section_{name}") for name in program.names}
         self._labels = {label: assembler.label(label)
-                        for label in ("launch", "start", "finish", "last")}
-        self._numbers = {name: number for number, name in enumerate([*self._sections, "last"])}
+                        for label in ("begin", "launch", "start", "finish", "last")}
+        # Jumps to the sections, which are so near to the program's beginning that an instruction
+        # has their address.
+        self._entries = {name: assembler.label(f"to_{name}") for name in [*self._sections, "last"]}
 
     def emit(self):
         """Emit all sections."""
@@ -131,15 +134,21 @@ class _Emitter:
         k = Kernel(a, self._task, KERNEL, None)
         a.argument = a.keep("argument")
         a.li(a.argument, 0)
+        a.jump_to_section(self._labels["begin"])
+        self._dispatch()
+        k = self.section(self._labels["begin"])
         for step in dict.fromkeys(itertools.chain(*self._steps.values())):
             if step.once:
                 step.emit(a)
                 k = self.section()
                 k.phase(0)
                 barrier.meet(k)
-        self._first_warp("start")
+        warp, first = a.reg("warp"), a.label("first_warp")
+        a.csrr(warp, Csr.WARP_ID)
+        a.beqz(warp, first)
+        a.jump_to_section(self._labels["start"])
+        a.place(first)
         _Host(self, self._program, self._task, self._a).emit()
-        self._dispatch()
         for name, steps in self._steps.items():
             self.section(self._sections[name])
             for step in [step for step in steps if not step.once]:
@@ -164,48 +173,40 @@ class _Emitter:
         base = k.constant(self._task.local.address(_PLACE), "host_words")
         (k.a.sw if store else k.a.lw)(into, base, self._words[key] + 4 * place)
 
-    def _first_warp(self, others):
-        """Only the first warp of a core goes on; the others go to a label. Returns the section."""
-        k = self.section()
-        here, warp = k.a.label("first_warp"), k.a.reg("warp")
-        k.a.csrr(warp, Csr.WARP_ID)
-        k.a.beqz(warp, here)
-        k.a.jump_to_section(self._labels[others])
-        k.a.place(here)
-        return k
-
-    def launch(self, k, section):
-        """The host goes on when all warps have done a section."""
-        number = k.a.reg("section")
-        k.a.li(number, 4 * self._numbers[section])
-        self.word(k, "section", number, store=True)
+    def launch(self, k, section, known=None):
+        """The host goes on when warps have begun to leave a section; ``known`` is the section that
+        the host has launched before this one."""
+        if section != known:
+            entry = k.a.reg("section")
+            k.a.section_address(entry, self._entries[section])
+            self.word(k, "section", entry, store=True)
         k.a.jump_to_section(self._labels["launch"], k.a.argument)
 
     def _dispatch(self):
         """Between the host and sections."""
         a = self._a
+        # A section ends. The first warp waits for the others in the host's code.
+        k = self.section(self._labels["finish"])
+        warp, others = a.reg("warp"), a.label("others")
+        k.phase(0)
+        a.csrr(warp, Csr.WARP_ID)
+        a.bnez(warp, others)
+        self.word(k, "return", a.argument)
+        a.jalr(a.zero, a.argument, 0)
+        a.place(others)
+        k.barrier()
+        a.jump_to_section(self._labels["start"])
         k = self.section(self._labels["launch"])
         self.word(k, "return", a.argument, store=True)
         k = self.section(self._labels["start"])
+        section = a.reg("section")
         k.barrier()
-        number, table = a.regs("section", "table")
+        self.word(k, "section", section)
         self.word(k, "argument", a.argument)
-        self.word(k, "section", number)
-        behind = a.label("behind_table")
-        a.jal(table, behind)
-        for label in [*self._sections.values(), self._labels["last"]]:
-            a.jump_to_section(label)
-        a.place(behind)
-        a.add(table, table, number)
-        a.jalr(a.zero, table, 0)
-        k = self.section(self._labels["finish"])
-        k.phase(0)
-        k.barrier()
-        k = self._first_warp("start")
-        if k.config.cores > 1:
-            barrier.meet_cores(k)
-        self.word(k, "return", a.argument)
-        a.jalr(a.zero, a.argument, 0)
+        a.jalr(a.zero, section, 0)
+        for name, label in self._entries.items():
+            self.section(label)
+            a.jump_to_section(self._sections.get(name) or self._labels[name])
 
 
 class _Host:
@@ -218,9 +219,10 @@ class _Host:
         self._k: Any = None
 
     def emit(self):
-        """Emit the code, whose last section goes to the last section of the program."""
+        """Emit the code."""
         self._section()
         self._begin()
+        self._known = self._last_sections()
         entered = [number for block in self._code.blocks for number in block.after]
         self._forced = {number for number in entered if entered.count(number) > 1} | {0}
         self._labels = {number: self._a.label(f"block{number}")
@@ -238,9 +240,8 @@ class _Host:
 
     def _begin(self):
         """The first words."""
-        first = {("supersteps", 0): 0, ("results", 0): 0, ("results", 1): 0}
-        calls = self._code.actions(HostCall)
-        first |= {(("parity", call.head), 0): 0 for call in calls if call.supersteps}
+        first = {("results", 0): 0, ("results", 1): 0}
+        first |= {(("count", head), 0): 0 for head in self._heads()}
         first |= {(("block", storage), 0): self._parent.pool.distance(block)
                   for storage, block in enumerate(self._code.first) if storage > 1}
         for name, value in self._code.numbers.items():
@@ -251,17 +252,41 @@ class _Host:
         for (key, place), value in first.items():
             self._values.store(key, self._k.constant(value), place)
 
+    def _heads(self):
+        """The operators whose executions are counted."""
+        return list(dict.fromkeys(call.head for call in self._code.actions(HostCall)
+                                  if call.supersteps))
+
+    def _last_sections(self):
+        """For each block, the section that was launched last before it; None if there are several,
+        or none."""
+        blocks = self._code.blocks
+        found: dict[int, str | None] = {0: None}
+        waiting = [0]
+        while waiting:
+            number = waiting.pop()
+            calls = [action.kernel for action in blocks[number].actions
+                     if isinstance(action, HostCall)]
+            last = calls[-1] if calls else found[number]
+            for other in blocks[number].after:
+                joined = last if found.get(other, last) == last else None
+                if other not in found or found[other] != joined:
+                    found[other] = joined
+                    waiting.append(other)
+        return found
+
     def _chain(self, number):
         """A block, and those behind it that nothing else leads to."""
         while True:
             self._placed.add(number)
-            block, other = self._code.blocks[number], None
-            for action in block.actions:
+            block, self._launched = self._code.blocks[number], self._known[number]
+            for index, action in enumerate(block.actions):
                 if isinstance(action, HostFork):
-                    other = block.after[1]
-                    self._fork(action, other)
-                else:
-                    getattr(self, _method(action))(action)
+                    self._fork(action, block.after[1])
+                    continue
+                getattr(self, _method(action))(action)
+                if isinstance(action, HostCall):
+                    self._wait(self._next(number, index + 1))
             if not block.after:
                 return
             number = block.after[0]
@@ -270,6 +295,35 @@ class _Host:
                 return
             if number in self._forced:
                 self._section(self._labels[number])
+
+    def _next(self, number, index):
+        """The actions that surely follow in the same section, or do so but for a fork."""
+        while True:
+            block = self._code.blocks[number]
+            for action in block.actions[index:]:
+                yield action
+                if isinstance(action, HostCall):
+                    return
+            number, index = next(iter(block.after), None), 0
+            if number is None or number in self._placed or number in self._forced:
+                return
+
+    def _wait(self, following):
+        """Wait until all warps have done a section, and load ahead what actions need then."""
+        for action in following:
+            values, storages, heads = [], [], []
+            match action:
+                case HostNumber() | HostWord():
+                    values = [(action.value, action.sets)]
+                case HostFork():
+                    values = [(action.condition, action.sets)]
+                case HostCall():
+                    storages, heads = action.storages, [action.head] * bool(action.supersteps)
+                    values = [] if action.number is None else [(action.number[1], {})]
+            self._values.ahead(values, storages, heads)
+        self._k.barrier()
+        if self._k.config.cores > 1:
+            barrier.meet_cores(self._k)
 
     def _fork(self, action, other):
         a, on = self._a, self._a.label("on")
@@ -282,10 +336,12 @@ class _Host:
     # Actions
 
     def _end(self, action):
-        place = self._a.reg("place")
-        self._a.li(place, self._k.address(SUPERSTEPS))
-        self._a.sw(self._values.load("supersteps"), place)
-        self._a.sw(self._k.constant(action.number), place, 4)
+        a, supersteps, place = self._a, self._a.zero, self._address(SUPERSTEPS)
+        for head in self._heads():
+            before, supersteps = supersteps, a.reg("supersteps")
+            a.add(supersteps, before, self._values.count(head))
+        a.sw(supersteps, place)
+        a.sw(self._k.constant(action.number), place, 4)
         self._emitter.launch(self._k, "last")
 
     def _number(self, action):
@@ -390,18 +446,17 @@ class _Host:
         if call.number is not None:
             part(call.fields.of_number, self._number_field(call))
         if call.supersteps:
-            parity, count = values.load(("parity", call.head)), values.load("supersteps")
-            following = a.reg("parity")
-            a.xori(following, parity, 1)
-            values.store(("parity", call.head), following)
+            count, parity = values.count(call.head), a.reg("parity")
+            a.andi(parity, count, 1)
             a.addi(count, count, 1)
-            values.store("supersteps", count)
+            values.store(("count", call.head), count)
             parts.append(parity)
         argument = parts[0] if parts else a.zero
         for other in parts[1:]:
             a.or_(argument, argument, other)
         values.store("argument", argument)
-        self._emitter.launch(k, call.kernel)
+        self._emitter.launch(k, call.kernel, self._launched)
+        self._launched = call.kernel
         self._section()
 
     def _number_field(self, call):
@@ -416,18 +471,22 @@ class _Host:
             self._slot(LARGE, k.constant(word))
             return a.zero
         into, fits_in = a.reg("number"), a.label("number_fits")
+        low, high = self._program.words.ranges.of(value)
         if saved:
             number = a.reg("number")
             base = k.constant(self._task.local.address(SLOTS), "slots")
             a.lw(number, base, 4 * self._parent.host.slots[uniform])
         else:
             number = self._values.word(value, {})
-            low, high = self._program.words.ranges.of(value)
-            if low >= 0 and high <= most:
-                a.addi(into, number, 1)
-                return into
         a.addi(into, number, 1)
-        a.bgeu(k.constant(most), number, fits_in)
+        if low >= 0 and high <= most:
+            return into
+        if low >= 0 and high < (1 << 32) - 1:
+            above = a.reg("above")
+            a.srli(above, into, (most + 1).bit_length())
+            a.beqz(above, fits_in)
+        else:
+            a.bgeu(k.constant(most), number, fits_in)
         self._slot(LARGE, number)
         a.mv(into, a.zero)
         a.place(fits_in)

@@ -28,7 +28,7 @@ class HostValues:
     def __init__(self, k, words, program):
         self._k, self._a, self._words = k, k.a, words
         self._ranges, self._pool = program.words.ranges, program.parent.pool
-        self._numbers, self._blocks = {}, {}
+        self._numbers, self._blocks, self._addresses, self._counts = {}, {}, {}, {}
 
     # The host's words
 
@@ -73,13 +73,42 @@ class HostValues:
             block = self._a.reg("block")
             self._a.xori(block, self._blocks[storage], self._pool.distance(1))
             self._blocks[storage] = block
+            self._addresses.pop(storage, None)
             self.store(key, block)
         return self._blocks[storage]
+
+    def address(self, storage):
+        """A register with the address of the block that a storage's set has."""
+        if storage not in self._addresses:
+            self._addresses[storage] = self._pool.address(self._k, self.block(storage))
+        return self._addresses[storage]
+
+    def count(self, head):
+        """A register with the number of executions of kernels that begin with an operator."""
+        if head not in self._counts:
+            self._counts[head] = self.load(("count", head))
+        return self._counts[head]
+
+    def ahead(self, values, storages, heads):
+        """Load the words that expressions need, pairs of which each has its sets, and those of
+        storages and of operators."""
+        for value, sets in values:
+            for part in ir.walk(value):
+                if isinstance(part, ir.HostName):
+                    self.number(part.name)
+                elif isinstance(part, ir.SetSize):
+                    self.address(sets[part.name])
+        for storage in storages:
+            self.block(storage)
+        for head in heads:
+            self.count(head)
 
     # Expressions
 
     def truth(self, node, sets):
         """A register that is not 0 if a condition holds."""
+        if isinstance(node, ir.SetSize):
+            return self._size(node, sets, exact=False)
         low, high = self.value(node, sets)
         if high is None:
             return low
@@ -102,9 +131,7 @@ class HostValues:
             case ir.HostName():
                 return self.number(node.name)
             case ir.SetSize():
-                size = a.reg("size")
-                self._pool.load_size(self._k, self.block(sets[node.name]), size)
-                return size, None
+                return self._size(node, sets), None
             case ir.VertexSum():
                 return self.load(("sum", node)), self.load(("sum", node), 1)
             case ir.Unary():
@@ -140,6 +167,11 @@ class HostValues:
         if node.operation in (">=", "<="):
             a.xori(into, into, 1)
         return into, None
+
+    def _size(self, node, sets, exact=True):
+        size = self._a.reg("size")
+        self._pool.load_size(self._k, self.address(sets[node.name]), size, exact)
+        return size
 
     def _sign(self, low):
         high = self._a.reg("high")
