@@ -68,6 +68,21 @@ class _Elsewhere:
         return self.label.name
 
 
+@dataclasses.dataclass(frozen=True)
+class _AddressPart:
+    """The upper or the lower part of the address of a label, as of ``constant_parts``."""
+    label: Label
+    part: int
+
+    @property
+    def name(self):
+        """The label's name."""
+        return self.label.name
+
+    def __int__(self):
+        return constant_parts(self.label.address)[self.part]
+
+
 class VirtualAssembler(Assembler):
     """An assembler whose registers are virtual until :meth:`finish`.
 
@@ -127,8 +142,9 @@ class VirtualAssembler(Assembler):
         self.jal(link or self.zero, _Elsewhere(label))
 
     def section_address(self, rd, label):
-        """rd = the address of a label in another section, of at most 11 bits."""
-        self.addi(rd, self.zero, _Elsewhere(label))
+        """rd = the address of a label in another section."""
+        self.lui(rd, _AddressPart(label, 0))
+        self.addi(rd, rd, _AddressPart(label, 1))
 
     def _address_of(self, label):
         self._code.append((None, label))

@@ -1,12 +1,14 @@
 """A program as one kernel: the kernels of its operators are sections, and one warp is the host.
 
-The first warp of each core performs the host's part of the program (:mod:`.host_code`), on words of
+The last warp of each core performs the host's part of the program (:mod:`.host_code`), on words of
 its core's local memory, which no other warp writes. So the hosts of all cores go the same way, and
 no word of the host is written while another warp reads it::
 
-    all warps      a section, then the core's barrier
-    first warp     meets those of other cores; computes the argument and the next section
-    all warps      the core's barrier again; read both, and go to the section
+    other warps    a section, then the core's barrier twice
+    last warp      a section; computes what it can; the core's barrier, and with several cores the
+                   wait for the hosts of others; reads what the section has left; stores the
+                   argument and the next section; the barrier again
+    all warps      read both, and go to the section
 
 A host reads sizes of sets and sums from global memory. What it reads is not written by the section
 that follows, or else the hosts of all cores meet before it.
@@ -27,7 +29,7 @@ from sw.compile.asm.assembler import Condition
 from sw.compile.kernels import barrier
 from sw.compile.kernels.fusion import KERNEL, SUPERSTEPS
 from sw.compile.kernels.kernel import Kernel
-from sw.compile.lower.host_actions import (HostCall, HostFork, HostNumber, HostSum,
+from sw.compile.lower.host_actions import (HostCall, HostEnd, HostFork, HostNumber, HostSum,
                                            HostWord)
 from sw.compile.lower.host_code import HostCode
 from sw.compile.lower.host_numbers import LARGE, SLOTS, VERTEX, WORD
@@ -123,10 +125,7 @@ class _Emitter:
         self._steps = {name: task.kernel_sets[name] for name in program.names}
         self._sections = {name: assembler.label(f"section_{name}") for name in program.names}
         self._labels = {label: assembler.label(label)
-                        for label in ("begin", "launch", "start", "finish", "last")}
-        # Jumps to the sections, which are so near to the program's beginning that an instruction
-        # has their address.
-        self._entries = {name: assembler.label(f"to_{name}") for name in [*self._sections, "last"]}
+                        for label in ("launch", "start", "finish", "last")}
 
     def emit(self):
         """Emit all sections."""
@@ -134,21 +133,19 @@ class _Emitter:
         k = Kernel(a, self._task, KERNEL, None)
         a.argument = a.keep("argument")
         a.li(a.argument, 0)
-        a.jump_to_section(self._labels["begin"])
-        self._dispatch()
-        k = self.section(self._labels["begin"])
         for step in dict.fromkeys(itertools.chain(*self._steps.values())):
             if step.once:
                 step.emit(a)
                 k = self.section()
                 k.phase(0)
                 barrier.meet(k)
-        warp, first = a.reg("warp"), a.label("first_warp")
-        a.csrr(warp, Csr.WARP_ID)
-        a.beqz(warp, first)
+        k = self.section()
+        host = a.label("is_host")
+        a.beqz(self._is_other(k), host)
         a.jump_to_section(self._labels["start"])
-        a.place(first)
+        a.place(host)
         _Host(self, self._program, self._task, self._a).emit()
+        self._dispatch()
         for name, steps in self._steps.items():
             self.section(self._sections[name])
             for step in [step for step in steps if not step.once]:
@@ -170,43 +167,55 @@ class _Emitter:
 
     def word(self, k, key, into, place=0, store=False):
         """Load a word of the host, or store it: of several words with one key, that of a place."""
-        base = k.constant(self._task.local.address(_PLACE), "host_words")
-        (k.a.sw if store else k.a.lw)(into, base, self._words[key] + 4 * place)
+        where, offset = (SLOTS, 4 * key[1]) if key[0] == "slot" else (_PLACE, self._words[key])
+        base = k.constant(self._task.local.address(where), where)
+        (k.a.sw if store else k.a.lw)(into, base, offset + 4 * place)
 
-    def launch(self, k, section, known=None):
-        """The host goes on when warps have begun to leave a section; ``known`` is the section that
-        the host has launched before this one."""
-        if section != known:
-            entry = k.a.reg("section")
-            k.a.section_address(entry, self._entries[section])
-            self.word(k, "section", entry, store=True)
+    def section_of(self, k, name):
+        """A register with the address of a section, or of the end of the program."""
+        into = k.a.reg("section")
+        k.a.section_address(into, self._sections.get(name) or self._labels["last"])
+        return into
+
+    def launch(self, k):
+        """The host has the next section, and all warps go there. The host goes on behind this when
+        it has done the section."""
+        k.barrier()
         k.a.jump_to_section(self._labels["launch"], k.a.argument)
+
+    def _is_other(self, k):
+        """A register that is 0 in the warp that is the host: the last one, which is the most likely
+        to have no work."""
+        warp = k.a.reg("warp")
+        k.a.csrr(warp, Csr.WARP_ID)
+        k.a.addi(warp, warp, 1 - self._task.warps)
+        return warp
 
     def _dispatch(self):
         """Between the host and sections."""
         a = self._a
-        # A section ends. The first warp waits for the others in the host's code.
+        k = self.section(self._labels["start"])
+        k.barrier()
+        self._go(k)
+        k = self.section(self._labels["launch"])
+        self.word(k, "return", a.argument, store=True)
+        self._go(k)
         k = self.section(self._labels["finish"])
-        warp, others = a.reg("warp"), a.label("others")
+        others = a.label("others")
         k.phase(0)
-        a.csrr(warp, Csr.WARP_ID)
-        a.bnez(warp, others)
+        a.bnez(self._is_other(k), others)
         self.word(k, "return", a.argument)
         a.jalr(a.zero, a.argument, 0)
         a.place(others)
         k.barrier()
         a.jump_to_section(self._labels["start"])
-        k = self.section(self._labels["launch"])
-        self.word(k, "return", a.argument, store=True)
-        k = self.section(self._labels["start"])
-        section = a.reg("section")
-        k.barrier()
+
+    def _go(self, k):
+        """To the next section."""
+        section = k.a.reg("section")
         self.word(k, "section", section)
-        self.word(k, "argument", a.argument)
-        a.jalr(a.zero, section, 0)
-        for name, label in self._entries.items():
-            self.section(label)
-            a.jump_to_section(self._sections.get(name) or self._labels[name])
+        self.word(k, "argument", k.a.argument)
+        k.a.jalr(k.a.zero, section, 0)
 
 
 class _Host:
@@ -222,17 +231,24 @@ class _Host:
         """Emit the code."""
         self._section()
         self._begin()
-        self._known = self._last_sections()
-        entered = [number for block in self._code.blocks for number in block.after]
-        self._forced = {number for number in entered if entered.count(number) > 1} | {0}
-        self._labels = {number: self._a.label(f"block{number}")
-                        for number in range(len(self._code.blocks))}
-        self._placed, self._waiting = set(), [0]
+        # Places in the blocks, by numbers of blocks and of actions, with their labels.
+        self._labels, self._emitted, self._waiting = {}, set(), [(0, 0)]
         while self._waiting:
-            number = self._waiting.pop()
-            if number not in self._placed:
-                self._section(self._labels[number])
-                self._chain(number)
+            place: Any = self._waiting.pop()
+            waits = False
+            while place is not None and place not in self._emitted:
+                self._emitted.add(place)
+                self._section(self._label(place))
+                place, waits = self._path(place, waits), True
+            if place is not None and waits:
+                self._section()
+                self._a.jump_to_section(self._label(place))
+
+    def _label(self, place):
+        """The label of a place, to which the code goes."""
+        if place not in self._labels:
+            self._labels[place] = self._a.label("block{}_{}".format(*place))
+        return self._labels[place]
 
     def _section(self, label=None):
         self._k = self._emitter.section(label)
@@ -257,81 +273,77 @@ class _Host:
         return list(dict.fromkeys(call.head for call in self._code.actions(HostCall)
                                   if call.supersteps))
 
-    def _last_sections(self):
-        """For each block, the section that was launched last before it; None if there are several,
-        or none."""
-        blocks = self._code.blocks
-        found: dict[int, str | None] = {0: None}
-        waiting = [0]
-        while waiting:
-            number = waiting.pop()
-            calls = [action.kernel for action in blocks[number].actions
-                     if isinstance(action, HostCall)]
-            last = calls[-1] if calls else found[number]
-            for other in blocks[number].after:
-                joined = last if found.get(other, last) == last else None
-                if other not in found or found[other] != joined:
-                    found[other] = joined
-                    waiting.append(other)
-        return found
+    # Paths
 
-    def _chain(self, number):
-        """A block, and those behind it that nothing else leads to."""
-        while True:
-            self._placed.add(number)
-            block, self._launched = self._code.blocks[number], self._known[number]
-            for index, action in enumerate(block.actions):
-                if isinstance(action, HostFork):
-                    self._fork(action, block.after[1])
-                    continue
-                getattr(self, _method(action))(action)
-                if isinstance(action, HostCall):
-                    self._wait(self._next(number, index + 1))
-            if not block.after:
-                return
-            number = block.after[0]
-            if number in self._placed:
-                self._a.jump_to_section(self._labels[number])
-                return
-            if number in self._forced:
-                self._section(self._labels[number])
+    def _path(self, start, waits) -> Any:
+        """The code from a place on up to the next launch. Returns the place behind that, which
+        needs code of its own; None at the end of the program.
 
-    def _next(self, number, index):
-        """The actions that surely follow in the same section, or do so but for a fork."""
+        With ``waits``, the other warps may still be in a section. What needs no word of the device
+        is computed before all have come, beyond forks too, but no word is stored yet."""
+        number, index = start
+        self._forks, seen = [], {number}
+        self._values.late = [] if waits else None
         while True:
             block = self._code.blocks[number]
-            for action in block.actions[index:]:
-                yield action
+            for place, action in list(enumerate(block.actions))[index:]:
+                if self._values.late is not None and _needs_device(action):
+                    self._arrive()
+                if isinstance(action, HostFork):
+                    self._fork(action, (block.after[1], 0))
+                    continue
+                getattr(self, _method(action))(action)
+                if isinstance(action, HostEnd):
+                    self._emitter.launch(self._k)
+                    return None
                 if isinstance(action, HostCall):
-                    return
-            number, index = next(iter(block.after), None), 0
-            if number is None or number in self._placed or number in self._forced:
-                return
+                    if self._values.late is not None:
+                        self._arrive()
+                    self._emitter.launch(self._k)
+                    return number, place + 1
+            number, index = block.after[0], 0
+            if number in seen:
+                if self._values.late is not None:
+                    self._arrive()
+                self._waiting.append((number, 0))
+                self._a.jump_to_section(self._label((number, 0)))
+                return None
+            seen.add(number)
 
-    def _wait(self, following):
-        """Wait until all warps have done a section, and load ahead what actions need then."""
-        for action in following:
-            values, storages, heads = [], [], []
-            match action:
-                case HostNumber() | HostWord():
-                    values = [(action.value, action.sets)]
-                case HostFork():
-                    values = [(action.condition, action.sets)]
-                case HostCall():
-                    storages, heads = action.storages, [action.head] * bool(action.supersteps)
-                    values = [] if action.number is None else [(action.number[1], {})]
-            self._values.ahead(values, storages, heads)
+    def _arrive(self):
+        """Wait until all warps have done the section; then go where the forks lead, and store what
+        was put off."""
         self._k.barrier()
         if self._k.config.cores > 1:
             barrier.meet_cores(self._k)
+        late, self._values.late, done = self._values.late, None, 0
+        for address, truth, other, before in self._forks:
+            for stored in late[done:before]:
+                self._values.store(*stored)
+            done = before
+            self._leave(truth or self._values.some(address), other)
+        for stored in late[done:]:
+            self._values.store(*stored)
 
     def _fork(self, action, other):
-        a, on = self._a, self._a.label("on")
-        a.bnez(self._values.truth(action.condition, action.sets), on)
-        a.jump_to_section(self._labels[other])
-        a.place(on)
+        """The first way goes on; ``other`` is the place of the second."""
+        condition, late = action.condition, self._values.late
+        if late is None:
+            self._leave(self._values.truth(condition, action.sets), other)
+        elif isinstance(condition, ir.SetSize):
+            address = self._values.address(action.sets[condition.name])
+            self._forks.append((address, None, other, len(late)))
+        else:
+            truth = self._values.truth(condition, action.sets)
+            self._forks.append((None, truth, other, len(late)))
+
+    def _leave(self, truth, other):
+        """Go to another place unless ``truth`` is not 0."""
+        on = self._a.label("on")
+        self._a.bnez(truth, on)
+        self._a.jump_to_section(self._label(other))
+        self._a.place(on)
         self._waiting.append(other)
-        self._forced.add(other)
 
     # Actions
 
@@ -342,7 +354,7 @@ class _Host:
             a.add(supersteps, before, self._values.count(head))
         a.sw(supersteps, place)
         a.sw(self._k.constant(action.number), place, 4)
-        self._emitter.launch(self._k, "last")
+        self._values.store("section", self._emitter.section_of(self._k, "last"))
 
     def _number(self, action):
         self._values.keep(action.name, self._values.value(action.value, action.sets))
@@ -364,11 +376,8 @@ class _Host:
             values.store(("sum", action.node), grown, number)
 
     def _word(self, action):
-        self._slot(action.slot, self._constant(action.uniform, action.value, action.sets))
-
-    def _slot(self, slot, register):
-        base = self._k.constant(self._task.local.address(SLOTS), "slots")
-        self._a.sw(register, base, 4 * slot)
+        self._values.keep_slot(action.slot, self._constant(action.uniform, action.value,
+                                                           action.sets))
 
     def _constant(self, uniform, value, sets):
         """A register with the word of a value of the host."""
@@ -389,40 +398,36 @@ class _Host:
                             "the host takes a vertex from a number that changes")
         else:
             vertex = self._values.word(vertex, action.sets)
-        self._slot(VERTEX, vertex)
+        self._values.keep_slot(VERTEX, vertex)
         if action.word is not None:
-            self._slot(WORD, self._constant(action.word, action.word.value, action.sets))
+            self._values.keep_slot(WORD, self._constant(action.word, action.word.value,
+                                                        action.sets))
 
     def _threshold(self, action):
-        """The threshold: (least // delta + 1) * delta."""
+        """The threshold: the least word, less the rest of its division, and one delta more."""
         a, k = self._a, self._k
-        least, rest, place, one, bit = a.regs("least", "rest", "bits", "quotient", "bit")
-        a.li(place, k.address("least"))
-        a.lw(least, place)
-        a.mv(one, a.zero)
-        a.mv(rest, a.zero)
-        a.li(place, 32)
-        with a.while_uniform(Condition("ne", place, a.zero), "divide"):
-            a.srli(bit, least, 31)
-            a.slli(least, least, 1)
-            a.srli(a_high := a.reg("high"), rest, 31)
-            a.slli(rest, rest, 1)
-            a.or_(rest, rest, bit)
-            a.sltu(bit, rest, k.constant(action.delta, "delta"))
-            a.xori(bit, bit, 1)
-            a.or_(bit, bit, a_high)
-            a.slli(one, one, 1)
-            a.or_(one, one, bit)
-            a.neg(bit, bit)
-            a.and_(bit, bit, k.constant(action.delta, "delta"))
-            a.sub(rest, rest, bit)
-            a.addi(place, place, -1)
+        bits, rest, left, less, high = a.regs("bits", "rest", "left", "less", "high")
+        delta, least = k.constant(action.delta, "delta"), a.reg("least")
         a.lw(least, self._address("least"))
-        # least - rest is a multiple of delta, to which one more is added.
-        low, high = a.regs("low", "high")
+        a.mv(bits, least)
+        a.mv(rest, a.zero)
+        a.li(left, 32)
+        with a.while_uniform(Condition("ne", left, a.zero), "divide"):
+            a.srli(high, rest, 31)                  # the rest may have 33 bits
+            a.slli(rest, rest, 1)
+            a.srli(less, bits, 31)
+            a.or_(rest, rest, less)
+            a.slli(bits, bits, 1)
+            a.sltu(less, rest, delta)
+            a.sltu(less, high, less)                # 1 if the rest is less than delta
+            a.addi(less, less, -1)
+            a.and_(less, less, delta)
+            a.sub(rest, rest, less)
+            a.addi(left, left, -1)
+        low = a.reg("low")
         a.sub(low, least, rest)
-        a.add(low, low, k.constant(action.delta, "delta"))
-        a.sltu(high, low, k.constant(action.delta, "delta"))
+        a.add(low, low, delta)
+        a.sltu(high, low, delta)
         self._values.keep(action.name, (low, high))
 
     def _address(self, name):
@@ -455,9 +460,7 @@ class _Host:
         for other in parts[1:]:
             a.or_(argument, argument, other)
         values.store("argument", argument)
-        self._emitter.launch(k, call.kernel, self._launched)
-        self._launched = call.kernel
-        self._section()
+        values.store("section", self._emitter.section_of(k, call.kernel))
 
     def _number_field(self, call):
         """A register with the number of the host for an argument plus one, or with 0."""
@@ -468,29 +471,36 @@ class _Host:
                             self._parent.bits)
             if word <= most:
                 return k.constant(word + 1)
-            self._slot(LARGE, k.constant(word))
+            self._values.keep_slot(LARGE, k.constant(word))
             return a.zero
-        into, fits_in = a.reg("number"), a.label("number_fits")
         low, high = self._program.words.ranges.of(value)
-        if saved:
-            number = a.reg("number")
-            base = k.constant(self._task.local.address(SLOTS), "slots")
-            a.lw(number, base, 4 * self._parent.host.slots[uniform])
-        else:
-            number = self._values.word(value, {})
+        number = self._values.slot(self._parent.host.slots[uniform]) if saved \
+            else self._values.word(value, {})
+        into = a.reg("number")
         a.addi(into, number, 1)
         if low >= 0 and high <= most:
             return into
+        fits_in = a.reg("fits")
         if low >= 0 and high < (1 << 32) - 1:
-            above = a.reg("above")
-            a.srli(above, into, (most + 1).bit_length())
-            a.beqz(above, fits_in)
+            a.srli(fits_in, into, (most + 1).bit_length())
+            a.seqz(fits_in, fits_in)
         else:
-            a.bgeu(k.constant(most), number, fits_in)
-        self._slot(LARGE, number)
-        a.mv(into, a.zero)
-        a.place(fits_in)
+            a.sltu(fits_in, k.constant(most), number)
+            a.xori(fits_in, fits_in, 1)
+        k.masked(into, fits_in)
+        self._values.keep_slot(LARGE, number)
         return into
+
+
+def _needs_device(action):
+    """Whether an action needs words that kernels write, but for a fork that is decided by whether a
+    set has vertices."""
+    if isinstance(action, HostFork) and isinstance(action.condition, ir.SetSize):
+        return False
+    match action:
+        case HostNumber(value=value) | HostWord(value=value) | HostFork(condition=value):
+            return any(isinstance(part, ir.SetSize | ir.VertexSum) for part in ir.walk(value))
+    return not isinstance(action, HostCall)
 
 
 def _method(action):
