@@ -87,7 +87,9 @@ class EdgeOperator(Algorithm):
         self.name, self.number, self._parent, self._node = parent.name, number, parent, node
         self._asked = None
         self._function = parent.program.function(node.apply_f)
-        self.weighted = self._function.weighted
+        self.weighted = any(
+            isinstance(part, ir.Local) and part.name in self._function.parameters[2:]
+            for part in ir.walk(*self._function.body))
         self._filter = None if node.to_filter is None else parent.program.function(node.to_filter)
         self._copies = {name: parent.copy_array(name) for name in parent.dependence.copies(node)}
         self._sent = sent_nodes(node, self._function,
@@ -486,7 +488,7 @@ class EdgeOperator(Algorithm):
         """An Emitter that has the words of an edge's ends."""
         ends = dict(zip(self._function.parameters, self._ends(k.task, edge)))
         emitter, given = self._emitter(k, self._of_base), ()
-        if edge.value is not None:
+        if edge.base is None:           # of a list, which has what the source sends
             given = self._sent
             for node in given:
                 emitter.know_now(node, edge.value)
