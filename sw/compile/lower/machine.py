@@ -331,7 +331,9 @@ class RtlMachine(Machine):
 
     def read(self, vector):
         self._flush()
-        return self._device().read_vertices(self._parent.arrays(self._turned)(vector))
+        words = self._device().read_vertices(self._parent.arrays(self._turned)(vector))
+        addresses = self._parent.addresses
+        return addresses.numbers(self._session, words) if vector in addresses.vectors else words
 
 
 def _total(session):

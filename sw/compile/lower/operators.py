@@ -26,9 +26,9 @@ from sw.compile.kernels.kernel import Vertex
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
-from sw.lang.passes.chain import certain_loads, without_stores
+from sw.lang.passes.chain import certain_loads, guarded, without_stores
 from sw.lang.passes.races import shared
-from sw.lang.types import Type
+from sw.lang.types import WORD, Type
 
 
 __all__ = ["EdgeOperator", "turned"]
@@ -53,6 +53,7 @@ class _Data:
     wants: Any  #: Emitter or None. It has the words of the filter, to test the neighbour.
     member: Any  #: Register or None. The word that tells if the neighbour is in the set.
     words: Any  #: Emitter or None. It has the words of both ends, unless they are loaded later.
+    values: tuple  #: The source, the destination and the weight.
     #: Register or None. The neighbour's word in the vector by whose stamps vertices are added.
     racing: Any
 
@@ -77,7 +78,6 @@ class EdgeOperator(Algorithm):
     known_by_words : bool
         Whether a vertex's words tell if it is in the set.
     """
-    void_edge = "padding"
     sent = None
 
     def __init__(self, parent, number):
@@ -172,7 +172,7 @@ class EdgeOperator(Algorithm):
                  for node in ir.walk(*self._function.body) if isinstance(node, kind)
                  and index_of(self._function, node.index) == end]
         names = [node.vector for node in nodes if node.vector not in self._copies]
-        if end == (task.direction == "pull"):
+        if end and task.direction == "pull":
             names = [*self._read_behind(), *names]
         return self._parent.array(names[0]) if names else self._parent.anchor
 
@@ -269,21 +269,40 @@ class EdgeOperator(Algorithm):
         """Whether places come up that may not count as edges. An edge of the padding vertex to
         itself changes that vertex alone, unless words of a vertex say where a reduction lands."""
         parameters = self._function.parameters
+        if self.void_edge == "self":
+            return False
         elsewhere = any(isinstance(node, ir.Reduce) and not (
             isinstance(node.index, ir.Local) and node.index.name in parameters)
             for node in ir.walk(*self._function.body))
         return any(layout.voids or (elsewhere and layout.filled) for layout in task.layouts)
 
+    @property
+    def void_edge(self):
+        void = known(self._node, facts.Void)
+        return "self" if void is not None and void.itself else "padding"
+
     def _tells(self, task):
         """Whether an edge may change the tracked word at once, and add a vertex."""
         return self.makes_set and self._node.tracking not in self._owned(task)
 
+    @functools.cached_property
+    def _guarded(self):
+        """``(condition, function)``: the condition under which the function does anything, or None;
+        and what it does then, but for reductions that only mark the vertex."""
+        condition, body = guarded(self._function)
+        if self._node.position in self._parent.dependence.marks:
+            body = tuple(node for node in body if not (
+                isinstance(node, ir.Reduce) and node.vector == self._node.tracking))
+        return condition, dataclasses.replace(self._function, body=tuple(body))
+
     def selective(self, task):
-        return self._tests_edges(task) or self._has_voids(task)
+        return (self._tests_edges(task) or self._has_voids(task)
+                or self._guarded[0] is not None)
 
     def accepts(self, k, data, into, counts=True):
-        a, voids = k.a, self._has_voids(k.task)
-        counts_here = counts or voids           # what the test of the other end gives
+        a, voids, (guard, _) = k.a, self._has_voids(k.task), self._guarded
+        tests_end = data.wants is not None or data.member is not None
+        counts_here = counts or voids or guard is not None  # what the test of the other end gives
         if data.wants is not None:
             result = data.wants.run(self._filter if counts_here else _opposite(self._filter),
                                     [data.neighbor], self._parent.degrees, into)
@@ -296,23 +315,31 @@ class EdgeOperator(Algorithm):
             k.input.member(k, data.neighbor, data.member, into)
             if not counts_here:
                 a.xori(into, into, 1)
-        else:
+        elif guard is None:
             a.li(into, int(counts_here))
+        if guard is not None:
+            result = data.words.expression(self._function, guard, data.values,
+                                           self._parent.degrees, None if tests_end else into)
+            if tests_end:
+                a.and_(into, into, result)
+            elif result is not into:
+                a.mv(into, result)
         if voids:
             real = a.reg("real")
             a.sltu(real, data.neighbor.reg, self._end)
             a.and_(into, into, real)
-            if not counts:
-                a.xori(into, into, 1)
+        if not counts and counts_here:
+            a.xori(into, into, 1)
 
     # Sums in registers
 
     def _owned(self, task):
         """The reductions whose words a lane that owns the base vertex collects in registers, by
         vector."""
-        if task.direction != "pull" or not task.schedule.owns_base or self._settles(task):
+        if task.direction != "pull" or self._settles(task) \
+                or not (task.schedule.owns_base or task.owns_vertex):
             return {}
-        return {node.vector: node for node in ir.walk(*self._function.body)
+        return {node.vector: node for node in ir.walk(*self._guarded[1].body)
                 if isinstance(node, ir.Reduce) and index_of(self._function, node.index) == 1}
 
     def _plain(self, task, vector):
@@ -340,6 +367,48 @@ class EdgeOperator(Algorithm):
     def merge(self, k, other, number=0):
         node = list(self._owned(k.task).values())[number]
         combine(k, node.operation, self._sums[node.vector], other)
+
+    @functools.cached_property
+    def identity(self):
+        reduce, = self._guarded[1].body if len(self._guarded[1].body) == 1 else (None,)
+        if not isinstance(reduce, ir.Reduce) or index_of(self._function, reduce.index) != 1 \
+                or self._guarded[0] is not None or self._filter is not None or self.has_sets \
+                or any(index_of(self._function, part) == 1 for part in ir.walk(reduce.value)):
+            return None
+        return known(reduce, facts.Identity).word
+
+    def collect_at(self, k, data, address):
+        reduce, = self._guarded[1].body
+        reduce_word(k, reduce.operation, data.words.expression(
+            self._function, reduce.value, data.values, self._parent.degrees), address)
+
+    @functools.cached_property
+    def _sent(self):
+        """The load by which the source enters the function, if it is the only way, of a word that
+        is in one array and may be read before the edges; else None."""
+        sent, parent = known(self._node, facts.Sent), self._parent
+        load = None if sent is None or self.weighted else sent.value
+        if not isinstance(load, ir.VectorLoad) or load.vector in self._copies \
+                or index_of(self._function, load.index) != 0 \
+                or any(load.vector in parent.dependence.swapped(group)
+                       for group in parent.groups.all):
+            return None
+        return load
+
+    @property
+    def sends_early(self):
+        load, parent = self._sent, self._parent
+        if load is None or self._array_at(0, None) != parent.array(load.vector) \
+                or self._stamped_in(load.vector):
+            return False
+        if load.vector in parent.addresses.vectors:
+            return parent.addresses.follows({load.vector})
+        return load.vector not in self._function.writes() and (
+            known(parent.program.vector(load.vector), facts.Range).most < WORD - 2
+            or parent.largest(load.vector) < WORD - 2)
+
+    def _stamped_in(self, vector):
+        return self._parent.dependence.stamp(self._node, vector) is not None
 
     def finish(self, k, base):
         a, changed, finish = k.a, None, self._finish
@@ -435,7 +504,8 @@ class EdgeOperator(Algorithm):
 
     def _emitter(self, k, words=None):
         return Emitter(k, self._parent.bits, self._words[0].__getitem__, self._array,
-                       self._copies, words, stamped=self._stamped, earlier=self._earlier)
+                       self._copies, words, stamped=self._stamped, earlier=self._earlier,
+                       addresses=self._parent.addresses.array)
 
     def begin(self, k, base):
         """A lane of its own base vertex loads the words of the base, and clears its sums."""
@@ -482,15 +552,20 @@ class EdgeOperator(Algorithm):
                 member = k.a.reg("member")
                 k.input.member_data(k, edge.neighbor, member)
             words = None if self.first_only(k) else self._load(k, edge)
-            found.append(_Data(edge.neighbor, wants, member, words, racing))
+            values = (*self._ends(k.task, edge), edge.weight)
+            found.append(_Data(edge.neighbor, wants, member, words, values, racing))
         return found
 
     def _load(self, k, edge):
         """An Emitter that has the words of an edge's ends."""
         ends = dict(zip(self._function.parameters, self._ends(k.task, edge)))
-        emitter = self._emitter(k, self._of_base)
+        emitter, sent = self._emitter(k, self._of_base), None
+        if edge.value is not None and self._sent is not None and self._array_at(0, k.task) == \
+                self._parent.array(self._sent.vector):
+            sent = self._sent
+            emitter.know_now(sent, edge.value)
         for load in certain_loads(self._function):
-            if load not in self._of_base:
+            if load not in self._of_base and load != sent:
                 emitter.ahead(load, ends[load.index.name])
         return emitter
 
@@ -503,7 +578,7 @@ class EdgeOperator(Algorithm):
             tracked = self._tracked(k, flag)
         source, target = self._ends(k.task, edge)
         plain = {self._node.tracking} if certain and self._settles(k.task) else ()
-        words.run_tracked(self._function, [source, target, edge.weight], self._parent.degrees,
+        words.run_tracked(self._guarded[1], [source, target, edge.weight], self._parent.degrees,
                           self._sums, tracked, plain)
         if not tells:
             return
@@ -553,7 +628,9 @@ class EdgeOperator(Algorithm):
         """Whether every edge whose ends pass their tests changes the tracked word of a vertex that
         no other edge has changed before."""
         changes = known(self._node, facts.Changes)
-        return changes is not None and changes.by == "certain" and self._guards_nothing
+        return self._node.position in self._parent.dependence.marks or (
+            changes is not None and changes.by == "certain"
+            and all(isinstance(node, ir.Reduce | ir.Let) for node in self._guarded[1].body))
 
     def token(self, k, base):
         """A push that needs only the number of the base vertex gets it by its number."""
