@@ -86,9 +86,10 @@ def _fit(program, names):
     """Whether addresses can stand for the vertices in these vectors."""
     nodes: list[Any] = [(function, node) for function in program.functions
                         for node in ir.walk(*function.body)]
+    indices = [(function, getattr(node, "vertex" if isinstance(node, ir.Degree) else "index", None))
+               for function, node in nodes]
     goes_on = any(index is not None and index_of(function, index) is None
-                  for function, node in nodes for index in [
-                      getattr(node, "vertex" if isinstance(node, ir.Degree) else "index", None)])
+                  for function, index in indices)
     number = any(
         (isinstance(node, ir.Uniform) and node.type is Type.VERTEX)
         or (isinstance(node, ir.Literal) and node.type is Type.VERTEX and node.value != WORD - 1)

@@ -22,6 +22,7 @@ only when the program runs, so it is a field of the launch's argument, beside a 
 from __future__ import annotations
 
 import contextlib
+import functools
 
 from base.errors import UserError
 from sw.compile.frontiers.maps import FORMS
@@ -148,8 +149,7 @@ class ProgramAlgorithm(ProgramRun):
     def base_array(self, task):
         return self.anchor
 
-    def neighbor_array(self, task):
-        return self.anchor
+    neighbor_array = base_array
 
     @property
     def has_sets(self):
@@ -213,14 +213,20 @@ class ProgramAlgorithm(ProgramRun):
 
     def init_vertex_value(self, task):
         self.check_words()
+        arrays = self.beginning.arrays
+        self.fill_arrays(task, {name: words for name, words in arrays.items()
+                                if name not in self.addresses.vectors})
+        for name in self.addresses.vectors:
+            self.addresses.fill(task, self.array(name), arrays[name])
+        self.pool.fill(task, self.beginning.sets)
+
+    @functools.cached_property
+    def beginning(self) -> RtlMachine:
+        """The machine that has performed what stands before the first operator."""
         machine = RtlMachine(self)
         with contextlib.suppress(Begun):
             self._perform(machine)
-        self.fill_arrays(task, {name: words for name, words in machine.arrays.items()
-                                if name not in self.addresses.vectors})
-        for name in self.addresses.vectors:
-            self.addresses.fill(task, self.array(name), machine.arrays[name])
-        self.pool.fill(task, machine.sets)
+        return machine
 
     # Kernels
 

@@ -71,7 +71,7 @@ class WordFlow:
             reduces = [part for part in ir.walk(*self._program.function(node.apply_f).body)
                        if isinstance(part, ir.Reduce)]
             function = self._program.function(node.apply_f)
-            _, accepted = guarded(function)
+            accepted = guarded(function)[1] if node.to_filter is None else function.body
             changes = start is not None and node.tracking not in read and all(
                 any(part is each for each in accepted)
                 and isinstance(part.index, ir.Local) and part.index.name == function.parameters[1]

@@ -11,7 +11,7 @@ from sw.vm.host import Machine
 from sw.vm.reference import ReferenceMachine
 
 
-__all__ = ["Begun", "DeviceSet", "RtlMachine"]
+__all__ = ["Begun", "DeviceSet", "RtlMachine", "first_words"]
 
 
 class Begun(Exception):
@@ -84,6 +84,8 @@ class RtlMachine(Machine):
     ----------
     sets : dict of int to list
         The first vertices of sets, by the blocks of the pool.
+    values : dict
+        The host's variables.
     supersteps : int
         Executions of operators of edges.
     """
@@ -117,7 +119,7 @@ class RtlMachine(Machine):
                 for vector in self._parent.program.vectors}
 
     def attach(self, values, evaluate, word):
-        self._values, self._evaluate, self._word = values, evaluate, word
+        self.values, self._evaluate, self._word = values, evaluate, word
 
     # Sets
 
@@ -171,7 +173,7 @@ class RtlMachine(Machine):
 
     def _words_ahead(self, ahead):
         """The words of the host that an operator will find."""
-        values = self._values
+        values = self.values
         before = dict(values)
         for node in ahead.assigns:
             values[node.name] = self._evaluate(node.value)
@@ -334,6 +336,15 @@ class RtlMachine(Machine):
         words = self._device().read_vertices(self._parent.arrays(self._turned)(vector))
         addresses = self._parent.addresses
         return addresses.numbers(self._session, words) if vector in addresses.vectors else words
+
+
+def first_words(machine, vector, name):
+    """For a machine that has found the first operator: the words of a vector at the vertices of a
+    set, or at all vertices if the set is not known."""
+    vset = machine.values.get(name)
+    members = None if vset is None else machine.sets.get(vset.block)
+    words = machine.arrays[vector]
+    return words if members is None else words[members]
 
 
 def _total(session):

@@ -21,6 +21,8 @@ from sw.compile.lower.dependence import index_of, own_loads, suffices
 from sw.compile.lower.emitter import Emitter, Tracked, combine, reduce_word
 from sw.compile.lower.finish import Finish
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
+from sw.compile.lower.machine import first_words
+from sw.compile.lower.sending import loops_around, sent_nodes, sent_word, sums_fit
 from sw.graph.graph import Graph
 from sw.compile.kernels.kernel import Vertex
 from sw.lang import facts
@@ -78,7 +80,6 @@ class EdgeOperator(Algorithm):
     known_by_words : bool
         Whether a vertex's words tell if it is in the set.
     """
-    sent = None
 
     def __init__(self, parent, number):
         node = parent.edges[number]
@@ -100,6 +101,27 @@ class EdgeOperator(Algorithm):
         self._reached = self._membership
         if tests and known(node, facts.Closed) is not None:
             self._reached = self._or_before(tests)
+
+    @functools.cached_property
+    def _sent(self):
+        """As of :func:`.sending.sent_nodes`, of a word that has one array."""
+        node, dependence = self._node, self._parent.dependence
+        swapped = set().union(*map(dependence.swapped, self._parent.groups.all))
+        found = sent_nodes(node, self._function,
+                           lambda vector: bool(dependence.stamp(node, vector)))
+        return [] if found and known(node, facts.Sent).value.vector in swapped else found
+
+    @functools.cached_property
+    def sent(self):
+        node, parent = self._node, self._parent
+        loops, more = loops_around(parent.program, node), {}
+        if self._sent:
+            vector = known(node, facts.Sent).value.vector
+            more["array"] = self._copies.get(vector, parent.array(vector))
+            more["fits"] = not self.weighted or sums_fit(
+                parent.program, node, self.graph, vector,
+                lambda name: first_words(parent.beginning, vector, name))
+        return sent_word(node, self._function, loops, bool(self._sent), **more)
 
     def _or_before(self, tests):
         """The filter that is true for members of this superstep or an earlier one, whose edges are
@@ -289,7 +311,8 @@ class EdgeOperator(Algorithm):
     def _guarded(self):
         """``(condition, function)``: the condition under which the function does anything, or None;
         and what it does then, but for reductions that only mark the vertex."""
-        condition, body = guarded(self._function)
+        condition, body = guarded(self._function) if self._filter is None \
+            else (None, self._function.body)
         if self._node.position in self._parent.dependence.marks:
             body = tuple(node for node in body if not (
                 isinstance(node, ir.Reduce) and node.vector == self._node.tracking))
@@ -382,33 +405,29 @@ class EdgeOperator(Algorithm):
         reduce_word(k, reduce.operation, data.words.expression(
             self._function, reduce.value, data.values, self._parent.degrees), address)
 
-    @functools.cached_property
-    def _sent(self):
-        """The load by which the source enters the function, if it is the only way, of a word that
-        is in one array and may be read before the edges; else None."""
-        sent, parent = known(self._node, facts.Sent), self._parent
-        load = None if sent is None or self.weighted else sent.value
-        if not isinstance(load, ir.VectorLoad) or load.vector in self._copies \
-                or index_of(self._function, load.index) != 0 \
-                or any(load.vector in parent.dependence.swapped(group)
-                       for group in parent.groups.all):
-            return None
-        return load
-
     @property
     def sends_early(self):
-        load, parent = self._sent, self._parent
-        if load is None or self._array_at(0, None) != parent.array(load.vector) \
-                or self._stamped_in(load.vector):
+        load, = self._sent if self._in_array(None) else (None,)
+        if load is None or self._parent.dependence.stamp(self._node, load.vector):
             return False
-        if load.vector in parent.addresses.vectors:
-            return parent.addresses.follows({load.vector})
-        return load.vector not in self._function.writes() and (
-            known(parent.program.vector(load.vector), facts.Range).most < WORD - 2
-            or parent.largest(load.vector) < WORD - 2)
+        vector, addresses = load.vector, self._parent.addresses
+        if vector in addresses.vectors:
+            return addresses.follows({vector})
+        known_range = known(self._parent.program.vector(vector), facts.Range)
+        return vector not in self._function.writes() and (
+            (known_range is not None and known_range.most < WORD - 2)
+            or self._parent.largest(vector) < WORD - 2)
 
-    def _stamped_in(self, vector):
-        return self._parent.dependence.stamp(self._node, vector) is not None
+    def _in_array(self, task):
+        """Whether the word that a source sends, without a weight, is in the array in whose
+        addresses kernels know the source."""
+        return (not self.weighted and len(self._sent) == 1 and self._sent[0].vector
+                not in self._copies and self._array_at(0, task)
+                == self._parent.array(self._sent[0].vector))
+
+    def _has_value(self, k):
+        """Whether an edge that has a value has the word that its source sends."""
+        return not k.layout.gathers or self._in_array(k.task)
 
     def finish(self, k, base):
         a, changed, finish = k.a, None, self._finish
@@ -551,7 +570,8 @@ class EdgeOperator(Algorithm):
             elif self._tests_edges(k.task):
                 member = k.a.reg("member")
                 k.input.member_data(k, edge.neighbor, member)
-            words = None if self.first_only(k) else self._load(k, edge)
+            late = k.task.schedule.has_lists and wants is not None      # a list's word comes late
+            words = None if late or self.first_only(k) else self._load(k, edge)
             values = (*self._ends(k.task, edge), edge.weight)
             found.append(_Data(edge.neighbor, wants, member, words, values, racing))
         return found
@@ -559,13 +579,13 @@ class EdgeOperator(Algorithm):
     def _load(self, k, edge):
         """An Emitter that has the words of an edge's ends."""
         ends = dict(zip(self._function.parameters, self._ends(k.task, edge)))
-        emitter, sent = self._emitter(k, self._of_base), None
-        if edge.value is not None and self._sent is not None and self._array_at(0, k.task) == \
-                self._parent.array(self._sent.vector):
-            sent = self._sent
-            emitter.know_now(sent, edge.value)
+        emitter, given = self._emitter(k, self._of_base), ()
+        if edge.value is not None and self._has_value(k):
+            given = self._sent
+            for node in given:
+                emitter.know_now(node, edge.value)
         for load in certain_loads(self._function):
-            if load not in self._of_base and load != sent:
+            if load not in self._of_base and load not in given and ends[load.index.name]:
                 emitter.ahead(load, ends[load.index.name])
         return emitter
 
