@@ -66,7 +66,12 @@ class Addresses:
         filled[:len(found)] = np.where(some, np.uint32(first) + 4 * found.astype(np.uint32), found)
         buffers.fill(array, filled)
 
-    def numbers(self, session, words):
+    def read(self, session, vector, array):
+        """The words of a vector, from its array."""
+        words = session.read_vertices(array)
+        return self._numbers(session, words) if vector in self.vectors else words
+
+    def _numbers(self, session, words):
         """The vertices that words of the graph's vertices are addresses of. If vertices are ordered
         anew, the component's smallest vertex by the graph's numbers stands for its word. A word
         that is no vertex stays, so that the comparison with the reference finds it."""
@@ -90,15 +95,23 @@ def _fit(program, names):
                for function, node in nodes]
     goes_on = any(index is not None and index_of(function, index) is None
                   for function, index in indices)
-    number = any(
-        (isinstance(node, ir.Uniform) and node.type is Type.VERTEX)
-        or (isinstance(node, ir.Literal) and node.type is Type.VERTEX and node.value != WORD - 1)
-        or (isinstance(node, ir.Unary)
-            and Type.VERTEX in (node.type, getattr(node.operand, "type", None)))
-        or (isinstance(node, ir.Give) and node.value.type is Type.VERTEX)
-        for _, node in nodes)
     stored = {node.vector for node in ir.instructions(behind_beginning(program))
               if isinstance(node, ir.ElementStore)} | {
         node.vector for node in ir.instructions(program.body) if isinstance(node, ir.NewQueue)}
-    return (goes_on and not number and stored.isdisjoint(names)
+    return (goes_on and not any(_needs_number(node) for _, node in nodes)
+            and stored.isdisjoint(names)
             and all(known(program.vector(name), facts.Addressable) for name in names))
+
+
+def _needs_number(node):
+    """Whether a node of a function has a vertex as a number, or gives one."""
+    match node:
+        case ir.Uniform():
+            return node.type is Type.VERTEX
+        case ir.Literal():
+            return node.type is Type.VERTEX and node.value != WORD - 1
+        case ir.Unary():
+            return Type.VERTEX in (node.type, getattr(node.operand, "type", None))
+        case ir.Give():
+            return node.value.type is Type.VERTEX
+    return False

@@ -298,7 +298,9 @@ class ProgramAlgorithm(ProgramRun):
         if not session.task.fused:
             return self._result.outputs
         arrays = self.arrays(session.task.loop.turned)
-        return {name: session.read_vertices(arrays(name)) for name in self.program.outputs}
+        return {name: self.addresses.read(session, name, arrays(name))
+                for name in self.program.outputs}
+
 
 
 def _check_order(run, task):

@@ -334,9 +334,8 @@ class RtlMachine(Machine):
 
     def read(self, vector):
         self._flush()
-        words = self._device().read_vertices(self._parent.arrays(self._turned)(vector))
-        addresses = self._parent.addresses
-        return addresses.numbers(self._session, words) if vector in addresses.vectors else words
+        return self._parent.addresses.read(
+            self._device(), vector, self._parent.arrays(self._turned)(vector))
 
 
 def first_words(machine, vector, name):

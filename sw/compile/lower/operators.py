@@ -190,9 +190,12 @@ class EdgeOperator(Algorithm):
         that the edges need there, unless vertices are in sets."""
         if self.has_sets:
             return self._parent.anchor
-        nodes = [node for kind in (ir.VectorLoad, ir.Reduce)
-                 for node in ir.walk(*self._function.body) if isinstance(node, kind)
-                 and index_of(self._function, node.index) == end]
+        wants = self._filter if end else None
+        nodes = [node for node in ir.walk(*(wants.body if wants else ()))
+                 if isinstance(node, ir.VectorLoad) and index_of(wants, node.index) == 0]
+        nodes += [node for kind in (ir.VectorLoad, ir.Reduce)
+                  for node in ir.walk(*self._function.body) if isinstance(node, kind)
+                  and index_of(self._function, node.index) == end]
         names = [node.vector for node in nodes if node.vector not in self._copies]
         if end and task.direction == "pull":
             names = [*self._read_behind(), *names]
