@@ -364,7 +364,7 @@ class Made:
         k, a, form = self._k, self._k.a, self._pool.form
         self._map = a.reg("map_add")
         a.lw(self._map, block, 4 * _MAP)
-        if k.first and k.leads:
+        if k.clears:
             cleared = a.reg("clear")
             a.lw(cleared, other, 4 * _MAP)
             a.add(cleared, cleared, k.constant(form.first(k.task), "map_first"))
