@@ -13,15 +13,13 @@ from sw.compile.lower.algorithm import ProgramAlgorithm
 from sw.compile.lower.fuse import EDGES
 from sw.compile.lower.loops.frontier_loop import FrontierLoop
 from sw.compile.lower.run import ProgramRun
-from sw.compile.lower.loops.sweep import Sweep
 
 
 __all__ = ["FORMS", "algorithm_of"]
 
 
-#: Forms of programs. A program has one of the first two, which are of one loop, at most; the last
-#: is of any program.
-FORMS = (FrontierLoop, Sweep, ProgramAlgorithm)
+#: Forms of programs. The first is of one loop; the last is of any program.
+FORMS = (FrontierLoop, ProgramAlgorithm)
 
 #: Types of parameters: as of :attr:`~sw.compile.algorithm.Algorithm.options`.
 _OPTIONS = {Type.UINT: (int,), Type.WHOLE: (int,), Type.BOOL: (int,), Type.DECIMAL: (float,),
