@@ -81,7 +81,7 @@ def _of_edges(run, task):
     for number, node in run.edges.items():
         where, side = place_of(run.program, node), task.sides[f"{EDGES}{number}"]
         if side.direction == "pull":
-            own = side.algorithm.collects(side)
+            own = bool(side.algorithm.private(side))
             yield LoweringDecision("reductions in registers", own, "a lane has the edges of a row"
                                    if own else "a lane that has the edges of a row", where)
         if follow and node.tracking is None and all(
