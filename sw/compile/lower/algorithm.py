@@ -87,19 +87,6 @@ class ProgramAlgorithm(ProgramRun):
         """Any program has this form."""
         return ()
 
-    @classmethod
-    def attributes(cls, program, form, options):
-        """A program pulls by its own choice if all its edges only bring words to destinations."""
-        operators = [node for node in ir.instructions(program.body)
-                     if isinstance(node, ir.EdgeSetIterator)]
-        collects = bool(operators) and all(
-            node.input_vset == ir.ALL and node.to_filter is None and node.tracking is None
-            and all(isinstance(part, ir.Let) or (isinstance(part, ir.Reduce)
-                                                 and index_of(function, part.index) == 1)
-                    for part in function.body)
-            for node in operators for function in [program.function(node.apply_f)])
-        return {"directions": ("pull", "push")} if collects else {}
-
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
         program = self.program = specialised(self.program, self._values, graph)
