@@ -142,6 +142,9 @@ def body(*lines):
     ("n = 1", "some = vertices.where(odd)", "while some:", "    some.apply(grow)",
      "    some = some.where(small)", "    n = n + len(some)", "    if n > 40:",
      "        some = vertexset()"),
+    # A loop that begins with a loop.
+    ("n = 1", "some = vertices.where(odd)", "while some:", "    for i in range(2):",
+     "        some.apply(grow)", "    some = vertexset()"),
     # A size that is asked for while its operator is held back, and a number that changes then.
     ("n = 5", "some = vertices.where(small)", "some.apply(grow)", "n = 9 + len(some)",
      "some.apply(grow)", "n = n + 1", "vertices.apply(grow)"),
