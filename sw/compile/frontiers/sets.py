@@ -43,6 +43,9 @@ _END, _START, _NUMBER, _STAMPS = range(4)
 #: Words of a block, and the logarithm of its bytes.
 _WORDS, _SHIFT = 4, 4
 
+#: Most blocks of a kernel's fields.
+_COUNTS = 4
+
 #: The blocks begin at a multiple of these bytes, which one instruction loads.
 _PAGE = 4096
 
@@ -99,12 +102,15 @@ class Pool:
     marks : bool
         Whether each vertex of a set has its stamp, by which the set is read.
     lists : bool
-        Whether there are lists. If not, END only counts.
+        Whether there are lists. If not, vertices are only counted.
+    counts : bool
+        Whether vertices are counted in words of the kernel, by the sets' places in its fields, and
+        not by END.
     stamped : bool
         Whether any kernel gives stamps. If not, sets have no NUMBER.
     """
-    marks, lists, stamped = False, True, True
-    BLOCKS, _LISTS, _STAMPS = "set_blocks", "set_lists", "set_stamps"
+    marks, lists, counts, stamped = False, True, False, True
+    BLOCKS, COUNTS, _LISTS, _STAMPS = "set_blocks", "set_counts", "set_lists", "set_stamps"
 
     def __init__(self, storages, anchor):
         self.storages, self.anchor = storages, anchor
@@ -114,6 +120,7 @@ class Pool:
         """Reserve the buffers; ``words`` are the words of a vertex array."""
         buffers = task.buffers
         buffers.reserve(self.BLOCKS, -(-self.storages * (2 << _SHIFT) // _PAGE), width=_PAGE)
+        buffers.reserve(self.COUNTS, _COUNTS)
         buffers.reserve(self._LISTS, self.storages * words)
         buffers.reserve(self._STAMPS, self.storages * words)
 
@@ -137,9 +144,17 @@ class Pool:
             stamps[block // 2, numbers] = 1
             blocks[block, _END] += 4 * len(numbers)
             blocks[block, _NUMBER] = 1
+        self._counted = np.zeros(_COUNTS, np.uint32)
         buffers.fill(self.BLOCKS, blocks.reshape(-1))
+        buffers.fill(self.COUNTS)
         buffers.fill(self._LISTS, lists.reshape(-1))
         buffers.fill(self._STAMPS, stamps.reshape(-1))
+
+    def added(self, session) -> list:
+        """The numbers of vertices that a kernel has added to the sets of its fields, if they are
+        counted. Call this once after each kernel that makes a set."""
+        before, self._counted = self._counted, session.read(self.COUNTS)
+        return ((self._counted - before) // 4).tolist()
 
     def size(self, session, block) -> int:
         """The number of vertices of the set in a block."""
@@ -196,28 +211,35 @@ class Made:
     stamps, number : GeneralRegister
         The distance from the anchor to the stamps, and the stamp of a vertex of the set.
     """
+    number: Any = None
+    _tail: Any = None
 
     def __init__(self, k, fields, index, several=False):
         a, self._k, pool = k.a, k, fields.pool
+        self._scan: Any = None
+        self._count = self.stamps = None
+        if not pool.lists:
+            self._count = a.reg("added")
+            a.mv(self._count, a.zero)
+        self._word = k.address(pool.COUNTS) + 4 * index if pool.counts else None
+        if self._word is not None and not several and not pool.marks:
+            return
         block = self._tail = fields.block(k, index)         # END is its first word
         other, start = a.regs("other_block", "list")
         a.xori(other, block, 4 * _WORDS)
-        a.lw(start, block, 4 * _START)
-        self.number = a.reg("set_number") if pool.stamped else None
-        if self.number is not None:
+        if self._word is None:
+            a.lw(start, block, 4 * _START)
+        if pool.stamped:
+            self.number = a.reg("set_number")
             a.lw(self.number, other, 4 * _NUMBER)
-        self.stamps = a.reg("stamps") if several or pool.marks else None
-        if self.stamps is not None:
+        if several or pool.marks:
+            self.stamps = a.reg("stamps")
             a.lw(self.stamps, block, 4 * _STAMPS)
-        a.sw(start, other, 4 * _END)                    # of all warps the same, as the next
-        if self.number is not None:
+        if self._word is None:
+            a.sw(start, other, 4 * _END)                # of all warps the same, as the next
+        if pool.stamped:
             a.addi(self.number, self.number, 1)
             a.sw(self.number, block, 4 * _NUMBER)
-        self._scan: Any = None
-        self._count = None
-        if not fields.pool.lists:
-            self._count = a.reg("added")
-            a.mv(self._count, a.zero)
 
     def claim(self, vertex, into):
         """``into`` = 1 in the lane that is the first to give its vertex a stamp, else 0."""
@@ -244,8 +266,13 @@ class Made:
 
     def finish(self):
         """At the end of the kernel, in all lanes."""
-        if self._count is not None:
-            self._k.a.amoadd_w(self._k.a.zero, self._count, self._tail)
+        if self._count is None:
+            return
+        a, place = self._k.a, self._tail
+        if self._word is not None:
+            place = a.reg("place")
+            a.li(place, self._word)
+        a.amoadd_w(a.zero, self._count, place)
 
     def prepare(self, scan: Scan):
         """In the prologue, before :meth:`append_chosen`."""

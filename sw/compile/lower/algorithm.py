@@ -114,6 +114,7 @@ class ProgramAlgorithm(ProgramRun):
             Those of the operators of edges.
         """
         self._settle_sets(lists, marks)
+        self.pool.counts = not self.pool.lists and not sides[0].fused
         self.pool.stamped = marks or bool(self._queues) or any(
             side.algorithm.claims(side) for side in sides)
 
@@ -213,7 +214,10 @@ class ProgramAlgorithm(ProgramRun):
         machine = RtlMachine(self)
         with contextlib.suppress(Begun):
             self._perform(machine)
-        self.fill_arrays(task, machine.arrays)
+        rest: dict[str, int] = {}
+        for side in task.sides.values():
+            rest = side.algorithm.padding(side) | rest
+        self.fill_arrays(task, machine.arrays, rest)
         self.pool.fill(task, machine.sets)
 
     # Kernels

@@ -311,6 +311,10 @@ class Emitter:
             case ir.Binary(operation="==" | "!=" | "<=" | ">") if self._is_racing(node.left) \
                     and node.right in self._earlier:
                 # A stamp of this superstep is another word, as the word before it was.
+                if node.operation == "<=" and self._earlier[node.right] == 1:
+                    into = into or self._a.reg("result")
+                    self._a.sltu(into, self._racing(node.left), self._stamped[node.left.vector])
+                    return into
                 return self._binary(node, self._racing(node.left), self.value(node.right), into)
         return self._binary(node, self.value(node.left), self.value(node.right), into)
 

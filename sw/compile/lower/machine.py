@@ -139,13 +139,14 @@ class RtlMachine(Machine):
         vset = self._new(len(vertices))
         for vertex in vertices:
             self._set_vertex(vertex)
-            self._launch("include", self._fields(1).word(0, [vset.block]))
+            self._make("include", self._fields(1).word(0, [vset.block]), [])
         return vset
 
     def size(self, vset):
         if vset.count is None:
             self._answer(vset)
-            vset.count = self._parent.pool.size(self._device(), vset.block)
+            if vset.count is None:
+                vset.count = self._parent.pool.size(self._device(), vset.block)
             if self._ahead is not None and self._ahead[1] is vset and not vset.count:
                 self._ahead = None
         return vset.count
@@ -192,6 +193,15 @@ class RtlMachine(Machine):
         session = self._device()
         self._begun = True
         session.launch(kernel, argument)
+
+    def _make(self, kernel, argument, sets):
+        """Launch a kernel that makes ``sets``; some of its fields may be None."""
+        self._launch(kernel, argument)
+        pool = self._parent.pool
+        if pool.counts:
+            for vset, count in zip(sets, pool.added(self._device())):
+                if vset is not None:
+                    vset.count = count
 
     def _set(self, slot, word):
         """Give a slot its word."""
@@ -252,9 +262,12 @@ class RtlMachine(Machine):
         sets += [result for result in held.results[not tells:] if result is not None]
         superstep = self._supersteps.get(head.name, -1) + 1
         self._supersteps[head.name] = superstep
-        self._launch(name, fields.word(superstep, [each.block for each in sets], number))
+        inputs = [] if head.every else [None]
+        self._make(name, fields.word(superstep, [each.block for each in sets], number),
+                   [*inputs, *sets[len(inputs):]])
         if not tells and held.results[0] is not None:
-            self._launch(f"changed{head.what}", self._fields(1).word(0, [held.results[0].block]))
+            self._make(f"changed{head.what}", self._fields(1).word(0, [held.results[0].block]),
+                       held.results[:1])
 
     def edges(self, node, vset, uniforms):
         self.supersteps += 1

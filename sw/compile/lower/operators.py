@@ -134,6 +134,16 @@ class EdgeOperator(Algorithm):
     def neighbor_array(self, task):
         return self._parent.anchor
 
+    def padding(self, task) -> dict:
+        """Words of a place without a vertex, by vector, with which its edges fail the test of their
+        base, as far as they are known."""
+        void = known(self._node, facts.Void)
+        if task.direction == "pull":
+            return dict(void.target or ()) if void and self._filter is not None else {}
+        loads = ir.walk(*self._membership.body) if self._membership else ()
+        return {load.vector: stamp.never for load in loads if isinstance(load, ir.VectorLoad)
+                and (stamp := self._parent.dependence.stamp(self._node, load.vector))}
+
     # Tests
 
     def _ends(self, task, edge):
@@ -235,8 +245,9 @@ class EdgeOperator(Algorithm):
 
     def _owned(self, task):
         """The reductions whose words a lane that owns the base vertex collects in registers, by
-        vector."""
-        if task.direction != "pull" or not task.schedule.owns_base or self._settles(task):
+        vector: none if a lane ends its row at the first edge that is accepted."""
+        if task.direction != "pull" or not task.schedule.owns_base or (
+                task.schedule.ends_rows and all(map(self._decides, task.layouts))):
             return {}
         return {node.vector: node for node in ir.walk(*self._function.body)
                 if isinstance(node, ir.Reduce) and index_of(self._function, node.index) == 1}
@@ -496,7 +507,6 @@ class EdgeOperator(Algorithm):
                 a.addi(flag, flag, 1)
                 a.seqz(flag, flag)
             only(flag)
-        k.frontier.add_new(vertex)
         for number, (member, words) in enumerate(zip(group, self._words)):
             if not number:
                 continue
@@ -508,6 +518,7 @@ class EdgeOperator(Algorithm):
                 continue
             with a.if_(chosen[member.on]):
                 self._perform(k, number, member, emitter, function, vertex, chosen)
+        k.frontier.add_new(vertex)
 
     def _perform(self, k, number, member, emitter, function, vertex, chosen):
         result = emitter.run(function, [vertex], self._parent.degrees)
