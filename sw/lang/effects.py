@@ -47,16 +47,7 @@ def replaced(node, change) -> Any:
     """The expression with ``change(part)`` in place of each part for which it is not None, from the
     outside in."""
     found = change(node)
-    if found is not None:
-        return found
-    changes = {}
-    for field in dataclasses.fields(node):
-        part = getattr(node, field.name)
-        if isinstance(part, ir.Node):
-            new = replaced(part, change)
-            if new is not part:
-                changes[field.name] = new
-    return dataclasses.replace(node, **changes) if changes else node
+    return node.with_parts(lambda part: replaced(part, change)) if found is None else found
 
 
 def effects(function) -> tuple[Effect, ...]:
@@ -76,21 +67,13 @@ def given(function) -> Any:
     return _summary(function)[1]
 
 
+@ir.once
 def _summary(function):
-    # A function's Reduce nodes have metadata, so functions have no hash.
-    found = _cache.get(id(function))
-    if found is None or found[0] is not function:
-        if len(_cache) > 512:
-            _cache.clear()
-        state = _State({}, {}, frozenset())
-        own = None if function.of_edge else function.parameters[0]
-        done: list[Effect] = []
-        result = _block(function.body, state, own, (), done)
-        found = _cache[id(function)] = function, (tuple(done), result, state)
-    return found[1]
-
-
-_cache: dict = {}
+    state = _State({}, {}, frozenset())
+    own = None if function.of_edge else function.parameters[0]
+    done: list[Effect] = []
+    result = _block(function.body, state, own, (), done)
+    return tuple(done), result, state
 
 
 def _block(body, state, own, conditions, done):

@@ -6,6 +6,7 @@ are guessed to hold at its beginning, too; they stay if they hold when the loop 
 that begins with them ends with them.
 """
 
+import copy
 import dataclasses
 from typing import Any
 
@@ -17,8 +18,12 @@ from sw.lang.predicates import (TURNED, Knowledge, has_unknown, moved, names_in,
 from sw.lang.types import LARGEST, Type
 
 
-__all__ = ["Flow", "Held", "State", "Words", "assigned", "called", "keeps", "written"]
+__all__ = ["Flow", "Held", "State", "Words", "assigned", "called", "flow_of", "hand_on", "keeps",
+           "written"]
 
+
+#: Where a program keeps its flow.
+_KEY = "_flow"
 
 #: Guesses about one loop, after which nothing is known of the sets that it assigns.
 _TRIES = 5
@@ -142,8 +147,23 @@ def keeps(values, effect, test, owner) -> tuple[bool, bool]:
             truth is False or (falls and up) or (rises and down))
 
 
+def flow_of(program) -> "Flow":
+    """The :class:`Flow` of a program, which is made once for all passes that only add facts."""
+    values = program.__dict__
+    if _KEY not in values:
+        values[_KEY] = Flow(program)
+    return values[_KEY]
+
+
+def hand_on(program, other) -> None:
+    """Give the flow of a program, if it has one, to the program with more facts, none of which the
+    flow uses."""
+    if _KEY in program.__dict__:
+        other.__dict__[_KEY] = program.__dict__[_KEY].of(other)
+
+
 class Flow:
-    """The program gone through.
+    """The program gone through; :func:`flow_of` gives it.
 
     Parameters
     ----------
@@ -176,6 +196,16 @@ class Flow:
         state = State({}, words, {ir.ALL: Held(ir.ALL, (), ())}, {})
         self._loops: list[Any] = []
         self._block(program.body, state)
+
+    def of(self, program) -> "Flow":
+        """The same of a program that has more facts."""
+        found, pairs = copy.copy(self), zip(
+            ir.instructions(self.program.body), ir.instructions(program.body), strict=True)
+        new = {id(one): id(other) for one, other in pairs}
+        found.program = program
+        for name in ("inputs", "results", "entries", "before"):
+            setattr(found, name, {new[key]: held for key, held in getattr(self, name).items()})
+        return found
 
     # Instructions
 

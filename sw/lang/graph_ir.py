@@ -27,7 +27,9 @@ largest fraction. Nodes cannot be changed; a pass makes new ones by
 
 import dataclasses
 import functools
-from collections.abc import Iterator
+import itertools
+import operator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
 
@@ -39,7 +41,7 @@ __all__ = ["ALL", "Argument", "Assign", "Binary", "Branch", "Degree", "Dequeue",
            "HostBranch", "HostName", "Let", "Literal", "Local", "NewQueue", "NewVertexSet", "Node",
            "Reduce", "Select", "SetSize", "Unary", "Uniform", "Vector", "VectorLoad", "VectorStore",
            "Value", "VertexFilter", "VertexSetIterator", "VertexSum", "WhileLoop", "instructions",
-           "walk"]
+           "once", "same", "walk"]
 
 
 #: A node that has a ``type``.
@@ -49,21 +51,57 @@ Value: TypeAlias = Any
 ALL = "vertices"
 
 
+def same(old: tuple, new: tuple) -> tuple:
+    """The old tuple if the new one has the same objects, else the new one."""
+    return old if len(old) == len(new) and all(map(operator.is_, old, new)) else new
+
+
+def once(found: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function of a node that is computed once for each node object, which keeps the value."""
+    key = f"_{found.__module__}.{found.__qualname__}"
+
+    @functools.wraps(found)
+    def kept(node):
+        values = node.__dict__
+        if key not in values:
+            values[key] = found(node)
+        return values[key]
+
+    return kept
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Node:
     """Base of all nodes."""
     position: Position = dataclasses.field(compare=False, repr=False)  #: The place in the text.
 
+    @once
     def parts(self) -> tuple["Node", ...]:
         """The nodes right below this one, in the order of the fields."""
-        return self._parts
+        found: list[Node] = []
+        for name in _field_names(type(self)):
+            value = getattr(self, name)
+            if isinstance(value, Node):
+                found.append(value)
+            elif isinstance(value, tuple):
+                found += [part for part in value if isinstance(part, Node)]
+        return tuple(found)
 
-    @functools.cached_property
-    def _parts(self) -> tuple["Node", ...]:
-        values = (getattr(self, name) for name in _field_names(type(self)))
-        return tuple(part for value in values
-                     for part in (value if isinstance(value, tuple) else (value,))
-                     if isinstance(part, Node))
+    def with_parts(self, change: Callable[[Any], Any]) -> Any:
+        """The node with ``change(part)`` in place of each of :meth:`parts`; the node itself if
+        these are the same objects."""
+        changes: dict[str, Any] = {}
+        for name in _field_names(type(self)):
+            value = getattr(self, name)
+            if isinstance(value, Node):
+                new = change(value)
+            elif isinstance(value, tuple) and value and isinstance(value[0], Node):
+                new = same(value, tuple(map(change, value)))
+            else:
+                continue
+            if new is not value:
+                changes[name] = new
+        return dataclasses.replace(self, **changes) if changes else self
 
 
 @functools.cache
@@ -71,12 +109,19 @@ def _field_names(kind: type[Node]) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(kind))
 
 
+@once
+def _below(node):
+    found, waiting = [], [node]
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        waiting += node.parts()[::-1]
+    return tuple(found)
+
+
 def walk(*nodes: Node) -> Iterator[Node]:
     """The nodes and all nodes below them, each before the nodes below it."""
-    for node in nodes:
-        yield node
-        if node.parts():
-            yield from walk(*node.parts())
+    return itertools.chain.from_iterable(map(_below, nodes))
 
 
 # Expressions
@@ -215,14 +260,16 @@ class Function(Node):
         last = self.body[-1] if self.body else None
         return last.value.type if isinstance(last, Give) else None
 
-    def reads(self) -> set[str]:
+    @once
+    def reads(self) -> frozenset[str]:
         """The vectors that it reads."""
-        return {node.vector for node in walk(*self.body) if isinstance(node, VectorLoad)}
+        return frozenset(node.vector for node in walk(*self.body) if isinstance(node, VectorLoad))
 
-    def writes(self) -> set[str]:
+    @once
+    def writes(self) -> frozenset[str]:
         """The vectors that it changes."""
-        return {node.vector for node in walk(*self.body)
-                if isinstance(node, VectorStore | Reduce)}
+        return frozenset(node.vector for node in walk(*self.body)
+                         if isinstance(node, VectorStore | Reduce))
 
 
 # Expressions of the host

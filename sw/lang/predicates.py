@@ -59,9 +59,10 @@ def moved(node, name, by) -> Any:
     return node if by == 0 else replaced(node, change)
 
 
-def predicate(function, vertex=None) -> tuple[Any, ...]:
+@ir.once
+def predicate(function) -> tuple[Any, ...]:
     """The predicate of a filter."""
-    node = with_vertex(given(function), vertex or function.parameters[0])
+    node = with_vertex(given(function), function.parameters[0])
     return tuple(map(turned, conjuncts(node)))
 
 

@@ -2,7 +2,7 @@
 
 from sw.lang import graph_ir as ir
 from sw.lang.facts import Affine, Line
-from sw.lang.flow import Flow
+from sw.lang.flow import flow_of
 from sw.lang.passes.rewrite import with_facts
 
 
@@ -11,7 +11,7 @@ __all__ = ["affine"]
 
 def affine(program):
     """Mark loops with :class:`~sw.lang.facts.Affine`."""
-    flow = Flow(program)
+    flow = flow_of(program)
 
     def facts(node):
         if isinstance(node, ir.WhileLoop | ir.ForLoop):

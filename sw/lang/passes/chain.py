@@ -108,12 +108,7 @@ def _renamed(node, names, known):
                 node, condition=_renamed(node.condition, names, known),
                 then=tuple(_renamed(part, names, inside) for part in node.then),
                 otherwise=tuple(_renamed(part, names, inside) for part in node.otherwise))
-    changes = {}
-    for field in dataclasses.fields(node):
-        value = getattr(node, field.name)
-        if isinstance(value, ir.Node):
-            changes[field.name] = _renamed(value, names, known)
-    return dataclasses.replace(node, **changes) if changes else node
+    return node.with_parts(lambda part: _renamed(part, names, known))
 
 
 def without_stores(function, dead):

@@ -22,7 +22,7 @@ from sw.lang import graph_ir as ir
 from sw.lang.effects import effects, given, replaced
 from sw.lang.facts import Early, Superset
 from sw.lang.faults import can_fail
-from sw.lang.flow import Flow, assigned, written
+from sw.lang.flow import flow_of, assigned, written
 from sw.lang.passes.fixpoint import GROWING, grows
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.predicates import TURNED, names_in, vectors_in
@@ -38,7 +38,7 @@ _WORST = {"min": WORD - 1, "max": 0, "or": 0}
 
 def early(program):
     """Mark operators with :class:`~sw.lang.facts.Early` and :class:`~sw.lang.facts.Superset`."""
-    flow, found = Flow(program), {}
+    flow, found = flow_of(program), {}
     for loop in ir.instructions(program.body):
         if isinstance(loop, ir.WhileLoop):
             edges = _operator(program, loop)

@@ -2,7 +2,7 @@
 
 from sw.lang import graph_ir as ir
 from sw.lang.facts import Apart, Membership, ResultTest
-from sw.lang.flow import Flow
+from sw.lang.flow import flow_of
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.predicates import predicate
 
@@ -14,7 +14,7 @@ def members(program):
     """Mark operators with :class:`~sw.lang.facts.Membership` and
     :class:`~sw.lang.facts.ResultTest`, and operators of edges with :class:`~sw.lang.facts.Apart`.
     """
-    flow = Flow(program)
+    flow = flow_of(program)
 
     def facts(node):
         if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator | ir.VertexFilter):

@@ -3,7 +3,7 @@
 from sw.lang import graph_ir as ir
 from sw.lang.effects import effects
 from sw.lang.facts import OneWay, Stamps, known
-from sw.lang.flow import Flow
+from sw.lang.flow import flow_of
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.predicates import has_unknown, vectors_in, with_vertex
 from sw.lang.types import Type
@@ -14,7 +14,7 @@ __all__ = ["one_way"]
 
 def one_way(program):
     """Mark loops with :class:`~sw.lang.facts.OneWay`."""
-    flow = Flow(program)
+    flow = flow_of(program)
 
     def facts(node):
         if isinstance(node, ir.WhileLoop | ir.ForLoop):

@@ -9,7 +9,7 @@ from sw.lang import graph_ir as ir
 from sw.lang.effects import effects, replaced, stored
 from sw.lang.facts import (SELF, Changes, Closed, Drops, Fails, Membership, OneWay, Settles,
                            Stamps, Suffices, known)
-from sw.lang.flow import Flow, assigned, keeps, written
+from sw.lang.flow import flow_of, assigned, keeps, written
 from sw.lang.passes.early import is_improvement
 from sw.lang.passes.operator_parts import OperatorParts, each_operator
 from sw.lang.passes.rewrite import with_facts
@@ -25,7 +25,7 @@ def operators(program):
     :class:`~sw.lang.facts.Suffices`, :class:`~sw.lang.facts.Changes`,
     :class:`~sw.lang.facts.Closed`, :class:`~sw.lang.facts.Drops` and
     :class:`~sw.lang.facts.Fails`."""
-    flow = Flow(program)
+    flow = flow_of(program)
     found = {id(node): _Operator(flow, node, loop, block).facts()
              for node, loop, block in each_operator(program.body)}
     return with_facts(program, lambda node: found.get(id(node), ()))

@@ -3,7 +3,7 @@
 from sw.lang import graph_ir as ir
 from sw.lang.effects import effects
 from sw.lang.facts import Affine, Stamp, Stamps, known
-from sw.lang.flow import Flow, written
+from sw.lang.flow import flow_of, written
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.predicates import with_vertex
 from sw.lang.types import WORD, Type
@@ -14,7 +14,7 @@ __all__ = ["stamps"]
 
 def stamps(program):
     """Mark loops with :class:`~sw.lang.facts.Stamps`."""
-    flow = Flow(program)
+    flow = flow_of(program)
 
     def facts(node):
         if isinstance(node, ir.WhileLoop | ir.ForLoop):

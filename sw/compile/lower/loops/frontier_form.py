@@ -28,7 +28,7 @@ from sw.lang import graph_ir as ir
 from sw.lang.effects import effects
 from sw.lang.facts import (SELF, Affine, Changes, Closed, Drops, Early, Sent, Settles, Stamps,
                            Suffices, Superset, Void, known)
-from sw.lang.flow import Flow, written
+from sw.lang.flow import flow_of, written
 from sw.lang.passes.chain import chained, without_stores
 from sw.lang.passes.early import is_improvement
 from sw.lang.predicates import names_in, predicate, vectors_in, with_vertex
@@ -146,7 +146,7 @@ class _Reader:
     """
 
     def __init__(self, program):
-        self._program, flow = program, Flow(program)
+        self._program, flow = program, flow_of(program)
         self._values = flow.values
         loop = only_loop(program)
         if loop is None or not isinstance(loop.condition, ir.SetSize):

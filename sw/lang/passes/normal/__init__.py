@@ -9,6 +9,9 @@ The interpreter (:mod:`sw.vm.reference`) runs the text as it stands, and so is a
 too.
 """
 
+import itertools
+
+from sw.lang import graph_ir as ir
 from sw.lang.passes.normal.functions import plain_statements, used_functions
 from sw.lang.passes.normal.host import in_order, needed, plain_branches, steady_values
 from sw.lang.passes.normal.loops import counted_first, counted_loops, counted_once
@@ -31,16 +34,20 @@ STEPS = (used_functions, spelled, plain_statements, plain_branches, steady_value
 _ROUNDS = 200
 
 
+@ir.once
 def normal(program):
     """The program in the one form of its meaning. Raises LanguageError if an expression is nested
     too deeply."""
     try:
-        for _ in range(_ROUNDS):
-            before = program
-            for step in STEPS:
-                program = step(program)
-            if program == before:
-                break
+        unchanged = 0
+        for step in itertools.islice(itertools.cycle(STEPS), _ROUNDS * len(STEPS)):
+            other = step(program)
+            if other is program or other == program:
+                unchanged += 1
+                if unchanged == len(STEPS):
+                    break
+            else:
+                program, unchanged = other, 0
     except RecursionError:
         raise LanguageError(program.position, "an expression or a block is nested too deeply") \
             from None

@@ -52,6 +52,7 @@ def fails(nodes, parameters=(), candidate=False) -> bool:
     return False
 
 
+@ir.once
 def sure_names(program) -> frozenset[str]:
     """The host's variables and parameters whose numbers are words: as a parameter, or as the number
     of a round, or as they begin with one and grow by a constant a round, of which a run has not so
@@ -97,6 +98,7 @@ def own_fails(node, parameters=(), candidate=False) -> bool:
 
 # Numbers of the host
 
+@ir.once
 def plain_names(program) -> frozenset[str]:
     """The host's variables and parameters whose numbers are whole and never a named one, such as
     ``infinity``, for which arithmetic fails."""
@@ -206,6 +208,7 @@ def reads_of(program, node) -> set[str]:
     return names
 
 
+@ir.once
 def _queues(program):
     return {node.name for node in ir.instructions(program.body) if isinstance(node, ir.NewQueue)}
 
@@ -251,6 +254,7 @@ def vectors_written(program, *nodes) -> set[str]:
 
 # What is live
 
+@ir.once
 def live_names(program) -> dict[int, frozenset[str]]:
     """The names of the host that are live behind each instruction, by the instruction's ``id``. A
     number that only decides about a dead number, such as a counter that nobody reads, is dead."""

@@ -16,15 +16,7 @@ __all__ = ["locals_of", "plain_statements", "renamed", "replaced", "used_functio
 def replaced(node, change):
     """A node with ``change(part)`` in place of each part of it, from the inside out; a part for
     which that is None stays."""
-    changes = {}
-    for field in dataclasses.fields(node):
-        value = getattr(node, field.name)
-        if isinstance(value, ir.Node):
-            changes[field.name] = replaced(value, change)
-        elif isinstance(value, tuple) and value and isinstance(value[0], ir.Node):
-            changes[field.name] = tuple(replaced(part, change) for part in value)
-    if any(new is not getattr(node, name) for name, new in changes.items()):
-        node = dataclasses.replace(node, **changes)
+    node = node.with_parts(lambda part: replaced(part, change))
     found = change(node)
     return node if found is None else found
 
@@ -48,9 +40,13 @@ def locals_of(*nodes) -> list[str]:
 
 def plain_statements(program):
     """The functions of a program in fewer statements."""
-    return dataclasses.replace(program, functions=tuple(
-        dataclasses.replace(function, body=_Body(program, function).block(function.body))
-        for function in program.functions))
+    def change(node):
+        if not isinstance(node, ir.Function):
+            return node
+        body = _Body(program, node).block(node.body)
+        return node if body == node.body else dataclasses.replace(node, body=body)
+
+    return program.with_parts(change)
 
 
 class _Body:

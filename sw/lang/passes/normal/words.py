@@ -44,15 +44,13 @@ def negated(node):
 def spelled(program):
     """All expressions of a program, in the one spelling."""
     speller = Speller(program)
-    functions = tuple(
-        dataclasses.replace(function, body=tuple(
-            speller.node(node, function) for node in function.body))
-        for function in program.functions)
-    return dataclasses.replace(
-        program, functions=functions,
-        vectors=tuple(dataclasses.replace(vector, initial=speller.node(vector.initial))
-                      for vector in program.vectors),
-        body=tuple(speller.node(node) for node in program.body))
+
+    def spell(node):
+        if isinstance(node, ir.Function):
+            return node.with_parts(lambda part: speller.node(part, node))
+        return speller.node(node)
+
+    return program.with_parts(spell)
 
 
 class Speller:
@@ -100,16 +98,7 @@ class Speller:
         if id(node) in self._known["spelled"]:
             return node
         while True:
-            changes: dict[str, Any] = {}
-            for field in dataclasses.fields(node):
-                value = getattr(node, field.name)
-                if isinstance(value, ir.Node):
-                    changes[field.name] = self._spelled(value)
-                elif isinstance(value, tuple) and value and isinstance(value[0], ir.Node):
-                    changes[field.name] = tuple(map(self._spelled, value))
-            if any(new is not getattr(node, name) and new != getattr(node, name)
-                   for name, new in changes.items()):
-                node = dataclasses.replace(node, **changes)
+            node = node.with_parts(self._spelled)
             other = self._rewritten(node)
             if other is None:
                 self._known["spelled"][id(node)] = node, None
