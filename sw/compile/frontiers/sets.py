@@ -150,6 +150,10 @@ class Pool:
         buffers.fill(self._LISTS, lists.reshape(-1))
         buffers.fill(self._STAMPS, stamps.reshape(-1))
 
+    def argument(self, *sets) -> int:
+        """The argument of a kernel that has fields for these sets only."""
+        return Fields(self, len(sets)).word(0, [each.block for each in sets])
+
     def added(self, session) -> list:
         """The numbers of vertices that a kernel has added to the sets of its fields, if they are
         counted. Call this once after each kernel that makes a set."""

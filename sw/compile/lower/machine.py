@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from base.errors import UserError
-from sw.compile.frontiers.sets import ALL, EMPTY, Fields
+from sw.compile.frontiers.sets import ALL, EMPTY
 from sw.compile.lower.fuse import EDGES, WHERE, Member, group_name, op_of
 from sw.compile.lower.host_numbers import LARGE, THRESHOLD, VERTEX, WORD
 from sw.vm.host import Machine
@@ -139,7 +139,7 @@ class RtlMachine(Machine):
         vset = self._new(len(vertices))
         for vertex in vertices:
             self._set_vertex(vertex)
-            self._make("include", self._fields(1).word(0, [vset.block]), [])
+            self._make("include", self._parent.pool.argument(vset), [])
         return vset
 
     def size(self, vset):
@@ -213,9 +213,6 @@ class RtlMachine(Machine):
         """Give the slot of a vertex the device's number of one."""
         self._set(VERTEX, self._device().task.vertices.number(vertex))
 
-    def _fields(self, blocks):
-        return Fields(self._parent.pool, blocks)
-
     # Operators
 
     def _take(self, node, vset, uniforms, makes=False):
@@ -266,7 +263,7 @@ class RtlMachine(Machine):
         self._make(name, fields.word(superstep, [each.block for each in sets], number),
                    [*inputs, *sets[len(inputs):]])
         if not tells and held.results[0] is not None:
-            self._make(f"changed{head.what}", self._fields(1).word(0, [held.results[0].block]),
+            self._make(f"changed{head.what}", parent.pool.argument(held.results[0]),
                        held.results[:1])
 
     def edges(self, node, vset, uniforms):
@@ -302,21 +299,20 @@ class RtlMachine(Machine):
         if vset.count == 0:
             return other
         joined = self._new()
-        self._launch("join", self._fields(3).word(0, [vset.block, other.block, joined.block]))
+        self._launch("join", self._parent.pool.argument(vset, other, joined))
         return joined
 
     def split(self, vset, vector, threshold):
         self._flush()
         parts = self._new(), self._new()
         self._set(THRESHOLD, threshold % (1 << 32))
-        self._launch(f"split_{vector}",
-                     self._fields(3).word(0, [vset.block, *(part.block for part in parts)]))
+        self._launch(f"split_{vector}", self._parent.pool.argument(vset, *parts))
         return parts
 
     def least(self, vset, vector):
         self._flush()
         self._launch("infinite")
-        self._launch(f"least_{vector}", self._fields(1).word(0, [vset.block]))
+        self._launch(f"least_{vector}", self._parent.pool.argument(vset))
         return int(self._device().read("least", 1)[0])
 
     def store(self, vector, vertex, word):
