@@ -428,10 +428,10 @@ def choose(sides) -> list:
     frontier."""
     if not any(side.algorithm.has_sets for side in sides):
         _check_nothing(sides[0])
-    several = sum(side.algorithm.reads_set for side in sides) > 1
+    several = sum(side.algorithm.reads(side) for side in sides) > 1
     kinds = [_kind(side, several) for side in sides]
     readers = [(side.algorithm, kind) for side, kind in zip(sides, kinds)
-               if side.algorithm.reads_set]
+               if side.algorithm.reads(side)]
     sides[0].algorithm.settle(
         any(kind is _SetList for _, kind in readers),
         any(kind is StampTest and not operator.known_by_words for operator, kind in readers),
@@ -471,7 +471,7 @@ def _kind(side, several):
 def _chosen(side, kind):
     operator = side.algorithm
     fields, read = operator.fields, None
-    if operator.reads_set:
+    if operator.reads(side):
         read = WordTest(operator) if kind is StampTest and operator.known_by_words \
             else kind(fields)
     if read is None and not operator.makes_set:

@@ -22,6 +22,8 @@ only when the program runs, so it is a field of the launch's argument, beside a 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import functools
 
 from base.errors import UserError
 from sw.compile.frontiers.sets import Fields, Pool
@@ -38,7 +40,8 @@ from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
 from sw.lang.passes.chain import certain_loads
-from sw.vm.host import Machine, perform, value_of
+from sw.lang.types import WORD
+from sw.vm.host import Machine, host_value, perform, value_of
 
 
 __all__ = ["ProgramAlgorithm"]
@@ -82,7 +85,7 @@ class ProgramAlgorithm(ProgramRun):
 
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
-        program = self.program
+        program = self.program = self._without_infinite_deltas()
         self._kernels = VertexKernels(self)
         nodes = self._nodes = list(ir.instructions(program.body))
         operators = [node for node in nodes if isinstance(node, ir.EdgeSetIterator)]
@@ -99,9 +102,27 @@ class ProgramAlgorithm(ProgramRun):
                                | ir.EdgeSetIterator | ir.Assign) and hasattr(node, field)}
         self.pool = Pool(len(names - {None}) + _STORAGES, self.anchor)
         self._queues = list(dict.fromkeys(node.vector for node in nodes
-                                          if isinstance(node, ir.NewQueue)))
+                                          if isinstance(node, ir.NewQueue)
+                                          and node.delta is not None))
         self._stored = list(dict.fromkeys(node.vector for node in nodes
                                           if isinstance(node, ir.ElementStore)))
+
+    def _without_infinite_deltas(self):
+        """The program of this run: a queue whose delta is infinity has none, if all of its vertices
+        may be ready at once."""
+        program = self.program
+        early = {(node.output_vset, node.tracking) for node in ir.instructions(program.body)
+                 if isinstance(node, ir.EdgeSetIterator)
+                 and known(node, facts.Superset) is not None}
+
+        def changed(node):
+            if isinstance(node, ir.NewQueue) and node.delta is not None \
+                    and (node.name, node.vector) in early \
+                    and host_value(node.delta, self._values, self.graph) == WORD - 1:
+                return dataclasses.replace(node, delta=None)
+            return node
+
+        return dataclasses.replace(program, body=tuple(map(changed, program.body)))
 
     def settle(self, lists, marks, sides):
         """The plan is known.
@@ -209,11 +230,17 @@ class ProgramAlgorithm(ProgramRun):
         task.buffers.reserve("results", 2)
         task.buffers.reserve("least", 1)
 
-    def init_vertex_value(self, task):
-        self.check_words()
+    @functools.cached_property
+    def begun(self) -> RtlMachine:
+        """The state before the first operator."""
         machine = RtlMachine(self)
         with contextlib.suppress(Begun):
             self._perform(machine)
+        return machine
+
+    def init_vertex_value(self, task):
+        self.check_words()
+        machine = self.begun
         rest: dict[str, int] = {}
         for side in task.sides.values():
             rest = side.algorithm.padding(side) | rest

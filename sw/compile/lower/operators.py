@@ -20,6 +20,7 @@ from sw.compile.frontiers.sets import Made
 from sw.compile.lower.dependence import index_of, suffices
 from sw.compile.lower.emitter import Emitter, Tracked, combine, reduce_word
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
+from sw.compile.lower.relaxation import Relaxation
 from sw.graph.graph import Graph
 from sw.compile.kernels.kernel import Vertex
 from sw.lang import facts
@@ -54,6 +55,9 @@ class _Data:
     words: Any  #: Emitter or None. It has the words of both ends, unless they are loaded later.
     #: Register or None. The neighbour's word in the vector by whose stamps vertices are added.
     racing: Any
+    #: (word, word before) or None. Registers: what a relaxation brings, and what it improves.
+    brings: Any = None
+    passes: Any = ()  #: Registers that are 1 where an edge fulfils a further condition, else 0.
 
 
 class EdgeOperator(Algorithm):
@@ -89,6 +93,7 @@ class EdgeOperator(Algorithm):
         self.reads_set = node.input_vset != ir.ALL
         self.makes_set = parent.dependence.tells(node)
         self.has_sets = self.reads_set or self.makes_set
+        self._relaxes = Relaxation.of(parent, node) if self.makes_set else None
         self._group = (Member(Op(EDGES, number, not self.reads_set), None),)
         self.fields = parent.fields(self._group)
         tests = parent.dependence.members(number)
@@ -97,6 +102,12 @@ class EdgeOperator(Algorithm):
         self._reached = self._membership
         if tests and known(node, facts.Closed) is not None:
             self._reached = self._or_before(tests)
+
+    def reads(self, task) -> bool:
+        """Whether it asks for the members of its set, and does not go through a superset of their
+        edges."""
+        return self.reads_set and not (task.direction == "pull"
+                                       and known(self._node, facts.Superset) is not None)
 
     def _or_before(self, tests):
         """The filter that is true for members of this superstep or an earlier one, whose edges are
@@ -153,7 +164,7 @@ class EdgeOperator(Algorithm):
 
     def filters(self, task):
         if task.direction == "push":
-            return self.reads_set and not task.queued
+            return self.reads(task) and not task.queued
         return self._filter is not None
 
     def filter_data(self, k, base, into):
@@ -199,7 +210,7 @@ class EdgeOperator(Algorithm):
 
     def _tests_edges(self, task):
         """Whether the other end of an edge is tested."""
-        return self._filter is not None if task.direction == "push" else self.reads_set
+        return self._filter is not None if task.direction == "push" else self.reads(task)
 
     def _has_voids(self, task):
         """Whether places come up that may not count as edges. An edge of the padding vertex to
@@ -215,31 +226,55 @@ class EdgeOperator(Algorithm):
         return self.makes_set and self._node.tracking not in self._owned(task)
 
     def selective(self, task):
-        return self._tests_edges(task) or self._has_voids(task)
+        return (self._tests_edges(task) or self._has_voids(task)
+                or self._relaxation(task) is not None)
 
     def accepts(self, k, data, into, counts=True):
-        a, voids = k.a, self._has_voids(k.task)
-        counts_here = counts or voids           # what the test of the other end gives
+        a, others = k.a, list(data.passes)
+        if self._has_voids(k.task):
+            others.append(a.reg("real"))
+            a.sltu(others[-1], data.neighbor.reg, self._end)
+        tests = data.wants is not None or data.member is not None
+        sense = counts or bool(others) or (tests and data.brings is not None)
+        if data.brings is not None:
+            self._relaxation(k.task).improves(k, *data.brings, into)
+            if tests:
+                others.insert(0, a.reg("accepted"))
+                self._accepts(k, data, others[0], True)
+            elif not sense:
+                a.xori(into, into, 1)
+        elif tests:
+            self._accepts(k, data, into, sense)
+        else:
+            a.li(into, int(sense))
+        for other in others:
+            a.and_(into, into, other)
+        if sense and not counts:
+            a.xori(into, into, 1)
+
+    def _accepts(self, k, data, into, counts):
+        """The test of the other end: ``into`` = 1 if it passes (or does not), else 0."""
+        a = k.a
         if data.wants is not None:
-            result = data.wants.run(self._filter if counts_here else _opposite(self._filter),
+            result = data.wants.run(self._filter if counts else _opposite(self._filter),
                                     [data.neighbor], self._parent.degrees, into)
             if result is not into:
                 a.mv(into, result)
-        elif data.member is not None and self.known_by_words:
-            test = self._reached if counts_here else _opposite(self._reached)
+        elif self.known_by_words:
+            test = self._reached if counts else _opposite(self._reached)
             self._test(k, test, data.neighbor, data.member, into)
-        elif data.member is not None:
-            k.input.member(k, data.neighbor, data.member, into)
-            if not counts_here:
-                a.xori(into, into, 1)
         else:
-            a.li(into, int(counts_here))
-        if voids:
-            real = a.reg("real")
-            a.sltu(real, data.neighbor.reg, self._end)
-            a.and_(into, into, real)
+            k.input.member(k, data.neighbor, data.member, into)
             if not counts:
                 a.xori(into, into, 1)
+
+    def _relaxation(self, task):
+        """The operator's :class:`~.relaxation.Relaxation`, if edges are accepted only where they
+        improve a word in memory; else None."""
+        if self._owned(task) or (task.direction == "pull"
+                                 and any(map(self._decides, task.layouts))):
+            return None
+        return self._relaxes
 
     # Sums in registers
 
@@ -388,9 +423,9 @@ class EdgeOperator(Algorithm):
 
     def gather(self, k, edges):
         """The words of both ends of each edge, for all edges before the work on the first."""
-        found = []
+        found, relaxation = [], self._relaxation(k.task)
         for edge in edges:
-            wants = member = racing = None
+            wants = member = racing = brings = None
             if self._tests_edges(k.task) and k.task.direction == "push":
                 wants = self._emitter(k)
                 for load in certain_loads(self._filter):
@@ -401,8 +436,16 @@ class EdgeOperator(Algorithm):
                 member = k.a.reg("member")
                 k.input.member_data(k, edge.neighbor, member)
             words = None if self.first_only(k) else self._load(k, edge)
-            found.append(_Data(edge.neighbor, wants, member, words, racing))
-        return found
+            if relaxation is not None:
+                brings = relaxation.load(k, self._ends(k.task, edge), words)
+            found.append(_Data(edge.neighbor, wants, member, words, racing, brings))
+        if relaxation is None:
+            return found
+        fits = k.task.direction == "push" and relaxation.sums_fit
+        return [dataclasses.replace(
+            data, brings=(relaxation.value(k, edge, ends, data.words, fits), data.brings),
+            passes=relaxation.passes(ends, edge, data.words))
+            for edge, data in zip(edges, found) for ends in [self._ends(k.task, edge)]]
 
     def _load(self, k, edge):
         """An Emitter that has the words of an edge's ends."""
@@ -415,6 +458,14 @@ class EdgeOperator(Algorithm):
 
     def sum(self, k, edge, data, predicate):
         a, tracked = k.a, None
+        if not self.selective(k.task):
+            predicate = None                # the schedule does not set the lanes again
+        if data is not None and data.brings is not None:
+            _, target = self._ends(k.task, edge)
+            self._relaxation(k.task).reduce(k, data.brings[0], target, predicate)
+            with self._narrowed(k, predicate, predicate) as only:
+                self._add(k, target, predicate, only)
+            return
         words = self._load(k, edge) if data is None or data.words is None else data.words
         tells, certain = self._tells(k.task), self._changes_surely
         flag = a.reg("changed") if predicate is None else predicate
@@ -439,22 +490,24 @@ class EdgeOperator(Algorithm):
                 a.snez(flag, flag)
                 a.and_(flag, flag, found)
             asks = True
-        same = a.label("same")
-        with contextlib.ExitStack() as inside:
-            only = self._only(k, predicate, same, inside)
-            if asks:
-                only(flag)
+        with self._narrowed(k, predicate, flag if asks else None) as only:
             self._add(k, target, flag, only)
-        a.place(same)
 
     @staticmethod
-    def _only(k, predicate, same, inside):
-        """A function of a register, to go on with the lanes in which it is 1. Where the schedule
-        sets the lanes again behind an edge, ``predicate`` is the register that narrows them;
-        without it the lanes diverge, and join when the ExitStack ``inside`` closes."""
-        if predicate is None:
-            return lambda flag: inside.enter_context(k.a.if_(flag))
-        return lambda flag: k.narrow(flag, same)
+    @contextlib.contextmanager
+    def _narrowed(k, predicate, flag):
+        """The part for the lanes in which ``flag`` is 1, if it is a register. Gives a function of
+        a register, to go on with the lanes in which it is 1. Where the schedule sets the lanes
+        again behind an edge, ``predicate`` is the register that narrows them; without it the lanes
+        diverge, and join at the end."""
+        same = k.a.label("same")
+        with contextlib.ExitStack() as inside:
+            only = (lambda each: inside.enter_context(k.a.if_(each))) if predicate is None \
+                else (lambda each: k.narrow(each, same))
+            if flag is not None:
+                only(flag)
+            yield only
+        k.a.place(same)
 
     def _tracked(self, k, flag):
         """The tracked vector; whether an edge has changed its word becomes known in ``flag`` if
