@@ -133,6 +133,7 @@ NEAR = (
     ("sw/device/link/*", "tb/sw/device/link"),
     ("sw/show/live/*", "tb/sw/show/live/test_server.py tb/sw/show/live/test_export.py"),
     ("sw/show/report/*", "tb/sw/show/report"),
+    ("sw/study/reproduce/*", "tb/sw/study/reproduce/test_outcomes.py"),
     ("sw/study/reproduce/cr2/*", "tb/sw/study/reproduce/test_cr2.py"),
     ("sw/study/reproduce/graphpeg/*",
      "tb/sw/study/reproduce/test_graphpeg.py tb/sw/study/reproduce/test_graphpeg_runs.py"),

@@ -85,7 +85,7 @@ class EdgeOperator(Algorithm):
         node = parent.edges[number]
         super().__init__(turned(parent.graph) if node.transposed else parent.graph)
         self.name, self._parent, self._node = parent.name, parent, node
-        self._number = number
+        self._number, self._asked = number, None
         self._function = parent.program.function(node.apply_f)
         self.weighted = self._function.weighted
         self._filter = None if node.to_filter is None else parent.program.function(node.to_filter)
@@ -119,15 +119,34 @@ class EdgeOperator(Algorithm):
             tests = dataclasses.replace(test, operation="<="),
         return _conjunction(tests, self._node.position)
 
-    def settle(self, lists, marks, sides):
+    def settle(self, kind, marks):
         """The plan is known (:meth:`.algorithm.ProgramAlgorithm.settle`)."""
-        self._parent.settle(lists, marks, sides)
+        self._parent.settle(kind, marks)
+
+    def settle_stamps(self, sides):
+        """As of :class:`~.algorithm.ProgramAlgorithm`."""
+        self._parent.settle_stamps(sides)
+
+    def settle_count(self, asked):
+        """The plan is known. ``asked`` tells whether a vertex that is added several times is to be
+        counted once; None leaves it open. Returns why it is in any case if it is not to be, or
+        None."""
+        self._asked = asked
+        self.counts_once = any(map(self._is_exact, self._parent.groups.of(self._number)))
+        if asked is not False or not self.makes_set or not self.counts_once:
+            return None
+        if self._parent.pool.lists:
+            return "its list has room for each vertex once"
+        result = known(self._node, facts.Asked)
+        if result is None or "size" in result.asked:
+            return f"the size of {self._node.output_vset} is asked"
+        return "what is performed where a vertex is added gives the same only once"
 
     def adds_once(self, task, asked):
         return self._settles(task) or self._plain(task, self._node.tracking)
 
     def claims(self, task) -> bool:
-        """Whether stamps of sets tell which lane is the first to add a vertex, in any kernel."""
+        """Whether the set tells which lane is the first to add a vertex, in any kernel."""
         return self.makes_set and any(self._claims(task, group)
                                       for group in self._parent.groups.of(self._number))
 
@@ -136,8 +155,8 @@ class EdgeOperator(Algorithm):
                 and self._added_stamp(group) is None)
 
     def _is_exact(self, group):
-        """Whether a kernel adds each vertex once."""
-        return self._parent.pool.lists or not self._repeatable(group)
+        """Whether a kernel counts each vertex once."""
+        return self._asked is True or self._parent.pool.lists or not self._repeatable(group)
 
     def base_array(self, task):
         return self._parent.anchor
@@ -163,9 +182,8 @@ class EdgeOperator(Algorithm):
         return ends if task.direction == "push" else ends[::-1]
 
     def filters(self, task):
-        if task.direction == "push":
-            return self.reads(task) and not task.queued
-        return self._filter is not None
+        return not task.queued and (
+            self.reads(task) if task.direction == "push" else self._filter is not None)
 
     def filter_data(self, k, base, into):
         if k.task.direction == "push":
@@ -178,6 +196,29 @@ class EdgeOperator(Algorithm):
             k.input.member(k, base, data, into)
         else:
             self._test(k, self._filter, base, data, into)
+
+    # A reverse queue
+
+    def reverses(self, task):
+        return task.direction == "pull" and self._filter is not None
+
+    def open_pending(self, k):
+        self._words = self._parent.load_words(k, self._members(k))
+        self._stamped, self._earlier = {}, {}
+        self._end = self._vertices_end(k)
+
+    def pending_data(self, k, base, into):
+        self._test_data(k, self._filter, base, into)
+
+    def pending(self, k, base, data, into):
+        self._test(k, self._filter, base, data, into)
+        inside = k.a.reg("inside")
+        k.a.sltu(inside, base.reg, self._end)
+        k.a.and_(into, into, inside)
+
+    def _vertices_end(self, k):
+        """A register with the address behind the last vertex."""
+        return k.constant(k.address(self._parent.anchor) + 4 * self.graph.num_vertices, "end")
 
     def _test_data(self, k, function, vertex, into):
         """Load the word by which a filter tells; ``into`` becomes its result if it needs several.
@@ -260,7 +301,7 @@ class EdgeOperator(Algorithm):
                                     [data.neighbor], self._parent.degrees, into)
             if result is not into:
                 a.mv(into, result)
-        elif self.known_by_words:
+        elif k.input.by_words:
             test = self._reached if counts else _opposite(self._reached)
             self._test(k, test, data.neighbor, data.member, into)
         else:
@@ -292,7 +333,7 @@ class EdgeOperator(Algorithm):
         lane that has no vertex of a filtered queue may hold one of an earlier superstep. It has
         collected nothing, but must not store a word that another lane changes."""
         return (vector in self._owned(task) and task.owns_vertex and self._alone(vector)
-                and not self.filters(task))
+                and self._filter is None)
 
     def _alone(self, vector):
         """Whether all reductions of a vector are at the destination."""
@@ -345,7 +386,7 @@ class EdgeOperator(Algorithm):
             k.frontier.make(k)
         group = self._members(k)
         self._words = self._parent.load_words(k, group)
-        self._end = k.constant(k.address(self._parent.anchor) + 4 * self.graph.num_vertices, "end")
+        self._end = self._vertices_end(k)
         self._sums = {vector: k.a.reg(f"{vector}_sum") for vector in self._owned(k.task)}
         self._of_base = {}
         if k.task.schedule.owns_base:
@@ -550,8 +591,9 @@ class EdgeOperator(Algorithm):
         """Add the active lanes' vertices to the result, and perform the members that go through it
         for those that are new; ``flag`` is a register, ``only`` as of :meth:`_only`."""
         a, chosen, stored, group = k.a, {}, set(), self._members(k)
+        claimed = self._claims(k.task, group)
         if self._exact and not self.adds_once(k.task, True):
-            if self._claims(k.task, group):
+            if claimed:
                 k.frontier.claim(vertex, flag)
             else:
                 stored = {self._stamp}
@@ -571,7 +613,7 @@ class EdgeOperator(Algorithm):
                 continue
             with a.if_(chosen[member.on]):
                 self._perform(k, number, member, emitter, function, vertex, chosen)
-        k.frontier.add_new(vertex)
+        k.frontier.add_new(vertex, claimed)
 
     def _perform(self, k, number, member, emitter, function, vertex, chosen):
         result = emitter.run(function, [vertex], self._parent.degrees)
@@ -580,8 +622,7 @@ class EdgeOperator(Algorithm):
         chosen[number] = k.a.reg("chosen")
         k.a.mv(chosen[number], result)
         with k.a.if_(chosen[number]):
-            self._made[number].mark(vertex.reg)
-            self._made[number].append(vertex.reg)
+            self._made[number].add(vertex)
 
 
 def _only_load(function):
