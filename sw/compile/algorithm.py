@@ -61,6 +61,11 @@ class Algorithm:
         Its parameters, by name: the type of the value, and the words that may stand for one.
     weighted : bool
         Whether it uses the weights of the edges.
+    operator_names : tuple of str
+        The names of its operators of edges (:meth:`operators`), if it is a program.
+    labels : dict of str to tuple of str
+        Those of a program's operators that have a label, or are in the loop that has it, by scoped
+        labels.
     has_sets : bool
         Whether its operators of edges have sets of their own (:mod:`sw.compile.frontiers.sets`).
     switches : bool
@@ -99,6 +104,8 @@ class Algorithm:
     weighted = False
     void_edge = "self"
     switches = False
+    operator_names: tuple[str, ...] = ()
+    labels: dict[str, tuple[str, ...]] = {}
     has_sets = False
     sent: Any = SentWord()
     sends_early = False
@@ -185,13 +192,16 @@ class Algorithm:
         """Whether a superstep may go through a list of the vertices that are :meth:`pending`."""
         return False
 
+    def open_pending(self, k):
+        """In the prologue of the pass that makes this list."""
+
     def pending_data(self, k, base, into):
         """Load the word by which :meth:`pending` tells."""
         raise NotImplementedError
 
-    def pending(self, k, data, into):
-        """``into`` = 1 if a pull still has to visit the vertex, else 0. A padding vertex, which may
-        come up, is never pending."""
+    def pending(self, k, base, data, into):
+        """``into`` = 1 if a pull still has to visit the vertex, else 0; ``data`` may be ``into``. A
+        padding vertex, which may come up, is never pending."""
         raise NotImplementedError
 
     def tested(self, task) -> bool:

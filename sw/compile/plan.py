@@ -14,6 +14,12 @@ holds, and the first plan in all others::
 for the hybrid of pushing and pulling with Beamer et al.'s rule (SC 2012), with vertices in place of
 edges, and a threshold of 0.05.
 
+A program of several operators of edges may run some of them in another way. A field behind a label
+of the program is for the operators that the label stands on, or that are within its loop; the
+label with the longest scope counts::
+
+    kcore schedule=weaver s0:s1.schedule=em s0:s1.direction=pull
+
 :func:`as_plan` is the one place that turns texts and keywords into plans.
 """
 
@@ -43,7 +49,7 @@ if TYPE_CHECKING:
     from sw.compile.formats.storage_format import StorageFormat
 
 
-__all__ = ["CLOSED", "Hybrid", "Plan", "as_plan"]
+__all__ = ["CLOSED", "OWN", "Hybrid", "Plan", "as_plan"]
 
 
 #: The fields of a plan with a closed set of values.
@@ -56,6 +62,9 @@ CLOSED = {
     "phases": Switch(False, "whether kernels mark all phases"),
     "fusion": Switch(False, "whether one launch runs all supersteps"),
 }
+
+#: The fields that the operators of a program may choose for themselves.
+OWN = ("schedule", "format", "direction", "frontier", "deduplicate", "split")
 
 #: Share of the frontier from which ``direction=auto`` pulls.
 _PULL_SHARE = 0.05
@@ -111,9 +120,13 @@ class Plan:
     phases: bool = False
     #: Whether one kernel, launched once, runs all supersteps (:mod:`sw.compile.kernels.fusion`).
     fusion: bool = False
+    #: tuple of (str, tuple of (str, value)). The fields in :data:`OWN` that differ for operators,
+    #: by the program's labels; a dict of dicts is accepted.
+    labels: tuple = ()
 
     def __post_init__(self):
         kind = algorithms.find(self.algorithm)
+        self._take_labels(kind)
         if self.direction is not None:
             if self.direction == "auto":
                 raise UserError("direction auto is a hybrid of two plans, and not part of one")
@@ -126,6 +139,23 @@ class Plan:
         for name, value in form.items():
             object.__setattr__(self, name, value)
 
+    def _take_labels(self, kind):
+        """Bring :attr:`labels` into one form. Fields for all operators are fields of the plan."""
+        given = {label: dict(fields) for label, fields in dict(self.labels).items()}
+        found = {}
+        for label, fields in given.items():
+            _check_label(kind, label, fields)
+        for label in sorted(given, key=lambda label: (label.count(":"), label)):
+            if set(kind.labels[label]) == set(kind.operator_names):
+                for name, value in given[label].items():
+                    object.__setattr__(self, name, value)
+            else:
+                own = dataclasses.replace(self, labels=(), **given[label])
+                found[label] = tuple((name, getattr(own, name)) for name in OWN
+                                     if name in given[label])
+        object.__setattr__(self, "labels", tuple((label, fields) for label, fields in
+                                                 found.items() if fields))
+
     @property
     def text(self) -> str:
         """The text form; :meth:`parse` is the inverse."""
@@ -133,7 +163,9 @@ class Plan:
                          for name, value in self.parameters)
         return " ".join([self.algorithm + (given and f"({given})"),
                          *(f"{name}={word(getattr(self, name))}" for name, default in
-                           _FIELDS.items() if getattr(self, name) != default)])
+                           _FIELDS.items() if getattr(self, name) != default),
+                         *(f"{label}.{name}={word(value)}" for label, fields in self.labels
+                           for name, value in fields)])
 
     @staticmethod
     def parse(text: str) -> Plan | Hybrid:
@@ -143,7 +175,9 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """The record, as JSON can hold it; :meth:`from_json` is the inverse."""
-        return dataclasses.asdict(self) | {"parameters": dict(self.parameters)}
+        return dataclasses.asdict(self) | {
+            "parameters": dict(self.parameters),
+            "labels": {label: dict(fields) for label, fields in self.labels}}
 
     @staticmethod
     def from_json(record: dict[str, Any]) -> Plan | Hybrid:
@@ -180,12 +214,27 @@ class Plan:
 
     @property
     def sides(self) -> dict[str, Plan]:
-        """The plan of each kernel that goes through the graph, by its name."""
-        return {"gather": self}
+        """The plans of kernels that go through the graph: its own by the name ``gather``, and
+        those of labels by these."""
+        return {"gather": self, **{label: self._with(fields) for label, fields in self.labels}}
+
+    def _with(self, fields):
+        return dataclasses.replace(self, labels=(), **dict(fields))
+
+    def of_operator(self, name: str) -> Plan:
+        """The plan of one of the operators of the program, by its name
+        (:meth:`~sw.compile.algorithm.Algorithm.operators`)."""
+        own: dict[str, Any] = {}
+        for label, fields in self.labels:
+            if name in self.kind.labels[label]:
+                own |= dict(fields)
+        return self._with(own) if self.labels else self
 
     def check(self, config: HardwareConfig | None = None) -> None:
         """Raise UserError if the schedule cannot run the algorithm in the direction, or if the
         hardware, where it is given, cannot run the schedule on so many warps."""
+        for _, fields in self.labels:
+            self._with(fields).check(config)
         strategy = schedules.make(self.schedule)
         if self.direction is not None:
             strategy.check_direction(self.kind, self.direction)
@@ -288,7 +337,7 @@ class Hybrid:
 
 #: The fields of a plan that a text may give, with their defaults.
 _FIELDS: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(Plan)
-                           if field.name not in ("algorithm", "parameters")}
+                           if field.name not in ("algorithm", "parameters", "labels")}
 
 
 def as_plan(asked: str | Plan | Hybrid | ProgramText, **choices: Any) -> Plan | Hybrid:
@@ -336,6 +385,20 @@ def _changed(plan, given):
 def _parts(plan):
     return {name: getattr(plan, name) for name in ("algorithm", "schedule", "format", "direction",
                                                    "split")}
+
+
+def _check_label(kind, label, fields):
+    """Refuse a label that has no operators, and fields that are not for operators."""
+    if label not in kind.labels:
+        raise UserError(f"algorithm {kind.name!r} has no operator of edges at a label {label!r}; "
+                        f"it has {', '.join(kind.labels) or 'no labels'}")
+    for name in fields:
+        if name not in OWN:
+            raise UserError(f"label {label!r} cannot have {name}, which is for the whole run; it "
+                            f"can have {', '.join(OWN)}")
+    if fields.get("direction") == "auto":
+        raise UserError(f"label {label!r} cannot have direction auto, which is a hybrid of two "
+                        "plans of the whole run")
 
 
 # Values
@@ -446,7 +509,7 @@ def _parse_plan(part, place, text):
              for item in re.finditer(r"[^,]+", head[2] or "")]
     items += [(head.end() + item.start(), item[0], True)
               for item in re.finditer(r"\S+", part[head.end():])]
-    seen = set()
+    seen, labels = set(), {}
     for start, item, is_field in items:
         name, equals, value = (piece.strip() for piece in item.partition("="))
         try:
@@ -455,6 +518,11 @@ def _parse_plan(part, place, text):
             if name in seen:
                 raise UserError(f"{name} is given twice")
             seen.add(name)
+            label, dot, field = name.rpartition(".")
+            if is_field and dot:
+                labels.setdefault(label, {})[field] = value
+                dataclasses.replace(plan, labels=labels)        # refuses what is wrong here
+                continue
             if is_field and name not in _FIELDS:
                 raise UserError(f"a plan has no field {name!r}; it has {', '.join(_FIELDS)}")
             plan = as_plan(plan, **{name: value}) if is_field else \
@@ -462,7 +530,7 @@ def _parse_plan(part, place, text):
                     name: _read(plan.kind, name, value)})
         except UserError as error:
             raise _wrong(text, place + start, str(error)) from None
-    return plan
+    return dataclasses.replace(plan, labels=labels) if labels else plan
 
 
 def _wrong(text, place, what):

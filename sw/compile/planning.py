@@ -8,7 +8,7 @@ from base.errors import UserError
 from sw.compile import schedules
 from sw.compile import frontiers
 from sw.compile import memory
-from sw.compile.frontiers import sets
+from sw.compile.frontiers import superstep
 from sw.compile.buffers import Buffers
 from sw.compile.task import Task
 
@@ -33,15 +33,16 @@ def make(config, plan, graph, slow_edges=False) -> Task:
     buffers = Buffers(config, max(each.warps or config.warps for each in plans.values()),
                       slow_edges)
     operators = algorithm.operators()
-    sides = {name: _side(config, operator, one, buffers)
+    sides = {name: _side(config, operator, one.of_operator(name), buffers)
              for name, operator in operators.items()} or \
         {name: _side(config, algorithm, each, buffers, len(plans) > 1)
          for name, each in plans.items()}
-    choose = sets.choose if algorithm.has_sets else frontiers.choose
+    choose = superstep.choose if algorithm.has_sets else frontiers.choose
     sides = _with_frontiers(sides, choose(list(sides.values())))
     task, *others = sides.values()
     if task.algorithm is not algorithm:
-        task = dataclasses.replace(task, algorithm=algorithm, sides=sides)
+        settled = dataclasses.replace(one, direction=one.way) if one.labels else task.plan
+        task = dataclasses.replace(task, algorithm=algorithm, plan=settled, sides=sides)
         _check_operators(task)
     elif others:
         settled = dataclasses.replace(plan, **{name: side.plan for name, side in
@@ -87,14 +88,22 @@ def _check_operators(task):
         raise UserError(f"format {task.plan.format} orders the vertices of each graph in its "
                         f"own way, and {task.algorithm.name} has {len(task.sides)} graphs with "
                         "the same vertices")
+    first, *others = task.sides.values()
+    for side in others:
+        _check_pair(first, side)
+
+
+def _check_pair(one, other):
+    """Refuse sides that order the vertices in different ways."""
+    if not np.array_equal(one.new_ids, other.new_ids):
+        raise UserError(f"format {one.plan.format} and format {other.plan.format} order the "
+                        "vertices in different ways, so one run cannot have both")
 
 
 def _check_sides(task):
     """Refuse sides that cannot use the same arrays."""
     one, other = task.sides.values()
-    if not np.array_equal(one.new_ids, other.new_ids):
-        raise UserError(f"format {one.plan.format} and format {other.plan.format} order the "
-                        "vertices in different ways, so the plan cannot change")
+    _check_pair(one, other)
     if one.schedule.has_lists and other.schedule.has_lists:
         raise UserError("both plans list the edges of the frontier, by schedules "
                         f"{one.plan.schedule} and {other.plan.schedule}, and there is room for "

@@ -104,7 +104,7 @@ def kernel_sets(task) -> dict:
             side = task.sides.get(task.algorithm.side_of(name), task)
             others = [other for other in task.sides.values()
                       if other is not side and side.switches]
-            sets[name] = [*_steps_before(side, f"_{name}" * bool(task.sides)),
+            sets[name] = [*_steps_before(side, f"_{name}" * bool(task.sides), variant),
                           *_gather_steps(side, name, variant, others)]
         else:
             def apply(assembler, name=name, variant=variant):
@@ -113,13 +113,13 @@ def kernel_sets(task) -> dict:
     return sets
 
 
-def _steps_before(task, suffix):
+def _steps_before(task, suffix, variant):
     """The steps of the input and of the format, whose names end in ``suffix``."""
     made = [] if task.input is None else task.input.passes(task)
     for item in [*made, *task.format.passes(task)]:
         entry = f"{item.name}{suffix}"
         yield TaskStep(entry, lambda assembler, entry=entry, item=item: item.emit(
-            Kernel(assembler, task, entry, None, task.layouts[0])), item.once)
+            Kernel(assembler, task, entry, variant, task.layouts[0])), item.once)
 
 
 def _gather_steps(task, name, variant, others):

@@ -14,7 +14,8 @@ choice                                 field of the plan
 a hybrid schedule                      a hybrid of two plans
 =====================================  ======================================================
 
-A plan is one for a whole program. So schedules of several labels must not choose differently.
+Operators may have schedules of their own (:attr:`~sw.compile.plan.Plan.labels`). ``delta`` and
+``fusion`` are for the whole program, so schedules of several labels must not choose differently.
 """
 
 import dataclasses
@@ -25,7 +26,7 @@ from sw.lang.choices import DeduplicationForm, FrontierCreation, LoadBalance
 from sw.lang.passes import analysed
 from sw.lang.passes.edge_blocking import BLOCKING_SIZE
 from sw.lang.schedule import HybridSchedule, PlannedSchedule, SimpleSchedule, applied
-from sw.compile.plan import Hybrid, Plan
+from sw.compile.plan import OWN, Hybrid, Plan
 
 
 __all__ = ["scheduled"]
@@ -54,7 +55,7 @@ def scheduled(plan: Plan, program, schedules: dict[str, PlannedSchedule]) -> Pla
     ------
     UserError
         There is no such label, an instruction cannot take its schedule, the device has no such
-        choice, or two schedules choose differently.
+        choice, or two schedules choose differently what is for the whole program.
     """
     analysed(applied(program, schedules))       # refuses what no machine could honour
     hybrids = {label: each for label, each in schedules.items()
@@ -63,10 +64,13 @@ def scheduled(plan: Plan, program, schedules: dict[str, PlannedSchedule]) -> Pla
         raise UserError("the device runs a program under one plan, and labels "
                         f"{', '.join(hybrids)} have a hybrid schedule each")
     common: dict[str, Any] = {}
+    own: dict[str, dict] = {}
     for label, schedule in schedules.items():
         if isinstance(schedule, SimpleSchedule):
-            _join(common, label, _fields(plan, label, schedule))
-    base = _with(plan, common)
+            fields = _fields(plan, label, schedule)
+            own[label] = {name: fields.pop(name) for name in OWN if name in fields}
+            _join(common, label, fields)
+    base = _with(plan, common | {"labels": own})
     for label, schedule in hybrids.items():
         if isinstance(schedule.threshold, str):
             raise UserError(f"label {label!r}: the device needs a number in place of "
@@ -87,13 +91,10 @@ def _join(common, label, fields):
 
 
 def _with(plan, fields):
-    """A plan with other fields; ``delta`` is a parameter, and ``block`` an option of the format.
-    """
+    """A plan with other fields; ``delta`` is a parameter."""
     fields = dict(fields)
     if "delta" in fields:
         fields["parameters"] = dict(plan.parameters) | fields.pop("delta")
-    if "block" in fields:
-        fields["format"] = f"{plan.format}:block={fields.pop('block')}"
     return dataclasses.replace(plan, **fields)
 
 
@@ -106,7 +107,7 @@ def _fields(plan, label, schedule):
     if schedule.load_balance is not None:
         found["schedule"] = _SCHEDULES[schedule.load_balance]
     if schedule.blocked:
-        found["block"] = schedule.blocking_size or BLOCKING_SIZE
+        found["format"] = f"{plan.format}:block={schedule.blocking_size or BLOCKING_SIZE}"
     if schedule.direction is not None:
         found["direction"] = schedule.direction.value
     if schedule.pull_form is not None:

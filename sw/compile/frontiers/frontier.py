@@ -45,6 +45,8 @@ class Input:
         not listed.
     noted : bool
         Whether an entry of a list counts only if its vertex's note says so.
+    by_words : bool
+        Whether :meth:`member` goes by words that the algorithm knows, and not by what is stored.
     start, end : GeneralRegister
         In a kernel, of a list: the addresses of its first entry and behind its last. The code that
         goes through the list takes ``start`` over.
@@ -52,7 +54,7 @@ class Input:
     name: Any = None
     listed = False
     keeps = True
-    noted = False
+    noted = by_words = False
     start: Any
     end: Any
 

@@ -221,7 +221,9 @@ class ReverseQueue(_List):
         a, task, algorithm = k.a, k.task, k.algorithm
         tail, scan = self._begin(k), Scan(k)
         array = algorithm.base_array(task)
-        vertex, member = (Vertex(a.reg(name), array) for name in ("vertex", "member"))
+        algorithm.open_pending(k)
+        vertex, *others = members = [
+            Vertex(a.reg(f"vertex{index}"), array) for index in range(_AT_ONCE)]
         k.lane_index(vertex.reg)
         k.scaled(vertex.reg, vertex.reg, array, 4 * _AT_ONCE)
         end = k.constant(k.address(array) + 4 * task.graph.num_vertices, "end")
@@ -230,11 +232,12 @@ class ReverseQueue(_List):
             none = a.label("none")
             count, some = a.regs("count", "some")
             waiting = a.regs(*(f"waits{index}" for index in range(_AT_ONCE)))
-            for index, waits in enumerate(waiting):
+            for index, member in enumerate(others, 1):
                 k.step(member.reg, 4 * index, vertex.reg)
+            for member, waits in zip(members, waiting):
                 algorithm.pending_data(k, member, waits)
-            for waits in waiting:
-                algorithm.pending(k, waits, waits)
+            for member, waits in zip(members, waiting):
+                algorithm.pending(k, member, waits, waits)
             a.add(count, *waiting[:2])
             for waits in waiting[2:]:
                 a.add(count, count, waits)
@@ -242,8 +245,7 @@ class ReverseQueue(_List):
             a.vote_any(some, some)
             a.beqz(some, none)
             entry = self._room(k, scan, tail, count)
-            for index, waits in enumerate(waiting):
-                k.step(member.reg, 4 * index, vertex.reg)
+            for member, waits in zip(members, waiting):
                 with k.only(waits):
                     a.sw(member.reg, entry)
                     a.addi(entry, entry, 4)

@@ -1,24 +1,34 @@
-"""The sets of a program as frontiers: lists in a pool, with stamps.
+"""The sets of a program in a pool, from which kernels read them, and to which they add.
 
 A program may have several sets at a time, which its host names, moves and forgets. Each lies in a
-*storage* of the pool until nobody names it any more. A storage has a list, of the vertices'
-addresses in the program's anchor, in no order and without duplicates, and a stamp for each vertex.
+*storage* of the pool until nobody names it any more. A storage has what the plan asks for:
+
+======  ==========================================================================================
+list    the vertices' addresses in the program's anchor, in no order and without duplicates
+stamps  a word for each vertex
+maps    two of them, with a bit or a byte for each vertex (:mod:`.maps`)
+======  ==========================================================================================
+
 It has two *blocks*, which it uses in turn, one for each set that is made in it:
 
 ======  ==========================================================================================
-END     address behind the last entry; the kernel that makes the set adds entries by this word
+END     address behind the last entry; the kernel that makes the set adds entries by this word.
+        Without a list it only counts them.
 START   address of the list
 NUMBER  1 more than in the storage's other block when the set was made. A vertex of the set has this
         number as its stamp, and no vertex has a larger one.
 STAMPS  distance from the anchor to the storage's stamps
+MAP     place of the block's map
 ======  ==========================================================================================
 
-The kernel that makes a set writes its NUMBER, and sets END of the other block to START, which the
-next set of the storage will find. The host chooses the blocks of a launch by fields of its
-argument (:class:`Fields`), the last bit of which is that of the superstep's number. So there is no
-work of the host in memory, and no kernel reads a word that it writes.
+The kernel that makes a set writes its NUMBER. It sets END of the other block to START, and clears
+the map of the other block, which the next set of the storage will find. The host chooses the blocks
+of a launch by fields of its argument (:class:`Fields`), the last bit of which is that of the
+superstep's number. So there is no work of the host in memory, and no kernel reads a word that it
+writes.
 
-Edge operators read a set as a list (``queue``), or test each vertex by its stamp (``counter``).
+A kernel goes through a set's list (:class:`SetList`), or through all vertices and tests each by the
+map (:class:`SetMap`) or by its stamp (:class:`StampTest`).
 """
 
 import dataclasses
@@ -26,28 +36,30 @@ from typing import Any
 
 import numpy as np
 
-from base.errors import UserError
-from sw.compile.frontiers.frontier import Frontier, Input
-from sw.compile.frontiers.queue import Queue
+from sw.compile.frontiers.frontier import Input
+from sw.compile.frontiers.maps import FORMS, clear
 from sw.compile.kernels.distribution import Scan
 
 
-__all__ = ["ALL", "EMPTY", "Fields", "Made", "Pool", "SetInput", "Superstep", "choose"]
+__all__ = ["ALL", "EMPTY", "Fields", "Made", "Pool", "SetList", "SetMap", "StampTest"]
 
 
 #: The block of the set of all vertices, and of the set without vertices.
 ALL, EMPTY = 0, 2
 
-_END, _START, _NUMBER, _STAMPS = range(4)
+_END, _START, _NUMBER, _STAMPS, _MAP = range(5)
 
 #: Words of a block, and the logarithm of its bytes.
-_WORDS, _SHIFT = 4, 4
+_WORDS, _SHIFT = 8, 5
 
 #: Most blocks of a kernel's fields.
 _COUNTS = 4
 
 #: The blocks begin at a multiple of these bytes, which one instruction loads.
 _PAGE = 4096
+
+#: The largest number that is an operand of an instruction.
+_LARGEST = (1 << 11) - 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +90,11 @@ class Fields:
         if index:
             k.shifted(into, source, _SHIFT - self._place(index))
             source = into
-        a.andi(into, source, (1 << self.pool.bits) - 1 << _SHIFT)
+        mask = (1 << self.pool.bits) - 1 << _SHIFT
+        if mask > _LARGEST:
+            a.and_(into, source, k.constant(mask, "block_mask"))
+        else:
+            a.andi(into, source, mask)
         a.add(into, into, k.constant(k.address(self.pool.BLOCKS), "blocks"))
         return into
 
@@ -99,22 +115,39 @@ class Pool:
 
     Attributes
     ----------
-    marks : bool
-        Whether each vertex of a set has its stamp, by which the set is read.
     lists : bool
         Whether there are lists. If not, vertices are only counted.
+    marks : bool
+        Whether each vertex of a set has its stamp, by which the set is read.
+    form : sw.compile.frontiers.maps.Form or None
+        The form of the maps, if there are maps.
     counts : bool
         Whether vertices are counted in words of the kernel, by the sets' places in its fields, and
         not by END.
     stamped : bool
         Whether any kernel gives stamps. If not, sets have no NUMBER.
     """
-    marks, lists, counts, stamped = False, True, False, True
-    BLOCKS, COUNTS, _LISTS, _STAMPS = "set_blocks", "set_counts", "set_lists", "set_stamps"
+    lists, marks, form, counts, stamped = True, False, None, False, True
+    BLOCKS, COUNTS, _LISTS = "set_blocks", "set_counts", "set_lists"
+    _STAMPS, _MAPS = "set_stamps", "set_maps"
 
     def __init__(self, storages, anchor):
         self.storages, self.anchor = storages, anchor
         self.bits = (2 * storages - 1).bit_length()
+
+    def keep(self, lists, marks, form):
+        """Settle what a storage has: ``form`` is the name of the maps' form, or None."""
+        self.lists, self.marks = lists, marks
+        self.form = FORMS[form] if form else None
+
+    @property
+    def claims_bits(self) -> bool:
+        """Whether a vertex's bit tells the first lane that adds it, so that no stamp has to."""
+        return self.form is not None and self.form.bits == 1
+
+    def read(self, fields, index):
+        """A set as a kernel of vertices reads it, an Input."""
+        return SetList(fields, index) if self.lists else SetMap(fields, index)
 
     def reserve(self, task, words):
         """Reserve the buffers; ``words`` are the words of a vertex array."""
@@ -123,6 +156,8 @@ class Pool:
         buffers.reserve(self.COUNTS, _COUNTS)
         buffers.reserve(self._LISTS, self.storages * words)
         buffers.reserve(self._STAMPS, self.storages * words)
+        if self.form is not None:
+            buffers.reserve(self._MAPS, 2 * self.storages * self.form.words(task))
 
     def fill(self, task, sets):
         """Fill the buffers; ``sets`` has the vertices, by the graph's numbers, of the blocks that
@@ -138,13 +173,24 @@ class Pool:
             words_of[_START] = words_of[_END] = buffers.address(self._LISTS) + 4 * words * storage
             words_of[_STAMPS] = (buffers.address(self._STAMPS) + 4 * words * storage
                                  - first) % (1 << 32)
-        for block, vertices in {ALL: range(count), **sets}.items():
-            numbers = np.fromiter(map(task.vertices.number, vertices), np.uint32, len(vertices))
-            lists[block // 2, :len(numbers)] = first + 4 * np.sort(numbers)
+        members = {block: np.sort(np.fromiter(map(task.vertices.number, vertices), np.int64,
+                                              len(vertices)))
+                   for block, vertices in {ALL: range(count), **sets}.items()}
+        for block, numbers in members.items():
+            lists[block // 2, :len(numbers)] = first + 4 * numbers
             stamps[block // 2, numbers] = 1
             blocks[block, _END] += 4 * len(numbers)
             blocks[block, _NUMBER] = 1
         self._counted = np.zeros(_COUNTS, np.uint32)
+        if self.form is not None:
+            maps = np.zeros((2 * self.storages, self.form.words(task)), np.uint32)
+            for block, numbers in members.items():
+                maps[block] = self.form.image(self.form.aligned(task), first + 4 * numbers,
+                                              maps.shape[1])
+            places = buffers.address(self._MAPS) - self.form.first(task) + 4 * np.arange(
+                len(maps), dtype=np.int64) * maps.shape[1]
+            blocks[:, _MAP] = places % (1 << 32)
+            buffers.fill(self._MAPS, maps.reshape(-1))
         buffers.fill(self.BLOCKS, blocks.reshape(-1))
         buffers.fill(self.COUNTS)
         buffers.fill(self._LISTS, lists.reshape(-1))
@@ -166,35 +212,90 @@ class Pool:
         return (end - start) // 4
 
 
-class SetInput:
-    """A set that a kernel reads, as its registers.
+class _Set(Input):
+    """A set of the pool that a kernel reads.
 
     Parameters
     ----------
-    k : Kernel
-        In the prologue.
     fields : Fields
-    index : int
+    index : int, optional
         The set's block in the fields.
     """
 
-    def __init__(self, k, fields, index):
-        self._block = fields.block(k, index)
-        self._k = k
+    def __init__(self, fields, index=0):
+        self._fields, self._index = fields, index
 
-    def list(self):
-        """Registers with the addresses of the list's first entry and behind its last."""
-        start, end = self._k.a.regs("start", "queue_end")
-        self._k.a.lw(start, self._block, 4 * _START)
-        self._k.a.lw(end, self._block, 4 * _END)
-        return start, end
+    def fill(self, task):
+        """The pool is filled by the program."""
 
-    def stamp(self):
-        """Registers with the distance from the anchor to the stamps, and with the set's number."""
-        stamps, number = self._k.a.regs("stamps", "set_number")
-        self._k.a.lw(stamps, self._block, 4 * _STAMPS)
-        self._k.a.lw(number, self._block, 4 * _NUMBER)
-        return stamps, number
+    def _load(self, k, words):
+        """The registers get words of the block; ``words`` has a word for each."""
+        block = self._fields.block(k, self._index)
+        for register, word in words.items():
+            k.a.lw(register, block, 4 * word)
+
+
+class SetList(_Set):
+    """A set as its list."""
+    name = "queue"
+    listed = True
+
+    def prepare(self, k):
+        self.start, self.end = k.a.regs("start", "queue_end")
+        self.entries(k, self.start, self.end)
+
+    def entries(self, k, start, end):
+        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+        self._load(k, {start: _START, end: _END})
+
+
+class SetMap(_Set):
+    """A set as its map.
+
+    Attributes
+    ----------
+    form : Form
+    """
+
+    @property
+    def form(self):
+        return self._fields.pool.form
+
+    @property
+    def name(self):
+        return self.form.name
+
+    def prepare(self, k):
+        self._read = k.a.reg("map_read")
+        self._load(k, {self._read: _MAP})
+
+    def first_word(self, k, into):
+        """In a pass before a superstep: ``into`` = address of the map."""
+        self._load(k, {into: _MAP})
+        k.a.add(into, into, k.constant(self.form.first(k.task), "map_first"))
+
+    def member_data(self, k, vertex, into):
+        self.form.data(k, vertex, self._read, into)
+
+    def member(self, k, vertex, data, into):
+        self.form.member(k, vertex, data, into)
+
+
+class StampTest(_Set):
+    """A set by its vertices' stamps."""
+    name = "counter"
+
+    def prepare(self, k):
+        self._stamps, self._number = k.a.regs("stamps", "set_number")
+        self._load(k, {self._stamps: _STAMPS, self._number: _NUMBER})
+
+    def member_data(self, k, vertex, into):
+        k.a.add(into, vertex.reg, self._stamps)
+        k.a.lw(into, into)
+
+    def member(self, k, vertex, data, into):
+        k.a.sub(into, data, self._number)
+        k.a.seqz(into, into)
 
 
 class Made:
@@ -208,65 +309,90 @@ class Made:
     index : int
         The set's block in the fields.
     several : bool
-        Whether lanes may add the same vertex, of which the stamps tell the first.
-
-    Attributes
-    ----------
-    stamps, number : GeneralRegister
-        The distance from the anchor to the stamps, and the stamp of a vertex of the set.
+        Whether lanes may add the same vertex, so that one of them must :meth:`claim` it.
     """
-    number: Any = None
-    _tail: Any = None
 
     def __init__(self, k, fields, index, several=False):
-        a, self._k, pool = k.a, k, fields.pool
+        a, pool, self._k, self._pool = k.a, fields.pool, k, fields.pool
         self._scan: Any = None
-        self._count = self.stamps = None
+        self._count = self._tail = None
         if not pool.lists:
             self._count = a.reg("added")
             a.mv(self._count, a.zero)
         self._word = k.address(pool.COUNTS) + 4 * index if pool.counts else None
-        if self._word is not None and not several and not pool.marks:
+        stamps = pool.marks or (several and not pool.claims_bits)
+        if self._word is not None and not stamps and pool.form is None:
             return
         block = self._tail = fields.block(k, index)         # END is its first word
         other, start = a.regs("other_block", "list")
         a.xori(other, block, 4 * _WORDS)
         if self._word is None:
             a.lw(start, block, 4 * _START)
-        if pool.stamped:
-            self.number = a.reg("set_number")
-            a.lw(self.number, other, 4 * _NUMBER)
-        if several or pool.marks:
-            self.stamps = a.reg("stamps")
-            a.lw(self.stamps, block, 4 * _STAMPS)
+        self._number = a.reg("set_number") if pool.stamped else None
+        if self._number is not None:
+            a.lw(self._number, other, 4 * _NUMBER)
+        self._stamps = a.reg("stamps") if stamps else None
+        if self._stamps is not None:
+            a.lw(self._stamps, block, 4 * _STAMPS)
         if self._word is None:
             a.sw(start, other, 4 * _END)                # of all warps the same, as the next
-        if pool.stamped:
-            a.addi(self.number, self.number, 1)
-            a.sw(self.number, block, 4 * _NUMBER)
+        if self._number is not None:
+            a.addi(self._number, self._number, 1)
+            a.sw(self._number, block, 4 * _NUMBER)
+        if pool.form is not None:
+            self._open_map(block, other)
+
+    def _open_map(self, block, other):
+        k, a, form = self._k, self._k.a, self._pool.form
+        self._map = a.reg("map_add")
+        a.lw(self._map, block, 4 * _MAP)
+        if k.first and k.leads:
+            cleared = a.reg("clear")
+            a.lw(cleared, other, 4 * _MAP)
+            a.add(cleared, cleared, k.constant(form.first(k.task), "map_first"))
+            clear(k, cleared, form.words(k.task))
+
+    def _stamp_of(self, vertex):
+        """A new register with the address of a vertex's stamp."""
+        stamp = self._k.a.reg("stamp")
+        self._k.a.add(stamp, vertex.reg, self._stamps)
+        return stamp
 
     def claim(self, vertex, into):
-        """``into`` = 1 in the lane that is the first to give its vertex a stamp, else 0."""
-        a, stamp = self._k.a, self._k.a.reg("stamp")
-        a.add(stamp, vertex, self.stamps)
-        a.amomaxu_w(stamp, self.number, stamp)
-        a.sltu(into, stamp, self.number)
-
-    def append(self, vertex):
-        """Each active lane adds its vertex, which no other lane adds."""
-        if self._count is not None:
-            self._k.a.addi(self._count, self._count, 4)
+        """``into`` = 1 in the lane that is the first to claim its vertex, which it must then add,
+        else 0."""
+        k, a = self._k, self._k.a
+        if self._pool.claims_bits:
+            pointer, bit = a.regs("pointer", "bit")
+            self._pool.form.bit(k, vertex, bit)
+            self._pool.form.pointer(k, vertex, self._map, pointer)
+            a.amoor_w(pointer, bit, pointer)
+            a.and_(into, bit, pointer)
+            a.seqz(into, into)
             return
-        a, entry = self._k.a, self._k.a.reg("entry")
-        a.amoadd_w(entry, self._k.constant(4, "entry_bytes"), self._tail)
-        a.sw(vertex, entry)
+        stamp = self._stamp_of(vertex)
+        a.amomaxu_w(stamp, self._number, stamp)
+        a.sltu(into, stamp, self._number)
 
-    def mark(self, vertex):
-        """Each active lane's vertex gets its stamp, if vertices have stamps."""
-        if self.stamps is not None:
-            a, stamp = self._k.a, self._k.a.reg("stamp")
-            a.add(stamp, vertex, self.stamps)
-            a.sw(self.number, stamp)
+    def add(self, vertex, claimed=False):
+        """Each active lane adds its vertex, which no other lane adds; ``claimed`` tells whether it
+        has claimed it."""
+        self._mark(vertex, claimed)
+        k, a = self._k, self._k.a
+        if self._count is not None:
+            a.addi(self._count, self._count, 4)
+            return
+        entry = a.reg("entry")
+        a.amoadd_w(entry, k.constant(4, "entry_bytes"), self._tail)
+        a.sw(vertex.reg, entry)
+
+    def _mark(self, vertex, claimed=False):
+        """Each active lane's vertex gets its stamp, and is put into the map."""
+        pool = self._pool
+        if pool.marks and not claimed:
+            self._k.a.sw(self._number, self._stamp_of(vertex))
+        if pool.form is not None and not (claimed and pool.claims_bits):
+            pool.form.put(self._k, vertex, self._map)
 
     def finish(self):
         """At the end of the kernel, in all lanes."""
@@ -279,18 +405,17 @@ class Made:
         a.amoadd_w(a.zero, self._count, place)
 
     def prepare(self, scan: Scan):
-        """In the prologue, before :meth:`append_chosen`."""
+        """In the prologue, before :meth:`add_chosen`."""
         self._scan = scan
 
-    def append_chosen(self, vertex, chosen):
+    def add_chosen(self, vertex, chosen):
         """The lanes in which ``chosen`` is 1, and not 0, add their vertices, which no other lane
         adds; all together by one atomic addition of the warp. All lanes are active, here and
         afterwards."""
         k, a = self._k, self._k.a
         if self._count is not None:
             with k.only(chosen, "chosen"):
-                self.mark(vertex)
-                self.append(vertex)
+                self.add(vertex)
             return
         none = a.label("none_chosen")
         some, entry, total, first = a.regs("some", "entry", "total", "first")
@@ -304,177 +429,6 @@ class Made:
         k.claim(first, total, self._tail)
         a.add(entry, entry, first)
         with k.only(chosen, "chosen"):
-            a.sw(vertex, entry)
-            self.mark(vertex)
+            a.sw(vertex.reg, entry)
+            self._mark(vertex)
         a.place(none)
-
-
-class _SetList(Input):
-    """The list of the operator's input set."""
-    name = Queue.name
-    listed = True
-
-    def __init__(self, fields):
-        self._fields = fields
-
-    def fill(self, task):
-        """The pool is filled by the program."""
-
-    def prepare(self, k):
-        self.start, self.end = SetInput(k, self._fields, 0).list()
-
-
-class StampTest(Input):
-    """The operator's input set, whose vertices are known by their stamps."""
-    name = "counter"
-
-    def __init__(self, fields):
-        self._fields = fields
-
-    def fill(self, task):
-        """The pool is filled by the program."""
-
-    def prepare(self, k):
-        self._stamps, self._number = SetInput(k, self._fields, 0).stamp()
-
-    def member_data(self, k, vertex, into):
-        k.a.add(into, vertex.reg, self._stamps)
-        k.a.lw(into, into)
-
-    def member(self, k, vertex, data, into):
-        k.a.sub(into, data, self._number)
-        k.a.seqz(into, into)
-
-
-class WordTest(Input):
-    """The operator's input set, whose vertices are known by their words.
-
-    Parameters
-    ----------
-    operator : sw.compile.lower.operators.EdgeOperator
-        Has :meth:`member_data` and :meth:`member`, too.
-    """
-    name = StampTest.name
-
-    def __init__(self, operator):
-        self.member_data, self.member = operator.member_data, operator.member
-
-    def fill(self, task):
-        """The pool is filled by the program."""
-
-    def prepare(self, k):
-        """The operator has prepared what it needs."""
-
-
-class Superstep(Frontier):
-    """What an edge operator leaves: the set of the vertices that it adds, if it has one.
-
-    Parameters
-    ----------
-    fields : Fields
-    index : int or None
-        The set's block in the fields; None if the operator makes no set.
-    once : bool
-        Whether the operator adds no vertex twice.
-
-    Attributes
-    ----------
-    number : GeneralRegister
-        A word whose last bit is that of the superstep's number.
-    all_made : list of Made
-        In a kernel: all sets that it makes.
-    """
-    name = Queue.name
-
-    def __init__(self, fields, index, once):
-        super().__init__(True, once, True)
-        self._fields, self._index = fields, index
-
-    def prepare(self, k):
-        self.number = k.given
-        self.all_made = []
-
-    def make(self, k):
-        """In the prologue, behind the loads of the input: begin the result."""
-        if self._index is not None:
-            self._made = Made(k, self._fields, self._index, self._stamped)
-            self.all_made.append(self._made)
-
-    def finish(self, k):
-        for made in self.all_made:
-            made.finish()
-
-    def parity(self, k, into, place=0):
-        k.a.andi(into, k.given, 1)
-        k.shifted(into, into, place)
-
-    def number_of(self, session, argument):
-        return argument & 1
-
-    def claim(self, vertex, into):
-        """``into`` = 1 in the lane that is the first to add its vertex, which gets its stamp."""
-        self._made.claim(vertex.reg, into)
-
-    def add_new(self, vertex):
-        """Add the active lanes' vertices, which no other lane adds."""
-        if self._fields.pool.marks:
-            self._made.mark(vertex.reg)
-        self._made.append(vertex.reg)
-
-
-def choose(sides) -> list:
-    """The frontier and the input, each or None, of each side of a task, whose algorithms are the
-    operators of edges of one program. Raises UserError if the plan asks for another kind of
-    frontier."""
-    if not any(side.algorithm.has_sets for side in sides):
-        _check_nothing(sides[0])
-    several = sum(side.algorithm.reads_set for side in sides) > 1
-    kinds = [_kind(side, several) for side in sides]
-    readers = [(side.algorithm, kind) for side, kind in zip(sides, kinds)
-               if side.algorithm.reads_set]
-    sides[0].algorithm.settle(
-        any(kind is _SetList for _, kind in readers),
-        any(kind is StampTest and not operator.known_by_words for operator, kind in readers),
-        sides)
-    return [_chosen(side, kind) for side, kind in zip(sides, kinds)]
-
-
-def _check_nothing(side):
-    plan = side.plan
-    for what, value in (("frontier", plan.frontier), ("deduplication", plan.deduplicate)):
-        if value is not None:
-            raise UserError(f"{side.algorithm.name} has no choice of {what}: its operators of "
-                            "edges go through all vertices, and none has a result")
-
-
-def _kind(side, several):
-    """The class of a side's input; ``several`` tells whether others read sets, too."""
-    operator, plan = side.algorithm, side.plan
-    # A split by a counter knows the addresses of lists before they are made, and a format that
-    # makes lists of the frontier's rows has room for those of one operator.
-    listed = (side.direction == "push" and side.split == "static"
-              and Queue.lacks_list(side) is None
-              and not (several and side.format.image.virtual))
-    kinds: dict[str, Any] = {Queue.name: _SetList} if listed else {}
-    kinds[StampTest.name] = StampTest
-    asked = plan.frontier or next(iter(kinds))
-    if asked not in kinds:
-        raise UserError(f"{operator.name} {side.direction} cannot have frontier {asked!r}: the "
-                        "sets of a program are lists whose vertices have stamps, which its "
-                        f"operators read here as {' or '.join(kinds)}")
-    if plan.deduplicate is False:
-        raise UserError(f"{operator.name} is deduplicated in any case: the sets of a program have "
-                        "each vertex once")
-    return kinds[asked]
-
-
-def _chosen(side, kind):
-    operator = side.algorithm
-    fields, read = operator.fields, None
-    if operator.reads_set:
-        read = WordTest(operator) if kind is StampTest and operator.known_by_words \
-            else kind(fields)
-    if read is None and not operator.makes_set:
-        return None, None
-    index = int(operator.reads_set) if operator.makes_set else None
-    return Superstep(fields, index, not operator.claims(side)), read

@@ -22,8 +22,12 @@ only when the program runs, so it is a field of the launch's argument, beside a 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import functools
 
 from base.errors import UserError
+from sw.compile.frontiers.maps import FORMS
+from sw.compile.frontiers.queue import Queue
 from sw.compile.frontiers.sets import Fields, Pool
 from sw.compile.lower import described
 from sw.compile.lower.dependence import Dependence, index_of
@@ -38,7 +42,8 @@ from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
 from sw.lang.passes.chain import certain_loads
-from sw.vm.host import Machine, perform, value_of
+from sw.lang.types import WORD
+from sw.vm.host import Machine, host_value, perform, value_of
 
 
 __all__ = ["ProgramAlgorithm"]
@@ -82,7 +87,7 @@ class ProgramAlgorithm(ProgramRun):
 
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
-        program = self.program
+        program = self.program = self._without_infinite_deltas()
         self._kernels = VertexKernels(self)
         nodes = self._nodes = list(ir.instructions(program.body))
         operators = [node for node in nodes if isinstance(node, ir.EdgeSetIterator)]
@@ -99,37 +104,58 @@ class ProgramAlgorithm(ProgramRun):
                                | ir.EdgeSetIterator | ir.Assign) and hasattr(node, field)}
         self.pool = Pool(len(names - {None}) + _STORAGES, self.anchor)
         self._queues = list(dict.fromkeys(node.vector for node in nodes
-                                          if isinstance(node, ir.NewQueue)))
+                                          if isinstance(node, ir.NewQueue) and not (
+                                              node.delta is None and self._takes_all(node))))
         self._stored = list(dict.fromkeys(node.vector for node in nodes
                                           if isinstance(node, ir.ElementStore)))
 
-    def settle(self, lists, marks, sides):
+    def _without_infinite_deltas(self):
+        """The program of this run: a queue whose delta is infinity has none, if all of its vertices
+        may be ready at once."""
+        def changed(node):
+            if isinstance(node, ir.NewQueue) and node.delta is not None and self._takes_all(node) \
+                    and host_value(node.delta, self._values, self.graph) == WORD - 1:
+                return dataclasses.replace(node, delta=None)
+            return node
+
+        return dataclasses.replace(self.program, body=tuple(map(changed, self.program.body)))
+
+    def _takes_all(self, queue):
+        """Whether a queue's vertices come from one operator, and may be ready at any time."""
+        operators = [node for node in ir.instructions(self.program.body)
+                     if isinstance(node, ir.EdgeSetIterator) and node.output_vset == queue.name]
+        return len(operators) == 1 and operators[0].tracking == queue.vector \
+            and known(operators[0], facts.Superset) is not None
+
+    def settle(self, kind, marks):
         """The plan is known.
 
         Parameters
         ----------
-        lists, marks : bool
-            Whether operators of edges read sets as lists, and by stamps.
-        sides : list of Task
-            Those of the operators of edges.
+        kind : str
+            The frontier that each set is.
+        marks : bool
+            Whether operators of edges read sets by stamps.
         """
-        self._settle_sets(lists, marks)
-        self.pool.counts = not self.pool.lists and not sides[0].fused
-        self.pool.stamped = marks or bool(self._queues) or any(
-            side.algorithm.claims(side) for side in sides)
-
-    def _settle_sets(self, lists, marks):
-        pool = self.pool
-        pool.marks = marks
-        pool.lists = lists or bool(self._queues) or any(
-            group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)
-        if pool.lists or marks:
+        form = kind if kind in FORMS else None
+        lists = kind == Queue.name or (form is None and (bool(self._queues) or any(
+            group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)))
+        self.pool.keep(lists, marks, form)
+        if lists or marks or form:
             return
         # Words tell which vertices are in each set, so a set is only made to be counted.
         self.dropped = frozenset(
             node.position for node in self._nodes if isinstance(node, ir.VertexFilter)
             and (asked := known(node, facts.Asked)) is not None and asked.asked <= {"members"})
         self.groups = Groups(self.program, self.numbers, self.dependence, self.dropped)
+
+    def settle_stamps(self, sides):
+        """It is known what the operators of edges, those of the tasks ``sides``, count once."""
+        pool = self.pool
+        pool.counts = not pool.lists and not sides[0].fused
+        claims = pool.lists and bool(self._queues)
+        claims |= any(side.algorithm.claims(side) for side in sides)
+        pool.stamped = pool.marks or (claims and not pool.claims_bits)
 
     def frontier_reason(self, task):
         return "it has no operator of edges"
@@ -209,11 +235,17 @@ class ProgramAlgorithm(ProgramRun):
         task.buffers.reserve("results", 2)
         task.buffers.reserve("least", 1)
 
-    def init_vertex_value(self, task):
-        self.check_words()
+    @functools.cached_property
+    def begun(self) -> RtlMachine:
+        """The state before the first operator."""
         machine = RtlMachine(self)
         with contextlib.suppress(Begun):
             self._perform(machine)
+        return machine
+
+    def init_vertex_value(self, task):
+        self.check_words()
+        machine = self.begun
         rest: dict[str, int] = {}
         for side in task.sides.values():
             rest = side.algorithm.padding(side) | rest

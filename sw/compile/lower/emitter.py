@@ -246,6 +246,11 @@ class Emitter:
         array = self._copies.get(node.vector, self._array(node.vector))
         self._a.lw(into, self._pointer(vertex, array))
 
+    @property
+    def known(self) -> dict:
+        """The words that have been loaded, by their VectorLoads."""
+        return self._known
+
     def know_now(self, node, word):
         """A register has the word of a VectorLoad, of now if the vector is stamped."""
         (self._raw if node.vector in self._stamped else self._known)[node] = word

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sw.lang.graph_ir import GraphProgram
+from sw.lang import graph_ir as ir
 from sw.lang.passes import analysed, as_written
+from sw.lang.schedule import labelled
 from sw.lang.types import Type
 from sw.compile.algorithm import VertexName
 from sw.compile.lower.algorithm import ProgramAlgorithm
+from sw.compile.lower.fuse import EDGES
 from sw.compile.lower.loops.frontier_loop import FrontierLoop
 from sw.compile.lower.run import ProgramRun
 from sw.compile.lower.loops.sweep import Sweep
@@ -26,7 +28,7 @@ _OPTIONS = {Type.UINT: (int,), Type.WHOLE: (int,), Type.BOOL: (int,), Type.DECIM
             Type.VERTEX: (VertexName, "hub")}
 
 
-def algorithm_of(program: GraphProgram, check: Any = None) -> type[ProgramRun]:
+def algorithm_of(program: ir.GraphProgram, check: Any = None) -> type[ProgramRun]:
     """The algorithm of a program: a class, whose instances are runs.
 
     Parameters
@@ -45,7 +47,18 @@ def algorithm_of(program: GraphProgram, check: Any = None) -> type[ProgramRun]:
         "form": form,
         "check": check, "MODEL": "the interpreter of its text" + (
             "" if check else ", which is its only check"),
-        "weighted": program.weighted, "options": options,
+        "weighted": program.weighted, "options": options, **_operators(program),
         "vertex_outputs": tuple(name for name in program.outputs
                                 if program.vector(name).type is Type.VERTEX),
         **kind.attributes(program, form, options)})
+
+
+def _operators(program):
+    """The attributes of an algorithm about the operators of edges."""
+    names = {node.position: f"{EDGES}{number}" for number, node in enumerate(
+        node for node in ir.instructions(program.body) if isinstance(node, ir.EdgeSetIterator))}
+    labels = {label: tuple(names[part.position] for part in ir.instructions([node])
+                           if part.position in names and isinstance(part, ir.EdgeSetIterator))
+              for label, node in labelled(program).items()}
+    return {"operator_names": tuple(names.values()),
+            "labels": {label: found for label, found in labels.items() if found}}

@@ -1,7 +1,8 @@
 """Kernels with a lane a vertex: functions of vertices, filters, sums, and the upkeep of sets.
 
-A lane goes through the vertices of the graph, or through the entries of a set's list. Without a
-vertex it is inactive while the functions' code runs. Members of a group pass on the words that they
+A lane goes through the vertices of the graph, or through the entries of a set's list; where sets
+have no lists, through all vertices, and takes those in the set. Without a vertex it is inactive
+while the functions' code runs. Members of a group pass on the words that they
 have loaded, as long as no member has stored them.
 """
 
@@ -9,7 +10,7 @@ import contextlib
 
 from hw.isa import Csr
 from sw.compile.asm.assembler import Condition
-from sw.compile.frontiers.sets import Fields, Made, SetInput
+from sw.compile.frontiers.sets import Fields, Made
 from sw.compile.kernels.distribution import Scan
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.vertices import each_vertex
@@ -67,6 +68,33 @@ class VertexKernels:
             a.sltu(active, pointers[anchor], end)
             yield Vertex(pointers[anchor], anchor), active
 
+    def _open(self, k, fields, index=0):
+        """In the prologue: the input that a set is, for :meth:`_of`."""
+        read = self._parent.pool.read(fields, index)
+        read.prepare(k)
+        return read
+
+    @contextlib.contextmanager
+    def _of(self, k, read):
+        """The body for a vertex of each lane, of a set; as :meth:`_every`."""
+        if read.listed:
+            with self._listed(k, read.start, read.end) as found:
+                yield found
+            return
+        with self._every(k) as (vertex, active):
+            self._narrow(k, [read], vertex, active)
+            yield vertex, active
+
+    @staticmethod
+    def _narrow(k, inputs, vertex, active):
+        """``active`` = 0 where the vertex is in none of the inputs."""
+        members = k.a.regs(*["member"] * len(inputs))
+        for read, member in zip(inputs, members):
+            read.member_data(k, vertex, member)
+        for read, member in zip(inputs, members):
+            read.member(k, vertex, member, member)
+        k.a.and_(active, active, k.any_of(members))
+
     @contextlib.contextmanager
     def _listed(self, k, start, end):
         """The body for an entry of each lane, of a list; as :meth:`_every`."""
@@ -87,9 +115,8 @@ class VertexKernels:
     def _group(self, k, group):
         a, parent = k.a, self._parent
         fields, words = parent.fields(group), parent.load_words(k, group)
-        ends, index = None, 0
-        if not group[0].op.every:
-            ends, index = SetInput(k, fields, 0).list(), 1
+        read = None if group[0].op.every else self._open(k, fields)
+        index = int(read is not None)
         made, chosen, sums = {}, {}, {}
         scan = Scan(k) if any(member.op.kind == WHERE for member in group) else None
         for number, member in enumerate(group):
@@ -102,13 +129,13 @@ class VertexKernels:
                 sums[number] = a.regs("low", "high")
                 for register in sums[number]:
                     a.mv(register, a.zero)
-        with self._every(k) if ends is None else self._listed(k, *ends) as (vertex, active):
+        with self._every(k) if read is None else self._of(k, read) as (vertex, active):
             for register in chosen.values():
                 a.mv(register, a.zero)
             with k.only(active, "vertex_next"):
                 self._members(k, group, words, vertex, chosen, sums)
             for number, each in made.items():
-                each.append_chosen(vertex.reg, chosen[number])
+                each.add_chosen(vertex, chosen[number])
         for each in made.values():
             each.finish()
         for low, high in sums.values():
@@ -183,7 +210,7 @@ class VertexKernels:
                 a.lw(before, k.pointer(vertex, self._parent.copy_array(vector), pointer))
                 a.xor(chosen, chosen, before)
                 a.snez(chosen, chosen)
-            made.append_chosen(vertex.reg, chosen)
+            made.add_chosen(vertex, chosen)
         made.finish()
 
     def _include(self, k, _):
@@ -195,34 +222,39 @@ class VertexKernels:
         k.lane_index(only)
         a.seqz(only, only)
         with k.only(only):
-            made.mark(vertex)
-            made.append(vertex)
+            made.add(Vertex(vertex, self._parent.anchor))
         made.finish()
 
     def _join(self, k, _):
         """The vertices of either of two sets."""
         fields = Fields(self._parent.pool, 3)
-        inputs = [SetInput(k, fields, index).list() for index in range(2)]
-        made = Made(k, fields, 2, several=True)
-        for start, end in inputs:
-            with self._listed(k, start, end) as (vertex, active), \
-                    k.only(active, "entry_next") as after:
-                made.claim(vertex.reg, active)
+        inputs = [self._open(k, fields, index) for index in range(2)]
+        made = Made(k, fields, 2, several=inputs[0].listed)
+        if not inputs[0].listed:
+            with self._every(k) as (vertex, active):
+                self._narrow(k, inputs, vertex, active)
+                with k.only(active, "vertex_next"):
+                    made.add(vertex)
+            made.finish()
+            return
+        for read in inputs:
+            with self._of(k, read) as (vertex, active), k.only(active, "entry_next") as after:
+                made.claim(vertex, active)
                 k.narrow(active, after)
-                made.append(vertex.reg)
+                made.add(vertex, claimed=True)
 
     def _split(self, k, vector):
         """The vertices of a set whose word is below the threshold (all of them if the threshold is
         0), and the others."""
         a, fields = k.a, Fields(self._parent.pool, 3)
-        ends = SetInput(k, fields, 0).list()
+        read = self._open(k, fields)
         made, scan = [Made(k, fields, index) for index in (1, 2)], Scan(k)
         for each in made:
             each.prepare(scan)
         threshold, every = load_slot(k, THRESHOLD, "threshold"), a.reg("every")
         a.seqz(every, threshold)
         below, above = a.regs("below", "above")
-        with self._listed(k, *ends) as (vertex, active):
+        with self._of(k, read) as (vertex, active):
             word, pointer = a.regs("word", "pointer")
             a.lw(word, k.pointer(vertex, self._parent.array(vector), pointer))
             a.sltu(below, word, threshold)
@@ -231,13 +263,15 @@ class VertexKernels:
             a.and_(below, below, active)
             a.and_(above, above, active)
             for each, chosen in zip(made, (below, above)):
-                each.append_chosen(vertex.reg, chosen)
+                each.add_chosen(vertex, chosen)
+        for each in made:
+            each.finish()
 
     def _least(self, k, vector):
         a, least = k.a, k.a.reg("least")
-        ends = SetInput(k, Fields(self._parent.pool, 1), 0).list()
+        read = self._open(k, Fields(self._parent.pool, 1))
         a.mv(least, k.full)
-        with self._listed(k, *ends) as (vertex, active), k.only(active, "entry_next"):
+        with self._of(k, read) as (vertex, active), k.only(active, "vertex_next"):
             word, pointer = a.regs("word", "pointer")
             a.lw(word, k.pointer(vertex, self._parent.array(vector), pointer))
             k.minimum(least, word, least)

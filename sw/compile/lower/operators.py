@@ -20,6 +20,7 @@ from sw.compile.frontiers.sets import Made
 from sw.compile.lower.dependence import index_of, suffices
 from sw.compile.lower.emitter import Emitter, Tracked, combine, reduce_word
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
+from sw.compile.lower.relaxation import Relaxation
 from sw.graph.graph import Graph
 from sw.compile.kernels.kernel import Vertex
 from sw.lang import facts
@@ -54,6 +55,9 @@ class _Data:
     words: Any  #: Emitter or None. It has the words of both ends, unless they are loaded later.
     #: Register or None. The neighbour's word in the vector by whose stamps vertices are added.
     racing: Any
+    #: (word, word before) or None. Registers: what a relaxation brings, and what it improves.
+    brings: Any = None
+    passes: Any = ()  #: Registers that are 1 where an edge fulfils a further condition, else 0.
 
 
 class EdgeOperator(Algorithm):
@@ -81,7 +85,7 @@ class EdgeOperator(Algorithm):
         node = parent.edges[number]
         super().__init__(turned(parent.graph) if node.transposed else parent.graph)
         self.name, self._parent, self._node = parent.name, parent, node
-        self._number = number
+        self._number, self._asked = number, None
         self._function = parent.program.function(node.apply_f)
         self.weighted = self._function.weighted
         self._filter = None if node.to_filter is None else parent.program.function(node.to_filter)
@@ -89,6 +93,7 @@ class EdgeOperator(Algorithm):
         self.reads_set = node.input_vset != ir.ALL
         self.makes_set = parent.dependence.tells(node)
         self.has_sets = self.reads_set or self.makes_set
+        self._relaxes = Relaxation.of(parent, node) if self.makes_set else None
         self._group = (Member(Op(EDGES, number, not self.reads_set), None),)
         self.fields = parent.fields(self._group)
         tests = parent.dependence.members(number)
@@ -97,6 +102,12 @@ class EdgeOperator(Algorithm):
         self._reached = self._membership
         if tests and known(node, facts.Closed) is not None:
             self._reached = self._or_before(tests)
+
+    def reads(self, task) -> bool:
+        """Whether it asks for the members of its set, and does not go through a superset of their
+        edges."""
+        return self.reads_set and not (task.direction == "pull"
+                                       and known(self._node, facts.Superset) is not None)
 
     def _or_before(self, tests):
         """The filter that is true for members of this superstep or an earlier one, whose edges are
@@ -108,15 +119,34 @@ class EdgeOperator(Algorithm):
             tests = dataclasses.replace(test, operation="<="),
         return _conjunction(tests, self._node.position)
 
-    def settle(self, lists, marks, sides):
+    def settle(self, kind, marks):
         """The plan is known (:meth:`.algorithm.ProgramAlgorithm.settle`)."""
-        self._parent.settle(lists, marks, sides)
+        self._parent.settle(kind, marks)
+
+    def settle_stamps(self, sides):
+        """As of :class:`~.algorithm.ProgramAlgorithm`."""
+        self._parent.settle_stamps(sides)
+
+    def settle_count(self, asked):
+        """The plan is known. ``asked`` tells whether a vertex that is added several times is to be
+        counted once; None leaves it open. Returns why it is in any case if it is not to be, or
+        None."""
+        self._asked = asked
+        self.counts_once = any(map(self._is_exact, self._parent.groups.of(self._number)))
+        if asked is not False or not self.makes_set or not self.counts_once:
+            return None
+        if self._parent.pool.lists:
+            return "its list has room for each vertex once"
+        result = known(self._node, facts.Asked)
+        if result is None or "size" in result.asked:
+            return f"the size of {self._node.output_vset} is asked"
+        return "what is performed where a vertex is added gives the same only once"
 
     def adds_once(self, task, asked):
         return self._settles(task) or self._plain(task, self._node.tracking)
 
     def claims(self, task) -> bool:
-        """Whether stamps of sets tell which lane is the first to add a vertex, in any kernel."""
+        """Whether the set tells which lane is the first to add a vertex, in any kernel."""
         return self.makes_set and any(self._claims(task, group)
                                       for group in self._parent.groups.of(self._number))
 
@@ -125,8 +155,8 @@ class EdgeOperator(Algorithm):
                 and self._added_stamp(group) is None)
 
     def _is_exact(self, group):
-        """Whether a kernel adds each vertex once."""
-        return self._parent.pool.lists or not self._repeatable(group)
+        """Whether a kernel counts each vertex once."""
+        return self._asked is True or self._parent.pool.lists or not self._repeatable(group)
 
     def base_array(self, task):
         return self._parent.anchor
@@ -152,9 +182,8 @@ class EdgeOperator(Algorithm):
         return ends if task.direction == "push" else ends[::-1]
 
     def filters(self, task):
-        if task.direction == "push":
-            return self.reads_set and not task.queued
-        return self._filter is not None
+        return not task.queued and (
+            self.reads(task) if task.direction == "push" else self._filter is not None)
 
     def filter_data(self, k, base, into):
         if k.task.direction == "push":
@@ -167,6 +196,29 @@ class EdgeOperator(Algorithm):
             k.input.member(k, base, data, into)
         else:
             self._test(k, self._filter, base, data, into)
+
+    # A reverse queue
+
+    def reverses(self, task):
+        return task.direction == "pull" and self._filter is not None
+
+    def open_pending(self, k):
+        self._words = self._parent.load_words(k, self._members(k))
+        self._stamped, self._earlier = {}, {}
+        self._end = self._vertices_end(k)
+
+    def pending_data(self, k, base, into):
+        self._test_data(k, self._filter, base, into)
+
+    def pending(self, k, base, data, into):
+        self._test(k, self._filter, base, data, into)
+        inside = k.a.reg("inside")
+        k.a.sltu(inside, base.reg, self._end)
+        k.a.and_(into, into, inside)
+
+    def _vertices_end(self, k):
+        """A register with the address behind the last vertex."""
+        return k.constant(k.address(self._parent.anchor) + 4 * self.graph.num_vertices, "end")
 
     def _test_data(self, k, function, vertex, into):
         """Load the word by which a filter tells; ``into`` becomes its result if it needs several.
@@ -199,7 +251,7 @@ class EdgeOperator(Algorithm):
 
     def _tests_edges(self, task):
         """Whether the other end of an edge is tested."""
-        return self._filter is not None if task.direction == "push" else self.reads_set
+        return self._filter is not None if task.direction == "push" else self.reads(task)
 
     def _has_voids(self, task):
         """Whether places come up that may not count as edges. An edge of the padding vertex to
@@ -215,31 +267,55 @@ class EdgeOperator(Algorithm):
         return self.makes_set and self._node.tracking not in self._owned(task)
 
     def selective(self, task):
-        return self._tests_edges(task) or self._has_voids(task)
+        return (self._tests_edges(task) or self._has_voids(task)
+                or self._relaxation(task) is not None)
 
     def accepts(self, k, data, into, counts=True):
-        a, voids = k.a, self._has_voids(k.task)
-        counts_here = counts or voids           # what the test of the other end gives
+        a, others = k.a, list(data.passes)
+        if self._has_voids(k.task):
+            others.append(a.reg("real"))
+            a.sltu(others[-1], data.neighbor.reg, self._end)
+        tests = data.wants is not None or data.member is not None
+        sense = counts or bool(others) or (tests and data.brings is not None)
+        if data.brings is not None:
+            self._relaxation(k.task).improves(k, *data.brings, into)
+            if tests:
+                others.insert(0, a.reg("accepted"))
+                self._accepts(k, data, others[0], True)
+            elif not sense:
+                a.xori(into, into, 1)
+        elif tests:
+            self._accepts(k, data, into, sense)
+        else:
+            a.li(into, int(sense))
+        for other in others:
+            a.and_(into, into, other)
+        if sense and not counts:
+            a.xori(into, into, 1)
+
+    def _accepts(self, k, data, into, counts):
+        """The test of the other end: ``into`` = 1 if it passes (or does not), else 0."""
+        a = k.a
         if data.wants is not None:
-            result = data.wants.run(self._filter if counts_here else _opposite(self._filter),
+            result = data.wants.run(self._filter if counts else _opposite(self._filter),
                                     [data.neighbor], self._parent.degrees, into)
             if result is not into:
                 a.mv(into, result)
-        elif data.member is not None and self.known_by_words:
-            test = self._reached if counts_here else _opposite(self._reached)
+        elif k.input.by_words:
+            test = self._reached if counts else _opposite(self._reached)
             self._test(k, test, data.neighbor, data.member, into)
-        elif data.member is not None:
-            k.input.member(k, data.neighbor, data.member, into)
-            if not counts_here:
-                a.xori(into, into, 1)
         else:
-            a.li(into, int(counts_here))
-        if voids:
-            real = a.reg("real")
-            a.sltu(real, data.neighbor.reg, self._end)
-            a.and_(into, into, real)
+            k.input.member(k, data.neighbor, data.member, into)
             if not counts:
                 a.xori(into, into, 1)
+
+    def _relaxation(self, task):
+        """The operator's :class:`~.relaxation.Relaxation`, if edges are accepted only where they
+        improve a word in memory; else None."""
+        if self._owned(task) or (task.direction == "pull"
+                                 and any(map(self._decides, task.layouts))):
+            return None
+        return self._relaxes
 
     # Sums in registers
 
@@ -257,7 +333,7 @@ class EdgeOperator(Algorithm):
         lane that has no vertex of a filtered queue may hold one of an earlier superstep. It has
         collected nothing, but must not store a word that another lane changes."""
         return (vector in self._owned(task) and task.owns_vertex and self._alone(vector)
-                and not self.filters(task))
+                and self._filter is None)
 
     def _alone(self, vector):
         """Whether all reductions of a vector are at the destination."""
@@ -310,7 +386,7 @@ class EdgeOperator(Algorithm):
             k.frontier.make(k)
         group = self._members(k)
         self._words = self._parent.load_words(k, group)
-        self._end = k.constant(k.address(self._parent.anchor) + 4 * self.graph.num_vertices, "end")
+        self._end = self._vertices_end(k)
         self._sums = {vector: k.a.reg(f"{vector}_sum") for vector in self._owned(k.task)}
         self._of_base = {}
         if k.task.schedule.owns_base:
@@ -388,9 +464,9 @@ class EdgeOperator(Algorithm):
 
     def gather(self, k, edges):
         """The words of both ends of each edge, for all edges before the work on the first."""
-        found = []
+        found, relaxation = [], self._relaxation(k.task)
         for edge in edges:
-            wants = member = racing = None
+            wants = member = racing = brings = None
             if self._tests_edges(k.task) and k.task.direction == "push":
                 wants = self._emitter(k)
                 for load in certain_loads(self._filter):
@@ -401,8 +477,16 @@ class EdgeOperator(Algorithm):
                 member = k.a.reg("member")
                 k.input.member_data(k, edge.neighbor, member)
             words = None if self.first_only(k) else self._load(k, edge)
-            found.append(_Data(edge.neighbor, wants, member, words, racing))
-        return found
+            if relaxation is not None:
+                brings = relaxation.load(k, self._ends(k.task, edge), words)
+            found.append(_Data(edge.neighbor, wants, member, words, racing, brings))
+        if relaxation is None:
+            return found
+        fits = k.task.direction == "push" and relaxation.sums_fit
+        return [dataclasses.replace(
+            data, brings=(relaxation.value(k, edge, ends, data.words, fits), data.brings),
+            passes=relaxation.passes(ends, edge, data.words))
+            for edge, data in zip(edges, found) for ends in [self._ends(k.task, edge)]]
 
     def _load(self, k, edge):
         """An Emitter that has the words of an edge's ends."""
@@ -415,6 +499,14 @@ class EdgeOperator(Algorithm):
 
     def sum(self, k, edge, data, predicate):
         a, tracked = k.a, None
+        if not self.selective(k.task):
+            predicate = None                # the schedule does not set the lanes again
+        if data is not None and data.brings is not None:
+            _, target = self._ends(k.task, edge)
+            self._relaxation(k.task).reduce(k, data.brings[0], target, predicate)
+            with self._narrowed(k, predicate, predicate) as only:
+                self._add(k, target, predicate, only)
+            return
         words = self._load(k, edge) if data is None or data.words is None else data.words
         tells, certain = self._tells(k.task), self._changes_surely
         flag = a.reg("changed") if predicate is None else predicate
@@ -439,22 +531,24 @@ class EdgeOperator(Algorithm):
                 a.snez(flag, flag)
                 a.and_(flag, flag, found)
             asks = True
-        same = a.label("same")
-        with contextlib.ExitStack() as inside:
-            only = self._only(k, predicate, same, inside)
-            if asks:
-                only(flag)
+        with self._narrowed(k, predicate, flag if asks else None) as only:
             self._add(k, target, flag, only)
-        a.place(same)
 
     @staticmethod
-    def _only(k, predicate, same, inside):
-        """A function of a register, to go on with the lanes in which it is 1. Where the schedule
-        sets the lanes again behind an edge, ``predicate`` is the register that narrows them;
-        without it the lanes diverge, and join when the ExitStack ``inside`` closes."""
-        if predicate is None:
-            return lambda flag: inside.enter_context(k.a.if_(flag))
-        return lambda flag: k.narrow(flag, same)
+    @contextlib.contextmanager
+    def _narrowed(k, predicate, flag):
+        """The part for the lanes in which ``flag`` is 1, if it is a register. Gives a function of
+        a register, to go on with the lanes in which it is 1. Where the schedule sets the lanes
+        again behind an edge, ``predicate`` is the register that narrows them; without it the lanes
+        diverge, and join at the end."""
+        same = k.a.label("same")
+        with contextlib.ExitStack() as inside:
+            only = (lambda each: inside.enter_context(k.a.if_(each))) if predicate is None \
+                else (lambda each: k.narrow(each, same))
+            if flag is not None:
+                only(flag)
+            yield only
+        k.a.place(same)
 
     def _tracked(self, k, flag):
         """The tracked vector; whether an edge has changed its word becomes known in ``flag`` if
@@ -497,8 +591,9 @@ class EdgeOperator(Algorithm):
         """Add the active lanes' vertices to the result, and perform the members that go through it
         for those that are new; ``flag`` is a register, ``only`` as of :meth:`_only`."""
         a, chosen, stored, group = k.a, {}, set(), self._members(k)
+        claimed = self._claims(k.task, group)
         if self._exact and not self.adds_once(k.task, True):
-            if self._claims(k.task, group):
+            if claimed:
                 k.frontier.claim(vertex, flag)
             else:
                 stored = {self._stamp}
@@ -518,7 +613,7 @@ class EdgeOperator(Algorithm):
                 continue
             with a.if_(chosen[member.on]):
                 self._perform(k, number, member, emitter, function, vertex, chosen)
-        k.frontier.add_new(vertex)
+        k.frontier.add_new(vertex, claimed)
 
     def _perform(self, k, number, member, emitter, function, vertex, chosen):
         result = emitter.run(function, [vertex], self._parent.degrees)
@@ -527,8 +622,7 @@ class EdgeOperator(Algorithm):
         chosen[number] = k.a.reg("chosen")
         k.a.mv(chosen[number], result)
         with k.a.if_(chosen[number]):
-            self._made[number].mark(vertex.reg)
-            self._made[number].append(vertex.reg)
+            self._made[number].add(vertex)
 
 
 def _only_load(function):

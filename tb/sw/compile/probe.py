@@ -159,7 +159,7 @@ class Probe(Algorithm):
     def pending_data(self, k, base, into):
         k.a.lw(into, k.pointer(base, _FLAGS, into))
 
-    def pending(self, k, data, into):
+    def pending(self, k, base, data, into):
         k.a.andi(into, data, _BASE)
         k.a.snez(into, into)
 
@@ -183,7 +183,7 @@ class Probe(Algorithm):
         if self._by_frontier(k.task):
             k.input.member(k, base, data, into)
         else:
-            self.pending(k, data, into)
+            self.pending(k, base, data, into)
 
     # What the schedule is told
 
@@ -240,7 +240,7 @@ class Probe(Algorithm):
         with each_vertex(k, _SENT) as pointers:
             vertex, wanted, inside = Vertex(pointers[_SENT], _SENT), *a.regs("wanted", "inside")
             self.pending_data(k, vertex, wanted)
-            self.pending(k, wanted, wanted)
+            self.pending(k, vertex, wanted, wanted)
             a.sltu(inside, vertex.reg, end)
             a.and_(wanted, wanted, inside)
             with k.only(wanted, "not_chosen") as after:

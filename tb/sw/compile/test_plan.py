@@ -148,6 +148,12 @@ def test_keywords():
     ("bfs frontier=queue/counter", 5, "'queue/counter': a counter does not tell which"),
     ("bfs frontier=bitmap/rqueue", 5, "'bitmap/rqueue': nothing is added to an rqueue"),
     ("bfs deduplicate=1", 5, "deduplicate is '1', must be yes or no"),
+    ("bc s9.split=counter", 4, "no operator of edges at a label 's9'; it has s0, s0:s1, s2, s2:s3"),
+    ("gcn s0.split=counter", 5, "no operator of edges at a label 's0'; it has no labels"),
+    ("bc s0.warps=2", 4, "label 's0' cannot have warps, which is for the whole run"),
+    ("bc s0.direction=up", 4, "no direction 'up'"),
+    ("bc s0.direction=auto", 4, "label 's0' cannot have direction auto"),
+    ("bc s0.format=csr s0.format=ell", 18, "s0.format is given twice"),
     ("bfs reorder=louvain", 5, "a plan has no field 'reorder'"),
     ("bfs split=fair", 5, "split is 'fair', must be static or counter"),
     ("bfs | bfs", 6, "must end with a rule, as in when frontier>=0.05"),
@@ -168,6 +174,29 @@ def test_errors(text, place, reason):
         assert reason in message
     else:
         assert message.startswith(f"plan {text!r}, character {place}: ") and reason in message
+
+
+def test_labels():
+    """The operators of a label have its fields, the longest scope counts, and a label on all
+    operators is no label."""
+    plan = Plan.parse("bc s0:s1.schedule=em s0.direction=pull s0.schedule=twc schedule=vm")
+    assert plan.text == "bc schedule=vm s0.schedule=twc s0.direction=pull s0:s1.schedule=em"
+    assert Plan.parse(plan.text) == plan == Plan.from_json(plan.to_json())
+    assert plan.of_operator("edges0") == Plan.parse("bc schedule=em direction=pull")
+    assert plan.of_operator("edges1") == Plan.parse("bc schedule=vm")
+    assert {side.schedule for side in plan.sides.values()} == {"vm", "twc", "em"}
+    assert Plan.parse("bfs s0:s1.direction=pull schedule=vm").text == \
+        "bfs schedule=vm direction=pull"
+
+
+def test_labels_run():
+    """Each operator of edges runs by the plan of its label, under the format and frontier too."""
+    for text in ("bc s0.schedule=em s2.direction=pull", "bc s2.format=cr2 s2.schedule=vm",
+                 "bc s0.frontier=counter s2.split=counter"):
+        result = run(Plan.parse(text), seed=3)
+        assert result.verified and run(result.plan.text, seed=3).to_json() == result.to_json()
+    with pytest.raises(UserError, match="one run cannot have both"):
+        run(Plan.parse("bc s2.format=csr:reorder=rcm"), seed=3)
 
 
 @pytest.mark.parametrize("record", [{}, {"algorithm": "bfs", "speed": 3}, {"first": 1, "second": 2},

@@ -39,6 +39,8 @@ def plan(name, *texts, **given):
     ("bfs", ["s0:s1=twc,push | vertex_based,pull when input_vertexset_size>=0.15"],
      "bfs schedule=twc direction=push | bfs schedule=vm direction=pull when frontier>=0.15"),
     ("label_propagation", ["s0:s1=edge_only,pull"], "label_propagation schedule=em direction=pull"),
+    ("bc", ["s0:s1=push", "s2:s3=pull,edge_only"],
+     "bc s0:s1.direction=push s2:s3.schedule=em s2:s3.direction=pull"),
 ])
 def test_choices(name, texts, wanted):
     assert plan(name, *texts).text == Plan.parse(wanted).text
@@ -50,7 +52,8 @@ def test_runs():
             ("bfs", ["s0:s1=twc,push | vertex_based,pull when input_vertexset_size>=0.1"]),
             ("bfs", ["s0:s1=wm,push,unfused_bitmap", "s0=fusion"]),
             ("sssp", ["s0:s1=wm,push,fused,dedup", "s0=delta:8"]),
-            ("pagerank", ["s0:s1=etwc:blocked:16,pull"]), ("cc", ["s0:s1=cm,push"])):
+            ("pagerank", ["s0:s1=etwc:blocked:16,pull"]), ("cc", ["s0:s1=cm,push"]),
+            ("bc", ["s0:s1=twc,push", "s2:s3=edge_only,pull"])):
         with Device.functional(preset("tiny")) as device:
             assert device.run(plan(name, *texts), graph).verified
 
@@ -72,7 +75,7 @@ def test_apply(capsys, tmp_path):
     ("bfs", ["s0:s1=push,dedup:bitmap"], "no choice of how vertices are known"),
     ("bfs", ["s0:s1=pull:bitmap"], "no choice of the form of the set that is pulled from"),
     ("bfs", ["s0:s1=push | pull when input_vertexset_size>=argv[3]"], "a number in place of argv"),
-    ("bc", ["s0:s1=push", "s2:s3=pull"], "under one plan, whose direction is"),
+    ("bc", ["s0=fusion", "s2=no_fusion"], "under one plan, whose fusion is"),
     ("pagerank", ["s0=fusion"], "cannot be one kernel"),
 ])
 def test_refused(name, texts, message):

@@ -325,7 +325,7 @@ class FrontierLoop(LoopRun):
     def pending_data(self, k, base, into):
         k.a.lw(into, base.reg)
 
-    def pending(self, k, data, into):
+    def pending(self, k, base, data, into):
         k.a.addi(into, data, 1)
         k.a.seqz(into, into)
 

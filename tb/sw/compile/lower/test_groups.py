@@ -10,7 +10,8 @@ advance               test_in_advance: a loop's first operator rides on the kern
                       set, also where the set becomes empty, and where the host counts between
 sets                  test_many_sets: sets that live side by side, under several names;
                       test_numbers: a number of the host that an argument has no room for
-plans                 test_frontiers: lists, stamps and words; test_refused
+frontiers             test_frontiers, test_splits: each kind that sets may be;
+                      test_deduplication; test_known_by_words; test_refused
 ====================  =============================================================================
 """
 
@@ -20,10 +21,12 @@ import numpy as np
 import pytest
 
 from base.errors import UserError
+from base.installation import ROOT
 from hw.config import preset
 from sw.compile import algorithms
 from sw.compile.lower.algorithm import ProgramAlgorithm
 from sw.compile.lower.fuse import group_name
+from sw.compile.schedules import equip
 from sw.device import Device
 from sw.graph import Graph, load
 from sw.lang import programs
@@ -51,13 +54,15 @@ def kernels(text):
     return {group_name(group) for group in found}
 
 
-def run(text, tmp_path, on=None, config="tiny", **choices):
+def run(text, tmp_path, on=None, config="tiny", cores=1, **choices):
     """A run of a text by the device, which compares it with the interpreter."""
     path = tmp_path / "text.py"
     path.write_text(text)
     on = on or graph()
-    with Device.functional(preset(config).replace(imem_bytes=1 << 16)) as device:
-        result = device.run(str(path), on, schedule=choices.pop("schedule", "vm"), **choices)
+    schedule = choices.pop("schedule", "vm")
+    hardware = equip(preset(config).replace(imem_bytes=1 << 16, cores=cores), [schedule])
+    with Device.functional(hardware) as device:
+        result = device.run(str(path), on, schedule=schedule, **choices)
     expected = reference.run(read_text(text), on).outputs
     assert all(np.array_equal(result.outputs[name], words) for name, words in expected.items())
     return result
@@ -277,6 +282,28 @@ def test_many_sets(schedule, direction, tmp_path):
     run(SETS, tmp_path, schedule=schedule, direction=direction)
 
 
+SIZES = """
+@program
+def sizes(edges: edgeset):
+    hit = vector(uint, 0)
+    sizes = vector(uint, 0)
+
+    def reach(src, dst):
+        hit[dst].max(i + 1)
+
+    def note(v):
+        sizes[v] = sizes[v] + number
+
+    frontier = vertexset(0, 3)
+    for i in range(4):
+        reached = edges.from_(frontier).apply_modified(reach, hit)
+        number = len(reached)
+        vertices.apply(note)
+        frontier = reached
+    return hit, sizes
+"""
+
+
 def test_numbers(tmp_path):
     run("""
 @program
@@ -296,10 +323,64 @@ def numbers(edges: edgeset):
 """, tmp_path)
 
 
-def test_frontiers(tmp_path):
-    """A set is read as a list or by stamps, and by words where they tell."""
-    for frontier in ("queue", "counter"):
-        run(SETS, tmp_path, frontier=frontier)
+#: Frontiers of sets by the directions that can have them, and programs that they are tried on.
+FRONTIERS = {"push": ("queue", "bitmap", "bytemap", "counter", "queue/bitmap", "queue/bytemap",
+                      "bitmap/queue", "bytemap/queue", "bitmap/bytemap", "bytemap/bitmap"),
+             "pull": ("bitmap", "bytemap", "counter", "bitmap/queue", "bytemap/queue",
+                      "bytemap/bitmap", "bitmap/bytemap", "rqueue", "rqueue/bitmap",
+                      "rqueue/bytemap")}
+PROGRAMS = ("bc", "kcore", "mis", SETS, "levels", "closeness", "searches")
+
+
+def _listed(schedule, frontier):
+    return not (schedule == "em" and frontier.startswith(("queue", "rqueue")))
+
+
+@pytest.mark.parametrize("direction, frontier", [
+    (direction, frontier) for direction, names in FRONTIERS.items() for frontier in names])
+def test_frontiers(direction, frontier, tmp_path):
+    """Each kind that sets may be, in turn with the programs, the schedules and the cores."""
+    place = FRONTIERS[direction].index(frontier)
+    for number, schedule in enumerate(("vm", "weaver", "em", "tile")):
+        if not _listed(schedule, frontier):
+            continue
+        name = PROGRAMS[(place + 3 * number) % len(PROGRAMS)]
+        if frontier.startswith("rqueue"):
+            name = ("bc", "mis", "kcore")[(place + number) % 3]
+        if name is SETS:
+            text = name
+        elif name in programs.names():
+            text = programs.path(name).read_text()
+        else:
+            text = (ROOT / "examples" / "programs" / f"{name}.py").read_text()
+        run(text, tmp_path, schedule=schedule, direction=direction, frontier=frontier,
+            cores=1 + number % 2)
+
+
+@pytest.mark.parametrize("split", ["static", "counter"])
+@pytest.mark.parametrize("frontier", ["queue/bitmap", "bytemap", "rqueue/bitmap"])
+def test_splits(frontier, split, tmp_path):
+    """A list that a pass makes has one place, which a counter may know beforehand."""
+    direction = "pull" if frontier.startswith("r") else "push"
+    run(FILTERS.format(test="x[v] == 1"), tmp_path, direction=direction, frontier=frontier,
+        split=split)
+
+
+@pytest.mark.parametrize("frontier", ["bitmap", "bytemap", "counter"])
+def test_deduplication(frontier, tmp_path):
+    """Vertices that are added several times count several times where nobody asks how many."""
+    with Device.functional(preset("tiny").replace(imem_bytes=1 << 16)) as device:
+        for deduplicate in (False, True):
+            result = device.run("bc", graph(), schedule="vm", direction="push", frontier=frontier,
+                                deduplicate=deduplicate)
+            assert result.verified and result.deduplicated == deduplicate
+    with pytest.raises(UserError, match="the size of frontier is asked"):
+        run(SIZES, tmp_path, frontier=frontier, deduplicate=False)
+    run(SIZES, tmp_path, frontier=frontier)
+
+
+def test_known_by_words():
+    """A counter reads no stamps where words tell, and needs no filter that only made them."""
     with Device.functional(preset("tiny")) as device:
         lists = device.run("bc", graph(), schedule="vm", direction="push")
         words = device.run("bc", graph(), schedule="vm", direction="push", frontier="counter")
@@ -307,9 +388,15 @@ def test_frontiers(tmp_path):
 
 
 def test_refused(tmp_path):
-    for choices, message in [({"frontier": "bitmap"}, "cannot have frontier 'bitmap': the sets of"),
-                             ({"deduplicate": False}, "is deduplicated in any case"),
-                             ({"schedule": "em", "frontier": "queue"}, "read here as counter")]:
+    for choices, message in [
+            ({"deduplicate": False}, "is deduplicated in any case: its list has room"),
+            ({"frontier": "counter/bitmap"}, "nothing would read the bitmap"),
+            ({"frontier": "rqueue"}, "pushing visits the vertices of the frontier"),
+            ({"direction": "pull", "frontier": "rqueue"}, "no operator of edges has a filter"),
+            ({"direction": "pull", "frontier": "queue"}, "visits the vertices that gather"),
+            ({"frontier": "lists"}, "sets of a program are no lists"),
+            ({"split": "counter", "frontier": "queue"}, "knows the address of a list"),
+            ({"schedule": "em", "frontier": "queue"}, "distributes edges")]:
         with pytest.raises(UserError, match=message):
             run(SETS, tmp_path, **choices)
     with pytest.raises(UserError, match="no choice of frontier: it has no operator of edges"):

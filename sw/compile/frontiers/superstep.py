@@ -1,0 +1,224 @@
+"""The frontiers of a program's operators of edges, whose sets are in a pool (:mod:`.sets`).
+
+All operators of a program have the frontier of its plan: each set is what the operators add to, and
+they read it as it is, or a pass makes their input of it (:mod:`.made`). So do those that pull and
+have a filter, if the input is a reverse queue: it lists the vertices that the filter lets through.
+A set that is a ``counter`` has stamps, unless its vertices' words tell that they are in it.
+"""
+
+from base.errors import UserError
+from sw.compile.frontiers import Pair
+from sw.compile.frontiers.frontier import PULLING, Frontier, Input
+from sw.compile.frontiers.made import REVERSE, VALUES, List, Map, ReverseQueue
+from sw.compile.frontiers.maps import FORMS
+from sw.compile.frontiers.queue import Queue
+from sw.compile.frontiers.sets import Made, SetList, SetMap, StampTest
+
+
+__all__ = ["Superstep", "choose"]
+
+
+class _WordTest(Input):
+    """The operator's input set, whose vertices are known by their words.
+
+    Parameters
+    ----------
+    operator : sw.compile.lower.operators.EdgeOperator
+        Has :meth:`member_data` and :meth:`member`, too.
+    """
+    name = VALUES
+    by_words = True
+
+    def __init__(self, operator):
+        self.member_data, self.member = operator.member_data, operator.member
+
+    def fill(self, task):
+        """The pool is filled by the program."""
+
+    def prepare(self, k):
+        """The operator has prepared what it needs."""
+
+
+class _Reversed(ReverseQueue):
+    """A reverse queue, and the operator's input set, by which its edges are tested.
+
+    Parameters
+    ----------
+    tests : Input or None
+        The set.
+    """
+
+    def __init__(self, tests):
+        self._tests = tests
+        self.by_words = tests is not None and tests.by_words
+
+    def reserve(self, task):
+        if self._array not in task.buffers:         # operators share the list
+            super().reserve(task)
+
+    def prepare(self, k):
+        super().prepare(k)
+        if self._tests is not None:
+            self._tests.prepare(k)
+
+    def member_data(self, k, vertex, into):
+        self._tests.member_data(k, vertex, into)
+
+    def member(self, k, vertex, data, into):
+        self._tests.member(k, vertex, data, into)
+
+
+class Superstep(Frontier):
+    """What an edge operator leaves: the set of the vertices that it adds, if it has one.
+
+    Parameters
+    ----------
+    fields : Fields
+    index : int or None
+        The set's block in the fields; None if the operator makes no set.
+    name : str
+        The kind of the set.
+    deduplicate : bool
+        Whether a vertex that is added several times is counted once.
+    claimed : bool
+        Whether lanes claim the vertices that they add.
+
+    Attributes
+    ----------
+    number : GeneralRegister
+        A word whose last bit is that of the superstep's number.
+    all_made : list of Made
+        In a kernel: all sets that it makes.
+    """
+
+    def __init__(self, fields, index, name, deduplicate, claimed):
+        super().__init__(deduplicate, True, True)
+        self._fields, self._index, self.name, self._claimed = fields, index, name, claimed
+
+    def prepare(self, k):
+        self.number = k.given
+        self.all_made = []
+
+    def make(self, k):
+        """In the prologue, behind the loads of the input: begin the result."""
+        if self._index is not None:
+            self._made = Made(k, self._fields, self._index, self._claimed)
+            self.all_made.append(self._made)
+
+    def finish(self, k):
+        for made in self.all_made:
+            made.finish()
+
+    def parity(self, k, into, place=0):
+        k.a.andi(into, k.given, 1)
+        k.shifted(into, into, place)
+
+    def number_of(self, session, argument):
+        return argument & 1
+
+    def claim(self, vertex, into):
+        """``into`` = 1 in the lane that is the first to claim its vertex."""
+        self._made.claim(vertex, into)
+
+    def add_new(self, vertex, claimed):
+        """Add the active lanes' vertices, which no other lane adds; ``claimed`` tells whether they
+        were claimed."""
+        self._made.add(vertex, claimed)
+
+
+def choose(sides) -> list:
+    """The frontier and the input, each or None, of each side of a task, whose algorithms are the
+    operators of edges of one program. Raises UserError if the plan asks for a frontier that they
+    cannot have."""
+    plan, algorithm = sides[0].plan, sides[0].algorithm
+    asked = plan.frontier and Pair.parse(plan.frontier)
+    reverse = asked is not None and asked.input == REVERSE
+    if not any(side.algorithm.has_sets or (reverse and side.algorithm.reverses(side))
+               for side in sides):
+        _check_nothing(sides[0])
+    if asked is None:
+        name = VALUES if _refusals(sides, Pair(Queue.name, Queue.name)) else Queue.name
+        pair = Pair(name, name)
+    else:
+        pair = Pair(asked.input, asked.output or VALUES)
+        reason = _refusals(sides, pair)
+        if reason is not None:
+            raise UserError(f"{algorithm.name} {sides[0].direction} cannot have frontier "
+                            f"{plan.frontier!r}: {reason}")
+    marks = pair.output == VALUES and any(
+        side.algorithm.reads(side) and not side.algorithm.known_by_words for side in sides)
+    algorithm.settle(pair.output, marks)
+    for side in sides:
+        reason = side.algorithm.settle_count(plan.deduplicate)
+        if reason is not None:
+            raise UserError(f"{algorithm.name} with frontier {pair.output!r} is deduplicated in "
+                            f"any case: {reason}")
+    algorithm.settle_stamps(sides)
+    made = _made(pair, sides[0].algorithm.fields)
+    return [_chosen(side, pair, made) for side in sides]
+
+
+def _check_nothing(side):
+    plan = side.plan
+    for what, value in (("frontier", plan.frontier), ("deduplication", plan.deduplicate)):
+        if value is not None:
+            raise UserError(f"{side.algorithm.name} has no choice of {what}: its operators of "
+                            "edges go through all vertices, and none has a result")
+
+
+def _refusals(sides, pair):
+    """Why operators cannot have a pair, or None."""
+    if pair.output not in (Queue.name, VALUES, *FORMS):
+        return f"sets of a program are no {pair.output}"
+    if pair.input == VALUES != pair.output:
+        return f"nothing would read the {pair.output}"
+    side = sides[0]
+    listing = [side for side in sides if (side.algorithm.reverses(side) if pair.input == REVERSE
+                                          else side.algorithm.reads(side))]
+    if pair.input == REVERSE:
+        if side.direction == "push":
+            return "pushing visits the vertices of the frontier, which the reverse queue has not"
+        if not listing:
+            return "no operator of edges has a filter of its destinations"
+        if pair.output == Queue.name:
+            return "pulling tests the sources of edges, which a list does not tell"
+    if pair.input in (REVERSE, Queue.name):
+        if pair.input == Queue.name and side.direction == "pull":
+            return PULLING
+        if pair.input == pair.output and side.split != "static":
+            return (f"split {side.split!r} knows the address of a list before it is made, and "
+                    "sets of a program are in turn in several lists")
+        # A format that makes lists of the frontier's rows has room for those of one operator.
+        if len(listing) > 1 and side.format.image.virtual:
+            return f"format {side.plan.format!r} lists the rows of one operator of edges"
+        return Queue.lacks_list(side)
+    return None
+
+
+def _made(pair, fields):
+    """The input that a pass makes of each set, which all operators share; None if they read the
+    set as it is."""
+    if pair.input in (pair.output, REVERSE):
+        return None
+    stored = SetList(fields) if pair.output == Queue.name else SetMap(fields)
+    return List(stored) if pair.input == Queue.name else Map(pair.input, stored)
+
+
+def _chosen(side, pair, made):
+    operator, read = side.algorithm, None
+    fields = operator.fields
+    if operator.reads(side) and made is not None:
+        read = made
+    elif operator.reads(side) and pair.output == Queue.name:
+        read = SetList(fields)
+    elif operator.reads(side) and pair.output in FORMS:
+        read = SetMap(fields)
+    elif operator.reads(side):
+        read = _WordTest(operator) if operator.known_by_words else StampTest(fields)
+    if pair.input == REVERSE and operator.reverses(side):
+        read = _Reversed(read)
+    if read is None and not operator.makes_set:
+        return None, None
+    index = int(operator.reads_set) if operator.makes_set else None
+    return Superstep(fields, index, pair.output, operator.counts_once,
+                     operator.claims(side)), read
