@@ -21,10 +21,6 @@ only when the program runs, so it is a field of the launch's argument, beside a 
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
-import functools
-
 from base.errors import UserError
 from sw.compile.frontiers.maps import FORMS
 from sw.compile.frontiers.queue import Queue
@@ -35,15 +31,15 @@ from sw.compile.lower.emitter import Emitter
 from sw.compile.lower.fuse import EDGES, Groups, group_name
 from sw.compile.lower.host_numbers import HostNumbers
 from sw.compile.lower.kernels import VertexKernels
-from sw.compile.lower.machine import Begun, RtlMachine
+from sw.compile.lower.machine import RtlMachine, beginning
 from sw.compile.lower.operators import EdgeOperator
+from sw.compile.lower.queues import takes_all, without_infinite_deltas
 from sw.compile.lower.run import ProgramRun
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
 from sw.lang.passes.chain import certain_loads
-from sw.lang.types import WORD
-from sw.vm.host import Machine, host_value, perform, value_of
+from sw.vm.host import Machine, perform, value_of
 
 
 __all__ = ["ProgramAlgorithm"]
@@ -87,7 +83,7 @@ class ProgramAlgorithm(ProgramRun):
 
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
-        program = self.program = self._without_infinite_deltas()
+        program = self.program = without_infinite_deltas(self.program, self._values, graph)
         self._kernels = VertexKernels(self)
         nodes = self._nodes = list(ir.instructions(program.body))
         operators = [node for node in nodes if isinstance(node, ir.EdgeSetIterator)]
@@ -105,27 +101,9 @@ class ProgramAlgorithm(ProgramRun):
         self.pool = Pool(len(names - {None}) + _STORAGES, self.anchor)
         self._queues = list(dict.fromkeys(node.vector for node in nodes
                                           if isinstance(node, ir.NewQueue) and not (
-                                              node.delta is None and self._takes_all(node))))
+                                              node.delta is None and takes_all(program, node))))
         self._stored = list(dict.fromkeys(node.vector for node in nodes
                                           if isinstance(node, ir.ElementStore)))
-
-    def _without_infinite_deltas(self):
-        """The program of this run: a queue whose delta is infinity has none, if all of its vertices
-        may be ready at once."""
-        def changed(node):
-            if isinstance(node, ir.NewQueue) and node.delta is not None and self._takes_all(node) \
-                    and host_value(node.delta, self._values, self.graph) == WORD - 1:
-                return dataclasses.replace(node, delta=None)
-            return node
-
-        return dataclasses.replace(self.program, body=tuple(map(changed, self.program.body)))
-
-    def _takes_all(self, queue):
-        """Whether a queue's vertices come from one operator, and may be ready at any time."""
-        operators = [node for node in ir.instructions(self.program.body)
-                     if isinstance(node, ir.EdgeSetIterator) and node.output_vset == queue.name]
-        return len(operators) == 1 and operators[0].tracking == queue.vector \
-            and known(operators[0], facts.Superset) is not None
 
     def settle(self, kind, marks):
         """The plan is known.
@@ -235,17 +213,9 @@ class ProgramAlgorithm(ProgramRun):
         task.buffers.reserve("results", 2)
         task.buffers.reserve("least", 1)
 
-    @functools.cached_property
-    def begun(self) -> RtlMachine:
-        """The state before the first operator."""
-        machine = RtlMachine(self)
-        with contextlib.suppress(Begun):
-            self._perform(machine)
-        return machine
-
     def init_vertex_value(self, task):
         self.check_words()
-        machine = self.begun
+        machine = beginning(self)
         rest: dict[str, int] = {}
         for side in task.sides.values():
             rest = side.algorithm.padding(side) | rest
@@ -305,12 +275,13 @@ class ProgramAlgorithm(ProgramRun):
 
     # Host
 
-    def _perform(self, machine: Machine):
+    def perform(self, machine: Machine):
+        """Perform the program of this run on a machine."""
         return perform(self.program, self.graph, machine, self._values, self.bits)
 
     def drive(self, session):
         machine = RtlMachine(self, session)
-        self._result = self._perform(machine)
+        self._result = self.perform(machine)
         return machine.supersteps
 
     def outputs(self, session):

@@ -1,5 +1,6 @@
 """The device as a GraphVM, while it runs a program: groups of operators are launches of kernels."""
 
+import contextlib
 import weakref
 from typing import Any
 
@@ -12,11 +13,19 @@ from sw.compile.lower.host_numbers import LARGE, THRESHOLD, VERTEX, WORD
 from sw.vm.host import Machine
 
 
-__all__ = ["Begun", "DeviceSet", "RtlMachine"]
+__all__ = ["Begun", "DeviceSet", "RtlMachine", "beginning"]
 
 
 class Begun(Exception):
     """The part of a program before its first operator is over."""
+
+
+def beginning(parent):
+    """The state of a run of a ProgramAlgorithm before its first operator: a machine."""
+    machine = RtlMachine(parent)
+    with contextlib.suppress(Begun):
+        parent.perform(machine)
+    return machine
 
 
 class DeviceSet:
