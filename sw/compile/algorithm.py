@@ -338,6 +338,9 @@ class Algorithm:
     def finish(self, k, base):
         """A lane has done all edges of its base vertex (only if the schedule owns it)."""
 
+    def end(self, k):
+        """All lanes have done all edges."""
+
     def apply(self, k):
         """Emit the loop over vertices of an apply kernel."""
         raise NotImplementedError

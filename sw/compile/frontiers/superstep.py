@@ -147,7 +147,7 @@ def choose(sides) -> list:
                             f"{plan.frontier!r}: {reason}")
     marks = pair.output == VALUES and any(
         side.algorithm.reads(side) and not side.algorithm.known_by_words for side in sides)
-    algorithm.settle(pair.output, marks)
+    algorithm.settle(pair.output, marks, sides)
     for side in sides:
         reason = side.algorithm.settle_count(plan.deduplicate)
         if reason is not None:

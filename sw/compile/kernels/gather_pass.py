@@ -30,8 +30,10 @@ def gather(k, item, others=(), last=True):
         other.schedule.passed(k, other)
     layout.prepare(k)
     item.emit(k, *entered)
-    if task.frontier is not None and item.gathers:
-        task.frontier.finish(k)
+    if item.gathers:
+        task.algorithm.end(k)
+        if task.frontier is not None:
+            task.frontier.finish(k)
     if not last:
         task.schedule.go_on(k)
     k.a.place(done)

@@ -21,29 +21,25 @@ only when the program runs, so it is a field of the launch's argument, beside a 
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
-import functools
-
 from base.errors import UserError
 from sw.compile.frontiers.maps import FORMS
 from sw.compile.frontiers.queue import Queue
 from sw.compile.frontiers.sets import Fields, Pool
 from sw.compile.lower import described
-from sw.compile.lower.dependence import Dependence, index_of
+from sw.compile.lower.dependence import Dependence, behind_beginning, index_of
 from sw.compile.lower.emitter import Emitter
-from sw.compile.lower.fuse import EDGES, Groups, group_name
+from sw.compile.lower.fuse import EDGES, Groups
 from sw.compile.lower.host_numbers import HostNumbers
 from sw.compile.lower.kernels import VertexKernels
-from sw.compile.lower.machine import Begun, RtlMachine
+from sw.compile.lower.machine import RtlMachine, beginning
 from sw.compile.lower.operators import EdgeOperator
+from sw.compile.lower.queues import takes_all, without_infinite_deltas
 from sw.compile.lower.run import ProgramRun
+from sw.compile.lower.specialised import specialised
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
-from sw.lang.passes.chain import certain_loads
-from sw.lang.types import WORD
-from sw.vm.host import Machine, host_value, perform, value_of
+from sw.vm.host import Machine, perform, value_of
 
 
 __all__ = ["ProgramAlgorithm"]
@@ -87,15 +83,15 @@ class ProgramAlgorithm(ProgramRun):
 
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
-        program = self.program = self._without_infinite_deltas()
+        program = self.program = without_infinite_deltas(
+            specialised(self.program, self._values, graph), self._values, graph)
         self._kernels = VertexKernels(self)
         nodes = self._nodes = list(ir.instructions(program.body))
         operators = [node for node in nodes if isinstance(node, ir.EdgeSetIterator)]
         self.numbers = {node.position: number for number, node in enumerate(operators)}
         self.edges = dict(enumerate(operators))
-        self.dependence = Dependence(program, self.edges, _MOST_SETS)
-        self.groups = Groups(program, self.numbers, self.dependence)
         self.dropped = frozenset()
+        self._group_operators({})
         self.anchor = self.array(program.vectors[0].name)
         self.host = HostNumbers(program, self.dependence, lambda node: value_of(
             node, self._values, self.graph, self.bits))
@@ -105,29 +101,12 @@ class ProgramAlgorithm(ProgramRun):
         self.pool = Pool(len(names - {None}) + _STORAGES, self.anchor)
         self._queues = list(dict.fromkeys(node.vector for node in nodes
                                           if isinstance(node, ir.NewQueue) and not (
-                                              node.delta is None and self._takes_all(node))))
-        self._stored = list(dict.fromkeys(node.vector for node in nodes
-                                          if isinstance(node, ir.ElementStore)))
+                                              node.delta is None and takes_all(program, node))))
+        self._stored = list(dict.fromkeys(
+            node.vector for node in ir.instructions(behind_beginning(program))
+            if isinstance(node, ir.ElementStore)))
 
-    def _without_infinite_deltas(self):
-        """The program of this run: a queue whose delta is infinity has none, if all of its vertices
-        may be ready at once."""
-        def changed(node):
-            if isinstance(node, ir.NewQueue) and node.delta is not None and self._takes_all(node) \
-                    and host_value(node.delta, self._values, self.graph) == WORD - 1:
-                return dataclasses.replace(node, delta=None)
-            return node
-
-        return dataclasses.replace(self.program, body=tuple(map(changed, self.program.body)))
-
-    def _takes_all(self, queue):
-        """Whether a queue's vertices come from one operator, and may be ready at any time."""
-        operators = [node for node in ir.instructions(self.program.body)
-                     if isinstance(node, ir.EdgeSetIterator) and node.output_vset == queue.name]
-        return len(operators) == 1 and operators[0].tracking == queue.vector \
-            and known(operators[0], facts.Superset) is not None
-
-    def settle(self, kind, marks):
+    def settle(self, kind, marks, sides):
         """The plan is known.
 
         Parameters
@@ -136,7 +115,12 @@ class ProgramAlgorithm(ProgramRun):
             The frontier that each set is.
         marks : bool
             Whether operators of edges read sets by stamps.
+        sides : list of Task
+            Those of the operators of edges.
         """
+        owned = {side.algorithm.number: vectors for side in sides
+                 if (vectors := side.algorithm.owned(side))}
+        self._group_operators(owned)
         form = kind if kind in FORMS else None
         lists = kind == Queue.name or (form is None and (bool(self._queues) or any(
             group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)))
@@ -147,7 +131,7 @@ class ProgramAlgorithm(ProgramRun):
         self.dropped = frozenset(
             node.position for node in self._nodes if isinstance(node, ir.VertexFilter)
             and (asked := known(node, facts.Asked)) is not None and asked.asked <= {"members"})
-        self.groups = Groups(self.program, self.numbers, self.dependence, self.dropped)
+        self._group_operators(owned)
 
     def settle_stamps(self, sides):
         """It is known what the operators of edges, those of the tasks ``sides``, count once."""
@@ -174,10 +158,15 @@ class ProgramAlgorithm(ProgramRun):
         return {f"{EDGES}{number}": EdgeOperator(self, number) for number in self.edges}
 
     def side_of(self, kernel):
-        return next((f"{EDGES}{group[0].op.what}" for group in self.groups.all
-                     if group[0].op.kind == EDGES and group_name(group) == kernel), None)
+        group, _ = self.groups.kernels.get(kernel, (None, None))
+        return f"{EDGES}{group[0].op.what}" if group and group[0].op.kind == EDGES else None
 
     # Kernels of groups
+
+    def _group_operators(self, owned):
+        """Find the kernels of operators; ``owned`` is as of Dependence."""
+        self.dependence = Dependence(self.program, self.edges, _MOST_SETS, owned)
+        self.groups = Groups(self.program, self.numbers, self.dependence, self.dropped)
 
     def load_words(self, k, group) -> list:
         """For each member of a group, the registers with the values of the host that it uses, by
@@ -191,41 +180,27 @@ class ProgramAlgorithm(ProgramRun):
 
     # Arrays
 
+    def arrays(self, turned):
+        """``arrays(turned)(vector)``: the name of a vector's array, if the vectors ``turned`` have
+        their words in their other array."""
+        return lambda vector: f"other_{self.array(vector)}" if vector in turned \
+            else self.array(vector)
+
     @staticmethod
     def copy_array(vector) -> str:
         """The name of the array of a vector's words at the start of an operator."""
         return f"start_{vector}"
 
-    def copied(self, op) -> list:
-        """The vectors that are copied before an operator."""
-        if op.kind == EDGES:
-            node = self.edges[op.what]
-            copies = self.dependence.copies(node)
-            if node.tracking is not None and not self.dependence.tells(node):
-                copies.add(node.tracking)
-            return sorted(copies)
-        return sorted({vector for node in self._nodes if isinstance(node, ir.VertexSetIterator)
-                       and node.apply_f == op.what for vector in node.metadata["start_copies"]})
-
-    def _check_order(self, task):
-        """Refuse an ordering if a function takes a vertex from a word: words of the device are the
-        graph's numbers of vertices, and places in its arrays are the ordering's."""
-        if task.new_ids is None:
-            return
-        for function in self.program.functions:
-            for node in ir.walk(*function.body):
-                index = getattr(node, "vertex" if isinstance(node, ir.Degree) else "index", None)
-                if index is not None and index_of(function, index) is None:
-                    raise UserError(f"format {task.plan.format} orders the vertices anew, and "
-                                    f"{function.name} of {self.name} takes a vertex from a word")
-
     def reserve(self, task):
-        self._check_order(task)
+        _check_order(self, task)
         words = max(side.vertex_words for side in task.sides.values() or [task])
         for vector in self.program.vectors:
             task.buffers.reserve(self.array(vector.name), words)
+        for name in sorted({name for group in self.groups.all
+                            for name in self.dependence.swapped(group)}):
+            task.buffers.reserve(self.arrays({name})(name), words)
         copies = {name for group in self.groups.all for member in group
-                  for name in self.copied(member.op)}
+                  for name in self.dependence.copied(member.op)}
         for name in sorted(copies):
             task.buffers.reserve(self.copy_array(name), words)
         for name in self.used_degrees:
@@ -235,17 +210,9 @@ class ProgramAlgorithm(ProgramRun):
         task.buffers.reserve("results", 2)
         task.buffers.reserve("least", 1)
 
-    @functools.cached_property
-    def begun(self) -> RtlMachine:
-        """The state before the first operator."""
-        machine = RtlMachine(self)
-        with contextlib.suppress(Begun):
-            self._perform(machine)
-        return machine
-
     def init_vertex_value(self, task):
         self.check_words()
-        machine = self.begun
+        machine = beginning(self)
         rest: dict[str, int] = {}
         for side in task.sides.values():
             rest = side.algorithm.padding(side) | rest
@@ -260,14 +227,14 @@ class ProgramAlgorithm(ProgramRun):
         def add(name, kind, what=None):
             kernels.setdefault(name, ("apply", (kind, what)))
 
-        for group in self.groups.all:
+        for name, (group, turned) in self.groups.kernels.items():
             head = group[0].op
-            if self.copied(head):
-                add(f"copy_{head.name}", "copy", self.copied(head))
+            if self.dependence.copied(head):
+                add(f"copy_{head.name}", "copy", self.dependence.copied(head))
             if head.kind != EDGES:
-                add(group_name(group), "group", group)
+                add(name, "group", (group, turned))
                 continue
-            kernels[group_name(group)] = ("gather", group)
+            kernels[name] = ("gather", (group, turned))
             node = self.edges[head.what]
             if node.tracking is not None and not self.dependence.tells(node):
                 add(f"changed{head.what}", "changed", node.tracking)
@@ -295,23 +262,35 @@ class ProgramAlgorithm(ProgramRun):
     def apply(self, k):
         self._kernels.emit(k, *k.variant)
 
-    def emitter(self, k, words, function, known=None, copies=()) -> Emitter:
+    def emitter(self, k, words, copies=(), turned=frozenset(), known=None, places=None) -> Emitter:
         """An Emitter for a function of vertices. ``words`` has the registers of its values of the
-        host, ``known`` those with words of its own vertex, by vector."""
-        loads = {load: known[load.vector] for load in certain_loads(function)
-                 if known and load.vector in known}
-        return Emitter(k, self.bits, words.__getitem__, self.array,
-                       {name: self.copy_array(name) for name in copies}, loads)
+        host, ``known`` those of words of its own vertex, by loads."""
+        return Emitter(k, self.bits, words.__getitem__, self.arrays(turned),
+                       {name: self.copy_array(name) for name in copies}, known, places=places)
 
     # Host
 
-    def _perform(self, machine: Machine):
+    def perform(self, machine: Machine):
+        """Perform the program of this run on a machine."""
         return perform(self.program, self.graph, machine, self._values, self.bits)
 
     def drive(self, session):
         machine = RtlMachine(self, session)
-        self._result = self._perform(machine)
+        self._result = self.perform(machine)
         return machine.supersteps
 
     def outputs(self, session):
         return self._result.outputs
+
+
+def _check_order(run, task):
+    """Refuse an ordering if a function takes a vertex from a word: words of the device are the
+    graph's numbers of vertices, and places in its arrays are the ordering's."""
+    if task.new_ids is None:
+        return
+    for function in run.program.functions:
+        for node in ir.walk(*function.body):
+            index = getattr(node, "vertex" if isinstance(node, ir.Degree) else "index", None)
+            if index is not None and index_of(function, index) is None:
+                raise UserError(f"format {task.plan.format} orders the vertices anew, and "
+                                f"{function.name} of {run.name} takes a vertex from a word")

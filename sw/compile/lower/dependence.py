@@ -8,9 +8,11 @@ from sw.compile.lower.fuse import EDGES, TOTAL, VERTICES, WHERE
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
+from sw.lang.passes.chain import certain_loads, chained, without_stores
 
 
-__all__ = ["Dependence", "Touched", "index_of", "suffices", "touched"]
+__all__ = ["Dependence", "Touched", "behind_beginning", "index_of", "loaded_behind", "own_loads",
+           "suffices", "sum_name", "touched"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,16 +79,27 @@ class Dependence:
         The edge operators by their numbers.
     most_sets : int
         Most sets that a kernel may read and make.
+    owned : dict of int to frozenset of str, optional
+        By the numbers of the edge operators whose lanes have all edges of a vertex: the vectors
+        whose reductions they collect in registers.
+
+    Attributes
+    ----------
+    defined : dict of Position to frozenset of str
+        As of :class:`~sw.compile.lower.flow.WordFlow`.
     """
 
-    def __init__(self, program, edges, most_sets):
+    def __init__(self, program, edges, most_sets, owned=None):
         self._program, self._edges, self._most_sets = program, edges, most_sets
+        self._owned = owned or {}
+        self.defined = {}
         self._stamps = _stamps_of(program)
         self._touched = {function.name: touched(function) for function in program.functions
                          if not function.of_edge}
-        self._copied = {node.apply_f: node.metadata["start_copies"]
-                        for node in ir.instructions(program.body)
-                        if isinstance(node, ir.VertexSetIterator)}
+        self._copied: dict[str, set] = {}
+        for node in ir.instructions(program.body):
+            if isinstance(node, ir.VertexSetIterator):
+                self._copied.setdefault(node.apply_f, set()).update(node.metadata["start_copies"])
 
     def functions(self, op) -> list:
         """The functions of an operator."""
@@ -95,6 +108,16 @@ class Dependence:
         node = self._edges[op.what]
         return [self._program.function(name) for name in (node.apply_f, node.to_filter)
                 if name is not None]
+
+    def copied(self, op) -> list:
+        """The vectors that are copied before an operator."""
+        if op.kind == EDGES:
+            node = self._edges[op.what]
+            copies = self.copies(node)
+            if node.tracking is not None and not self.tells(node):
+                copies.add(node.tracking)
+            return sorted(copies)
+        return sorted(self._copied[op.what]) if op.kind == VERTICES else []
 
     def uniforms(self, op) -> list:
         """The values of the host that a kernel uses for an operator, each once."""
@@ -123,6 +146,59 @@ class Dependence:
         return member.op.kind == WHERE or (member.op.kind == EDGES
                                            and self.tells(self._edges[member.op.what]))
 
+    # Words in memory
+
+    def number(self, node) -> int:
+        """The number of an edge operator."""
+        return next(number for number, other in self._edges.items()
+                    if other.position == node.position)
+
+    def reads(self, node) -> frozenset:
+        """The vectors whose words an edge operator reads in memory."""
+        parts = [part for name in (node.apply_f, node.to_filter) if name is not None
+                 for part in self._program.function(name).body]
+        stamps = self._stamps.get(node.position)
+        return frozenset(
+            part.vector for part in ir.walk(*parts, *self.members(self.number(node)))
+            if isinstance(part, ir.VectorLoad | ir.Reduce)) | {
+                stamp.vector for stamp in (stamps.stamps if stamps else ())}
+
+    def collected(self, node) -> dict:
+        """The vectors that an edge operator collects in registers of lanes that have all edges of
+        their vertex, with the words that change nothing, of those that it does not read."""
+        function = self._program.function(node.apply_f)
+        owned = self._owned.get(self.number(node), frozenset()) - function.reads()
+        return {part.vector: known(part, facts.Identity).word for part in ir.walk(*function.body)
+                if isinstance(part, ir.Reduce) and part.vector in owned}
+
+    def vectors(self, group) -> frozenset:
+        """All vectors that the functions of a group touch."""
+        return frozenset(part.vector for member in group for function in self.functions(member.op)
+                         for part in ir.walk(*function.body)
+                         if isinstance(part, ir.VectorLoad | ir.VectorStore | ir.Reduce))
+
+    def chain(self, group, live):
+        """A group's functions of all its vertices as one function, without the stores of words that
+        are not ``live`` behind the group; behind the edges if it has an operator of edges. The
+        results of sums are local variables, see :func:`sum_name`. None if a member goes through
+        another set, or makes one."""
+        rest = list(enumerate(group))[group[0].op.kind == EDGES:]
+        if not rest or any(member.on is not None or member.op.kind not in (VERTICES, TOTAL)
+                           for _, member in rest):
+            return None
+        functions = [_with_sum(self.functions(member.op)[0], number) for number, member in rest]
+        chain = chained(functions)
+        needed = live | {part.vector for part in ir.walk(*chain.body)
+                         if isinstance(part, ir.VectorLoad)}
+        sums = frozenset(sum_name(group, number) for number, member in rest
+                         if member.op.kind == TOTAL)
+        return without_stores(chain, self._program_vectors() - needed, sums)
+
+    def _program_vectors(self):
+        return {vector.name for vector in self._program.vectors}
+
+    # Functions of vertices
+
     def _joins_vertices(self, group, member):
         """Behind functions of vertices: what one writes is read by the same vertex only."""
         if member.on is not None and group[member.on].op.kind != WHERE:
@@ -149,7 +225,9 @@ class Dependence:
     def _joins_edges(self, group, member):
         """At the vertices that edges change, when they are added to the result: the words that are
         read there are final, and edges that come later read none of those that are written."""
-        if member.op.kind == TOTAL or member.on is None:
+        if member.on is None:
+            return self._finishes(group, member)
+        if member.op.kind == TOTAL or any(other.on is None for other in group[1:]):
             return False
         if member.on and group[member.on].op.kind != WHERE:
             return False
@@ -165,6 +243,56 @@ class Dependence:
         if one.own & reduced and not final:
             return False
         return self.copies(node, stored | one.stores) <= self.copies(node)
+
+    # Behind the edges of a vertex
+
+    def _finishes(self, group, member):
+        """Where lanes have all edges of their vertex, and behind these: words that edges reduce
+        are final there if they are collected."""
+        node = self._edges[group[0].op.what]
+        owned = self._owned.get(group[0].op.what)
+        if owned is None or not member.op.every or member.op.kind == WHERE \
+                or any(other.on is not None for other in group[1:]):
+            return False
+        each = [self._touched[other.op.what] for other in (*group[1:], member)]
+        stores = frozenset().union(*(one.stores for one in each))
+        reduced = self._program.function(node.apply_f).writes()
+        if any(one.reduces or one.others & (stores | reduced)
+               or (one.own | one.stores) & (reduced - owned) for one in each):
+            return False
+        swapped = self.swapped((*group, member))
+        chain = chained([self.functions(other.op)[0] for other in (*group[1:], member)])
+        return not swapped & self._fixed() and not swapped & loaded_behind(chain.body)
+
+    def swapped(self, group) -> frozenset:
+        """The vectors that edges of other lanes still read, and that a group stores behind its
+        edges. They have two arrays, which change roles when the group is launched."""
+        if group[0].op.kind != EDGES or len(group) == 1 or group[1].on is not None:
+            return frozenset()
+        node = self._edges[group[0].op.what]
+        function = self._program.function(node.apply_f)
+        read = {part.vector for part in ir.walk(*function.body)
+                if isinstance(part, ir.VectorLoad) and index_of(function, part.index) != 1}
+        stores = frozenset().union(*(self._touched[member.op.what].stores for member in group[1:]))
+        return frozenset(read - self.copies(node)) & stores
+
+    def _fixed(self):
+        """The vectors that have one array: others than functions use them."""
+        found = {node.vector for node in ir.instructions(behind_beginning(self._program))
+                 if isinstance(node, ir.ElementStore)}
+        found |= {node.vector for node in ir.instructions(self._program.body)
+                  if isinstance(node, ir.NewQueue)}
+        for vectors in self._copied.values():
+            found |= vectors
+        for number, node in self._edges.items():
+            found |= self.copies(node)
+            found |= {part.vector for part in ir.walk(*self.members(number))
+                      if isinstance(part, ir.VectorLoad)}
+            stamps = self._stamps.get(node.position)
+            found |= {stamp.vector for stamp in (stamps.stamps if stamps else ())}
+            if node.tracking is not None:
+                found.add(node.tracking)
+        return found
 
     # Words of the start
 
@@ -225,6 +353,49 @@ class Dependence:
         """The stamp that a vector is in the loop around an edge operator, or None."""
         stamps = self._stamps.get(node.position)
         return stamps and stamps.stamp(vector)
+
+
+def behind_beginning(program) -> tuple:
+    """The instructions behind those that the host performs before the device begins."""
+    first = next((number for number, node in enumerate(program.body) if not isinstance(
+        node, ir.Assign | ir.ElementStore | ir.NewVertexSet | ir.NewQueue)), len(program.body))
+    return program.body[first:]
+
+
+def sum_name(group, number) -> str:
+    """The name of the local variable of a chain with the result of a member, which is a sum."""
+    return f"sum{number}_{number - (group[0].op.kind == EDGES)}"
+
+
+def _with_sum(function, number):
+    """A function whose result is the value of a local variable."""
+    *before, last = function.body or (None,)
+    if not isinstance(last, ir.Give):
+        return function
+    return dataclasses.replace(function, body=(*before, ir.Let(
+        name=f"sum{number}", value=last.value, position=last.position)))
+
+
+def loaded_behind(body, stored=()) -> set[str]:
+    """The vectors that are loaded behind a store into them, on any way through statements."""
+    found, stored = set(), set(stored)
+    for node in body:
+        parts = [node.condition] if isinstance(node, ir.Branch) else [node]
+        found |= {part.vector for part in ir.walk(*parts)
+                  if isinstance(part, ir.VectorLoad) and part.vector in stored}
+        if isinstance(node, ir.VectorStore):
+            stored.add(node.vector)
+        elif isinstance(node, ir.Branch):
+            found |= loaded_behind(node.then, stored) | loaded_behind(node.otherwise, stored)
+            stored |= {part.vector for part in ir.walk(node) if isinstance(part, ir.VectorStore)}
+    return found
+
+
+def own_loads(chain, without=()) -> list:
+    """The loads of a chain that every call makes at its own vertex, and that may be made first."""
+    behind = loaded_behind(chain.body)
+    return [load for load in certain_loads(chain)
+            if load.vector not in behind and load.vector not in without]
 
 
 def suffices(node, *ways) -> bool:

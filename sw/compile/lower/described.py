@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sw.compile.lower.fuse import EDGES, WHERE, group_name
+from sw.compile.lower.fuse import EDGES, WHERE
 from sw.compile.lower.places import place_of
 from sw.compile.lowered import LoweredKernel, LoweringDecision
 from sw.lang import graph_ir as ir
@@ -21,10 +21,10 @@ _UPKEEP = {"copy": "copy {}", "changed": "the set of the vertices whose {} has c
 
 def kernels(run, task) -> list[LoweredKernel]:
     """The kernels of a :class:`~sw.compile.lower.algorithm.ProgramAlgorithm`."""
-    groups = {group_name(group): group for group in run.groups.all}
+    groups = run.groups.kernels
     found = []
     for name, (kind, what) in run.kernels(task).items():
-        group = groups.get(name)
+        group, _ = groups.get(name, (None, None))
         if group is None:
             upkeep, of = what
             text = _UPKEEP[upkeep].format(", ".join(of) if isinstance(of, list) else of)
@@ -41,7 +41,7 @@ def kernels(run, task) -> list[LoweredKernel]:
 def _member(run, member, side):
     """The places of a member's functions, and their names."""
     if member.op.kind != EDGES:
-        place = "vertex" if side is None else "added"
+        place = "vertex" if side is None else "finish" if member.on is None else "added"
         return [(place, member.op.what)]
     node = run.edges[member.op.what]
     test = "begin" if side.direction == "pull" else "edge"
@@ -81,7 +81,7 @@ def decisions(run) -> list[LoweringDecision]:
             found.append(LoweringDecision(
                 f"{' and '.join(str(member.op.what) for member in group[1:])} within the kernel",
                 True, "what they read and write", where))
-        for vector in run.copied(group[0].op):
+        for vector in dependence.copied(group[0].op):
             node = run.edges.get(group[0].op.what)
             if node is not None and vector == node.tracking and not dependence.tells(node):
                 found.append(LoweringDecision(

@@ -251,6 +251,17 @@ class Emitter:
         """The words that have been loaded, by their VectorLoads."""
         return self._known
 
+    def load_own(self, words, vertex):
+        """``words`` has registers for loads at the function's own vertex: load them. The words are
+        known from then on."""
+        for node, word in words.items():
+            self._a.lw(word, self._pointer(vertex, self._array(node.vector)))
+            self.know_now(node, word)
+
+    def local(self, name):
+        """The register of a local variable of the function that has been emitted."""
+        return self._names[name]
+
     def know_now(self, node, word):
         """A register has the word of a VectorLoad, of now if the vector is stamped."""
         (self._raw if node.vector in self._stamped else self._known)[node] = word

@@ -13,12 +13,17 @@ An operator joins a group if
     edge operator, through the vertices that it changes, when they are added;
 *flow*
     it reads what members write at its own vertex only, where the words are final: those of
-    functions of vertices are, and those that edges reduce where any accepted edge decides them;
+    functions of vertices are, those that edges reduce where any accepted edge decides them, and
+    those of all vertices where the lane that goes on has all edges of its vertex;
 *start words*
     nothing that a member reads at other vertices is written by it, or the other way round, unless
     facts tell the word of the start (:mod:`.loads`);
 *host*
     numbers of the host that it reads have the values that they had for members before it.
+
+A loop is no barrier: what stands first in a round joins what stands last in the round before.
+Functions of vertices before the first other operator have no kernel, as the host performs them
+(:class:`_State`). Words that nobody reads again are not stored (:mod:`.flow`).
 
 Where a loop goes on as long as a set has vertices, and begins by an operator of this set, the
 kernel that makes the set performs this operator in advance. If the set is empty, it does nothing.
@@ -27,15 +32,17 @@ kernel that makes the set performs this operator in advance. If the set is empty
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
+from sw.compile.lower.flow import WordFlow
 from sw.lang import graph_ir as ir
 from sw.lang.passes.liveness import aliases
 from sw.lang.types import Type
 
 
 __all__ = ["EDGES", "Ahead", "Group", "Groups", "Member", "Op", "TOTAL", "VERTICES", "WHERE",
-           "group_name", "op_of"]
+           "group_name", "in_beginning", "op_of"]
 
 
 #: Kinds of operators.
@@ -70,9 +77,9 @@ class Member:
 Group = tuple[Member, ...]
 
 
-def group_name(group: Group) -> str:
-    """The name of a group's kernel."""
-    return "_".join(member.op.name for member in group)
+def group_name(group: Group, turned=frozenset()) -> str:
+    """The name of a group's kernel, for vectors that are in their other array."""
+    return "_other_".join(["_".join(member.op.name for member in group), *sorted(turned)])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -97,6 +104,14 @@ def op_of(node, numbers) -> Op:
     return Op(TOTAL, node.function, every)
 
 
+def in_beginning(node, performed, numbers) -> bool:
+    """Whether the host performs an operator before the device begins: a function of vertices in a
+    program with operators of edges, once. ``performed`` has the positions of those before it, and
+    is None once the device has begun."""
+    return (performed is not None and bool(numbers) and isinstance(node, ir.VertexSetIterator)
+            and node.position not in performed)
+
+
 @dataclasses.dataclass(eq=False)
 class _Event:
     """A step of the program as the machine sees it: ``op``, ``assign`` of a number, ``move`` of a
@@ -116,6 +131,11 @@ class _State:
     names: frozenset = frozenset()
     assigned: frozenset = frozenset()  #: Numbers of the host that changed since the group began.
     done: Any = None  #: The event of an operator that was performed in advance.
+    #: The functions that the host has performed, each once, by their positions; None once the
+    #: device has begun.
+    beginning: Any = frozenset()
+    #: The vectors whose words are in their other array (:meth:`Dependence.swapped`).
+    turned: frozenset = frozenset()
 
 
 class Groups:
@@ -134,6 +154,7 @@ class Groups:
     ----------
     all : list of Group
         In the order in which they were found.
+    flow : WordFlow
     ahead : dict
         ``{(group, number): Ahead}``: what to perform in advance when the host asks for the size of
         the result of the member of that number.
@@ -143,18 +164,38 @@ class Groups:
         self._program, self._numbers, self._dependence = program, numbers, dependence
         self._dropped = dropped
         self._aliases = aliases(program)
-        self._found: dict[Group, None] = {}
+        # {group: (the vectors that are in their other array, each set of them as a key; the vectors
+        # that are read behind the group)}.
+        self._found: dict[Group, tuple[dict, set]] = {}
         self.ahead: dict[tuple, Ahead] = {}
         # Pairs of a group and a member: those that join, and those that do not on some way.
         self._joined: set[tuple] = set()
         self._refused: set[tuple] = set()
         first = self._block(program.body, (_Event("flush"),))
+        self.flow = WordFlow(program, first, dependence.reads, dependence.collected)
+        dependence.defined = self.flow.defined
         while self._walk(first):
             pass
 
     @property
     def all(self):
         return list(self._found)
+
+    def live(self, group) -> set:
+        """The vectors with words that are read behind a group."""
+        return self._found[group][1]
+
+    @functools.cached_property
+    def kernels(self) -> dict:
+        """By the names of kernels: their groups, and the vectors whose words are in their other
+        array. Groups of which nothing is read have no kernel."""
+        return {group_name(group, turned): (group, turned) for group in self.all
+                for turned in self._found[group][0]
+                if group[0].op.kind == EDGES or (chain := self.chain(group)) is None or chain.body}
+
+    def chain(self, group):
+        """As of :meth:`Dependence.chain`."""
+        return self._dependence.chain(group, self.live(group))
 
     def of(self, number) -> list:
         """Those that begin with the operator of edges of that number."""
@@ -255,7 +296,8 @@ class Groups:
         refused = len(self._refused)
         while waiting:
             event, state = waiting.pop()
-            key = id(event), state.group, state.names, state.assigned, id(state.done)
+            key = (id(event), state.group, state.names, state.assigned, id(state.done),
+                   state.beginning, state.turned)
             if key in seen:
                 continue
             seen.add(key)
@@ -263,18 +305,22 @@ class Groups:
             waiting += [(following, state) for following in event.after]
         return len(self._refused) > refused
 
-    def _launch(self, state):
-        """The group is launched; nothing is held back any more."""
-        if state.group:
-            self._found[state.group] = None
-        return _State()
+    def _launch(self, state, event):
+        """The group is launched before an event; nothing is held back any more."""
+        turned, group = state.turned, state.group
+        if group:
+            ways, live = self._found.setdefault(group, ({}, set()))
+            ways[turned & self._dependence.vectors(group)] = None
+            live |= self.flow.live(event)
+            turned ^= self._dependence.swapped(group)
+        return _State(beginning=state.beginning, turned=turned)
 
     def _after(self, event, state):
         match event.kind:
             case "op":
                 if state.done is event:
                     return dataclasses.replace(state, done=None)
-                return self._op(event.node, state)
+                return self._op(event, state)
             case "assign":
                 return dataclasses.replace(state, assigned=state.assigned | {event.node.name})
             case "move":
@@ -290,13 +336,15 @@ class Groups:
                     return state
                 return self._asked(event, state, number)
             case "flush":
-                return self._launch(state)
+                state = self._launch(state, event)
+                if isinstance(event.node, ir.Dequeue):
+                    return dataclasses.replace(state, beginning=None)
         return state
 
     def _asked(self, event, state, number):
         """The host asks for the size of a member's result."""
         if event.ahead is None:
-            return self._launch(state)
+            return self._launch(state, event)
         ahead, performed = event.ahead
         member, key = Member(ahead.op, number), (state.group, number)
         known = self.ahead.setdefault(key, ahead)
@@ -305,9 +353,9 @@ class Groups:
         if ("ahead", *key) in self._refused \
                 or not self._may(state, member, performed.node, ahead.assigns):
             self.ahead.pop(key, None)
-            return self._launch(state)
-        self._launch(dataclasses.replace(state, group=(*state.group, member)))
-        return _State(done=performed)
+            return self._launch(state, event)
+        state = self._launch(dataclasses.replace(state, group=(*state.group, member)), event)
+        return dataclasses.replace(state, done=performed)
 
     def _may(self, state, member, node, assigns=()):
         """Whether an operator may join. If it may not, it may not on any way."""
@@ -333,8 +381,10 @@ class Groups:
                 return self._uniforms(node)
         raise AssertionError(f"the program has no {op.name}")
 
-    def _op(self, node, state):
-        names = dict(state.names)
+    def _op(self, event, state):
+        node, names = event.node, dict(state.names)
+        if in_beginning(node, state.beginning, self._numbers):
+            return dataclasses.replace(state, beginning=state.beginning | {node.position})
         number, op = names.get(node.input_vset, -1), op_of(node, self._numbers)
         if number == -1:
             # The machine knows sets whatever their names, and must not find more.
@@ -344,10 +394,10 @@ class Groups:
             group = (*state.group, Member(op, number))
             state = dataclasses.replace(state, group=group)
         else:
-            self._launch(state)
+            state = self._launch(state, event)
             group: Group = (Member(op, None),)
             names: dict[str, Any] = {node.input_vset: None}
-            state = _State(group)
+            state = dataclasses.replace(state, group=group, beginning=None)
         made = getattr(node, "output_vset", None)
         if made is not None:
             names[made] = len(group) - 1

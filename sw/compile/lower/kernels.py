@@ -7,6 +7,7 @@ have loaded, as long as no member has stored them.
 """
 
 import contextlib
+import dataclasses
 
 from hw.isa import Csr
 from sw.compile.asm.assembler import Condition
@@ -14,12 +15,14 @@ from sw.compile.frontiers.sets import Fields, Made
 from sw.compile.kernels.distribution import Scan
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.vertices import each_vertex
-from sw.compile.lower.fuse import TOTAL, WHERE
+from sw.compile.lower.dependence import index_of, own_loads, sum_name
+from sw.compile.lower.fuse import TOTAL, VERTICES, WHERE
 from sw.compile.lower.host_numbers import THRESHOLD, VERTEX, WORD, load_slot
-from sw.lang.passes.chain import certain_loads
+from sw.lang import graph_ir as ir
+from sw.lang.passes.chain import certain_loads, reads_elsewhere
 
 
-__all__ = ["VertexKernels"]
+__all__ = ["VertexKernels", "add_total", "count", "joined"]
 
 
 class VertexKernels:
@@ -35,7 +38,10 @@ class VertexKernels:
 
     def emit(self, k, kind, what):
         """Emit a kernel: ``kind`` is the name of the method, ``what`` its argument."""
-        getattr(self, f"_{kind}")(k, what)
+        if kind == "group":
+            self._group(k, *what)
+        else:
+            getattr(self, f"_{kind}")(k, what)
 
     # Slots
 
@@ -112,8 +118,13 @@ class VertexKernels:
 
     # Groups
 
-    def _group(self, k, group):
+    def _group(self, k, group, turned):
         a, parent = k.a, self._parent
+        chain = parent.groups.chain(group)
+        if chain is not None and group[0].op.every and not parent.dependence.copied(group[0].op) \
+                and all(member.op.kind == VERTICES for member in group) and _own_words(chain):
+            self._chain(k, group, turned, chain)
+            return
         fields, words = parent.fields(group), parent.load_words(k, group)
         read = None if group[0].op.every else self._open(k, fields)
         index = int(read is not None)
@@ -133,59 +144,84 @@ class VertexKernels:
             for register in chosen.values():
                 a.mv(register, a.zero)
             with k.only(active, "vertex_next"):
-                self._members(k, group, words, vertex, chosen, sums)
+                if chain is None:
+                    self._members(k, group, words, vertex, chosen, sums, turned)
+                else:
+                    self._chained(k, group, words, vertex, sums, chain, turned)
             for number, each in made.items():
                 each.add_chosen(vertex, chosen[number])
         for each in made.values():
             each.finish()
         for low, high in sums.values():
-            self._add_total(k, low, high)
+            add_total(k, low, high)
 
-    def _members(self, k, group, words, vertex, chosen, sums):
+    def _chained(self, k, group, words, vertex, sums, chain, turned):
+        """The work of the members on a vertex, if they are one function."""
+        copies = self._parent.dependence.copied(group[0].op)
+        known = {load: k.a.reg(load.vector) for load in own_loads(chain, copies)}
+        emitter = self._parent.emitter(k, joined(words), copies, turned)
+        emitter.load_own(known, vertex)
+        emitter.run(chain, [vertex], self._parent.degrees)
+        for number, (low, high) in sums.items():
+            count(k, low, high, emitter.local(sum_name(group, number)))
+
+    def _chain(self, k, group, turned, chain):
+        """The kernel of one function that touches nothing but words of its own vertex. So it may
+        run over the vertices behind the last."""
+        a, parent = k.a, self._parent
+        words, array = joined(parent.load_words(k, group)), parent.arrays(turned)
+        own = own_loads(chain)
+        arrays = [array(name) for name in dict.fromkeys(
+            [load.vector for load in own] + [
+                node.vector for node in ir.walk(*chain.body)
+                if isinstance(node, ir.VectorStore)])]
+        early, late = _early_stores(chain)
+        with each_vertex(k, *arrays) as pointers:
+            places = {name: pointers[name] for name in arrays}
+            known = {load: a.reg(load.vector) for load in own}
+            for load, word in known.items():
+                a.lw(word, places[array(load.vector)])
+            # While the words come: stores that need none, and pointers that are not needed again.
+            emitter = parent.emitter(k, words, (), turned, known, places)
+            vertex = Vertex(places[arrays[0]], arrays[0])
+            emitter.run(early, [vertex], parent.degrees)
+            if not _needs_vertex(late):
+                stored = {array(vector) for vector in late.writes()}
+                for name in arrays:
+                    if name not in stored:
+                        pointers.advance(name)
+            emitter.run(late, [vertex], parent.degrees)
+
+    def _members(self, k, group, words, vertex, chosen, sums, turned):
         """The work of the members on a vertex."""
         a, known = k.a, {}
         for number, member in enumerate(group):
             function, = self._parent.dependence.functions(member.op)
-            emitter = self._parent.emitter(k, words[number], function,
-                                           known if member.on is None else {},
-                                           self._parent.copied(member.op))
+            loads = {load: known[load.vector] for load in certain_loads(function)
+                     if member.on is None and load.vector in known}
+            copies = self._parent.dependence.copied(member.op)
+            emitter = self._parent.emitter(k, words[number], copies, turned, loads)
             inside = contextlib.nullcontext() if member.on is None else a.if_(chosen[member.on])
             with inside:
                 if member.on is None:
-                    self._load(k, emitter, function, vertex, known)
+                    self._load(k, emitter, function, vertex, known, turned)
                 result = emitter.run(function, [vertex], self._parent.degrees)
                 if member.op.kind == WHERE:
                     a.mv(chosen[number], result)
                 elif member.op.kind == TOTAL:
-                    carry = a.reg("carry")
                     low, high = sums[number]
-                    a.add(low, low, result)
-                    a.sltu(carry, low, result)
-                    a.add(high, high, carry)
+                    count(k, low, high, result)
             for vector in function.writes():
                 known.pop(vector, None)
 
-    def _load(self, k, emitter, function, vertex, known):
+    def _load(self, k, emitter, function, vertex, known, turned):
         """Load the words that every call reads at its own vertex and does not store."""
         for load in certain_loads(function):
             if load.vector not in known and load.vector not in function.writes():
                 word = known[load.vector] = k.a.reg(load.vector)
-                k.a.lw(word, k.pointer(vertex, self._parent.array(load.vector),
+                k.a.lw(word, k.pointer(vertex, self._parent.arrays(turned)(load.vector),
                                        k.a.reg("pointer")))
                 emitter.know_now(load, word)
-
-    @staticmethod
-    def _add_total(k, low, high):
-        """The sum of all lanes, of 64 bits, is added to the two words of ``results``."""
-        a = k.a
-        place, before = a.regs("place", "before")
-        a.li(place, k.address("results"))
-        a.amoadd_w(before, low, place)
-        a.add(before, before, low)
-        a.sltu(before, before, low)
-        a.add(high, high, before)
-        a.addi(place, place, 4)
-        a.amoadd_w(a.zero, high, place)
 
     # Copies and sets
 
@@ -285,3 +321,66 @@ class VertexKernels:
         place = k.a.reg("place")
         k.a.li(place, k.address("least"))
         k.a.sw(k.full, place)
+
+
+def joined(words) -> dict:
+    """The registers with the values of the host of all members, by their nodes."""
+    return {node: word for each in words for node, word in each.items()}
+
+
+def count(k, low, high, word):
+    """Add a word to a sum of 64 bits in registers."""
+    a, carry = k.a, k.a.reg("carry")
+    a.add(low, low, word)
+    a.sltu(carry, low, word)
+    a.add(high, high, carry)
+
+
+def add_total(k, low, high):
+    """The sum of all lanes, of 64 bits, is added to the two words of ``results``."""
+    a = k.a
+    place, before = a.regs("place", "before")
+    a.li(place, k.address("results"))
+    a.amoadd_w(before, low, place)
+    a.add(before, before, low)
+    a.sltu(before, before, low)
+    a.add(high, high, before)
+    a.addi(place, place, 4)
+    a.amoadd_w(a.zero, high, place)
+
+
+def _own_words(chain):
+    """Whether a function touches no words but those of its own vertex."""
+    return not reads_elsewhere(chain) and not any(
+        isinstance(node, ir.Reduce) for node in ir.walk(*chain.body))
+
+
+def _early_stores(chain):
+    """The stores of a chain that need no word, and the rest of the chain: two functions. Such a
+    store may come first if the vector is not stored before it, and if every call loads the vector's
+    word before the chain begins."""
+    early = [node for node in chain.body
+             if isinstance(node, ir.VectorStore) and isinstance(node.value, ir.Literal)
+             and sum(isinstance(part, ir.VectorStore) and part.vector == node.vector
+                     for part in ir.walk(*chain.body)) == 1
+             and {part for part in ir.walk(*chain.body) if isinstance(part, ir.VectorLoad)
+                  and part.vector == node.vector} <= set(own_loads(chain))]
+    late = [node for node in chain.body if not any(node is other for other in early)]
+    return (dataclasses.replace(chain, body=tuple(early)),
+            dataclasses.replace(chain, body=tuple(late)))
+
+
+def _needs_vertex(function):
+    """Whether a function of vertices, whose own words are known, needs its vertex for more than
+    stores that every call makes."""
+    plain = all(isinstance(node, ir.Let | ir.VectorStore) for node in function.body)
+    return not plain or any(index_of(function, part) == 0 for node in function.body
+                            for part in _outside_loads(node.value))
+
+
+def _outside_loads(node):
+    """The nodes of an expression that are not in an index of a load."""
+    yield node
+    if not isinstance(node, ir.VectorLoad):
+        for part in node.parts():
+            yield from _outside_loads(part)

@@ -1,22 +1,30 @@
 """The device as a GraphVM, while it runs a program: groups of operators are launches of kernels."""
 
+import contextlib
 import weakref
 from typing import Any
 
-import numpy as np
-
 from base.errors import UserError
 from sw.compile.frontiers.sets import ALL, EMPTY
-from sw.compile.lower.fuse import EDGES, WHERE, Member, group_name, op_of
+from sw.compile.lower.fuse import EDGES, WHERE, Member, group_name, in_beginning, op_of
 from sw.compile.lower.host_numbers import LARGE, THRESHOLD, VERTEX, WORD
 from sw.vm.host import Machine
+from sw.vm.reference import ReferenceMachine
 
 
-__all__ = ["Begun", "DeviceSet", "RtlMachine"]
+__all__ = ["Begun", "DeviceSet", "RtlMachine", "beginning"]
 
 
 class Begun(Exception):
     """The part of a program before its first operator is over."""
+
+
+def beginning(parent):
+    """The state of a run of a ProgramAlgorithm before its first operator: a machine."""
+    machine = RtlMachine(parent)
+    with contextlib.suppress(Begun):
+        parent.perform(machine)
+    return machine
 
 
 class DeviceSet:
@@ -83,8 +91,6 @@ class RtlMachine(Machine):
 
     Attributes
     ----------
-    arrays : dict of str to uint32 array
-        The first words of the vectors.
     sets : dict of int to list
         The first vertices of sets, by the blocks of the pool.
     supersteps : int
@@ -105,11 +111,19 @@ class RtlMachine(Machine):
         self._held: Any = None
         self._ahead: Any = None                 # (op, input set, result), performed in advance
         self._all = DeviceSet(ALL, parent.graph.num_vertices)
-        self.arrays: dict[str, np.ndarray] = {}
+        self._host = ReferenceMachine(parent.program, parent.graph)
+        self._performed: Any = set()            # by the host, as of Groups
+        self._turned = frozenset()              # vectors whose words are in their other array
         self.sets: dict[int, list] = {}
 
     def start(self, bits, arrays):
-        self.arrays = arrays
+        self._host.start(bits, arrays)
+
+    @property
+    def arrays(self) -> dict:
+        """The first words of the vectors."""
+        return {vector.name: self._host.read(vector.name)
+                for vector in self._parent.program.vectors}
 
     def attach(self, values, evaluate, word):
         self._values, self._evaluate, self._word = values, evaluate, word
@@ -241,8 +255,13 @@ class RtlMachine(Machine):
         held, self._held = self._held, None
         if held is None:
             return
-        parent, head, name = self._parent, held.group[0].op, group_name(held.group)
-        copies = parent.copied(head)
+        parent, head = self._parent, held.group[0].op
+        copies = parent.dependence.copied(head)
+        name = group_name(
+            held.group, self._turned & parent.dependence.vectors(held.group))
+        if name not in parent.groups.kernels:
+            return
+        self._turned ^= parent.dependence.swapped(held.group)
         if copies:
             self._launch(f"copy_{head.name}")
         offered = held.words.items()
@@ -274,7 +293,14 @@ class RtlMachine(Machine):
         return self._take(node, vset, uniforms | more, node.tracking is not None)
 
     def vertices(self, node, vset, uniforms):
-        self._take(node, vset, uniforms)
+        parent = self._parent
+        if self._begun or not in_beginning(node, self._performed, parent.numbers):
+            self._take(node, vset, uniforms)
+            return
+        self._performed.add(node.position)
+        if self._session is None:
+            members = None if vset is self._all else self.sets.get(vset.block, ())
+            self._host.vertices(node, self._host.make_set(members), uniforms)
 
     def where(self, node, vset, uniforms):
         if node.position in self._parent.dropped:
@@ -283,14 +309,10 @@ class RtlMachine(Machine):
         return self._take(node, vset, uniforms, makes=True)
 
     def total(self, node, vset, uniforms):
-        before = self._results()
+        before = _total(self._device())
         self._take(node, vset, uniforms)
         self._flush()
-        return (self._results() - before) % (1 << 64)
-
-    def _results(self):
-        low, high = self._device().read("results", 2).tolist()
-        return low | high << 32
+        return (_total(self._device()) - before) % (1 << 64)
 
     def join(self, vset, other):
         if other.count == 0:
@@ -317,7 +339,7 @@ class RtlMachine(Machine):
 
     def store(self, vector, vertex, word):
         if not self._begun:
-            self.arrays[vector][vertex] = word
+            self._host.store(vector, vertex, word)
             return
         self._flush()
         self._set_vertex(vertex)
@@ -326,4 +348,10 @@ class RtlMachine(Machine):
 
     def read(self, vector):
         self._flush()
-        return self._device().read_vertices(self._parent.array(vector))
+        return self._device().read_vertices(self._parent.arrays(self._turned)(vector))
+
+
+def _total(session):
+    """The sum of all sums of vertices so far, of 64 bits."""
+    low, high = session.read("results", 2).tolist()
+    return low | high << 32

@@ -17,8 +17,9 @@ from typing import Any
 
 from sw.compile.algorithm import Algorithm
 from sw.compile.frontiers.sets import Made
-from sw.compile.lower.dependence import index_of, suffices
+from sw.compile.lower.dependence import index_of, own_loads, suffices
 from sw.compile.lower.emitter import Emitter, Tracked, combine, reduce_word
+from sw.compile.lower.finish import Finish
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
 from sw.compile.lower.relaxation import Relaxation
 from sw.graph.graph import Graph
@@ -71,6 +72,8 @@ class EdgeOperator(Algorithm):
 
     Attributes
     ----------
+    number : int
+        The operator's number.
     reads_set, makes_set, has_sets : bool
         Whether the kernel reads a set of the pool, makes one, or one of both.
     fields : Fields
@@ -84,8 +87,8 @@ class EdgeOperator(Algorithm):
     def __init__(self, parent, number):
         node = parent.edges[number]
         super().__init__(turned(parent.graph) if node.transposed else parent.graph)
-        self.name, self._parent, self._node = parent.name, parent, node
-        self._number, self._asked = number, None
+        self.name, self.number, self._parent, self._node = parent.name, number, parent, node
+        self._asked = None
         self._function = parent.program.function(node.apply_f)
         self.weighted = self._function.weighted
         self._filter = None if node.to_filter is None else parent.program.function(node.to_filter)
@@ -119,9 +122,9 @@ class EdgeOperator(Algorithm):
             tests = dataclasses.replace(test, operation="<="),
         return _conjunction(tests, self._node.position)
 
-    def settle(self, kind, marks):
+    def settle(self, kind, marks, sides):
         """The plan is known (:meth:`.algorithm.ProgramAlgorithm.settle`)."""
-        self._parent.settle(kind, marks)
+        self._parent.settle(kind, marks, sides)
 
     def settle_stamps(self, sides):
         """As of :class:`~.algorithm.ProgramAlgorithm`."""
@@ -132,7 +135,7 @@ class EdgeOperator(Algorithm):
         counted once; None leaves it open. Returns why it is in any case if it is not to be, or
         None."""
         self._asked = asked
-        self.counts_once = any(map(self._is_exact, self._parent.groups.of(self._number)))
+        self.counts_once = any(map(self._is_exact, self._parent.groups.of(self.number)))
         if asked is not False or not self.makes_set or not self.counts_once:
             return None
         if self._parent.pool.lists:
@@ -142,13 +145,20 @@ class EdgeOperator(Algorithm):
             return f"the size of {self._node.output_vset} is asked"
         return "what is performed where a vertex is added gives the same only once"
 
+    def owned(self, task) -> frozenset:
+        """The vectors whose words a lane collects in registers from all edges of the vertex; none
+        if functions of vertices cannot follow there."""
+        if self._node.tracking is not None:
+            return frozenset()
+        return frozenset(vector for vector in self._owned(task) if self._plain(task, vector))
+
     def adds_once(self, task, asked):
         return self._settles(task) or self._plain(task, self._node.tracking)
 
     def claims(self, task) -> bool:
         """Whether the set tells which lane is the first to add a vertex, in any kernel."""
         return self.makes_set and any(self._claims(task, group)
-                                      for group in self._parent.groups.of(self._number))
+                                      for group in self._parent.groups.of(self.number))
 
     def _claims(self, task, group):
         return (self._is_exact(group) and not self.adds_once(task, True)
@@ -159,10 +169,31 @@ class EdgeOperator(Algorithm):
         return self._asked is True or self._parent.pool.lists or not self._repeatable(group)
 
     def base_array(self, task):
-        return self._parent.anchor
+        return self._array_at(task.direction == "pull", task)
 
     def neighbor_array(self, task):
-        return self._parent.anchor
+        return self._array_at(task.direction == "push", task)
+
+    def _array_at(self, end, task):
+        """The array in whose addresses kernels know the vertices at an end of edges: that of a word
+        that the edges need there, unless vertices are in sets."""
+        if self.has_sets:
+            return self._parent.anchor
+        nodes = [node for kind in (ir.VectorLoad, ir.Reduce)
+                 for node in ir.walk(*self._function.body) if isinstance(node, kind)
+                 and index_of(self._function, node.index) == end]
+        names = [node.vector for node in nodes if node.vector not in self._copies]
+        if end == (task.direction == "pull"):
+            names = [*self._read_behind(), *names]
+        return self._parent.array(names[0]) if names else self._parent.anchor
+
+    def _read_behind(self):
+        """The vectors whose words functions of vertices read behind the edges, in any kernel."""
+        groups = self._parent.groups
+        collected = self._parent.dependence.collected(self._node)
+        return [load.vector for group in groups.of(self.number)
+                if len(group) > 1 and (chain := groups.chain(group)) is not None
+                for load in own_loads(chain, collected)]
 
     def padding(self, task) -> dict:
         """Words of a place without a vertex, by vector, with which its edges fail the test of their
@@ -203,9 +234,11 @@ class EdgeOperator(Algorithm):
         return task.direction == "pull" and self._filter is not None
 
     def open_pending(self, k):
-        self._words = self._parent.load_words(k, self._members(k))
+        group, turned = k.variant or (self._group, frozenset())
+        self._array = self._parent.arrays(turned)
+        self._words = self._parent.load_words(k, group)
         self._stamped, self._earlier = {}, {}
-        self._end = self._vertices_end(k)
+        self._end = self._vertices_end(k, self.base_array(k.task))
 
     def pending_data(self, k, base, into):
         self._test_data(k, self._filter, base, into)
@@ -216,9 +249,9 @@ class EdgeOperator(Algorithm):
         k.a.sltu(inside, base.reg, self._end)
         k.a.and_(into, into, inside)
 
-    def _vertices_end(self, k):
-        """A register with the address behind the last vertex."""
-        return k.constant(k.address(self._parent.anchor) + 4 * self.graph.num_vertices, "end")
+    def _vertices_end(self, k, array):
+        """A register with the address behind the last vertex in an array."""
+        return k.constant(k.address(array) + 4 * self.graph.num_vertices, "end")
 
     def _test_data(self, k, function, vertex, into):
         """Load the word by which a filter tells; ``into`` becomes its result if it needs several.
@@ -355,10 +388,16 @@ class EdgeOperator(Algorithm):
         combine(k, node.operation, self._sums[node.vector], other)
 
     def finish(self, k, base):
-        a, changed = k.a, None
+        a, changed, finish = k.a, None, self._finish
+        defined = self._parent.dependence.defined[self._node.position]
         for vector, node in self._owned(k.task).items():
             word, pointer = self._sums[vector], a.reg("pointer")
-            pointer = k.pointer(base, self._parent.array(vector), pointer)
+            if vector in defined and not finish.stores(vector):
+                continue
+            pointer = k.pointer(base, self._array(vector), pointer)
+            if vector in defined:
+                a.sw(word, pointer)
+                continue
             tracks = self.makes_set and vector == self._node.tracking
             if tracks:
                 changed = a.reg("changed")
@@ -367,6 +406,11 @@ class EdgeOperator(Algorithm):
                 a.lw(before, pointer)
                 if tracks:
                     a.mv(changed, before)
+                if finish.chain is not None and not tracks:
+                    combine(k, node.operation, word, before)
+                    if finish.stores(vector):
+                        a.sw(word, pointer)
+                    continue
                 combine(k, node.operation, before, word)
                 a.sw(before, pointer)
                 if tracks:
@@ -377,6 +421,10 @@ class EdgeOperator(Algorithm):
         if changed is not None:
             with k.only(changed, "same") as same:
                 self._add(k, base, changed, lambda flag: k.narrow(flag, same))
+        finish.run(k, base, self._sums)
+
+    def end(self, k):
+        self._finish.end(k)
 
     # Kernels
 
@@ -384,9 +432,10 @@ class EdgeOperator(Algorithm):
         k.open_frontier()
         if self.makes_set:
             k.frontier.make(k)
-        group = self._members(k)
+        group, turned = k.variant or (self._group, frozenset())
+        self._array = self._parent.arrays(turned)
         self._words = self._parent.load_words(k, group)
-        self._end = self._vertices_end(k)
+        self._end = self._vertices_end(k, self.neighbor_array(k.task))
         self._sums = {vector: k.a.reg(f"{vector}_sum") for vector in self._owned(k.task)}
         self._of_base = {}
         if k.task.schedule.owns_base:
@@ -395,7 +444,7 @@ class EdgeOperator(Algorithm):
                              if load.index.name == end}
         self._stamped = {node.vector: self._words[number][node.value]
                          for node, number, _ in self._stamps(group)}
-        self._stamp = self._added_stamp(group)
+        self._stamp: Any = self._added_stamp(group)
         self._earlier = self._parent.host.earlier(group, [
             node.value for node, *_ in self._stamps(group)])
         self._exact = self._is_exact(group)
@@ -407,10 +456,11 @@ class EdgeOperator(Algorithm):
                 self._made[number] = Made(k, fields, index)
                 k.frontier.all_made.append(self._made[number])
                 index += 1
+        self._finish = Finish(k, self._parent, group, turned, self._words)
 
     def _members(self, k):
         """The group of a kernel; the operator alone in a pass that belongs to several."""
-        return k.variant or self._group
+        return k.variant[0] if k.variant else self._group
 
     def _stamps(self, group):
         """The stores and reductions of stamps of this superstep, of the members of a group: the
@@ -430,7 +480,7 @@ class EdgeOperator(Algorithm):
         return next((node.vector for node, _, added in self._stamps(group) if added), None)
 
     def _emitter(self, k, words=None):
-        return Emitter(k, self._parent.bits, self._words[0].__getitem__, self._parent.array,
+        return Emitter(k, self._parent.bits, self._words[0].__getitem__, self._array,
                        self._copies, words, stamped=self._stamped, earlier=self._earlier)
 
     def begin(self, k, base):
@@ -440,6 +490,7 @@ class EdgeOperator(Algorithm):
             emitter.load(load, base, word)
         for vector, node in self._owned(k.task).items():
             k.a.mv(self._sums[vector], k.full if node.operation == "min" else k.a.zero)
+        self._finish.begin(k, base)
 
     def first_only(self, k):
         # If the vertex has other rows, edges of these are taken in, too. But a Weaver would skip
@@ -597,7 +648,7 @@ class EdgeOperator(Algorithm):
                 k.frontier.claim(vertex, flag)
             else:
                 stored = {self._stamp}
-                pointer = k.pointer(vertex, self._parent.array(self._stamp), a.reg("pointer"))
+                pointer = k.pointer(vertex, self._array(self._stamp), a.reg("pointer"))
                 a.amominu_w(flag, self._stamped[self._stamp], pointer)
                 a.addi(flag, flag, 1)
                 a.seqz(flag, flag)
@@ -607,7 +658,7 @@ class EdgeOperator(Algorithm):
                 continue
             function, = self._parent.dependence.functions(member.op)
             function = without_stores(function, stored)
-            emitter = self._parent.emitter(k, words, function)
+            emitter = self._parent.emitter(k, words)
             if not member.on:
                 self._perform(k, number, member, emitter, function, vertex, chosen)
                 continue

@@ -12,6 +12,7 @@ import numpy as np
 
 from sw.compile.lower.dependence import index_of
 from sw.compile.lower.emitter import reduce_word
+from sw.compile.lower.machine import beginning
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.effects import UNKNOWN, effects
@@ -118,7 +119,8 @@ class Relaxation:
                 or sent.value.vector != vector or len(writers) > 1:
             return False
         nodes = list(ir.walk(*parent.program.body))
-        words, sets = parent.begun.arrays[vector], list(parent.begun.sets.values())
+        begun = beginning(parent)
+        words, sets = begun.arrays[vector], list(begun.sets.values())
         if len(sets) != sum(isinstance(part, ir.NewVertexSet | ir.NewQueue) for part in nodes) \
                 or any(isinstance(part, ir.VertexFilter) or (
                     isinstance(part, ir.HostName) and part.name == ir.ALL) for part in nodes) \

@@ -111,9 +111,9 @@ def _renamed(node, names, known):
     return node.with_parts(lambda part: _renamed(part, names, known))
 
 
-def without_stores(function, dead):
-    """The function without its stores into the ``dead`` vectors, and without the variables and
-    branches that nothing needs then."""
+def without_stores(function, dead, results=frozenset()):
+    """The function without its stores into the ``dead`` vectors, and without the variables, but for
+    the ``results``, and branches that nothing needs then."""
     def block(body, used):
         kept = []
         for node in reversed(body):
@@ -140,7 +140,7 @@ def without_stores(function, dead):
             kept.append(node)
         return tuple(reversed(kept))
 
-    return dataclasses.replace(function, body=block(function.body, set()))
+    return dataclasses.replace(function, body=block(function.body, set(results)))
 
 
 def _locals(node):

@@ -70,7 +70,7 @@ def run(text, tmp_path, on=None, config="tiny", cores=1, **choices):
 
 @pytest.mark.parametrize("name, expected", [
     ("bc", {"edges0_vertices_settle", "where_on_level_all", "edges1"}),
-    ("mis", {"vertices_draw", "edges0", "where_wins_vertices_choose", "edges1",
+    ("mis", {"edges0", "where_wins_vertices_choose", "edges1",
              "where_is_open_vertices_draw"}),
     ("kcore", {"where_falls_vertices_remove", "where_lives_where_falls", "edges0",
                "vertices_remove"}),
