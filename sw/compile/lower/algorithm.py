@@ -81,11 +81,16 @@ class ProgramAlgorithm(ProgramRun):
         """Any program has this form."""
         return ()
 
+    @classmethod
+    def attributes(cls, program, form, options):
+        return {"switches": any(isinstance(node, ir.EdgeSetIterator) and node.input_vset != ir.ALL
+                                for node in ir.instructions(program.body))}
+
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
         program = self.program = without_infinite_deltas(
             specialised(self.program, self._values, graph), self._values, graph)
-        self._kernels = VertexKernels(self)
+        self._kernels, self._ways = VertexKernels(self), []
         nodes = self._nodes = list(ir.instructions(program.body))
         operators = [node for node in nodes if isinstance(node, ir.EdgeSetIterator)]
         self.numbers = {node.position: number for number, node in enumerate(operators)}
@@ -118,14 +123,17 @@ class ProgramAlgorithm(ProgramRun):
         sides : list of Task
             Those of the operators of edges.
         """
-        owned = {side.algorithm.number: vectors for side in sides
-                 if (vectors := side.algorithm.owned(side))}
+        owned: dict[int, frozenset] = {}
+        for side in sides:
+            number, vectors = side.algorithm.number, side.algorithm.owned(side)
+            owned[number] = owned.get(number, vectors) & vectors
+        owned = {number: vectors for number, vectors in owned.items() if vectors}
         self._group_operators(owned)
         form = kind if kind in FORMS else None
         lists = kind == Queue.name or (form is None and (bool(self._queues) or any(
             group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)))
         self.pool.keep(lists, marks, form)
-        if lists or marks or form:
+        if lists or marks or form or sides[0].switches:
             return
         # Words tell which vertices are in each set, so a set is only made to be counted.
         self.dropped = frozenset(
@@ -158,8 +166,9 @@ class ProgramAlgorithm(ProgramRun):
         return {f"{EDGES}{number}": EdgeOperator(self, number) for number in self.edges}
 
     def side_of(self, kernel):
-        group, _ = self.groups.kernels.get(kernel, (None, None))
-        return f"{EDGES}{group[0].op.what}" if group and group[0].op.kind == EDGES else None
+        way, group = self.groups.kernel(kernel)
+        side = f"{EDGES}{group[0].op.what}" if group and group[0].op.kind == EDGES else None
+        return f"{way}_{side}" if way else side
 
     # Kernels of groups
 
@@ -227,6 +236,7 @@ class ProgramAlgorithm(ProgramRun):
         def add(name, kind, what=None):
             kernels.setdefault(name, ("apply", (kind, what)))
 
+        ways = task.plan.sides if any(side.switches for side in task.sides.values()) else [""]
         for name, (group, turned) in self.groups.kernels.items():
             head = group[0].op
             if self.dependence.copied(head):
@@ -234,7 +244,8 @@ class ProgramAlgorithm(ProgramRun):
             if head.kind != EDGES:
                 add(name, "group", (group, turned))
                 continue
-            kernels[name] = ("gather", (group, turned))
+            for way in ways:
+                kernels["_".join(filter(None, (way, name)))] = ("gather", (group, turned))
             node = self.edges[head.what]
             if node.tracking is not None and not self.dependence.tells(node):
                 add(f"changed{head.what}", "changed", node.tracking)
@@ -276,8 +287,11 @@ class ProgramAlgorithm(ProgramRun):
 
     def drive(self, session):
         machine = RtlMachine(self, session)
-        self._result = self.perform(machine)
+        self._result, self._ways = self.perform(machine), machine.ways
         return machine.supersteps
+
+    def parameters(self):
+        return super().parameters() | ({"directions": self._ways} if self._ways else {})
 
     def outputs(self, session):
         return self._result.outputs

@@ -95,6 +95,8 @@ class RtlMachine(Machine):
         The first vertices of sets, by the blocks of the pool.
     supersteps : int
         Executions of operators of edges.
+    ways : list of str
+        Of a hybrid: the way of each of these.
     """
 
     def __init__(self, parent, session=None):
@@ -107,6 +109,7 @@ class RtlMachine(Machine):
         self._slots: dict[int, int] = {}
         self._supersteps: dict[str, int] = {}
         self.supersteps = 0
+        self.ways: list[str] = []
         self._begun = False
         self._held: Any = None
         self._ahead: Any = None                 # (op, input set, result), performed in advance
@@ -279,11 +282,25 @@ class RtlMachine(Machine):
         superstep = self._supersteps.get(head.name, -1) + 1
         self._supersteps[head.name] = superstep
         inputs = [] if head.every else [None]
+        name = self._way(name, held)
         self._make(name, fields.word(superstep, [each.block for each in sets], number),
                    [*inputs, *sets[len(inputs):]])
         if not tells and held.results[0] is not None:
             self._make(f"changed{head.what}", parent.pool.argument(held.results[0]),
                        held.results[:1])
+
+    def _way(self, name, held):
+        """The kernel of the way that a hybrid chooses for a group of that name, by the size of the
+        set."""
+        task = self._device().task
+        if held.group[0].op.kind != EDGES or not hasattr(task.plan, "second_follows"):
+            return name
+        vset = held.input
+        if vset.count is None:
+            vset.count = self._parent.pool.size(self._session, vset.block)
+        way = list(task.plan.sides)[task.plan.second_follows(vset.count, task.graph.num_vertices)]
+        self.ways.append(way)
+        return f"{way}_{name}"
 
     def edges(self, node, vset, uniforms):
         self.supersteps += 1
