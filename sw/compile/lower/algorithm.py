@@ -21,6 +21,9 @@ only when the program runs, so it is a field of the launch's argument, beside a 
 
 from __future__ import annotations
 
+import contextlib
+import functools
+
 from base.errors import UserError
 from sw.compile.frontiers.maps import FORMS
 from sw.compile.frontiers.queue import Queue
@@ -31,7 +34,7 @@ from sw.compile.lower.emitter import Emitter
 from sw.compile.lower.fuse import EDGES, Groups
 from sw.compile.lower.host_numbers import HostNumbers
 from sw.compile.lower.kernels import VertexKernels
-from sw.compile.lower.machine import RtlMachine, beginning
+from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
 from sw.compile.lower.queues import takes_all, without_infinite_deltas
 from sw.compile.lower.run import ProgramRun
@@ -81,16 +84,11 @@ class ProgramAlgorithm(ProgramRun):
         """Any program has this form."""
         return ()
 
-    @classmethod
-    def attributes(cls, program, form, options):
-        return {"switches": any(isinstance(node, ir.EdgeSetIterator) and node.input_vset != ir.ALL
-                                for node in ir.instructions(program.body))}
-
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
         program = self.program = without_infinite_deltas(
             specialised(self.program, self._values, graph), self._values, graph)
-        self._kernels, self._ways = VertexKernels(self), []
+        self._kernels = VertexKernels(self)
         nodes = self._nodes = list(ir.instructions(program.body))
         operators = [node for node in nodes if isinstance(node, ir.EdgeSetIterator)]
         self.numbers = {node.position: number for number, node in enumerate(operators)}
@@ -155,8 +153,7 @@ class ProgramAlgorithm(ProgramRun):
     def base_array(self, task):
         return self.anchor
 
-    def neighbor_array(self, task):
-        return self.anchor
+    neighbor_array = base_array
 
     @property
     def has_sets(self):
@@ -221,12 +218,19 @@ class ProgramAlgorithm(ProgramRun):
 
     def init_vertex_value(self, task):
         self.check_words()
-        machine = beginning(self)
         rest: dict[str, int] = {}
         for side in task.sides.values():
             rest = side.algorithm.padding(side) | rest
-        self.fill_arrays(task, machine.arrays, rest)
-        self.pool.fill(task, machine.sets)
+        self.fill_arrays(task, self.beginning.arrays, rest)
+        self.pool.fill(task, self.beginning.sets)
+
+    @functools.cached_property
+    def beginning(self) -> RtlMachine:
+        """The machine that has performed what stands before the first operator."""
+        machine = RtlMachine(self)
+        with contextlib.suppress(Begun):
+            self._perform(machine)
+        return machine
 
     # Kernels
 
@@ -281,17 +285,13 @@ class ProgramAlgorithm(ProgramRun):
 
     # Host
 
-    def perform(self, machine: Machine):
-        """Perform the program of this run on a machine."""
+    def _perform(self, machine: Machine):
         return perform(self.program, self.graph, machine, self._values, self.bits)
 
     def drive(self, session):
         machine = RtlMachine(self, session)
-        self._result, self._ways = self.perform(machine), machine.ways
+        self._result, self.ways = self._perform(machine), machine.ways
         return machine.supersteps
-
-    def parameters(self):
-        return super().parameters() | ({"directions": self._ways} if self._ways else {})
 
     def outputs(self, session):
         return self._result.outputs
