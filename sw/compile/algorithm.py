@@ -20,16 +20,22 @@ class VertexName:
 class SentWord:
     """What comes from the source of an edge that pushes, where an edge is known by its destination
     and one word beside it. What is not said does not hold."""
-    #: Whether the word is the source's word in the base array, plus the weight of the edge if there
-    #: are weights. :meth:`Algorithm.gather` and :meth:`Algorithm.sum` then need no base of an edge
-    #: that has its ``value``. If not, the word is the source.
+    #: Whether the word is the source's word in ``array``, plus the weight of the edge if there are
+    #: weights. :meth:`Algorithm.gather` and :meth:`Algorithm.sum` then need no base of an edge that
+    #: has its ``value``. If not, the word is the source.
     value: bool = False
+    array: str | None = None  #: A vertex array; None for the base array.
     fits: bool = False  #: Whether no such sum passes 32 bits.
     #: Whether :meth:`Algorithm.gather` of edges that are selected does not read their bases.
     late: bool = False
     #: Whether an edge may be dropped if another edge with the same destination has been taken in,
     #: in this superstep or before, whose word is not larger.
     drops: bool = False
+    forgets: bool = False  #: Whether it may only be dropped for an edge of this superstep.
+
+    def array_of(self, task) -> str:
+        """The vertex array of the source's word."""
+        return self.array or task.algorithm.base_array(task)
 
 
 class Algorithm:
@@ -71,9 +77,8 @@ class Algorithm:
     switches : bool
         Whether each superstep can go by another plan (:class:`sw.compile.plan.Hybrid`). Such an
         algorithm names its kernels by the task's sides.
-    sent : SentWord or None
-        What comes from an edge's source; None if no schedule may make lists of the edges on which
-        the algorithm works.
+    sent : SentWord
+        What comes from an edge's source, for schedules that make lists of edges.
     sends_early : bool
         Whether the word that a vertex sends may be read long before its edges are worked on, at no
         cost in supersteps. Then no word is all ones, or one less.

@@ -7,7 +7,7 @@ Stream Compaction Unit.
 """
 
 from hw.isa import Csr
-from sw.compile.compaction.lists import EDGES, VALUES
+from sw.compile.compaction.lists import EDGES, VALUES, own
 from sw.compile.kernels.kernel import Edge, Vertex
 
 
@@ -84,7 +84,7 @@ class _Block:
             blocks.load(group, VALUES, words)
         if self._bits is not None and self._shift:
             beside = a.reg("beside")
-            a.add(beside, blocks.here, k.distance(EDGES, ADDRESSES))
+            a.add(beside, blocks.here, k.distance(own(k.task, EDGES), own(k.task, ADDRESSES)))
             for neighbor, place in zip(neighbors, group):
                 a.sw(neighbor, beside, place)
         for edge, word, predicate, place in zip(edges, data, counting, group):

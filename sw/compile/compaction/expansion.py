@@ -15,7 +15,7 @@ import numpy as np
 
 from sw.compile.compaction import lists, prepared
 from sw.compile.compaction.contraction import take
-from sw.compile.compaction.lists import EDGES, VALUES, ends
+from sw.compile.compaction.lists import EDGES, VALUES, ends, own
 from sw.compile.formats.compressed import AddressedEdges
 from sw.compile.kernels.distribution import Scan, Share
 from sw.compile.kernels.kernel import Vertex, log2
@@ -166,7 +166,7 @@ class _Expansion:
         if self._separate or self._layout.based:
             a.mv(word, rows.vertex.reg)
         else:
-            prepared.load_word(k, rows.vertex.reg, word)
+            prepared.load_word(k, rows.vertex, word)
         rows.advance()
         self._copy(begin, count, word, empty)
         a.place(empty)
@@ -184,7 +184,7 @@ class _Expansion:
         a.beqz(high, empty)
         k.shifted(size, high, self._shift)
         k.claim(low, size, self._tail)
-        a.add(low, low, k.constant(k.address(EDGES)))
+        a.add(low, low, k.constant(k.address(own(k.task, EDGES))))
         if not self._shift:
             # From here on an edge is known by its place in the list.
             a.add(lasts, lasts, low)
@@ -207,7 +207,7 @@ class _Expansion:
         edges = [k.edge(self._vertex(word), number) for number in range(self._own)]
         self._layout.get_edge(k, begin, edges)
         words = [self._beside(edge, word) for edge in edges]
-        a.add(beside, place, k.distance(EDGES, VALUES))
+        a.add(beside, place, self._to_values)
         for number, (edge, sent) in enumerate(zip(edges, words)):
             a.slti(left, count, 4 * number + 1)
             a.xori(left, left, 1)
@@ -218,6 +218,11 @@ class _Expansion:
         a.place(done)
         a.j(empty)
         a.place(together)
+
+    @property
+    def _to_values(self):
+        """A register with the distance from the list of edges to the words beside them."""
+        return self._k.distance(own(self._k.task, EDGES), own(self._k.task, VALUES))
 
     def _vertex(self, word):
         return Vertex(word, self._k.algorithm.base_array(self._k.task))
@@ -237,14 +242,14 @@ class _Expansion:
         word, place = base.reg, self._share.where
         if self._layout.based and self._sent.value:
             word = a.reg("word")
-            a.lw(word, base.reg)
+            prepared.load_word(k, base, word)
         if self._shift:
             place = a.reg("place")
             k.shifted(place, self._share.where, self._shift)
             a.add(place, place, self._list)
         words = [self._beside(edge, word) for edge in edges]
         beside = a.reg("beside")
-        a.add(beside, place, k.distance(EDGES, VALUES))
+        a.add(beside, place, self._to_values)
         for index, (edge, sent) in enumerate(zip(edges, words)):
             offset = 4 * k.config.threads * (index - count)         # places have passed the windows
             a.sw(edge.neighbor.reg, place, offset)

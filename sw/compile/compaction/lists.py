@@ -11,8 +11,8 @@ Blocks are even work, so the warps take them in turn.
 from sw.compile.asm.assembler import Condition
 
 
-__all__ = ["EDGES", "VALUES", "Blocks", "block_size", "ends", "fill", "noted_bits", "reserve",
-           "reserve_bits"]
+__all__ = ["EDGES", "VALUES", "Blocks", "block_size", "ends", "fill", "noted_bits", "own",
+           "reserve", "reserve_bits"]
 
 
 #: The neighbour of each edge, and the word beside it.
@@ -20,6 +20,12 @@ EDGES, VALUES = "edge_frontier", "value_frontier"
 
 #: Elements behind the end of a list that kernels may read: the largest block of a warp.
 _OVER = 256
+
+
+def own(task, name) -> str:
+    """The name of the buffer that a task calls ``name``: each operator of a program has lists of
+    its own."""
+    return task.layouts[0].array(name)
 
 
 def ends(layout) -> str:
@@ -38,7 +44,7 @@ def reserve(task, pieces=1):
     with a block."""
     words = max(layout.edges for layout in task.layouts) + pieces * _OVER
     for name in (EDGES, VALUES):
-        task.buffers.reserve(name, words)
+        task.buffers.reserve(own(task, name), words)
     for layout in task.layouts:
         task.buffers.reserve(ends(layout), 3 if pieces > 1 else 2)
 
@@ -46,7 +52,7 @@ def reserve(task, pieces=1):
 def reserve_bits(task):
     """Reserve the bits."""
     for name in noted_bits(task):
-        task.buffers.reserve(name, task.buffers.words(EDGES) // 32 + 1)
+        task.buffers.reserve(name, task.buffers.words(own(task, EDGES)) // 32 + 1)
 
 
 def fill(task):
@@ -56,7 +62,7 @@ def fill(task):
     for name, array, places in ((EDGES, algorithm.neighbor_array(task), shift),
                                 (VALUES, algorithm.base_array(task), 0)):
         _, padding = task.vertices.addresses(array, 0)
-        task.buffers.fill(name, rest=padding >> places)
+        task.buffers.fill(own(task, name), rest=padding >> places)
 
 
 def block_size(task, windows, bits=()):
@@ -114,7 +120,7 @@ class Blocks:
         a.slli(self.here, index, 2)
         a.branch(~self._more, done)
         first = a.reg("first")
-        a.li(first, k.address(EDGES))
+        a.li(first, k.address(own(k.task, EDGES)))
         a.add(self.here, self.here, first)
         a.add(end, end, first)
         if bits:
@@ -152,7 +158,7 @@ class Blocks:
         beside = self.here
         if array != EDGES:
             beside = a.reg("beside")
-            a.add(beside, self.here, k.distance(EDGES, array))
+            a.add(beside, self.here, k.distance(own(k.task, EDGES), own(k.task, array)))
         for word, place in zip(words, group):
             a.lw(word, beside, place)
         return words

@@ -4,6 +4,7 @@ The cores expand prepared rows where expansion is to be seen alone, and the Stre
 wherever it does not look up rows itself.
 """
 
+from sw.compile.compaction.lists import own
 from sw.compile.kernels.passes import Pass
 from sw.compile.kernels.rows import Rows
 
@@ -26,9 +27,9 @@ def leads_late(task):
 def load_word(k, vertex, into):
     """``into`` = the word beside the edges of a vertex's row."""
     if k.algorithm.sent.value:
-        k.a.lw(into, vertex)
+        k.a.lw(into, k.pointer(vertex, k.algorithm.sent.array_of(k.task), into))
     else:
-        k.a.mv(into, vertex)
+        k.a.mv(into, vertex.reg)
 
 
 def reserve(task, names=_ALL):
@@ -37,7 +38,7 @@ def reserve(task, names=_ALL):
     if task.queued:
         words = max(words, task.input.most_entries(task))
     for name in names:
-        task.buffers.reserve(name, words)
+        task.buffers.reserve(own(task, name), words)
 
 
 def prepare(task, names=_ALL, once=False):
@@ -49,7 +50,7 @@ def prepare(task, names=_ALL, once=False):
 def _prepare(k, names):
     a, done, rows = k.a, k.a.label("rows_end"), Rows(k)
     offset, place, count, word = a.regs("offset", "place", "count", "word")
-    a.li(offset, k.address(names[0]))
+    a.li(offset, k.address(own(k.task, names[0])))
     first = a.reg("first")
     if rows.queued:
         a.sub(offset, offset, k.input.start)
@@ -65,9 +66,9 @@ def _prepare(k, names):
     rows.size(count)
     a.sw(rows.begin, place)
     if GIVEN in names:
-        load_word(k, rows.vertex.reg, word)
+        load_word(k, rows.vertex, word)
     for before, name, register in zip(names, names[1:], (count, word)):
-        a.add(place, place, k.distance(before, name))
+        a.add(place, place, k.distance(own(k.task, before), own(k.task, name)))
         a.sw(register, place)
     rows.advance()
     a.branch(rows.more(), top)
@@ -80,13 +81,14 @@ class Prepared:
     virtual = active = True
 
     def __init__(self, k):
-        self._layout, self._queue = k.layout, k.input if k.task.queued else None
+        self._layout = k.layout
+        self._queue = k.input if k.task.queued and not k.layout.active else None
 
     def __getattr__(self, name):
         return getattr(self._layout, name)
 
     def first_row(self, k):
-        return k.address(INDEXES)
+        return k.address(own(k.task, INDEXES))
 
     def rows_end(self, k):
         if self._queue is None:
@@ -96,13 +98,17 @@ class Prepared:
         return end
 
     def get_neighbor(self, k, row, begin, end):
-        place = k.a.reg("place")
+        place = self._beside(k, row, COUNTS)
         k.a.lw(begin, row)
-        k.a.add(place, row, k.distance(INDEXES, COUNTS))
         k.a.lw(end, place)
         k.a.add(end, end, begin)
 
     def get_base(self, k, row, into):
+        k.a.lw(into, self._beside(k, row, GIVEN))
+
+    @staticmethod
+    def _beside(k, row, array):
+        """A register with the address of a prepared row's word in another array."""
         place = k.a.reg("place")
-        k.a.add(place, row, k.distance(INDEXES, GIVEN))
-        k.a.lw(into, place)
+        k.a.add(place, row, k.distance(own(k.task, INDEXES), own(k.task, array)))
+        return place

@@ -90,10 +90,13 @@ class Tables:
     def best(self, fresh):
         """The filter, which is emptied first if it is ``fresh``."""
         _, ways = self._entries(ScuOutput.FILTER_BEST)
-        return Best(self._task.buffers.address("filter_table"), self._sets, ways, clear=fresh)
+        return Best(self._address("filter_table"), self._sets, ways, clear=fresh)
 
     def group(self, count):
         """The table for grouping ``count`` elements."""
         entry, ways = self._entries(ScuOutput.GROUP)
         sets = min(_power_below(self.bytes / (entry * ways)), _power_above(count / ways))
-        return Group(self._task.buffers.address("group_table"), sets, ways)
+        return Group(self._address("group_table"), sets, ways)
+
+    def _address(self, name):
+        return self._task.buffers.address(lists.own(self._task, name))

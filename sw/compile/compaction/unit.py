@@ -107,6 +107,7 @@ class ByUnit:
 
     def reserve(self):
         task, buffers = self.task, self.task.buffers
+        own = functools.partial(lists.own, task)
         edges = max(each.edges for each in task.layouts)
         lists.reserve(task, self._most_pieces)
         if not self.looks_up:
@@ -114,17 +115,17 @@ class ByUnit:
         lists.reserve_bits(task)
         if not self.filters:
             return
-        buffers.reserve("filter_table", self.tables.bytes // 4)
+        buffers.reserve(own("filter_table"), self.tables.bytes // 4)
         if lists.noted_bits(task):
-            buffers.reserve(ADDRESSES, buffers.words(EDGES))
+            buffers.reserve(own(ADDRESSES), buffers.words(own(EDGES)))
         if self._streams:
             return
-        buffers.reserve("filter", edges // 32 + 1)
+        buffers.reserve(own("filter"), edges // 32 + 1)
         if self._weighted:
-            buffers.reserve(_ALL_VALUES, edges + 1)
+            buffers.reserve(own(_ALL_VALUES), edges + 1)
         if self.groups:
-            buffers.reserve("order", edges + 1)
-            buffers.reserve("group_table", self.tables.bytes // 4)
+            buffers.reserve(own("order"), edges + 1)
+            buffers.reserve(own("group_table"), self.tables.bytes // 4)
 
     # Rows and pieces
 
@@ -144,8 +145,9 @@ class ByUnit:
         """Whether the unit looks up the rows: if the frontier is a list, and a vertex's row is two
         words at a distance from the vertex's own word."""
         task, asked = self.task, self._options.get("rows")
-        able = (task.queued and task.input is task.frontier and not task.frontier.noted
-                and not task.switches and len(task.layouts) == 1 and _whole_rows(task.layouts[0]))
+        able = (task.queued and (task.input is task.frontier or task.input.still)
+                and not task.input.noted and not task.switches and len(task.layouts) == 1
+                and _whole_rows(task.layouts[0]))
         if asked == "unit" and not able:
             raise UserError(
                 f"schedule {task.schedule.name!r}: rows is 'unit', which needs a deduplicated "
@@ -183,7 +185,7 @@ class ByUnit:
 
     def _ends(self, before, this, k):
         a, start = k.a, None
-        if before is None and self.looks_up:
+        if before is None and self.looks_up and not self.task.input.still:
             self._lead(k)
         end, place = a.regs("edges_end", "place")
         a.li(place, k.address(lists.ends(k.layout)))
@@ -241,17 +243,18 @@ class ByUnit:
         if kernel is not None:
             session.launch_kernel(kernel, argument)
 
-    def best(self, session):
-        """The filter's table, for the next operation of a session that filters."""
+    def is_fresh(self, session) -> bool:
+        """Whether no operation of the session has filtered yet. One does now."""
         fresh, self._filtered = self._filtered is not session, session
-        return self.tables.best(fresh)
+        return fresh
 
     def _take(self, session, argument, layout, _):
         """Add to the frontier's lists what the contraction has noted."""
         if not self._length:
             return
         buffers, frontier = self.task.buffers, self.task.frontier
-        scu, source = ScuOperations(session.compact), ADDRESSES if self.filters else EDGES
+        scu = ScuOperations(session.compact)
+        source = lists.own(self.task, ADDRESSES if self.filters else EDGES)
         for bits, (end, mark, count) in zip(frontier.BITS, frontier.targets(session, argument)):
             scu.data_compaction(
                 buffers.address(source), self._length, end, bitmask=buffers.address(bits),
@@ -270,10 +273,15 @@ class _Superstep:
     def __init__(self, unit, session, argument, layout):
         self._unit, self._session, self._argument, self._layout = unit, session, argument, layout
         self._task = task = unit.task
-        self._address, self._scu = task.buffers.address, ScuOperations(session.compact)
+        self._scu = ScuOperations(session.compact)
         self.count = (task.input.entry_count(session, argument) if task.queued
                       else layout.rows)
-        self._end = self._address(lists.ends(layout))
+        self._end = task.buffers.address(lists.ends(layout))
+        self._filtered = False          # whether an operation of this superstep has filtered
+
+    def _address(self, name):
+        """The address of one of the task's buffers for lists."""
+        return self._task.buffers.address(lists.own(self._task, name))
 
     def make(self):
         """Make the list. Returns its length."""
@@ -287,7 +295,7 @@ class _Superstep:
         values = _ALL_VALUES if weighted else VALUES
         edges = self._words(values)
         kept = self._neighbors(
-            "filter", "filter edges", output=self._unit.best(self._session),
+            "filter", "filter edges", output=self._best(),
             operand=self._address(values), operands=edges).selected
         left = {"filter": Filter(self._address("filter"), edges)} if edges else {}
         order = self._order(kept, **left)
@@ -309,14 +317,21 @@ class _Superstep:
             self._address(EDGES) + 4 * place, self._address(VALUES) + 4 * place,
             weights=self._source("weights") if self._task.algorithm.weighted else 0,
             count=(self._end + 4 * word, place),
-            output=unit.best(self._session) if unit.filters else None, name="stream edges").result
+            output=self._best() if unit.filters else None, name="stream edges").result
+
+    def _best(self):
+        """The filter's table, for the next operation that filters."""
+        fresh = self._unit.is_fresh(self._session) or (self._task.algorithm.sent.forgets
+                                                       and not self._filtered)
+        self._filtered = True
+        return self._unit.tables.best(fresh)
 
     def _source(self, name):
         """The address of a layout's array, from which the locations of edges, divided by 4, count.
         """
         layout = self._layout
-        return (self._address(layout.array(name)) - self._address(layout.array("neighbors"))
-                & 0xFFFF_FFFF)
+        address = self._task.buffers.address
+        return address(layout.array(name)) - address(layout.array("neighbors")) & 0xFFFF_FFFF
 
     def _edges(self, array, destination, name, **options):
         """Make a list of each edge's word in an array of the layout."""
@@ -332,8 +347,9 @@ class _Superstep:
         """The address of the word beside each row that the cores have prepared."""
         if not self._unit.gives:
             return self._task.input.first_entry(self._session, self._argument)
-        return self._address(self._task.algorithm.base_array(self._task)
-                             if self._unit.prepares_once else GIVEN)
+        if self._unit.prepares_once:
+            return self._task.buffers.address(self._task.algorithm.sent.array_of(self._task))
+        return self._address(GIVEN)
 
     def _words(self, destination, **options):
         """Make a list of the word beside each edge. Returns its length."""
@@ -358,8 +374,9 @@ class _Superstep:
         if not self._unit.looks_up:
             return StreamRows(self._address(INDEXES), self._given, self._address(COUNTS))
         first = self._task.input.first_entry(self._session, self._argument)
-        base = self._address(self._task.algorithm.base_array(self._task))
-        value = self._task.algorithm.sent.value
-        # A vertex is the address of its own word.
-        return StreamRows(first, 0 if value else first, looks=value,
-                          rows=self._address(self._layout.row_array) - base)
+        task, address = self._task, self._task.buffers.address
+        base, sent = address(task.algorithm.base_array(task)), task.algorithm.sent
+        # A vertex is the address of its word in the base array.
+        given = address(sent.array_of(task)) - base if sent.value else first
+        return StreamRows(first, given, looks=sent.value,
+                          rows=address(self._layout.row_array) - base)

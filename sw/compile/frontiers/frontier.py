@@ -45,6 +45,8 @@ class Input:
         not listed.
     noted : bool
         Whether an entry of a list counts only if its vertex's note says so.
+    still : bool
+        Whether kernels leave its memory as it is. If not, a kernel of each superstep prepares it.
     by_words : bool
         Whether :meth:`member` goes by words that the algorithm knows, and not by what is stored.
     start, end : GeneralRegister
@@ -54,7 +56,7 @@ class Input:
     name: Any = None
     listed = False
     keeps = True
-    noted = by_words = False
+    noted = still = by_words = False
     start: Any
     end: Any
 

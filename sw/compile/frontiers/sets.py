@@ -84,6 +84,10 @@ class Fields:
             word |= block << self._place(index)
         return word
 
+    def block_of(self, argument, index) -> int:
+        """The block in an argument."""
+        return argument >> self._place(index) & (1 << self.pool.bits) - 1
+
     def block(self, k, index):
         """A register with the address of a block."""
         a, into, source = k.a, k.a.reg("block"), k.given
@@ -208,8 +212,15 @@ class Pool:
 
     def size(self, session, block) -> int:
         """The number of vertices of the set in a block."""
-        end, start, *_ = session.read(self.BLOCKS, (block + 1) * _WORDS)[-_WORDS:].tolist()
+        end, start, *_ = self._words(session, block)
         return (end - start) // 4
+
+    def first_entry(self, session, block) -> int:
+        """The address of the first entry of the set in a block."""
+        return self._words(session, block)[_START]
+
+    def _words(self, session, block):
+        return session.read(self.BLOCKS, (block + 1) * _WORDS)[-_WORDS:].tolist()
 
 
 class _Set(Input):
@@ -238,7 +249,7 @@ class _Set(Input):
 class SetList(_Set):
     """A set as its list."""
     name = "queue"
-    listed = True
+    listed = still = True
 
     def prepare(self, k):
         self.start, self.end = k.a.regs("start", "queue_end")
@@ -247,6 +258,15 @@ class SetList(_Set):
     def entries(self, k, start, end):
         """As of :class:`~sw.compile.frontiers.queue.Queue`."""
         self._load(k, {start: _START, end: _END})
+
+    def entry_count(self, session, argument) -> int:
+        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+        return self._fields.pool.size(session, self._fields.block_of(argument, self._index))
+
+    def first_entry(self, session, argument) -> int:
+        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+        return self._fields.pool.first_entry(session,
+                                             self._fields.block_of(argument, self._index))
 
 
 class SetMap(_Set):

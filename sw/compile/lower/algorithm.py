@@ -21,6 +21,9 @@ only when the program runs, so it is a field of the launch's argument, beside a 
 
 from __future__ import annotations
 
+import contextlib
+import functools
+
 from base.errors import UserError
 from sw.compile.frontiers.maps import FORMS
 from sw.compile.frontiers.queue import Queue
@@ -31,7 +34,7 @@ from sw.compile.lower.emitter import Emitter
 from sw.compile.lower.fuse import EDGES, Groups
 from sw.compile.lower.host_numbers import HostNumbers
 from sw.compile.lower.kernels import VertexKernels
-from sw.compile.lower.machine import RtlMachine, beginning
+from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
 from sw.compile.lower.queues import takes_all, without_infinite_deltas
 from sw.compile.lower.run import ProgramRun
@@ -118,14 +121,17 @@ class ProgramAlgorithm(ProgramRun):
         sides : list of Task
             Those of the operators of edges.
         """
-        owned = {side.algorithm.number: vectors for side in sides
-                 if (vectors := side.algorithm.owned(side))}
+        owned: dict[int, frozenset] = {}
+        for side in sides:
+            number, vectors = side.algorithm.number, side.algorithm.owned(side)
+            owned[number] = owned.get(number, vectors) & vectors
+        owned = {number: vectors for number, vectors in owned.items() if vectors}
         self._group_operators(owned)
         form = kind if kind in FORMS else None
         lists = kind == Queue.name or (form is None and (bool(self._queues) or any(
             group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)))
         self.pool.keep(lists, marks, form)
-        if lists or marks or form:
+        if lists or marks or form or sides[0].switches:
             return
         # Words tell which vertices are in each set, so a set is only made to be counted.
         self.dropped = frozenset(
@@ -147,8 +153,7 @@ class ProgramAlgorithm(ProgramRun):
     def base_array(self, task):
         return self.anchor
 
-    def neighbor_array(self, task):
-        return self.anchor
+    neighbor_array = base_array
 
     @property
     def has_sets(self):
@@ -158,8 +163,9 @@ class ProgramAlgorithm(ProgramRun):
         return {f"{EDGES}{number}": EdgeOperator(self, number) for number in self.edges}
 
     def side_of(self, kernel):
-        group, _ = self.groups.kernels.get(kernel, (None, None))
-        return f"{EDGES}{group[0].op.what}" if group and group[0].op.kind == EDGES else None
+        way, group = self.groups.kernel(kernel)
+        side = f"{EDGES}{group[0].op.what}" if group and group[0].op.kind == EDGES else None
+        return f"{way}_{side}" if way else side
 
     # Kernels of groups
 
@@ -212,12 +218,19 @@ class ProgramAlgorithm(ProgramRun):
 
     def init_vertex_value(self, task):
         self.check_words()
-        machine = beginning(self)
         rest: dict[str, int] = {}
         for side in task.sides.values():
             rest = side.algorithm.padding(side) | rest
-        self.fill_arrays(task, machine.arrays, rest)
-        self.pool.fill(task, machine.sets)
+        self.fill_arrays(task, self.beginning.arrays, rest)
+        self.pool.fill(task, self.beginning.sets)
+
+    @functools.cached_property
+    def beginning(self) -> RtlMachine:
+        """The machine that has performed what stands before the first operator."""
+        machine = RtlMachine(self)
+        with contextlib.suppress(Begun):
+            self._perform(machine)
+        return machine
 
     # Kernels
 
@@ -227,6 +240,7 @@ class ProgramAlgorithm(ProgramRun):
         def add(name, kind, what=None):
             kernels.setdefault(name, ("apply", (kind, what)))
 
+        ways = task.plan.sides if any(side.switches for side in task.sides.values()) else [""]
         for name, (group, turned) in self.groups.kernels.items():
             head = group[0].op
             if self.dependence.copied(head):
@@ -234,7 +248,8 @@ class ProgramAlgorithm(ProgramRun):
             if head.kind != EDGES:
                 add(name, "group", (group, turned))
                 continue
-            kernels[name] = ("gather", (group, turned))
+            for way in ways:
+                kernels["_".join(filter(None, (way, name)))] = ("gather", (group, turned))
             node = self.edges[head.what]
             if node.tracking is not None and not self.dependence.tells(node):
                 add(f"changed{head.what}", "changed", node.tracking)
@@ -270,13 +285,12 @@ class ProgramAlgorithm(ProgramRun):
 
     # Host
 
-    def perform(self, machine: Machine):
-        """Perform the program of this run on a machine."""
+    def _perform(self, machine: Machine):
         return perform(self.program, self.graph, machine, self._values, self.bits)
 
     def drive(self, session):
         machine = RtlMachine(self, session)
-        self._result = self.perform(machine)
+        self._result, self.ways = self._perform(machine), machine.ways
         return machine.supersteps
 
     def outputs(self, session):

@@ -21,10 +21,9 @@ _UPKEEP = {"copy": "copy {}", "changed": "the set of the vertices whose {} has c
 
 def kernels(run, task) -> list[LoweredKernel]:
     """The kernels of a :class:`~sw.compile.lower.algorithm.ProgramAlgorithm`."""
-    groups = run.groups.kernels
     found = []
     for name, (kind, what) in run.kernels(task).items():
-        group, _ = groups.get(name, (None, None))
+        _, group = run.groups.kernel(name)
         if group is None:
             upkeep, of = what
             text = _UPKEEP[upkeep].format(", ".join(of) if isinstance(of, list) else of)

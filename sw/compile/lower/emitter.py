@@ -263,8 +263,10 @@ class Emitter:
         return self._names[name]
 
     def know_now(self, node, word):
-        """A register has the word of a VectorLoad, of now if the vector is stamped."""
-        (self._raw if node.vector in self._stamped else self._known)[node] = word
+        """A register has the value of an expression; of a VectorLoad, the word of now if the vector
+        is stamped."""
+        stamped = isinstance(node, ir.VectorLoad) and node.vector in self._stamped
+        (self._raw if stamped else self._known)[node] = word
 
     def ahead(self, node, vertex) -> Any:
         """Load the word of a VectorLoad at a vertex, in a new register, before its use. The word of
@@ -311,6 +313,8 @@ class Emitter:
                 return self._k.original(value)
             case ir.VectorLoad():
                 return self._load(node)
+            case ir.Binary() if node in self._known:
+                return self._known[node]
             case ir.Degree():
                 word = self._a.reg("degree")
                 self._a.lw(word, self._pointer(self._vertex(node.vertex),

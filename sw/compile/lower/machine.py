@@ -1,6 +1,5 @@
 """The device as a GraphVM, while it runs a program: groups of operators are launches of kernels."""
 
-import contextlib
 import weakref
 from typing import Any
 
@@ -12,19 +11,11 @@ from sw.vm.host import Machine
 from sw.vm.reference import ReferenceMachine
 
 
-__all__ = ["Begun", "DeviceSet", "RtlMachine", "beginning"]
+__all__ = ["Begun", "DeviceSet", "RtlMachine", "first_words"]
 
 
 class Begun(Exception):
     """The part of a program before its first operator is over."""
-
-
-def beginning(parent):
-    """The state of a run of a ProgramAlgorithm before its first operator: a machine."""
-    machine = RtlMachine(parent)
-    with contextlib.suppress(Begun):
-        parent.perform(machine)
-    return machine
 
 
 class DeviceSet:
@@ -93,8 +84,12 @@ class RtlMachine(Machine):
     ----------
     sets : dict of int to list
         The first vertices of sets, by the blocks of the pool.
+    values : dict
+        The host's variables.
     supersteps : int
         Executions of operators of edges.
+    ways : list of str
+        Of a hybrid: the way of each of these.
     """
 
     def __init__(self, parent, session=None):
@@ -107,6 +102,7 @@ class RtlMachine(Machine):
         self._slots: dict[int, int] = {}
         self._supersteps: dict[str, int] = {}
         self.supersteps = 0
+        self.ways: list[str] = []
         self._begun = False
         self._held: Any = None
         self._ahead: Any = None                 # (op, input set, result), performed in advance
@@ -126,7 +122,7 @@ class RtlMachine(Machine):
                 for vector in self._parent.program.vectors}
 
     def attach(self, values, evaluate, word):
-        self._values, self._evaluate, self._word = values, evaluate, word
+        self.values, self._evaluate, self._word = values, evaluate, word
 
     # Sets
 
@@ -181,7 +177,7 @@ class RtlMachine(Machine):
 
     def _words_ahead(self, ahead):
         """The words of the host that an operator will find."""
-        values = self._values
+        values = self.values
         before = dict(values)
         for node in ahead.assigns:
             values[node.name] = self._evaluate(node.value)
@@ -279,6 +275,9 @@ class RtlMachine(Machine):
         superstep = self._supersteps.get(head.name, -1) + 1
         self._supersteps[head.name] = superstep
         inputs = [] if head.every else [None]
+        if head.kind == EDGES and any(side.switches for side in self._session.task.sides.values()):
+            self.ways.append(_way(self._session, self._parent.pool, held.input))
+            name = f"{self.ways[-1]}_{name}"
         self._make(name, fields.word(superstep, [each.block for each in sets], number),
                    [*inputs, *sets[len(inputs):]])
         if not tells and held.results[0] is not None:
@@ -349,6 +348,24 @@ class RtlMachine(Machine):
     def read(self, vector):
         self._flush()
         return self._device().read_vertices(self._parent.arrays(self._turned)(vector))
+
+
+def _way(session, pool, vset):
+    """The way that a hybrid takes from a set, by its size."""
+    if vset.count is None:
+        vset.count = pool.size(session, vset.block)
+    return session.task.next_side(vset.count)
+
+
+def first_words(machine, vector, *names):
+    """For a machine that has found the first operator: the words of a vector at the vertices of
+    sets, as far as there are sets of these names by then, or at all vertices if not all are known.
+    """
+    sets, words = {EMPTY: [], **machine.sets}, machine.arrays[vector]
+    blocks = [machine.values[name].block for name in names if name in machine.values]
+    if not blocks or any(block not in sets for block in blocks):
+        return words
+    return words[sorted(set().union(*(sets[block] for block in blocks)))]
 
 
 def _total(session):

@@ -21,7 +21,9 @@ from sw.compile.lower.dependence import index_of, own_loads, suffices
 from sw.compile.lower.emitter import Emitter, Tracked, combine, reduce_word
 from sw.compile.lower.finish import Finish
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
+from sw.compile.lower.machine import first_words
 from sw.compile.lower.relaxation import Relaxation
+from sw.compile.lower.sending import loops_around, sent_nodes, sent_word, sums_fit
 from sw.graph.graph import Graph
 from sw.compile.kernels.kernel import Vertex
 from sw.lang import facts
@@ -82,7 +84,6 @@ class EdgeOperator(Algorithm):
         Whether a vertex's words tell if it is in the set.
     """
     void_edge = "padding"
-    sent = None
 
     def __init__(self, parent, number):
         node = parent.edges[number]
@@ -93,6 +94,8 @@ class EdgeOperator(Algorithm):
         self.weighted = self._function.weighted
         self._filter = None if node.to_filter is None else parent.program.function(node.to_filter)
         self._copies = {name: parent.copy_array(name) for name in parent.dependence.copies(node)}
+        self._sent = sent_nodes(node, self._function,
+                                lambda vector: bool(parent.dependence.stamp(node, vector)))
         self.reads_set = node.input_vset != ir.ALL
         self.makes_set = parent.dependence.tells(node)
         self.has_sets = self.reads_set or self.makes_set
@@ -111,6 +114,18 @@ class EdgeOperator(Algorithm):
         edges."""
         return self.reads_set and not (task.direction == "pull"
                                        and known(self._node, facts.Superset) is not None)
+
+    @functools.cached_property
+    def sent(self):
+        node, parent = self._node, self._parent
+        loops, more = loops_around(parent.program, node), {}
+        if self._sent:
+            vector = known(node, facts.Sent).value.vector
+            more["array"] = self._copies.get(vector, parent.array(vector))
+            more["fits"] = not self.weighted or sums_fit(
+                parent.program, node, self.graph, vector,
+                lambda *names: first_words(parent.beginning, vector, *names))
+        return sent_word(node, self._function, loops, bool(self._sent), **more)
 
     def _or_before(self, tests):
         """The filter that is true for members of this superstep or an earlier one, whose edges are
@@ -345,7 +360,8 @@ class EdgeOperator(Algorithm):
     def _relaxation(self, task):
         """The operator's :class:`~.relaxation.Relaxation`, if edges are accepted only where they
         improve a word in memory; else None."""
-        if self._owned(task) or (task.direction == "pull"
+        late = task.schedule.has_lists and self._filter is not None
+        if late or self._owned(task) or (task.direction == "pull"
                                  and any(map(self._decides, task.layouts))):
             return None
         return self._relaxes
@@ -527,13 +543,14 @@ class EdgeOperator(Algorithm):
             elif self._tests_edges(k.task):
                 member = k.a.reg("member")
                 k.input.member_data(k, edge.neighbor, member)
-            words = None if self.first_only(k) else self._load(k, edge)
+            late = k.task.schedule.has_lists and wants is not None      # a list's word comes late
+            words = None if late or self.first_only(k) else self._load(k, edge)
             if relaxation is not None:
                 brings = relaxation.load(k, self._ends(k.task, edge), words)
             found.append(_Data(edge.neighbor, wants, member, words, racing, brings))
         if relaxation is None:
             return found
-        fits = k.task.direction == "push" and relaxation.sums_fit
+        fits = k.task.direction == "push" and bool(self._sent) and self.sent.fits
         return [dataclasses.replace(
             data, brings=(relaxation.value(k, edge, ends, data.words, fits), data.brings),
             passes=relaxation.passes(ends, edge, data.words))
@@ -542,9 +559,13 @@ class EdgeOperator(Algorithm):
     def _load(self, k, edge):
         """An Emitter that has the words of an edge's ends."""
         ends = dict(zip(self._function.parameters, self._ends(k.task, edge)))
-        emitter = self._emitter(k, self._of_base)
+        emitter, given = self._emitter(k, self._of_base), ()
+        if edge.value is not None:
+            given = self._sent
+            for node in given:
+                emitter.know_now(node, edge.value)
         for load in certain_loads(self._function):
-            if load not in self._of_base:
+            if load not in self._of_base and load not in given and ends[load.index.name]:
                 emitter.ahead(load, ends[load.index.name])
         return emitter
 

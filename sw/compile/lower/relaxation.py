@@ -6,19 +6,13 @@ needs no atomic. If a vertex gets a better word after a lane has read the old on
 of the next superstep.
 """
 
-import functools
-
-import numpy as np
-
 from sw.compile.lower.dependence import index_of
 from sw.compile.lower.emitter import reduce_word
-from sw.compile.lower.machine import beginning
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.effects import UNKNOWN, effects
 from sw.lang.facts import known
 from sw.lang.passes.early import is_improvement
-from sw.lang.types import WORD
 
 
 __all__ = ["Relaxation", "improves"]
@@ -73,7 +67,8 @@ class Relaxation:
     def load(self, k, ends, words):
         """The register with the word that an edge may improve; loads what the edge brings."""
         for load, word in words.known.items():
-            if load.vector == self._effect.vector and index_of(self._function, load.index) == 1:
+            if isinstance(load, ir.VectorLoad) and load.vector == self._effect.vector \
+                    and index_of(self._function, load.index) == 1:
                 return word
         before = k.a.reg("before")
         k.a.lw(before, k.pointer(ends[1], self._parent.array(self._effect.vector), before))
@@ -87,7 +82,7 @@ class Relaxation:
                                     self._parent.degrees)
 
         sent = known(self._node, facts.Sent)
-        if sent is None or sent.form != "sum" or edge.weight is None:
+        if sent is None or sent.form != "sum" or edge.weight is None or edge.value is not None:
             return expression(self._effect.value)
         k.add_word(edge.weight, expression(sent.value), fits)
         return edge.weight
@@ -106,27 +101,3 @@ class Relaxation:
         pointer = k.a.reg("pointer")
         reduce_word(k, self._effect.kind, word,
                     k.pointer(target, self._parent.array(self._effect.vector), pointer), changed)
-
-    @functools.cached_property
-    def sums_fit(self) -> bool:
-        """Whether no sum of a word of a vertex of the set and a weight passes 32 bits. A path on
-        which a word came leaves no vertex twice."""
-        parent, vector, graph = self._parent, self._effect.vector, self._parent.graph
-        sent = known(self._node, facts.Sent)
-        writers = [function for function in parent.program.functions
-                   if vector in function.writes()]
-        if sent is None or sent.form != "sum" or not isinstance(sent.value, ir.VectorLoad) \
-                or sent.value.vector != vector or len(writers) > 1:
-            return False
-        nodes = list(ir.walk(*parent.program.body))
-        begun = beginning(parent)
-        words, sets = begun.arrays[vector], list(begun.sets.values())
-        if len(sets) != sum(isinstance(part, ir.NewVertexSet | ir.NewQueue) for part in nodes) \
-                or any(isinstance(part, ir.VertexFilter) or (
-                    isinstance(part, ir.HostName) and part.name == ir.ALL) for part in nodes) \
-                or any((words[first] == WORD - 1).any() for first in sets):
-            return False
-        heaviest = np.zeros(graph.num_vertices, np.uint64)
-        np.maximum.at(heaviest, graph.src, graph.weights)
-        largest = int(words[words != WORD - 1].max(initial=0)) + int(heaviest.sum())
-        return largest < WORD - 1

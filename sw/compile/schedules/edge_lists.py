@@ -45,13 +45,10 @@ class EdgeLists(Schedule):
 
     def check(self, task):
         super().check(task)
-        sent = task.algorithm.sent
-        if sent is None:
-            raise self.refuse(f"cannot run {task.algorithm.name!r}: the sets of a program are "
-                              "words of the vertices, and not lists")
-        if task.algorithm.weighted and not sent.value:
+        if task.algorithm.weighted and not task.algorithm.sent.value:
             raise self.refuse(f"cannot run {task.algorithm.name!r}: the list of edges has no room "
-                              "for weights")
+                              "for weights, and its edges bring more than a word of the source "
+                              "plus the weight (fact sent)")
         self.maker(task).check()
 
     def neighbor_shift(self, task):

@@ -423,7 +423,8 @@ def chain(edges: edgeset):
     ("kcore", {"source": 1}, "'kcore' has no parameter 'source'; it has no parameters"),
     ("bc", {"source": 99}, "program 'bc': source is 99, must be from 0 to 63"),
     ("mis", {"seed": -1}, "program 'mis': seed is -1, must be from 0 to 4294967295"),
-    ("mis", {"schedule": "compact"}, "schedule 'compact' cannot run 'mis': the sets of a program"),
+    ("mis", {"schedule": "compact", "direction": "pull"}, "schedule 'compact' lists the edges that "
+     "leave the frontier, so it has only push, and not pull"),
     ("nosuch", {}, "there is no algorithm 'nosuch'; there are bc, bfs, cc"),
     (NAMES["cc"], {"frontier": "queue"}, "cannot have frontier 'queue': every vertex takes part in "
      "every superstep, and the algorithm asks only whether a flag was set"),
