@@ -46,14 +46,16 @@ class _Reversed(ReverseQueue):
     ----------
     tests : Input or None
         The set.
+    base : str
+        The array in whose addresses vertices are listed.
     """
 
-    def __init__(self, tests):
-        self._tests = tests
+    def __init__(self, tests, base):
+        self._tests, self._array = tests, f"{base}_unfound"
         self.by_words = tests is not None and tests.by_words
 
     def reserve(self, task):
-        if self._array not in task.buffers:         # operators share the list
+        if self._array not in task.buffers:         # operators share lists
             super().reserve(task)
 
     def prepare(self, k):
@@ -73,13 +75,9 @@ class Superstep(Frontier):
 
     Parameters
     ----------
-    fields : Fields
-    index : int or None
-        The set's block in the fields; None if the operator makes no set.
+    operator : sw.compile.lower.operators.EdgeOperator
     name : str
         The kind of the set.
-    deduplicate : bool
-        Whether a vertex that is added several times is counted once.
     claimed : bool
         Whether lanes claim the vertices that they add.
 
@@ -87,26 +85,24 @@ class Superstep(Frontier):
     ----------
     number : GeneralRegister
         A word whose last bit is that of the superstep's number.
-    all_made : list of Made
-        In a kernel: all sets that it makes.
+    made : dict of int to Made
+        In a kernel: the sets that it makes, by the members of its group; 0 is the operator.
     """
 
-    def __init__(self, fields, index, name, deduplicate, claimed):
-        super().__init__(deduplicate, True, True)
-        self._fields, self._index, self.name, self._claimed = fields, index, name, claimed
+    def __init__(self, operator, name, claimed):
+        super().__init__(operator.counts_once, True, True)
+        self._operator, self.name, self._claimed = operator, name, claimed
 
     def prepare(self, k):
         self.number = k.given
-        self.all_made = []
 
     def make(self, k):
-        """In the prologue, behind the loads of the input: begin the result."""
-        if self._index is not None:
-            self._made = Made(k, self._fields, self._index, self._claimed)
-            self.all_made.append(self._made)
+        fields, makers = self._operator.makers(k)
+        self.made = {number: Made(k, fields, index, self._claimed and not number)
+                     for index, number in enumerate(makers, int(self._operator.reads_set))}
 
     def finish(self, k):
-        for made in self.all_made:
+        for made in self.made.values():
             made.finish()
 
     def parity(self, k, into, place=0):
@@ -118,12 +114,12 @@ class Superstep(Frontier):
 
     def claim(self, vertex, into):
         """``into`` = 1 in the lane that is the first to claim its vertex."""
-        self._made.claim(vertex, into)
+        self.made[0].claim(vertex, into)
 
     def add_new(self, vertex, claimed):
         """Add the active lanes' vertices, which no other lane adds; ``claimed`` tells whether they
         were claimed."""
-        self._made.add(vertex, claimed)
+        self.made[0].add(vertex, claimed)
 
 
 def choose(sides) -> list:
@@ -255,9 +251,7 @@ def _chosen(side, pair, made):
         else:
             read = _WordTest(operator) if operator.known_by_words else StampTest(fields)
     if pair.input == REVERSE and operator.reverses(side):
-        read = _Reversed(read)
+        read = _Reversed(read, operator.base_array(side))
     if read is None and not operator.makes_set:
         return None, None
-    index = int(operator.reads_set) if operator.makes_set else None
-    return Superstep(fields, index, pair.output, operator.counts_once,
-                     operator.claims(side)), read
+    return Superstep(operator, pair.output, operator.claims(side)), read
