@@ -91,5 +91,6 @@ def _table(every, memory, cost):
         table.add_row(pathlib.Path(graph[0]).name, *plan,
                       "failed" if base is None else f"{base:,}",
                       *("failed" if ratio is None else f"{ratio:.2f}x" for ratio in ratios),
-                      *(f"{100 * share:.0f} %" for share in found or ()))
+                      *(("-",) * len(LIMITS) if found is None else
+                        (f"{100 * share:.0f} %" for share in found)))
     return table

@@ -521,7 +521,7 @@ def _parse_plan(part, place, text):
             label, dot, field = name.rpartition(".")
             if is_field and dot:
                 labels.setdefault(label, {})[field] = value
-                dataclasses.replace(plan, labels=labels)        # refuses what is wrong here
+                _labelled(plan, labels)                         # refuses what is wrong here
                 continue
             if is_field and name not in _FIELDS:
                 raise UserError(f"a plan has no field {name!r}; it has {', '.join(_FIELDS)}")
@@ -530,7 +530,15 @@ def _parse_plan(part, place, text):
                     name: _read(plan.kind, name, value)})
         except UserError as error:
             raise _wrong(text, place + start, str(error)) from None
-    return dataclasses.replace(plan, labels=labels) if labels else plan
+    return _labelled(plan, labels) if labels else plan
+
+
+def _labelled(plan, labels):
+    """A plan, or both plans of a hybrid, with fields for labels."""
+    if isinstance(plan, Hybrid):
+        return dataclasses.replace(plan, first=_labelled(plan.first, labels),
+                                   second=_labelled(plan.second, labels))
+    return dataclasses.replace(plan, labels=labels)
 
 
 def _wrong(text, place, what):

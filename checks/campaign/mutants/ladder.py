@@ -66,11 +66,12 @@ NEAR = (
      "sim/functional/model/gather.h", "tb/sim/functional/test_gather.py"),
     ("sw/compile/algorithms/gcn/*",
      "tb/sw/compile/algorithms/test_gcn.py tb/sw/golden/test_gcn.py"),
-    ("sw/study/benchmarks/*", "tb/sw/study/benchmarks"),
+    ("sw/study/benchmarks/*", "tb/sw/study/benchmarks tb/cli/test_whole.py"),
+    ("sw/study/sweep/*", "tb/sw/study/sweep tb/sw/show/report/test_whole.py"),
     ("sw/study/benchmarks/formats.py", "tb/sw/compile/formats/test_images.py"),
     ("sw/study/benchmarks/combinations.py", "tb/sw/study/test_combinations.py"),
     ("sw/study/benchmarks/folder.py", "tb/cli/test_reproduce.py"),
-    ("sw/cli/*", "tb/cli/test_files.py"),
+    ("sw/cli/*", "tb/cli/test_files.py tb/cli/test_whole.py"),
     ("sw/cli/parameters.py sw/cli/records.py", "tb/cli/test_parameters.py tb/cli/test_errors.py"),
     ("sw/cli/bench*", "tb/sw/study/benchmarks tb/cli/test_commands.py"),
     ("sw/cli/bench_tune.py sw/cli/tune*", "tb/cli/test_tune.py"),
@@ -157,7 +158,8 @@ NEAR = (
     ("sw/compile/schedules/twce.py sw/compile/schedules/etwc.py",
      "tb/sw/compile/schedules/test_twc.py"),
     ("sw/device/trace/*", "tb/sw/device/trace/test_trace.py tb/sw/show/report/test_timeline.py"),
-    ("sw/study/tune/*", "tb/sw/study/tune tb/sw/show/report/test_tuning.py"),
+    ("sw/study/tune/*", "tb/sw/study/tune tb/cli/test_whole.py "
+     "tb/sw/show/report/test_tuning.py"),
     ("sw/vm/cpu/* sw/vm/c_code.py sw/vm/loop_code.py sw/vm/choices.py", "tb/sw/vm/test_cpu.py"),
     ("sw/vm/cuda/*", "tb/sw/vm/test_cuda.py"),
     ("sw/vm/evaluate.py sw/vm/host.py",
@@ -184,7 +186,9 @@ _KERNELS = ("tb/sw/compile/kernels/test_programs.py tb/sw/compile/frontiers/test
             "tb/sw/compile/schedules", "--quick tb/sw/vm tb/programs/test_algorithms.py")
 _LANGUAGE = ("tb/sw/lang tb/sw/vm/test_reference.py", "--quick tb/sw/vm",
              "tb/sw/compile/kernels/test_programs.py")
-_COMMANDS = ("--quick tb/cli", "tb/cli/test_runs.py tb/cli/test_commands.py")
+_COMMANDS = ("--quick tb/cli", "tb/cli/test_runs.py tb/cli/test_commands.py "
+             "tb/cli/test_errors.py tb/cli/test_listing.py tb/cli/test_parameters.py "
+             "tb/cli/test_diff.py tb/cli/test_sweep.py tb/cli/test_vm.py")
 
 #: (files; the rungs above the first).
 WIDE = (

@@ -105,7 +105,8 @@ class RegisterFlow:
             return after + targets
         if line.row.name == "jal":
             return targets
-        if line.row.name == "tmc" and line.operands["rs1"].number == 0:
+        if line.row.name == "jalr" or (line.row.name == "tmc"
+                                       and line.operands["rs1"].number == 0):
             return []
         return after
 
@@ -114,7 +115,7 @@ class RegisterFlow:
         ends: list[list[int] | None] = [None] * len(self._lines)
         starts = {0}
         for index, line in enumerate(self._lines):
-            if line.row.format is Format.B or line.row.name in ("jal", "tmc"):
+            if line.row.format is Format.B or line.row.name in ("jal", "jalr", "tmc"):
                 ends[index] = places = [place for place in self._next(index)
                                         if place < len(self._lines)]
                 starts.update((index + 1, *places))

@@ -121,9 +121,10 @@ class VirtualAssembler(Assembler):
         """A section of a kernel begins, with all lanes active."""
         self._code.append((None, _Section(name)))
 
-    def jump_to_section(self, label):
-        """Jump to a label in another section."""
-        self.jal(self.zero, _Elsewhere(label))
+    def jump_to_section(self, label, link=None):
+        """Jump to a label in another section. ``link``, a kept register, gets the address of the
+        next instruction, where a section must begin."""
+        self.jal(link or self.zero, _Elsewhere(label))
 
     def _address_of(self, label):
         self._code.append((None, label))

@@ -167,6 +167,10 @@ class Frontier(Input):
         """Prologue."""
         self.number = k.a.reg("number")
 
+    def make(self, k):
+        """In the prologue, behind what the input prepares: make ready what the superstep adds to.
+        """
+
     def parity(self, k, into, place=0):
         """Before :meth:`prepare`: ``into`` = the last bit of the superstep's number, shifted to the
         left by ``place``."""

@@ -321,7 +321,7 @@ class Map(Input):
         a.li(other, sum(places) & 0xFFFF_FFFF)
         a.sub(other, other, self._read)
         a.sw(other, which, self._NEXT)          # of all warps the same
-        if k.first and k.leads:
+        if k.clears:
             first = a.reg("first")
             a.li(first, self._form.first(k.task))
             a.add(other, other, first)

@@ -294,7 +294,7 @@ class _Map(CountedFrontier):
                                (self._add, self._ADD)):
             if register is not self._read or k.task.input is self:
                 a.lw(register, block, 4 * word)
-        if k.first and k.leads:
+        if k.clears:
             clear(k, cleared, self.form.words(k.task))
         if k.leads:
             a.addi(cleared, self.number, 1)

@@ -102,6 +102,14 @@ class Fields:
         a.add(into, into, k.constant(k.address(self.pool.BLOCKS), "blocks"))
         return into
 
+    def of_distance(self, k, into, index, distance):
+        """``into`` = the field of a block at a distance (:meth:`Pool.distance`)."""
+        k.shifted(into, distance, self._place(index) - _SHIFT)
+
+    def of_number(self, k, into, number):
+        """``into`` = the field of a number, in a register that holds it plus one, or 0."""
+        k.shifted(into, number, self._place(self.blocks))
+
     def number(self, k, into):
         """``into`` = the number of the host plus one, or 0 if it has no room."""
         k.a.srli(into, k.given, self._place(self.blocks))
@@ -221,6 +229,22 @@ class Pool:
 
     def _words(self, session, block):
         return session.read(self.BLOCKS, (block + 1) * _WORDS)[-_WORDS:].tolist()
+
+    # On the device: blocks by their distances from the first, in bytes.
+
+    @staticmethod
+    def distance(block) -> int:
+        """The distance of a block."""
+        return block << _SHIFT
+
+    def load_size(self, k, distance, into):
+        """``into`` = the number of vertices of the set in the block at a distance."""
+        a, start = k.a, k.a.reg("start")
+        a.add(into, distance, k.constant(k.address(self.BLOCKS), "blocks"))
+        a.lw(start, into, 4 * _START)
+        a.lw(into, into, 4 * _END)
+        a.sub(into, into, start)
+        a.srli(into, into, 2)
 
 
 class _Set(Input):
@@ -366,7 +390,7 @@ class Made:
         k, a, form = self._k, self._k.a, self._pool.form
         self._map = a.reg("map_add")
         a.lw(self._map, block, 4 * _MAP)
-        if k.first and k.leads:
+        if k.clears:
             cleared = a.reg("clear")
             a.lw(cleared, other, 4 * _MAP)
             a.add(cleared, cleared, k.constant(form.first(k.task), "map_first"))

@@ -46,14 +46,16 @@ class _Reversed(ReverseQueue):
     ----------
     tests : Input or None
         The set.
+    base : str
+        The array in whose addresses vertices are listed.
     """
 
-    def __init__(self, tests):
-        self._tests = tests
+    def __init__(self, tests, base):
+        self._tests, self._array = tests, f"{base}_unfound"
         self.by_words = tests is not None and tests.by_words
 
     def reserve(self, task):
-        if self._array not in task.buffers:         # operators share the list
+        if self._array not in task.buffers:         # operators share lists
             super().reserve(task)
 
     def prepare(self, k):
@@ -73,13 +75,9 @@ class Superstep(Frontier):
 
     Parameters
     ----------
-    fields : Fields
-    index : int or None
-        The set's block in the fields; None if the operator makes no set.
+    operator : sw.compile.lower.operators.EdgeOperator
     name : str
         The kind of the set.
-    deduplicate : bool
-        Whether a vertex that is added several times is counted once.
     claimed : bool
         Whether lanes claim the vertices that they add.
 
@@ -87,26 +85,24 @@ class Superstep(Frontier):
     ----------
     number : GeneralRegister
         A word whose last bit is that of the superstep's number.
-    all_made : list of Made
-        In a kernel: all sets that it makes.
+    made : dict of int to Made
+        In a kernel: the sets that it makes, by the members of its group; 0 is the operator.
     """
 
-    def __init__(self, fields, index, name, deduplicate, claimed):
-        super().__init__(deduplicate, True, True)
-        self._fields, self._index, self.name, self._claimed = fields, index, name, claimed
+    def __init__(self, operator, name, claimed):
+        super().__init__(operator.counts_once, True, True)
+        self._operator, self.name, self._claimed = operator, name, claimed
 
     def prepare(self, k):
         self.number = k.given
-        self.all_made = []
 
     def make(self, k):
-        """In the prologue, behind the loads of the input: begin the result."""
-        if self._index is not None:
-            self._made = Made(k, self._fields, self._index, self._claimed)
-            self.all_made.append(self._made)
+        fields, makers = self._operator.makers(k)
+        self.made = {number: Made(k, fields, index, self._claimed and not number)
+                     for index, number in enumerate(makers, int(self._operator.reads_set))}
 
     def finish(self, k):
-        for made in self.all_made:
+        for made in self.made.values():
             made.finish()
 
     def parity(self, k, into, place=0):
@@ -118,12 +114,12 @@ class Superstep(Frontier):
 
     def claim(self, vertex, into):
         """``into`` = 1 in the lane that is the first to claim its vertex."""
-        self._made.claim(vertex, into)
+        self.made[0].claim(vertex, into)
 
     def add_new(self, vertex, claimed):
         """Add the active lanes' vertices, which no other lane adds; ``claimed`` tells whether they
         were claimed."""
-        self._made.add(vertex, claimed)
+        self.made[0].add(vertex, claimed)
 
 
 def choose(sides) -> list:
@@ -137,8 +133,7 @@ def choose(sides) -> list:
                for side, pair in zip(sides, asked)):
         _check_nothing(sides[0])
     output = _output(sides, asked)
-    pairs = [Pair(pair.input if pair is not None else _own_input(side, output), output)
-             for side, pair in zip(sides, asked)]
+    pairs = [Pair(_input(side, pair, output), output) for side, pair in zip(sides, asked)]
     for side, pair in zip(sides, pairs):
         reason = _refusal(side, pair, sides, pairs)
         if reason is not None:
@@ -158,23 +153,36 @@ def choose(sides) -> list:
 
 
 def _output(sides, asked):
-    """The kind of all sets. Raises UserError if plans ask for several."""
-    outputs = list(dict.fromkeys(pair.output or VALUES for pair in asked if pair is not None))
+    """The kind of all sets. Raises UserError if plans ask for several. In a hybrid ``counter`` and
+    a reverse queue leave it to the other plan."""
+    hybrid = sides[0].switches
+    outputs = [pair.output or VALUES for pair in asked if pair is not None
+               and (pair.output is not None or not hybrid)]
+    outputs = list(dict.fromkeys(outputs))
     if len(outputs) > 1:
         raise UserError(f"all sets of {sides[0].algorithm.name} have one kind, and the plan asks "
                         f"for {' and '.join(map(repr, outputs))}")
     if outputs:
         return outputs[0]
-    pushing = [side for side in sides if side.direction == "push"]
+    pushing = [side for side, pair in zip(sides, asked) if side.direction == "push"
+               and (pair is None or pair.input == REVERSE)]
     queues = [Pair(Queue.name, Queue.name)] * len(pushing)
-    listed = pushing and not any(_refusal(side, pair, pushing, queues)
-                                 for side, pair in zip(pushing, queues))
-    return Queue.name if listed else VALUES
+    listed = [_refusal(side, pair, pushing, queues) is None
+              for side, pair in zip(pushing, queues)]
+    return Queue.name if listed and (any if hybrid else all)(listed) else VALUES
 
 
-def _own_input(side, output):
-    """The kind as which a side reads sets, if nobody asks for one."""
-    return VALUES if output == Queue.name and side.direction == "pull" else output
+def _input(side, pair, output):
+    """The kind as which a side reads sets. A side of a hybrid that pulls and does not ask for a
+    reverse queue tests vertices."""
+    pulls = side.direction == "pull"
+    if side.switches and pulls and (pair is None or pair.input != REVERSE):
+        pair = None
+    elif pair is not None and not (side.switches and not pulls and pair.input == REVERSE):
+        return pair.input
+    lists = output == Queue.name
+    tests = pulls and (lists or side.algorithm.known_by_words)
+    return VALUES if tests or (lists and Queue.lacks_list(side) is not None) else output
 
 
 def _check_nothing(side):
@@ -189,7 +197,8 @@ def _refusal(side, pair, sides, pairs):
     """Why a side cannot have a pair, or None; ``pairs`` are those of all ``sides``."""
     if pair.output not in (Queue.name, VALUES, *FORMS):
         return f"sets of a program are no {pair.output}"
-    if pair.input == VALUES and not any(each.input == pair.output for each in pairs):
+    if pair.input == VALUES != pair.output and all(
+            each.input in (VALUES, REVERSE) for each in pairs):
         return f"nothing would read the {pair.output}"
     listing = {one.algorithm.number for one, each in zip(sides, pairs) if each == pair and (
         one.algorithm.reverses(one) if pair.input == REVERSE else one.algorithm.reads(one))}
@@ -198,7 +207,7 @@ def _refusal(side, pair, sides, pairs):
             return "pushing visits the vertices of the frontier, which the reverse queue has not"
         if not listing:
             return "no operator of edges has a filter of its destinations"
-        if pair.output == Queue.name:
+        if pair.output == Queue.name and not side.switches:
             return "pulling tests the sources of edges, which a list does not tell"
     if pair.input in (REVERSE, Queue.name):
         if pair.input == Queue.name and side.direction == "pull":
@@ -224,7 +233,9 @@ def _made(pair, fields):
 
 def _tested(pair):
     """The kind by which a side that reads sets goes, or tests vertices."""
-    return pair.output if pair.input == REVERSE else pair.input
+    if pair.input != REVERSE:
+        return pair.input
+    return VALUES if pair.output == Queue.name else pair.output
 
 
 def _chosen(side, pair, made):
@@ -240,9 +251,7 @@ def _chosen(side, pair, made):
         else:
             read = _WordTest(operator) if operator.known_by_words else StampTest(fields)
     if pair.input == REVERSE and operator.reverses(side):
-        read = _Reversed(read)
+        read = _Reversed(read, operator.base_array(side))
     if read is None and not operator.makes_set:
         return None, None
-    index = int(operator.reads_set) if operator.makes_set else None
-    return Superstep(fields, index, pair.output, operator.counts_once,
-                     operator.claims(side)), read
+    return Superstep(operator, pair.output, operator.claims(side)), read

@@ -22,7 +22,7 @@ A device of one core needs step 1 only, because one L1 sees all accesses.
 from hw.isa import Csr
 
 
-__all__ = ["fill", "meet", "reserve"]
+__all__ = ["fill", "meet", "meet_cores", "reserve"]
 
 
 #: The buffer of the counter.
@@ -59,13 +59,14 @@ def meet(k):
         warp = k.a.reg("warp")
         k.a.csrr(warp, Csr.WARP_ID)
         k.a.bnez(warp, others)
-        _meet_cores(k)
+        meet_cores(k)
         k.a.place(others)
         k.barrier()
 
 
-def _meet_cores(k):
-    """The first warp of a core waits for those of all other cores."""
+def meet_cores(k):
+    """Emit the wait of the first warp of a core for those of all other cores. All lanes are active,
+    here and afterwards."""
     a, cores = k.a, k.config.cores
     amount, mask, counter = a.regs("amount", "mask", "counter")
     before, now = a.regs("before", "now")

@@ -24,14 +24,14 @@ from sw.compile.kernels import barrier
 from sw.compile.kernels.kernel import Kernel
 
 
-__all__ = ["KERNEL", "Loop", "check", "emit", "fill", "reserve"]
+__all__ = ["KERNEL", "SUPERSTEPS", "Loop", "check", "emit", "fill", "reserve"]
 
 
 #: The name of the fused kernel.
 KERNEL = "loop"
 
-#: The buffer for the number of supersteps.
-_SUPERSTEPS = "supersteps"
+#: The buffer for the number of supersteps, and for a number that tells the way to the end.
+SUPERSTEPS = "supersteps"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +46,18 @@ class Loop:
     #: superstep that adds no vertex to the frontier.
     count: int | None = None
     last: tuple[str, ...] = ()  #: With a count: the kernels of the last superstep.
+
+    @property
+    def names(self) -> list[str]:
+        """All kernels."""
+        return list(dict.fromkeys(itertools.chain(*self.turns, self.then, self.last)))
+
+    def reserve(self, task):
+        """Reserve local memory for the fused kernel, which needs none."""
+
+    def emit(self, task, assembler):
+        """Emit the fused kernel."""
+        _Fused(task, assembler).emit()
 
     def kernels(self, number) -> tuple:
         """The kernels of a superstep."""
@@ -73,13 +85,13 @@ class Loop:
         task = session.task
         session.launch_kernel(KERNEL, 0 if task.frontier is None
                               else task.frontier.argument(task, 0))
-        return self.count or int(session.read(_SUPERSTEPS)[0])
+        return self.count or int(session.read(SUPERSTEPS)[0])
 
 
 def check(task):
     """Raise UserError if the loop of a task cannot be fused. The task has its layouts."""
     loop = task.loop
-    for name in dict.fromkeys(itertools.chain(*loop.turns, loop.then, loop.last)):
+    for name in loop.names:
         for step in task.kernel_sets[name]:
             if step.operate is not None or not step.in_turn:
                 raise UserError(f"{task.algorithm.name}: fusion=yes needs kernels only, and with "
@@ -90,18 +102,19 @@ def check(task):
 def reserve(task):
     """Reserve the buffers of a fused loop."""
     barrier.reserve(task)
-    task.buffers.reserve(_SUPERSTEPS, 1)
+    task.buffers.reserve(SUPERSTEPS, 2)
+    task.loop.reserve(task)
 
 
 def fill(task):
     """Fill these buffers."""
     barrier.fill(task)
-    task.buffers.fill(_SUPERSTEPS)
+    task.buffers.fill(SUPERSTEPS)
 
 
 def emit(task, assembler):
     """Emit the fused kernel of a task, the only kernel of its program."""
-    _Fused(task, assembler).emit()
+    task.loop.emit(task, assembler)
 
 
 class _Fused:
@@ -157,7 +170,7 @@ class _Fused:
             on = a.label("loop_goes_on")
             a.bnez(added, on)
             frontier.number_at(self._k, a.argument, number)
-            a.li(place, self._k.address(_SUPERSTEPS))
+            a.li(place, self._k.address(SUPERSTEPS))
             a.sw(number, place)                 # of all warps the same
             a.end_warp()
             a.place(on)

@@ -112,6 +112,9 @@ class Kernel:
         As of :class:`~sw.compile.kernels.passes.Pass`.
     full : GeneralRegister
         All ones: the mask of all lanes, and the VID that says that there is no work.
+    clears : bool
+        Whether this part clears what the superstep's results will be written to. One part does so,
+        which all warps go through.
     frontier : sw.compile.frontiers.frontier.Frontier or None
         The frontier that the superstep adds to, after :meth:`open_frontier`.
     input : sw.compile.frontiers.frontier.Input or None
@@ -129,6 +132,7 @@ class Kernel:
         self.algorithm, self.config, self.direction = task.algorithm, task.config, task.direction
         self.layout, self.first = layout, first
         self.pass_name, self.leads, self.gathers = item.name, item.leads, item.gathers
+        self.clears = first and item.leads and not (layout is not None and layout.active)
         self._constants = {}
         self.frontier = self.input = self.tile = None
         self.lanes_apart = 1
@@ -190,6 +194,8 @@ class Kernel:
         for part in dict.fromkeys((self.frontier, self.input)):
             if part is not None and (part is self.frontier or self.leads or not self.gathers):
                 part.prepare(self)
+        if self.frontier is not None:
+            self.frontier.make(self)
 
     def argument(self, into):
         """``into`` = the argument of the launch; in a fused loop

@@ -32,7 +32,9 @@ from sw.compile.lower import described
 from sw.compile.lower.dependence import Dependence, behind_beginning, index_of
 from sw.compile.lower.emitter import Emitter
 from sw.compile.lower.fuse import EDGES, Groups
-from sw.compile.lower.host_numbers import HostNumbers
+from sw.compile.lower.host_code import HostCode
+from sw.compile.lower.host_kernel import DeviceProgram
+from sw.compile.lower.host_numbers import SLOTS, HostNumbers
 from sw.compile.lower.kernels import VertexKernels
 from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
@@ -42,7 +44,7 @@ from sw.compile.lower.specialised import specialised
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
-from sw.vm.host import Machine, perform, value_of
+from sw.vm.host import perform, value_of
 
 
 __all__ = ["ProgramAlgorithm"]
@@ -212,7 +214,8 @@ class ProgramAlgorithm(ProgramRun):
         for name in self.used_degrees:
             task.buffers.reserve(name, words)
         self.pool.reserve(task, words)
-        task.buffers.reserve("slots", self.host.words)
+        if not task.fused:
+            task.buffers.reserve(SLOTS, self.host.words)
         task.buffers.reserve("results", 2)
         task.buffers.reserve("least", 1)
 
@@ -229,7 +232,7 @@ class ProgramAlgorithm(ProgramRun):
         """The machine that has performed what stands before the first operator."""
         machine = RtlMachine(self)
         with contextlib.suppress(Begun):
-            self._perform(machine)
+            perform(self.program, self.graph, machine, self._values, self.bits)
         return machine
 
     # Kernels
@@ -269,7 +272,8 @@ class ProgramAlgorithm(ProgramRun):
         return kernels
 
     def lowered(self, task):
-        return described.kernels(self, task)
+        found = described.kernels(self, task)
+        return [each for each in found if each.name in task.loop.names] if task.fused else found
 
     def decisions(self, task):
         return described.decisions(self)
@@ -285,16 +289,22 @@ class ProgramAlgorithm(ProgramRun):
 
     # Host
 
-    def _perform(self, machine: Machine):
-        return perform(self.program, self.graph, machine, self._values, self.bits)
+    def loop(self, task):
+        return DeviceProgram(self, HostCode(self, self._values, task.config.cores))
 
     def drive(self, session):
+        if session.task.fused:
+            return super().drive(session)
         machine = RtlMachine(self, session)
-        self._result, self.ways = self._perform(machine), machine.ways
+        self._result = perform(self.program, self.graph, machine, self._values, self.bits)
+        self.ways = machine.ways
         return machine.supersteps
 
     def outputs(self, session):
-        return self._result.outputs
+        if not session.task.fused:
+            return self._result.outputs
+        arrays = self.arrays(session.task.loop.turned)
+        return {name: session.read_vertices(arrays(name)) for name in self.program.outputs}
 
 
 def _check_order(run, task):

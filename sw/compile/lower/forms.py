@@ -60,7 +60,7 @@ def _operators(program):
     """The attributes of an algorithm about the operators of edges."""
     names = {node.position: f"{EDGES}{number}" for number, node in enumerate(
         node for node in ir.instructions(program.body) if isinstance(node, ir.EdgeSetIterator))}
-    labels = {label: tuple(names[part.position] for part in ir.instructions([node])
+    labels = {label: tuple(names[part.position] for part in ir.instructions((node,))
                            if part.position in names and isinstance(part, ir.EdgeSetIterator))
               for label, node in labelled(program).items()}
     return {"operator_names": tuple(names.values()),

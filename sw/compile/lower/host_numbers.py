@@ -12,8 +12,12 @@ from sw.lang import graph_ir as ir
 from sw.lang.types import Type
 
 
-__all__ = ["FIRST_SLOT", "LARGE", "THRESHOLD", "VERTEX", "WORD", "HostNumbers", "load_slot"]
+__all__ = ["FIRST_SLOT", "LARGE", "SLOTS", "THRESHOLD", "VERTEX", "WORD", "HostNumbers",
+           "load_slot"]
 
+
+#: The buffer of the slots; in a program that is one launch, a place in each core's local memory.
+SLOTS = "slots"
 
 #: Slots: the threshold of a queue, an element to be stored, and the number of the host that an
 #: argument has no room for.
@@ -26,7 +30,8 @@ FIRST_SLOT = 4
 def load_slot(k, number, name):
     """A register with the word of a slot."""
     into = k.a.reg(name)
-    k.a.li(into, k.address("slots"))
+    local = k.task.local
+    k.a.li(into, local.address(SLOTS) if SLOTS in local else k.address(SLOTS))
     k.a.lw(into, into, 4 * number)
     return into
 

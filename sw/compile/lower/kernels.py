@@ -17,7 +17,7 @@ from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.vertices import each_vertex
 from sw.compile.lower.dependence import index_of, own_loads, sum_name
 from sw.compile.lower.fuse import TOTAL, VERTICES, WHERE
-from sw.compile.lower.host_numbers import THRESHOLD, VERTEX, WORD, load_slot
+from sw.compile.lower.host_numbers import SLOTS, THRESHOLD, VERTEX, WORD, load_slot
 from sw.lang import graph_ir as ir
 from sw.lang.passes.chain import certain_loads, reads_elsewhere
 
@@ -51,7 +51,7 @@ class VertexKernels:
         a = k.a
         word, place = a.regs("word", "place")
         a.csrr(word, Csr.MSCRATCH)
-        a.li(place, k.address("slots"))
+        a.li(place, k.address(SLOTS))
         a.sw(word, place, 4 * number)
 
     def _store(self, k, array):

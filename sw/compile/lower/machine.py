@@ -90,6 +90,8 @@ class RtlMachine(Machine):
         Executions of operators of edges.
     ways : list of str
         Of a hybrid: the way of each of these.
+    turns : list of int
+        The last bit of the last block of each storage.
     """
 
     def __init__(self, parent, session=None):
@@ -98,7 +100,7 @@ class RtlMachine(Machine):
         storages = parent.pool.storages
         self._free = [number for number in range(storages - 1, -1, -1)
                       if number not in (ALL // 2, EMPTY // 2)]
-        self._turn_of = [1] * storages          # the last bit of the last block of a storage
+        self.turns = [1] * storages
         self._slots: dict[int, int] = {}
         self._supersteps: dict[str, int] = {}
         self.supersteps = 0
@@ -129,8 +131,8 @@ class RtlMachine(Machine):
     def _new(self, count=None):
         """A set in a storage that no other set has."""
         storage = self._free.pop()
-        self._turn_of[storage] ^= 1
-        vset = DeviceSet(2 * storage + self._turn_of[storage], count)
+        self.turns[storage] ^= 1
+        vset = DeviceSet(2 * storage + self.turns[storage], count)
         weakref.finalize(vset, self._free.append, storage)
         return vset
 
@@ -303,7 +305,6 @@ class RtlMachine(Machine):
 
     def where(self, node, vset, uniforms):
         if node.position in self._parent.dropped:
-            self._device()
             return DeviceSet(EMPTY)
         return self._take(node, vset, uniforms, makes=True)
 

@@ -16,7 +16,6 @@ import functools
 from typing import Any
 
 from sw.compile.algorithm import Algorithm
-from sw.compile.frontiers.sets import Made
 from sw.compile.lower.dependence import index_of, own_loads, suffices
 from sw.compile.lower.emitter import Emitter, Tracked, combine, reduce_word
 from sw.compile.lower.finish import Finish
@@ -446,8 +445,6 @@ class EdgeOperator(Algorithm):
 
     def prepare(self, k):
         k.open_frontier()
-        if self.makes_set:
-            k.frontier.make(k)
         group, turned = k.variant or (self._group, frozenset())
         self._array = self._parent.arrays(turned)
         self._words = self._parent.load_words(k, group)
@@ -464,15 +461,15 @@ class EdgeOperator(Algorithm):
         self._earlier = self._parent.host.earlier(group, [
             node.value for node, *_ in self._stamps(group)])
         self._exact = self._is_exact(group)
-        index = int(self.reads_set) + 1
-        self._made = {}
-        fields = self._parent.fields(group)
-        for number, member in enumerate(group):
-            if member.op.kind == WHERE:
-                self._made[number] = Made(k, fields, index)
-                k.frontier.all_made.append(self._made[number])
-                index += 1
         self._finish = Finish(k, self._parent, group, turned, self._words)
+
+    def makers(self, k):
+        """The fields of a kernel's argument, and the numbers of the members of its group that make
+        sets."""
+        group = self._members(k)
+        return self._parent.fields(group), [
+            number for number, member in enumerate(group)
+            if self._parent.dependence.makes_set(member)]
 
     def _members(self, k):
         """The group of a kernel; the operator alone in a pass that belongs to several."""
@@ -694,7 +691,7 @@ class EdgeOperator(Algorithm):
         chosen[number] = k.a.reg("chosen")
         k.a.mv(chosen[number], result)
         with k.a.if_(chosen[number]):
-            self._made[number].add(vertex)
+            k.frontier.made[number].add(vertex)
 
 
 def _only_load(function):

@@ -166,7 +166,8 @@ class Turns:
         """Sum an edge's data in the active lanes in which the edge counts. If it counts in no lane,
         go to ``otherwise`` with all lanes."""
         k, algorithm = self._k, self._k.algorithm
-        if algorithm.selective(k.task):
+        selective = algorithm.selective(k.task)
+        if selective:
             algorithm.accepts(k, word, predicate)
             k.narrow(predicate, otherwise)
-        self.combine(work, word, predicate)
+        self.combine(work, word, predicate if selective else None)

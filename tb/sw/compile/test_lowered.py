@@ -117,7 +117,9 @@ def test_one_launch():
     what = "one launch for all supersteps"
     assert decided(task("bfs"), what) == []         # nothing but the plan is against it
     assert decided(task("bfs", fusion=True), what) == [True]
-    for program, plan in (("kcore", {}), ("sssp", {"delta": 5}), ("bfs", {"direction": "auto"})):
+    assert decided(task("kcore"), what) == []
+    assert decided(task("kcore", fusion=True), what) == [True]
+    for program, plan in (("sssp", {"delta": 5}), ("bfs", {"direction": "auto"})):
         assert decided(task(program, **plan), what) == [False]
 
 
@@ -144,6 +146,8 @@ def test_the_line_of_a_run():
         assert "refused" not in line
         line = device.run("bfs", GRAPH, fusion=True).lowering
         assert "in one launch: 13 supersteps" in line
+        assert "by operators that share kernels, in one launch: " in device.run(
+            "kcore", GRAPH, fusion=True).lowering
         result = device.run("kcore", GRAPH)
     sets, count = len(result.set_cycles), result.supersteps
     assert f"{sets / count:.1f} kernels a superstep, {result.launches} launches" in result.lowering

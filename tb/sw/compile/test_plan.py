@@ -187,6 +187,8 @@ def test_labels():
     assert {side.schedule for side in plan.sides.values()} == {"vm", "twc", "em"}
     assert Plan.parse("bfs s0:s1.direction=pull schedule=vm").text == \
         "bfs schedule=vm direction=pull"
+    assert Plan.parse("bfs direction=auto s0.schedule=em") == \
+        Plan.parse("bfs direction=auto schedule=em")
 
 
 def test_labels_run():

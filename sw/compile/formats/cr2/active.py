@@ -309,4 +309,6 @@ class RecordExpansion:
         """The kernel: the task's schedule goes through the expand list."""
         item, = self._sub.schedule.passes(self._sub)
         layout, = self._sub.layouts
-        gather(Kernel(k.a, self._sub, k.name, None, layout, item, first=False), item)
+        part = Kernel(k.a, self._sub, k.name, k.variant, layout, item, first=False)
+        part.clears = True          # warps without work do not enter the superstep's own kernels
+        gather(part, item)

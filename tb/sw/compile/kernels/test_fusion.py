@@ -192,8 +192,7 @@ def test_launches_are_as_declared():
     ("sssp", {"delta": 4}, "sssp: fusion=yes cannot have delta: the host moves the threshold"),
     ("pagerank", {"tolerance": 0.1}, "fusion=yes cannot have the sum of the host between"),
     ("bfs", {"direction": "auto"}, "fusion=yes is for one plan: the host chooses the plan"),
-    ("gcn", {}, "gcn: fusion=yes needs an algorithm whose supersteps are a loop"),
-    ("kcore", {}, "kcore: fusion=yes needs an algorithm whose supersteps are a loop")))
+    ("gcn", {}, "gcn: fusion=yes needs an algorithm whose supersteps are a loop")))
 def test_refusals(algorithm, choices, message):
     device = Device.functional(TINY)
     with pytest.raises(UserError, match=message):

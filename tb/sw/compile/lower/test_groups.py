@@ -10,8 +10,8 @@ advance               test_in_advance: a loop's first operator rides on the kern
                       set, also where the set becomes empty, and where the host counts between
 sets                  test_many_sets: sets that live side by side, under several names;
                       test_numbers: a number of the host that an argument has no room for
-frontiers             test_frontiers, test_splits: each kind that sets may be;
-                      test_deduplication; test_known_by_words; test_refused
+frontiers             test_frontiers, test_splits, test_turns, test_no_rows: the kinds of sets;
+                      test_deduplication; test_known_by_words; test_refused; test_hybrids
 ====================  =============================================================================
 """
 
@@ -357,6 +357,18 @@ def test_frontiers(direction, frontier, tmp_path):
             cores=1 + number % 2)
 
 
+@pytest.mark.parametrize("frontier", [None, "queue", "rqueue", "bitmap", "queue/bitmap", "counter"])
+def test_hybrids(frontier):
+    """Each execution of an operator of edges goes by the size of its set."""
+    with Device.functional(preset("tiny").replace(imem_bytes=1 << 16)) as device:
+        for name in ("kcore", "bc", "mis"):
+            result = device.run(name, graph(), direction="auto", frontier=frontier)
+            ways = result.parameters["directions"]
+            assert len(ways) == result.supersteps and {*ways} == {"push", "pull"}
+            again = device.run(result.plan, graph())
+            assert again.plan == result.plan and again.parameters == result.parameters
+
+
 @pytest.mark.parametrize("split", ["static", "counter"])
 @pytest.mark.parametrize("frontier", ["queue/bitmap", "bytemap", "rqueue/bitmap"])
 def test_splits(frontier, split, tmp_path):
@@ -364,6 +376,43 @@ def test_splits(frontier, split, tmp_path):
     direction = "pull" if frontier.startswith("r") else "push"
     run(FILTERS.format(test="x[v] == 1"), tmp_path, direction=direction, frontier=frontier,
         split=split)
+
+
+ROUNDS = """
+@program
+def rounds(edges: edgeset):
+    hit = vector(uint, 0)
+    many = vector(uint, 0)
+
+    def reach(src, dst):
+        hit[dst].max(i + 1)
+
+    def note(v):
+        many[v] = many[v] + number
+
+    for i in range(6):
+        frontier = vertexset(5)
+        if i % 2 == 0:
+            frontier = vertexset(0, 1, 2, 3)
+        reached = edges.from_(frontier).apply_modified(reach, hit)
+        number = len(reached)
+        vertices.apply(note)
+    return hit, many
+"""
+
+
+@pytest.mark.parametrize("frontier", ["queue", "queue/bitmap", "queue/bytemap"])
+def test_no_rows(frontier, tmp_path):
+    """A superstep without any row leaves memory ready for the next set."""
+    on = Graph(6, [0, 1, 1, 2, 3, 4], [1, 2, 3, 4, 0, 3])
+    run(ROUNDS, tmp_path, on=on, format="cr2", frontier=frontier)
+
+
+@pytest.mark.parametrize("frontier", ["queue", "bitmap", "counter", "bytemap/queue"])
+def test_turns(frontier, tmp_path):
+    """Every edge counts, and a lane has several in a turn."""
+    run(SETS, tmp_path, schedule="graphpeg", direction="push", frontier=frontier, cores=2)
+    run(SIZES, tmp_path, schedule="graphpeg", direction="push", frontier=frontier)
 
 
 @pytest.mark.parametrize("frontier", ["bitmap", "bytemap", "counter"])
