@@ -317,6 +317,11 @@ class Algorithm:
         """
         raise NotImplementedError
 
+    def sums(self, k, edges, data):
+        """As :meth:`sum`, for edges of a lane that all count."""
+        for edge, each in zip(edges, data):
+            self.sum(k, edge, each, None)
+
     def collects(self, task) -> bool:
         """Whether a lane that owns a vertex collects in registers, which :meth:`finish` then
         stores."""

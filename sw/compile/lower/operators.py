@@ -567,7 +567,7 @@ class EdgeOperator(Algorithm):
         return emitter
 
     def sum(self, k, edge, data, predicate):
-        a, tracked = k.a, None
+        a = k.a
         if not self.selective(k.task):
             predicate = None                # the schedule does not set the lanes again
         if data is not None and data.brings is not None:
@@ -576,19 +576,43 @@ class EdgeOperator(Algorithm):
             with self._narrowed(k, predicate, predicate) as only:
                 self._add(k, target, predicate, only)
             return
-        words = self._load(k, edge) if data is None or data.words is None else data.words
-        tells, certain = self._tells(k.task), self._changes_surely
         flag = a.reg("changed") if predicate is None else predicate
-        if tells and not certain:
-            tracked = self._tracked(k, flag)
+        self._reduce(k, edge, data, flag)
+        self._found(k, edge, data, predicate, flag)
+
+    def sums(self, k, edges, data):
+        """As of Algorithm: all atomics are under way before the first answer is awaited."""
+        if self._relaxation(k.task) is not None or not self._tells(k.task) or self._changes_surely:
+            super().sums(k, edges, data)
+            return
+        flags, later = k.a.regs(*["changed"] * len(edges)), []
+        for edge, each, flag in zip(edges, data, flags):
+            self._reduce(k, edge, each, flag, later)
+        for compare in later:
+            compare()
+        for edge, each, flag in zip(edges, data, flags):
+            self._found(k, edge, each, None, flag)
+
+    def _reduce(self, k, edge, data, flag, later=None):
+        """The function of an edge; ``flag`` becomes 0 unless the edge adds its destination, if that
+        is not known before. ``later`` is as of :func:`.emitter.reduce_word`."""
+        words = self._load(k, edge) if data is None or data.words is None else data.words
+        certain, tracked = self._changes_surely, None
+        if self._tells(k.task) and not certain:
+            tracked = self._tracked(k, flag, later)
         source, target = self._ends(k.task, edge)
         plain = {self._node.tracking} if certain and self._settles(k.task) else ()
         words.run_tracked(self._function, [source, target, edge.weight], self._parent.degrees,
                           self._sums, tracked, plain)
-        if not tells:
-            return
         if tracked is not None and tracked.changed is not flag:
-            a.mv(flag, tracked.changed)
+            k.a.mv(flag, tracked.changed)
+
+    def _found(self, k, edge, data, predicate, flag):
+        """Add the destinations of the edges that change them."""
+        a, certain = k.a, self._changes_surely
+        if not self._tells(k.task):
+            return
+        _, target = self._ends(k.task, edge)
         asks = not certain
         if self._exact and data is not None and data.racing is not None \
                 and not self._settles(k.task):
@@ -619,7 +643,7 @@ class EdgeOperator(Algorithm):
             yield only
         k.a.place(same)
 
-    def _tracked(self, k, flag):
+    def _tracked(self, k, flag, later=None):
         """The tracked vector; whether an edge has changed its word becomes known in ``flag`` if
         every call reduces it once, else in a new register."""
         nodes = [node for node in ir.walk(*self._function.body)
@@ -628,7 +652,7 @@ class EdgeOperator(Algorithm):
         changed = flag if only else k.a.reg("changed")
         if not only:
             k.a.mv(changed, k.a.zero)
-        return Tracked(self._node.tracking, changed, only)
+        return Tracked(self._node.tracking, changed, only, later)
 
     @property
     def _changes_surely(self):
