@@ -12,45 +12,13 @@ import dataclasses
 from typing import Any
 
 from sw.compile.kernels.kernel import Vertex
+from sw.compile.kernels.reductions import combine, reduce_word
 from sw.lang import graph_ir as ir
 from sw.lang.types import WORD, Type
 from sw.vm.evaluate import fixed_word
 
 
-__all__ = ["Emitter", "Tracked", "combine", "reduce_word"]
-
-
-def combine(k, operation, into, word):
-    """``into`` = itself and a word, by a reduction."""
-    a = k.a
-    if operation == "min":
-        k.minimum(into, word, into)
-    elif operation == "max":
-        k.maximum(into, word, into)
-    else:
-        (a.add if operation == "+" else a.or_)(into, into, word)
-
-
-def reduce_word(k, operation, word, pointer, changed=None):
-    """The word at an address is combined with a word, by an atomic. ``changed``, a register,
-    becomes 0 unless this changes it, else another number."""
-    a, before = k.a, k.a.zero
-    if changed is not None and operation != "+":
-        before = a.reg("before")
-    {"min": a.amominu_w, "max": a.amomaxu_w, "+": a.amoadd_w, "or": a.amoor_w}[operation](
-        before, word, pointer)
-    if changed is None:
-        return
-    match operation:
-        case "min":
-            a.sltu(changed, word, before)
-        case "max":
-            a.sltu(changed, before, word)
-        case "+":
-            a.mv(changed, word)             # a sum does not pass 32 bits
-        case _:
-            a.or_(changed, word, before)
-            a.xor(changed, changed, before)
+__all__ = ["Emitter", "Tracked"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,6 +28,7 @@ class Tracked:
     #: A register that is not 0 where an atomic has changed a word of the vector.
     changed: Any
     only: bool  #: Whether every call has one such atomic. If not, the register begins with 0.
+    later: Any = None  #: As of :func:`reduce_word`, if every call has one such atomic.
 
 
 class Emitter:
@@ -210,7 +179,8 @@ class Emitter:
             return
         tracked = self._tracked
         changed = tracked.changed if tracked.only else self._a.reg("word_changed")
-        reduce_word(self._k, node.operation, value, pointer, changed)
+        reduce_word(self._k, node.operation, value, pointer, changed,
+                    tracked.later if tracked.only else None)
         if not tracked.only:
             self._a.or_(tracked.changed, tracked.changed, changed)
 

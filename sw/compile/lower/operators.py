@@ -17,7 +17,7 @@ from typing import Any
 
 from sw.compile.algorithm import Algorithm
 from sw.compile.lower.dependence import index_of, own_loads, suffices
-from sw.compile.lower.emitter import Emitter, Tracked, combine, reduce_word
+from sw.compile.lower.emitter import Emitter, Tracked
 from sw.compile.lower.finish import Finish
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
 from sw.compile.lower.machine import first_words
@@ -25,6 +25,7 @@ from sw.compile.lower.relaxation import Relaxation
 from sw.compile.lower.sending import loops_around, sent_nodes, sent_word, sums_fit
 from sw.graph.graph import Graph
 from sw.compile.kernels.kernel import Vertex
+from sw.compile.kernels.reductions import combine, reduce_word
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
@@ -90,7 +91,9 @@ class EdgeOperator(Algorithm):
         self.name, self.number, self._parent, self._node = parent.name, number, parent, node
         self._asked = None
         self._function = parent.program.function(node.apply_f)
-        self.weighted = self._function.weighted
+        self.weighted = any(
+            isinstance(part, ir.Local) and part.name in self._function.parameters[2:]
+            for part in ir.walk(*self._function.body))
         self._filter = None if node.to_filter is None else parent.program.function(node.to_filter)
         self._copies = {name: parent.copy_array(name) for name in parent.dependence.copies(node)}
         self._sent = sent_nodes(node, self._function,
@@ -164,7 +167,7 @@ class EdgeOperator(Algorithm):
         if functions of vertices cannot follow there."""
         if self._node.tracking is not None:
             return frozenset()
-        return frozenset(vector for vector in self._owned(task) if self._plain(task, vector))
+        return frozenset(vector for vector in self.private(task) if self._plain(task, vector))
 
     def adds_once(self, task, asked):
         return self._settles(task) or self._plain(task, self._node.tracking)
@@ -311,7 +314,7 @@ class EdgeOperator(Algorithm):
 
     def _tells(self, task):
         """Whether an edge may change the tracked word at once, and add a vertex."""
-        return self.makes_set and self._node.tracking not in self._owned(task)
+        return self.makes_set and self._node.tracking not in self.private(task)
 
     def selective(self, task):
         return (self._tests_edges(task) or self._has_voids(task)
@@ -360,27 +363,26 @@ class EdgeOperator(Algorithm):
         """The operator's :class:`~.relaxation.Relaxation`, if edges are accepted only where they
         improve a word in memory; else None."""
         late = task.schedule.has_lists and self._filter is not None
-        if late or self._owned(task) or (task.direction == "pull"
+        if late or self.private(task) or (task.direction == "pull"
                                  and any(map(self._decides, task.layouts))):
             return None
         return self._relaxes
 
     # Sums in registers
 
-    def _owned(self, task):
-        """The reductions whose words a lane that owns the base vertex collects in registers, by
-        vector: none if a lane ends its row at the first edge that is accepted."""
+    def private(self, task):
+        # A lane that ends its row at the first edge that is accepted has nothing to collect.
         if task.direction != "pull" or not task.schedule.owns_base or (
                 task.schedule.ends_rows and all(map(self._decides, task.layouts))):
             return {}
-        return {node.vector: node for node in ir.walk(*self._function.body)
+        return {node.vector: node.operation for node in ir.walk(*self._function.body)
                 if isinstance(node, ir.Reduce) and index_of(self._function, node.index) == 1}
 
     def _plain(self, task, vector):
         """Whether a lane has all reductions of a vector at its vertex, and no other lane any. A
         lane that has no vertex of a filtered queue may hold one of an earlier superstep. It has
         collected nothing, but must not store a word that another lane changes."""
-        return (vector in self._owned(task) and task.owns_vertex and self._alone(vector)
+        return (vector in self.private(task) and task.owns_vertex and self._alone(vector)
                 and self._filter is None)
 
     def _alone(self, vector):
@@ -389,24 +391,11 @@ class EdgeOperator(Algorithm):
             node for node in ir.walk(*self._function.body)
             if isinstance(node, ir.Reduce) and node.vector == vector), 1)
 
-    def collects(self, task):
-        return bool(self._owned(task))
-
-    def collects_words(self, task):
-        return len(self._owned(task))
-
-    def collected(self, k):
-        return list(self._sums.values())
-
-    def merge(self, k, other, number=0):
-        node = list(self._owned(k.task).values())[number]
-        combine(k, node.operation, self._sums[node.vector], other)
-
     def finish(self, k, base):
         a, changed, finish = k.a, None, self._finish
         defined = self._parent.dependence.defined[self._node.position]
-        for vector, node in self._owned(k.task).items():
-            word, pointer = self._sums[vector], a.reg("pointer")
+        for vector, operation in self.private(k.task).items():
+            word, pointer = k.private.words[vector], a.reg("pointer")
             if vector in defined and not finish.stores(vector):
                 continue
             pointer = k.pointer(base, self._array(vector), pointer)
@@ -422,21 +411,21 @@ class EdgeOperator(Algorithm):
                 if tracks:
                     a.mv(changed, before)
                 if finish.chain is not None and not tracks:
-                    combine(k, node.operation, word, before)
+                    combine(k, operation, word, before)
                     if finish.stores(vector):
                         a.sw(word, pointer)
                     continue
-                combine(k, node.operation, before, word)
+                combine(k, operation, before, word)
                 a.sw(before, pointer)
                 if tracks:
                     a.xor(changed, changed, before)
                     a.snez(changed, changed)
             else:
-                reduce_word(k, node.operation, word, pointer, changed if tracks else None)
+                reduce_word(k, operation, word, pointer, changed if tracks else None)
         if changed is not None:
             with k.only(changed, "same") as same:
                 self._add(k, base, changed, lambda flag: k.narrow(flag, same))
-        finish.run(k, base, self._sums)
+        finish.run(k, base, k.private.words)
 
     def end(self, k):
         self._finish.end(k)
@@ -449,7 +438,6 @@ class EdgeOperator(Algorithm):
         self._array = self._parent.arrays(turned)
         self._words = self._parent.load_words(k, group)
         self._end = self._vertices_end(k, self.neighbor_array(k.task))
-        self._sums = {vector: k.a.reg(f"{vector}_sum") for vector in self._owned(k.task)}
         self._of_base = {}
         if k.task.schedule.owns_base:
             end = self._function.parameters[k.task.direction == "pull"]
@@ -501,8 +489,7 @@ class EdgeOperator(Algorithm):
         emitter = self._emitter(k)
         for load, word in self._of_base.items():
             emitter.load(load, base, word)
-        for vector, node in self._owned(k.task).items():
-            k.a.mv(self._sums[vector], k.full if node.operation == "min" else k.a.zero)
+        k.private.clear()
         self._finish.begin(k, base)
 
     def first_only(self, k):
@@ -557,7 +544,7 @@ class EdgeOperator(Algorithm):
         """An Emitter that has the words of an edge's ends."""
         ends = dict(zip(self._function.parameters, self._ends(k.task, edge)))
         emitter, given = self._emitter(k, self._of_base), ()
-        if edge.value is not None:
+        if edge.base is None:           # of a list, which has what the source sends
             given = self._sent
             for node in given:
                 emitter.know_now(node, edge.value)
@@ -567,7 +554,7 @@ class EdgeOperator(Algorithm):
         return emitter
 
     def sum(self, k, edge, data, predicate):
-        a, tracked = k.a, None
+        a = k.a
         if not self.selective(k.task):
             predicate = None                # the schedule does not set the lanes again
         if data is not None and data.brings is not None:
@@ -576,19 +563,43 @@ class EdgeOperator(Algorithm):
             with self._narrowed(k, predicate, predicate) as only:
                 self._add(k, target, predicate, only)
             return
-        words = self._load(k, edge) if data is None or data.words is None else data.words
-        tells, certain = self._tells(k.task), self._changes_surely
         flag = a.reg("changed") if predicate is None else predicate
-        if tells and not certain:
-            tracked = self._tracked(k, flag)
+        self._reduce(k, edge, data, flag)
+        self._found(k, edge, data, predicate, flag)
+
+    def sums(self, k, edges, data):
+        """As of Algorithm: all atomics are under way before the first answer is awaited."""
+        if self._relaxation(k.task) is not None or not self._tells(k.task) or self._changes_surely:
+            super().sums(k, edges, data)
+            return
+        flags, later = k.a.regs(*["changed"] * len(edges)), []
+        for edge, each, flag in zip(edges, data, flags):
+            self._reduce(k, edge, each, flag, later)
+        for compare in later:
+            compare()
+        for edge, each, flag in zip(edges, data, flags):
+            self._found(k, edge, each, None, flag)
+
+    def _reduce(self, k, edge, data, flag, later=None):
+        """The function of an edge; ``flag`` becomes 0 unless the edge adds its destination, if that
+        is not known before. ``later`` is as of :func:`.emitter.reduce_word`."""
+        words = self._load(k, edge) if data is None or data.words is None else data.words
+        certain, tracked = self._changes_surely, None
+        if self._tells(k.task) and not certain:
+            tracked = self._tracked(k, flag, later)
         source, target = self._ends(k.task, edge)
         plain = {self._node.tracking} if certain and self._settles(k.task) else ()
         words.run_tracked(self._function, [source, target, edge.weight], self._parent.degrees,
-                          self._sums, tracked, plain)
-        if not tells:
-            return
+                          k.private.words, tracked, plain)
         if tracked is not None and tracked.changed is not flag:
-            a.mv(flag, tracked.changed)
+            k.a.mv(flag, tracked.changed)
+
+    def _found(self, k, edge, data, predicate, flag):
+        """Add the destinations of the edges that change them."""
+        a, certain = k.a, self._changes_surely
+        if not self._tells(k.task):
+            return
+        _, target = self._ends(k.task, edge)
         asks = not certain
         if self._exact and data is not None and data.racing is not None \
                 and not self._settles(k.task):
@@ -619,7 +630,7 @@ class EdgeOperator(Algorithm):
             yield only
         k.a.place(same)
 
-    def _tracked(self, k, flag):
+    def _tracked(self, k, flag, later=None):
         """The tracked vector; whether an edge has changed its word becomes known in ``flag`` if
         every call reduces it once, else in a new register."""
         nodes = [node for node in ir.walk(*self._function.body)
@@ -628,7 +639,7 @@ class EdgeOperator(Algorithm):
         changed = flag if only else k.a.reg("changed")
         if not only:
             k.a.mv(changed, k.a.zero)
-        return Tracked(self._node.tracking, changed, only)
+        return Tracked(self._node.tracking, changed, only, later)
 
     @property
     def _changes_surely(self):

@@ -7,7 +7,7 @@ of the next superstep.
 """
 
 from sw.compile.lower.dependence import index_of
-from sw.compile.lower.emitter import reduce_word
+from sw.compile.kernels.reductions import reduce_word
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.effects import UNKNOWN, effects
