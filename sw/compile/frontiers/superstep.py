@@ -167,6 +167,8 @@ def _output(sides, asked):
     pushing = [side for side, pair in zip(sides, asked) if side.direction == "push"
                and (pair is None or pair.input == REVERSE)]
     queues = [Pair(Queue.name, Queue.name)] * len(pushing)
+    if not any(side.algorithm.reads(side) for side in sides):
+        return VALUES                           # without readers a set is only counted
     listed = [_refusal(side, pair, pushing, queues) is None
               for side, pair in zip(pushing, queues)]
     return Queue.name if listed and (any if hybrid else all)(listed) else VALUES

@@ -348,7 +348,8 @@ class RtlMachine(Machine):
 
     def read(self, vector):
         self._flush()
-        return self._device().read_vertices(self._parent.arrays(self._turned)(vector))
+        return self._parent.addresses.read(
+            self._device(), vector, self._parent.arrays(self._turned)(vector))
 
 
 def _way(session, pool, vset):

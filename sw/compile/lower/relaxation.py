@@ -64,22 +64,22 @@ class Relaxation:
                 return None
         return cls(parent, node, function)
 
-    def load(self, k, ends, words):
+    def load(self, k, values, words):
         """The register with the word that an edge may improve; loads what the edge brings."""
         for load, word in words.known.items():
             if isinstance(load, ir.VectorLoad) and load.vector == self._effect.vector \
                     and index_of(self._function, load.index) == 1:
                 return word
         before = k.a.reg("before")
-        k.a.lw(before, k.pointer(ends[1], self._parent.array(self._effect.vector), before))
+        k.a.lw(before, k.pointer(values[1], self._parent.array(self._effect.vector), before))
         return before
 
-    def value(self, k, edge, ends, words, fits):
-        """The register with what an edge brings. ``fits`` says that no sum passes 32 bits, if
+    def value(self, k, edge, values, words, fits):
+        """The register with what an edge brings, which has these values for the function's
+        parameters. ``fits`` says that no sum passes 32 bits, if
         sources are in the operator's set."""
         def expression(node):
-            return words.expression(self._function, node, [*ends, edge.weight],
-                                    self._parent.degrees)
+            return words.expression(self._function, node, values, self._parent.degrees)
 
         sent = known(self._node, facts.Sent)
         if sent is None or sent.form != "sum" or edge.weight is None or edge.value is not None:
@@ -87,9 +87,9 @@ class Relaxation:
         k.add_word(edge.weight, expression(sent.value), fits)
         return edge.weight
 
-    def passes(self, ends, edge, words):
+    def passes(self, values, words):
         """The registers that are 1 where an edge fulfils the further conditions, else 0."""
-        return [words.expression(self._function, test, [*ends, edge.weight], self._parent.degrees)
+        return [words.expression(self._function, test, values, self._parent.degrees)
                 for test in self._conditions]
 
     def improves(self, k, word, before, into):
