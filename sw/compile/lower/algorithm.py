@@ -282,7 +282,7 @@ class ProgramAlgorithm(ProgramRun):
         return [each for each in found if each.name in task.loop.names] if task.fused else found
 
     def decisions(self, task):
-        return described.decisions(self)
+        return described.decisions(self, task)
 
     def apply(self, k):
         self._kernels.emit(k, *k.variant)

@@ -315,11 +315,12 @@ class EdgeOperator(Algorithm):
 
     def _has_voids(self, task):
         """Whether places come up that may not count as edges. An edge of the padding vertex to
-        itself changes that vertex alone, unless words of a vertex say where a reduction lands."""
+        itself changes that vertex alone, unless words of a vertex say where a reduction lands; but
+        it may add the vertex to a set."""
         parameters = self._function.parameters
         if self.void_edge == "self":
             return False
-        elsewhere = any(isinstance(node, ir.Reduce) and not (
+        elsewhere = self.makes_set or any(isinstance(node, ir.Reduce) and not (
             isinstance(node.index, ir.Local) and node.index.name in parameters)
             for node in ir.walk(*self._function.body))
         return any(layout.voids or (elsewhere and layout.filled) for layout in task.layouts)
