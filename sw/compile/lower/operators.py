@@ -388,6 +388,8 @@ class EdgeOperator(Algorithm):
         k.open_frontier()
         group, turned = k.variant or (self._group, frozenset())
         self._array = self._parent.arrays(turned)
+        if not k.gathers and not self.filters(k.task):
+            return                          # it only looks up rows of a list, or of all vertices
         self._words = self._parent.load_words(k, group)
         self._end = self._vertices_end(k, self.neighbor_array(k.task))
         self._of_base = {}
@@ -405,11 +407,12 @@ class EdgeOperator(Algorithm):
 
     def makers(self, k):
         """The fields of a kernel's argument, and the numbers of the members of its group that make
-        sets."""
+        sets. A kernel that does not gather makes none, but it may clear their maps."""
         group = self._members(k)
+        makes = k.gathers or self._parent.pool.form is not None
         return self._parent.fields(group), [
             number for number, member in enumerate(group)
-            if self._parent.dependence.makes_set(member)]
+            if makes and self._parent.dependence.makes_set(member)]
 
     def _members(self, k):
         """The group of a kernel; the operator alone in a pass that belongs to several."""
