@@ -16,6 +16,7 @@ import functools
 from typing import Any
 
 from sw.compile.algorithm import Algorithm
+from sw.compile.compaction.lists import noted_bits
 from sw.compile.lower.dependence import index_of, own_loads, suffices
 from sw.compile.lower.emitter import Emitter, Tracked
 from sw.compile.lower.finish import Finish
@@ -296,7 +297,7 @@ class EdgeOperator(Algorithm):
         return self.makes_set and self._node.tracking not in self.private(task)
 
     def selective(self, task):
-        return self._tests_edges(task) or self._has_voids(task)
+        return self._tests_edges(task) or self._has_voids(task) or bool(noted_bits(task))
 
     def accepts(self, k, data, into, counts=True):
         a, voids = k.a, self._has_voids(k.task)
@@ -595,7 +596,7 @@ class EdgeOperator(Algorithm):
                 a.addi(flag, flag, 1)
                 a.seqz(flag, flag)
             only(flag)
-        k.frontier.add_new(vertex, claimed)
+        k.frontier.add_new(vertex, claimed, flag)
         for number, (member, words) in enumerate(zip(group, self._words)):
             if not number:
                 continue
