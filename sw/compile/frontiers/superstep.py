@@ -161,7 +161,10 @@ def choose(sides) -> list:
                for side in sides):
         _check_nothing(sides[0])
     if asked is None:
-        name = VALUES if _refusals(sides, Pair(Queue.name, Queue.name)) else Queue.name
+        # Without readers a set is only counted.
+        read = any(side.algorithm.reads_set for side in sides)
+        name = Queue.name if read and not _refusals(sides, Pair(Queue.name, Queue.name)) \
+            else VALUES
         pair = Pair(name, name)
     else:
         pair = Pair(asked.input, asked.output or VALUES)
