@@ -6,6 +6,8 @@ have a filter, if the input is a reverse queue: it lists the vertices that the f
 A set that is a ``counter`` has stamps, unless its vertices' words tell that they are in it.
 """
 
+from typing import Any
+
 from base.errors import UserError
 from sw.compile.frontiers import Pair
 from sw.compile.frontiers.frontier import PULLING, Frontier, Input
@@ -89,9 +91,30 @@ class Superstep(Frontier):
         In a kernel: the sets that it makes, by the members of its group; 0 is the operator.
     """
 
+    _bits: Any = None               # as of Queue
+
     def __init__(self, operator, name, claimed):
         super().__init__(operator.counts_once, True, True)
         self._operator, self.name, self._claimed = operator, name, claimed
+
+    @property
+    def BITS(self):
+        """As of :class:`~sw.compile.frontiers.frontier.Frontier`."""
+        operator = self._operator
+        return Queue.BITS if operator.makes_set and operator.fields.pool.lists else ()
+
+    def note(self, bits):
+        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+        self._bits = bits
+
+    def take(self, k, number, vertex):
+        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+        self.made[0].append(vertex)
+
+    def targets(self, session, argument) -> list:
+        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+        fields = self._operator.fields
+        return [fields.pool.target(session, fields.block_of(argument, self._operator.reads_set))]
 
     def prepare(self, k):
         self.number = k.given
@@ -116,10 +139,15 @@ class Superstep(Frontier):
         """``into`` = 1 in the lane that is the first to claim its vertex."""
         self.made[0].claim(vertex, into)
 
-    def add_new(self, vertex, claimed):
+    def add_new(self, vertex, claimed, chosen):
         """Add the active lanes' vertices, which no other lane adds; ``claimed`` tells whether they
-        were claimed."""
-        self.made[0].add(vertex, claimed)
+        were claimed. ``chosen`` is a register: 0 in the lanes that do not add, unless all edges
+        count."""
+        if self._bits is None:
+            self.made[0].add(vertex, claimed)
+        else:
+            self.made[0].mark(vertex, claimed)
+            self._bits.keep_chosen(chosen)
 
 
 def choose(sides) -> list:
@@ -142,6 +170,8 @@ def choose(sides) -> list:
     marks = any(_tested(pair) == VALUES and side.algorithm.reads(side)
                 and not side.algorithm.known_by_words for side, pair in zip(sides, pairs))
     algorithm.settle(output, marks, sides)
+    pool = algorithm.fields.pool
+    pool.counts = pool.lists and any(side.schedule.counts_entries for side in sides)
     for side in sides:
         reason = side.algorithm.settle_count(side.plan.deduplicate)
         if reason is not None:

@@ -147,7 +147,7 @@ class ProgramAlgorithm(ProgramRun):
     def settle_stamps(self, sides):
         """It is known what the operators of edges, those of the tasks ``sides``, count once."""
         pool = self.pool
-        pool.counts = not pool.lists and not sides[0].fused
+        pool.counted = not pool.lists and not sides[0].fused
         claims = pool.lists and bool(self._queues)
         claims |= any(side.algorithm.claims(side) for side in sides)
         pool.stamped = pool.marks or (claims and not pool.claims_bits)

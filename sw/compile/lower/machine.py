@@ -210,7 +210,7 @@ class RtlMachine(Machine):
         """Launch a kernel that makes ``sets``; some of its fields may be None."""
         self._launch(kernel, argument)
         pool = self._parent.pool
-        if pool.counts:
+        if pool.counted:
             for vset, count in zip(sets, pool.added(self._device())):
                 if vset is not None:
                     vset.count = count

@@ -16,6 +16,7 @@ import functools
 from typing import Any
 
 from sw.compile.algorithm import Algorithm
+from sw.compile.compaction.lists import noted_bits
 from sw.compile.lower.dependence import index_of, own_loads, suffices
 from sw.compile.lower.emitter import Emitter, Tracked
 from sw.compile.lower.finish import Finish
@@ -347,7 +348,8 @@ class EdgeOperator(Algorithm):
 
     def selective(self, task):
         return (self._tests_edges(task) or self._has_voids(task)
-                or self._relaxation(task) is not None or self._guard(task) is not None)
+                or self._relaxation(task) is not None or self._guard(task) is not None
+                or bool(noted_bits(task)))
 
     def _guard(self, task):
         """The condition by which edges are selected, or None; a relaxation has its own."""
@@ -517,6 +519,8 @@ class EdgeOperator(Algorithm):
         k.open_frontier()
         group, turned = k.variant or (self._group, frozenset())
         self._array = self._parent.arrays(turned)
+        if not k.gathers and not self.filters(k.task):
+            return                          # it only looks up rows of a list, or of all vertices
         self._words = self._parent.load_words(k, group)
         self._end = self._vertices_end(k, self.neighbor_array(k.task))
         self._of_base = {}
@@ -534,11 +538,12 @@ class EdgeOperator(Algorithm):
 
     def makers(self, k):
         """The fields of a kernel's argument, and the numbers of the members of its group that make
-        sets."""
+        sets. A kernel that does not gather makes none, but it may clear their maps."""
         group = self._members(k)
+        makes = k.gathers or self._parent.pool.form is not None
         return self._parent.fields(group), [
             number for number, member in enumerate(group)
-            if self._parent.dependence.makes_set(member)]
+            if makes and self._parent.dependence.makes_set(member)]
 
     def _members(self, k):
         """The group of a kernel; the operator alone in a pass that belongs to several."""
@@ -778,7 +783,7 @@ class EdgeOperator(Algorithm):
                 continue
             with a.if_(chosen[member.on]):
                 self._perform(k, number, member, emitter, function, vertex, chosen)
-        k.frontier.add_new(vertex, claimed)
+        k.frontier.add_new(vertex, claimed, flag)
 
     def _perform(self, k, number, member, emitter, function, vertex, chosen):
         result = emitter.run(function, [vertex], self._parent.degrees)
