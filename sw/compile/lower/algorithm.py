@@ -29,6 +29,7 @@ from sw.compile.frontiers.maps import FORMS
 from sw.compile.frontiers.queue import Queue
 from sw.compile.frontiers.sets import Fields, Pool
 from sw.compile.lower import described
+from sw.compile.lower.addresses import Addresses
 from sw.compile.lower.dependence import Dependence, behind_beginning, index_of
 from sw.compile.lower.emitter import Emitter
 from sw.compile.lower.fuse import EDGES, Groups
@@ -38,6 +39,7 @@ from sw.compile.lower.host_numbers import SLOTS, HostNumbers
 from sw.compile.lower.kernels import VertexKernels
 from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
+from sw.compile.lower.queues import takes_all, without_infinite_deltas
 from sw.compile.lower.run import ProgramRun
 from sw.compile.lower.specialised import specialised
 from sw.lang import facts
@@ -62,6 +64,7 @@ class ProgramAlgorithm(ProgramRun):
 
     Attributes
     ----------
+    addresses : Addresses
     anchor : str
         The vertex array in whose addresses kernels know vertices.
     host : HostNumbers
@@ -87,7 +90,8 @@ class ProgramAlgorithm(ProgramRun):
 
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
-        program = self.program = specialised(self.program, self._values, graph)
+        program = self.program = without_infinite_deltas(
+            specialised(self.program, self._values, graph), self._values, graph)
         self._kernels = VertexKernels(self)
         nodes = self._nodes = list(ir.instructions(program.body))
         operators = [node for node in nodes if isinstance(node, ir.EdgeSetIterator)]
@@ -95,7 +99,8 @@ class ProgramAlgorithm(ProgramRun):
         self.edges = dict(enumerate(operators))
         self.dropped = frozenset()
         self._group_operators({})
-        self.anchor = self.array(program.vectors[0].name)
+        self.addresses = Addresses(program, self.array)
+        self.anchor = self.addresses.array or self.array(program.vectors[0].name)
         self.host = HostNumbers(program, self.dependence, lambda node: value_of(
             node, self._values, self.graph, self.bits))
         names = {getattr(node, field) for node in nodes for field in ("name", "output_vset")
@@ -103,7 +108,8 @@ class ProgramAlgorithm(ProgramRun):
                                | ir.EdgeSetIterator | ir.Assign) and hasattr(node, field)}
         self.pool = Pool(len(names - {None}) + _STORAGES, self.anchor)
         self._queues = list(dict.fromkeys(node.vector for node in nodes
-                                          if isinstance(node, ir.NewQueue)))
+                                          if isinstance(node, ir.NewQueue) and not (
+                                              node.delta is None and takes_all(program, node))))
         self._stored = list(dict.fromkeys(
             node.vector for node in ir.instructions(behind_beginning(program))
             if isinstance(node, ir.ElementStore)))
@@ -120,14 +126,17 @@ class ProgramAlgorithm(ProgramRun):
         sides : list of Task
             Those of the operators of edges.
         """
-        owned = {side.algorithm.number: vectors for side in sides
-                 if (vectors := side.algorithm.owned(side))}
+        owned: dict[int, frozenset] = {}
+        for side in sides:
+            number, vectors = side.algorithm.number, side.algorithm.owned(side)
+            owned[number] = owned.get(number, vectors) & vectors
+        owned = {number: vectors for number, vectors in owned.items() if vectors}
         self._group_operators(owned)
         form = kind if kind in FORMS else None
         lists = kind == Queue.name or (form is None and (bool(self._queues) or any(
             group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)))
         self.pool.keep(lists, marks, form)
-        if lists or marks or form:
+        if lists or marks or form or sides[0].switches:
             return
         # Words tell which vertices are in each set, so a set is only made to be counted.
         self.dropped = frozenset(
@@ -138,6 +147,7 @@ class ProgramAlgorithm(ProgramRun):
     def settle_stamps(self, sides):
         """It is known what the operators of edges, those of the tasks ``sides``, count once."""
         pool = self.pool
+        pool.counted = not pool.lists and not sides[0].fused
         claims = pool.lists and bool(self._queues)
         claims |= any(side.algorithm.claims(side) for side in sides)
         pool.stamped = pool.marks or (claims and not pool.claims_bits)
@@ -158,8 +168,9 @@ class ProgramAlgorithm(ProgramRun):
         return {f"{EDGES}{number}": EdgeOperator(self, number) for number in self.edges}
 
     def side_of(self, kernel):
-        group, _ = self.groups.kernels.get(kernel, (None, None))
-        return f"{EDGES}{group[0].op.what}" if group and group[0].op.kind == EDGES else None
+        way, group = self.groups.kernel(kernel)
+        side = f"{EDGES}{group[0].op.what}" if group and group[0].op.kind == EDGES else None
+        return f"{way}_{side}" if way else side
 
     # Kernels of groups
 
@@ -213,7 +224,13 @@ class ProgramAlgorithm(ProgramRun):
 
     def init_vertex_value(self, task):
         self.check_words()
-        self.fill_arrays(task, self.beginning.arrays)
+        arrays, rest = self.beginning.arrays, {}
+        for side in task.sides.values():
+            rest = side.algorithm.padding(side) | rest
+        self.fill_arrays(task, {name: words for name, words in arrays.items()
+                                if name not in self.addresses.vectors}, rest)
+        for name in self.addresses.vectors:
+            self.addresses.fill(task, self.array(name), arrays[name])
         self.pool.fill(task, self.beginning.sets)
 
     @functools.cached_property
@@ -232,6 +249,7 @@ class ProgramAlgorithm(ProgramRun):
         def add(name, kind, what=None):
             kernels.setdefault(name, ("apply", (kind, what)))
 
+        ways = task.plan.sides if any(side.switches for side in task.sides.values()) else [""]
         for name, (group, turned) in self.groups.kernels.items():
             head = group[0].op
             if self.dependence.copied(head):
@@ -239,7 +257,8 @@ class ProgramAlgorithm(ProgramRun):
             if head.kind != EDGES:
                 add(name, "group", (group, turned))
                 continue
-            kernels[name] = ("gather", (group, turned))
+            for way in ways:
+                kernels["_".join(filter(None, (way, name)))] = ("gather", (group, turned))
             node = self.edges[head.what]
             if node.tracking is not None and not self.dependence.tells(node):
                 add(f"changed{head.what}", "changed", node.tracking)
@@ -263,7 +282,7 @@ class ProgramAlgorithm(ProgramRun):
         return [each for each in found if each.name in task.loop.names] if task.fused else found
 
     def decisions(self, task):
-        return described.decisions(self)
+        return described.decisions(self, task)
 
     def apply(self, k):
         self._kernels.emit(k, *k.variant)
@@ -272,7 +291,8 @@ class ProgramAlgorithm(ProgramRun):
         """An Emitter for a function of vertices. ``words`` has the registers of its values of the
         host, ``known`` those of words of its own vertex, by loads."""
         return Emitter(k, self.bits, words.__getitem__, self.arrays(turned),
-                       {name: self.copy_array(name) for name in copies}, known, places=places)
+                       {name: self.copy_array(name) for name in copies}, known, places=places,
+                       addresses=self.addresses.array)
 
     # Host
 
@@ -284,19 +304,22 @@ class ProgramAlgorithm(ProgramRun):
             return super().drive(session)
         machine = RtlMachine(self, session)
         self._result = perform(self.program, self.graph, machine, self._values, self.bits)
+        self.ways = machine.ways
         return machine.supersteps
 
     def outputs(self, session):
         if not session.task.fused:
             return self._result.outputs
         arrays = self.arrays(session.task.loop.turned)
-        return {name: session.read_vertices(arrays(name)) for name in self.program.outputs}
+        return {name: self.addresses.read(session, name, arrays(name))
+                for name in self.program.outputs}
+
 
 
 def _check_order(run, task):
     """Refuse an ordering if a function takes a vertex from a word: words of the device are the
     graph's numbers of vertices, and places in its arrays are the ordering's."""
-    if task.new_ids is None:
+    if task.new_ids is None or run.addresses.any_order:
         return
     for function in run.program.functions:
         for node in ir.walk(*function.body):
