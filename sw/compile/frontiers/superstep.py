@@ -176,7 +176,8 @@ def choose(sides) -> list:
         side.algorithm.reads_set and not side.algorithm.known_by_words for side in sides)
     algorithm.settle(pair.output, marks, sides)
     pool = algorithm.fields.pool
-    pool.counts = pool.lists and any(side.schedule.counts_entries for side in sides)
+    pool.counts = pool.lists and any(side.schedule.counts_entries and side.algorithm.makes_set
+                                     for side in sides)
     for side in sides:
         reason = side.algorithm.settle_count(plan.deduplicate)
         if reason is not None:
