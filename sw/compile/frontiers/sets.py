@@ -53,6 +53,9 @@ _END, _START, _NUMBER, _STAMPS, _MAP, _COUNT = range(6)
 #: Words of a block, and the logarithm of its bytes.
 _WORDS, _SHIFT = 8, 5
 
+#: Most blocks of a kernel's fields.
+_COUNTS = 4
+
 #: The blocks begin at a multiple of these bytes, which one instruction loads.
 _PAGE = 4096
 
@@ -126,18 +129,23 @@ class Pool:
     Attributes
     ----------
     lists : bool
-        Whether there are lists. If not, END only counts.
+        Whether there are lists. If not, vertices are only counted.
     marks : bool
         Whether each vertex of a set has its stamp, by which the set is read.
     form : sw.compile.frontiers.maps.Form or None
         The form of the maps, if there are maps.
+    counted : bool
+        Whether vertices are counted in words of the kernel, by the sets' places in its fields, and
+        not by END.
     stamped : bool
         Whether any kernel gives stamps. If not, sets have no NUMBER.
     counts : bool
         Whether the Stream Compaction Unit adds to lists.
     """
-    lists, marks, form, stamped, counts = True, False, None, True, False
-    BLOCKS, _LISTS, _STAMPS, _MAPS = "set_blocks", "set_lists", "set_stamps", "set_maps"
+    lists, marks, form, counted = True, False, None, False
+    stamped, counts = True, False
+    BLOCKS, COUNTS, _LISTS = "set_blocks", "set_counts", "set_lists"
+    _STAMPS, _MAPS = "set_stamps", "set_maps"
 
     def __init__(self, storages, anchor):
         self.storages, self.anchor = storages, anchor
@@ -161,6 +169,7 @@ class Pool:
         """Reserve the buffers; ``words`` are the words of a vertex array."""
         buffers = task.buffers
         buffers.reserve(self.BLOCKS, -(-self.storages * (2 << _SHIFT) // _PAGE), width=_PAGE)
+        buffers.reserve(self.COUNTS, _COUNTS)
         buffers.reserve(self._LISTS, self.storages * words)
         buffers.reserve(self._STAMPS, self.storages * words)
         if self.form is not None:
@@ -188,6 +197,7 @@ class Pool:
             stamps[block // 2, numbers] = 1
             blocks[block, _END] += 4 * len(numbers)
             blocks[block, _NUMBER] = 1
+        self._before = np.zeros(_COUNTS, np.uint32)
         if self.form is not None:
             maps = np.zeros((2 * self.storages, self.form.words(task)), np.uint32)
             for block, numbers in members.items():
@@ -198,8 +208,19 @@ class Pool:
             blocks[:, _MAP] = places % (1 << 32)
             buffers.fill(self._MAPS, maps.reshape(-1))
         buffers.fill(self.BLOCKS, blocks.reshape(-1))
+        buffers.fill(self.COUNTS)
         buffers.fill(self._LISTS, lists.reshape(-1))
         buffers.fill(self._STAMPS, stamps.reshape(-1))
+
+    def argument(self, *sets) -> int:
+        """The argument of a kernel that has fields for these sets only."""
+        return Fields(self, len(sets)).word(0, [each.block for each in sets])
+
+    def added(self, session) -> list:
+        """The numbers of vertices that a kernel has added to the sets of its fields, if they are
+        counted. Call this once after each kernel that makes a set."""
+        before, self._before = self._before, session.read(self.COUNTS)
+        return ((self._before - before) // 4).tolist()
 
     def size(self, session, block) -> int:
         """The number of vertices of the set in a block."""
@@ -361,17 +382,28 @@ class Made:
 
     def __init__(self, k, fields, index, several=False):
         a, pool, self._k, self._pool = k.a, fields.pool, k, fields.pool
+        self._scan: Any = None
+        self._count = self._tail = None
+        if not pool.lists:
+            self._count = a.reg("added")
+            a.mv(self._count, a.zero)
+        self._word = k.address(pool.COUNTS) + 4 * index if pool.counted else None
+        stamps = pool.marks or (several and not pool.claims_bits)
+        if self._word is not None and not stamps and pool.form is None:
+            return
         block = self._tail = fields.block(k, index)         # END is its first word
         other, start = a.regs("other_block", "list")
         a.xori(other, block, 4 * _WORDS)
-        a.lw(start, block, 4 * _START)
+        if self._word is None:
+            a.lw(start, block, 4 * _START)
         self._number = a.reg("set_number") if pool.stamped else None
         if self._number is not None:
             a.lw(self._number, other, 4 * _NUMBER)
-        self._stamps = a.reg("stamps") if pool.marks or (several and not pool.claims_bits) else None
+        self._stamps = a.reg("stamps") if stamps else None
         if self._stamps is not None:
             a.lw(self._stamps, block, 4 * _STAMPS)
-        a.sw(start, other, 4 * _END)                    # of all warps the same, as the next
+        if self._word is None:
+            a.sw(start, other, 4 * _END)                # of all warps the same, as the next
         if pool.counts:
             a.sw(a.zero, other, 4 * _COUNT)
         if self._number is not None:
@@ -379,11 +411,6 @@ class Made:
             a.sw(self._number, block, 4 * _NUMBER)
         if pool.form is not None:
             self._open_map(block, other)
-        self._scan: Any = None
-        self._count = None
-        if not pool.lists:
-            self._count = a.reg("added")
-            a.mv(self._count, a.zero)
 
     def _open_map(self, block, other):
         k, a, form = self._k, self._k.a, self._pool.form
@@ -443,8 +470,13 @@ class Made:
 
     def finish(self):
         """At the end of the kernel, in all lanes."""
-        if self._count is not None:
-            self._k.a.amoadd_w(self._k.a.zero, self._count, self._tail)
+        if self._count is None:
+            return
+        a, place = self._k.a, self._tail
+        if self._word is not None:
+            place = a.reg("place")
+            a.li(place, self._word)
+        a.amoadd_w(a.zero, self._count, place)
 
     def prepare(self, scan: Scan):
         """In the prologue, before :meth:`add_chosen`."""
