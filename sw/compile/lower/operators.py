@@ -22,7 +22,7 @@ from sw.compile.lower.emitter import Emitter, Tracked
 from sw.compile.lower.finish import Finish
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
 from sw.compile.lower.machine import first_words
-from sw.compile.lower.relaxation import Relaxation
+from sw.compile.lower.relaxation import Relaxation, improves
 from sw.compile.lower.sending import loops_around, sent_nodes, sent_word, sums_fit
 from sw.graph.graph import Graph
 from sw.compile.kernels.kernel import Vertex
@@ -479,7 +479,7 @@ class EdgeOperator(Algorithm):
         return not k.layout.gathers or self._in_array(k.task)
 
     def finish(self, k, base):
-        a, changed, finish = k.a, None, self._finish
+        a, changed, better, finish = k.a, None, None, self._finish
         defined = self._parent.dependence.defined[self._node.position]
         for vector, operation in self.private(k.task).items():
             word, pointer = k.private.words[vector], a.reg("pointer")
@@ -495,6 +495,12 @@ class EdgeOperator(Algorithm):
             if self._plain(k.task, vector):
                 before = a.reg("before")
                 a.lw(before, pointer)
+                if tracks and operation != "+":
+                    improves(k, operation, word, before, changed)
+                    if operation == "or":
+                        a.or_(word, word, before)
+                    better = word, pointer
+                    continue
                 if tracks:
                     a.mv(changed, before)
                 if finish.chain is not None and not tracks:
@@ -511,6 +517,8 @@ class EdgeOperator(Algorithm):
                 reduce_word(k, operation, word, pointer, changed if tracks else None)
         if changed is not None:
             with k.only(changed, "same") as same:
+                if better is not None:
+                    a.sw(*better)
                 self._add(k, base, changed, lambda flag: k.narrow(flag, same))
         finish.run(k, base, k.private.words)
 
