@@ -407,7 +407,7 @@ class EdgeOperator(Algorithm):
             if not counts:
                 a.xori(into, into, 1)
 
-    def _relaxation(self, task):
+    def _relaxation(self, task) -> Any:
         """The operator's :class:`~.relaxation.Relaxation`, if edges are accepted only where they
         improve a word in memory; else None."""
         late = task.schedule.has_lists and self._filter is not None
