@@ -151,8 +151,6 @@ class ProgramAlgorithm(ProgramRun):
     def base_array(self, task):
         return self.anchor
 
-    neighbor_array = base_array
-
     @property
     def has_sets(self):
         return bool(self.edges)

@@ -15,7 +15,7 @@ import dataclasses
 import functools
 from typing import Any
 
-from sw.compile.algorithm import Algorithm
+from sw.compile.algorithm import Operator
 from sw.compile.lower.dependence import index_of, own_loads, suffices
 from sw.compile.lower.emitter import Emitter, Tracked
 from sw.compile.lower.finish import Finish
@@ -60,7 +60,7 @@ class _Data:
     racing: Any
 
 
-class EdgeOperator(Algorithm):
+class EdgeOperator(Operator):
     """An EdgeSetIterator.
 
     Parameters
