@@ -531,7 +531,7 @@ class EdgeOperator(Operator):
     def _decides(self, layout):
         """Whether the first edge of a row that is accepted decides the words of its vertex."""
         ways = ("any", "first") if layout.ascending else ("any",)
-        return suffices(self._node, *ways) and self._guards_nothing
+        return suffices(self._node, *ways) and self._takes_accepted
 
     def _settles(self, task):
         """Whether one lane has all edges of the vertex it pulls for, and stops at the first that is
@@ -539,9 +539,9 @@ class EdgeOperator(Operator):
         return task.direction == "pull" and task.alone and self._decides(task.layouts[0])
 
     @functools.cached_property
-    def _guards_nothing(self):
-        """Whether each edge whose ends pass their tests is accepted."""
-        return all(isinstance(node, ir.Reduce | ir.Let) for node in self._function.body)
+    def _takes_accepted(self):
+        """Whether the function reduces for every edge that is accepted."""
+        return all(isinstance(node, ir.Reduce | ir.Let) for node in self._guarded[1].body)
 
     def gather(self, k, edges):
         """The words of both ends of each edge, for all edges before the work on the first."""
@@ -558,27 +558,29 @@ class EdgeOperator(Operator):
                 member = k.a.reg("member")
                 k.input.member_data(k, edge.neighbor, member)
             late = k.task.schedule.has_lists and wants is not None      # a list's word comes late
-            words = None if late or self.first_only(k) else self._load(k, edge)
+            late |= self.first_only(k) and self._guarded[0] is None
+            words = None if late else self._load(k, edge, self._function)
             values = (*self._ends(k.task, edge), edge.weight)
             found.append(_Data(edge.neighbor, wants, member, words, values, racing))
         return found
 
-    def _load(self, k, edge):
-        """An Emitter that has the words of an edge's ends."""
+    def _load(self, k, edge, function):
+        """An Emitter that has the words of an edge's ends that a function reads."""
         ends = dict(zip(self._function.parameters, self._ends(k.task, edge)))
         emitter, given = self._emitter(k, self._of_base), ()
         if edge.value is not None and self._has_value(k):
             given = self._sent
             for node in given:
                 emitter.know_now(node, edge.value)
-        for load in certain_loads(self._function):
+        for load in certain_loads(function):
             if load not in self._of_base and load not in given and ends[load.index.name]:
                 emitter.ahead(load, ends[load.index.name])
         return emitter
 
     def sum(self, k, edge, data, predicate):
         a, tracked = k.a, None
-        words = self._load(k, edge) if data is None or data.words is None else data.words
+        words = self._load(k, edge, self._guarded[1]) if data is None or data.words is None \
+            else data.words
         tells, certain = self._tells(k.task), self._changes_surely
         flag = a.reg("changed") if predicate is None else predicate
         if tells and not certain:
@@ -636,8 +638,7 @@ class EdgeOperator(Operator):
         no other edge has changed before."""
         changes = known(self._node, facts.Changes)
         return self._node.position in self._parent.dependence.marks or (
-            changes is not None and changes.by == "certain"
-            and all(isinstance(node, ir.Reduce | ir.Let) for node in self._guarded[1].body))
+            changes is not None and changes.by == "certain" and self._takes_accepted)
 
     def token(self, k, base):
         """A push that needs only the number of the base vertex gets it by its number."""

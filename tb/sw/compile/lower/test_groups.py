@@ -6,6 +6,7 @@ programs              test_kernels: the kernels of the shipped programs of sever
 rules                 test_joins, test_stays_alone, test_edges: operators that may, and may not,
                       share a kernel; all are run, and compared with the interpreter
 filters               test_filters
+rows                  test_first_edge: the first edge that passes a condition ends a row
 advance               test_in_advance: a loop's first operator rides on the kernel that makes its
                       set, also where the set becomes empty, and where the host counts between
 sets                  test_many_sets: sets that live side by side, under several names;
@@ -229,6 +230,34 @@ def advance(edges: edgeset):
     some.apply(step)
     return left, last
 """
+
+
+_FIRST = '''
+from graphloom import edgeset, infinity, program, uint, vector, vertices
+
+@program
+def first(edges: edgeset):
+    """A number of a source with a flag."""
+    flag = vector(uint, 1)
+    found = vector(uint, {start})
+
+    def take(src, dst):
+        if flag[src] == flag[dst]:
+            found[dst].{reduction}(uint(src))
+
+    edges.apply(take)
+    return found
+'''
+
+
+@pytest.mark.parametrize("schedule", ["vm", "wm", "weaver"])
+def test_first_edge(schedule, tmp_path):
+    """Of rows with 64 edges, the smallest source takes a part of the largest one's work."""
+    ends = np.repeat(np.arange(64), 64), np.tile(np.arange(64), 64)
+    least, most = (run(_FIRST.format(reduction=reduction, start=start), tmp_path,
+                       Graph(64, *ends, name="full"), schedule=schedule, direction="pull")
+                   for reduction, start in (("min", "infinity"), ("max", 0)))
+    assert 2 * least.counters["instructions"] < most.counters["instructions"]
 
 
 @pytest.mark.parametrize("grows", [1, 3])
