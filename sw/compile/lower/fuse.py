@@ -197,6 +197,11 @@ class Groups:
         """As of :meth:`Dependence.chain`."""
         return self._dependence.chain(group, self.live(group))
 
+    @functools.cached_property
+    def go_over(self) -> bool:
+        """Whether functions of vertices may run over places behind the last vertex."""
+        return any(group[-1].op.every and self.chain(group) is not None for group in self.all)
+
     def of(self, number) -> list:
         """Those that begin with the operator of edges of that number."""
         return [group for group in self.all if group[0].op.kind == EDGES

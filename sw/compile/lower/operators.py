@@ -294,15 +294,19 @@ class EdgeOperator(Operator):
 
     def _has_voids(self, task):
         """Whether places come up that may not count as edges. An edge of the padding vertex to
-        itself changes that vertex alone, unless words of a vertex say where a reduction lands; but
-        it may add the vertex to a set."""
+        itself changes that vertex alone, unless words of a vertex say where a reduction lands. It
+        may add the vertex to a set if every edge does, or once functions of vertices have run over
+        the padding."""
         parameters = self._function.parameters
-        if self.void_edge == "self":
-            return False
-        elsewhere = self.makes_set or any(isinstance(node, ir.Reduce) and not (
+        if any(layout.voids for layout in task.layouts) and self.void_edge == "padding":
+            return True
+        adds = self.makes_set and (self._node.position in self._parent.dependence.marks
+                                   or self._parent.groups.go_over)
+        counts = adds or any(isinstance(node, ir.Reduce) and not (
             isinstance(node.index, ir.Local) and node.index.name in parameters)
             for node in ir.walk(*self._function.body))
-        return any(layout.voids or (elsewhere and layout.filled) for layout in task.layouts)
+        return (counts and any(layout.filled for layout in task.layouts)
+                and not _differ(self._guarded[0], parameters))
 
     @property
     def void_edge(self):
@@ -702,6 +706,21 @@ def _only_load(function):
     loads = list(dict.fromkeys(node for node in ir.walk(*function.body)
                                if isinstance(node, ir.VectorLoad)))
     return loads[0] if len(loads) == 1 and index_of(function, loads[0].index) == 0 else None
+
+
+def _differ(condition, parameters):
+    """Whether a condition is false where both ends of an edge are one vertex, whatever its words:
+    that one expression differs at the ends."""
+    def same(one, other):
+        if isinstance(one, ir.Local) and isinstance(other, ir.Local) \
+                and {one.name, other.name} <= set(parameters[:2]):
+            return True
+        if isinstance(one, ir.VectorLoad) and isinstance(other, ir.VectorLoad):
+            return one.vector == other.vector and same(one.index, other.index)
+        return one == other
+
+    return (isinstance(condition, ir.Binary) and condition.operation in ("!=", "<", ">")
+            and same(condition.left, condition.right))
 
 
 def _opposite(function):
