@@ -1,9 +1,9 @@
 """The frontiers of a program's operators of edges, whose sets are in a pool (:mod:`.sets`).
 
-All operators of a program have the frontier of its plan: each set is what the operators add to, and
-they read it as it is, or a pass makes their input of it (:mod:`.made`). So do those that pull and
-have a filter, if the input is a reverse queue: it lists the vertices that the filter lets through.
-A set that is a ``counter`` has stamps, unless its vertices' words tell that they are in it.
+All sets of a program are of one kind, the output of the plan's frontier. Each operator reads them
+as they are, or a pass makes its input of them (:mod:`.made`). A reverse queue, for those that pull
+and have a filter, lists the vertices that the filter lets through. An operator whose input is a
+``counter`` knows the vertices by their words, if these tell that they are in the set, or by stamps.
 """
 
 from base.errors import UserError
@@ -124,95 +124,125 @@ class Superstep(Frontier):
 
 def choose(sides) -> list:
     """The frontier and the input, each or None, of each side of a task, whose algorithms are the
-    operators of edges of one program. Raises UserError if the plan asks for a frontier that they
+    operators of edges of one program. Raises UserError if a plan asks for a frontier that they
     cannot have."""
-    plan, algorithm = sides[0].plan, sides[0].algorithm
-    asked = plan.frontier and Pair.parse(plan.frontier)
-    reverse = asked is not None and asked.input == REVERSE
-    if not any(side.algorithm.has_sets or (reverse and side.algorithm.reverses(side))
-               for side in sides):
-        _check_nothing(sides[0])
-    if asked is None:
-        name = VALUES if _refusals(sides, Pair(Queue.name, Queue.name)) else Queue.name
-        pair = Pair(name, name)
-    else:
-        pair = Pair(asked.input, asked.output or VALUES)
-        reason = _refusals(sides, pair)
-        if reason is not None:
-            raise UserError(f"{algorithm.name} {sides[0].direction} cannot have frontier "
-                            f"{plan.frontier!r}: {reason}")
-    marks = pair.output == VALUES and any(
-        side.algorithm.reads_set and not side.algorithm.known_by_words for side in sides)
-    algorithm.settle(pair.output, marks, sides)
+    algorithm = sides[0].algorithm
+    asked = [side.plan.frontier and Pair.parse(side.plan.frontier) for side in sides]
+    if not any(side.algorithm.has_sets or (pair and pair.input == REVERSE
+                                           and side.algorithm.reverses(side))
+               for side, pair in zip(sides, asked)):
+        _check_nothing(sides)
+    output = _output(sides, asked)
+    kinds = [_kind(side, sides, pair, output) for side, pair in zip(sides, asked)]
+    _check_readers(sides, kinds, output)
+    marks = any(_tests_values(side, kind, output) and not side.algorithm.known_by_words
+                for side, kind in zip(sides, kinds))
+    algorithm.settle(output, marks, sides)
     for side in sides:
-        reason = side.algorithm.settle_count(plan.deduplicate)
+        reason = side.algorithm.settle_count(side.plan.deduplicate)
         if reason is not None:
-            raise UserError(f"{algorithm.name} with frontier {pair.output!r} is deduplicated in "
-                            f"any case: {reason}")
+            raise UserError(f"{algorithm.name} {side.direction} is deduplicated in any case: "
+                            f"{reason}")
     algorithm.settle_stamps(sides)
-    made = _made(pair, sides[0].algorithm.fields)
-    return [_chosen(side, pair, made) for side in sides]
+    made = {kind: _made(kind, output, algorithm.fields) for kind in dict.fromkeys(kinds)}
+    return [_chosen(side, kind, output, made) for side, kind in zip(sides, kinds)]
 
 
-def _check_nothing(side):
-    plan = side.plan
-    for what, value in (("frontier", plan.frontier), ("deduplication", plan.deduplicate)):
-        if value is not None:
-            raise UserError(f"{side.algorithm.name} has no choice of {what}: its operators of "
-                            "edges go through all vertices, and none has a result")
+def _check_nothing(sides):
+    for side in sides:
+        for what, value in (("frontier", side.plan.frontier),
+                            ("deduplication", side.plan.deduplicate)):
+            if value is not None:
+                raise UserError(f"{side.algorithm.name} has no choice of {what}: its operators of "
+                                "edges go through all vertices, and none has a result")
 
 
-def _refusals(sides, pair):
-    """Why operators cannot have a pair, or None."""
-    if pair.output not in (Queue.name, VALUES, *FORMS):
-        return f"sets of a program are no {pair.output}"
-    if pair.input == VALUES != pair.output:
-        return f"nothing would read the {pair.output}"
-    side = sides[0]
-    listing = [side for side in sides if (side.algorithm.reverses(side) if pair.input == REVERSE
-                                          else side.algorithm.reads_set)]
-    if pair.input == REVERSE:
+def _output(sides, asked):
+    """The kind of all sets."""
+    outputs = {pair.output for pair in asked if pair and pair.output}
+    if len(outputs) > 1:
+        raise UserError(f"{sides[0].algorithm.name} has sets of one kind, which cannot be "
+                        f"{' and '.join(sorted(outputs))}")
+    lists = any(pair is None and side.algorithm.reads_set
+                and _reason(side, sides, Queue.name, Queue.name) is None
+                for side, pair in zip(sides, asked))
+    return outputs.pop() if outputs else Queue.name if lists else VALUES
+
+
+def _kind(side, sides, pair, output):
+    """The kind of a side's input. Raises UserError if it cannot have the pair that is asked."""
+    if pair is None:
+        lists = output == Queue.name and _reason(side, sides, output, output) is None
+        return output if lists or output in FORMS else VALUES
+    reason = _reason(side, sides, pair.input, output)
+    if reason is not None:
+        raise UserError(f"{side.algorithm.name} {side.direction} cannot have frontier "
+                        f"{side.plan.frontier!r}: {reason}")
+    return pair.input
+
+
+def _reason(side, sides, kind, output):
+    """Why an operator cannot have such an input of such a set, or None."""
+    if output not in (Queue.name, VALUES, *FORMS):
+        return f"sets of a program are no {output}"
+    if kind not in (REVERSE, Queue.name):
+        return None
+    listing = [each for each in sides if (each.algorithm.reverses(each) if kind == REVERSE
+                                          else each.algorithm.reads_set)]
+    if kind == REVERSE:
         if side.direction == "push":
             return "pushing visits the vertices of the frontier, which the reverse queue has not"
         if not listing:
             return "no operator of edges has a filter of its destinations"
-        if pair.output == Queue.name:
-            return "pulling tests the sources of edges, which a list does not tell"
-    if pair.input in (REVERSE, Queue.name):
-        if pair.input == Queue.name and side.direction == "pull":
-            return PULLING
-        if pair.input == pair.output and side.split != "static":
-            return (f"split {side.split!r} knows the address of a list before it is made, and "
-                    "sets of a program are in turn in several lists")
-        # A format that makes lists of the frontier's rows has room for those of one operator.
-        if len(listing) > 1 and side.format.image.virtual:
-            return f"format {side.plan.format!r} lists the rows of one operator of edges"
-        return Queue.lacks_list(side)
-    return None
+    elif side.direction == "pull":
+        return PULLING
+    if kind == output and side.split != "static":
+        return (f"split {side.split!r} knows the address of a list before it is made, and sets of "
+                "a program are in turn in several lists")
+    # A format that makes lists of the frontier's rows has room for those of one operator.
+    if len(listing) > 1 and side.format.image.virtual:
+        return f"format {side.plan.format!r} lists the rows of one operator of edges"
+    return Queue.lacks_list(side)
 
 
-def _made(pair, fields):
-    """The input that a pass makes of each set, which all operators share; None if they read the
-    set as it is."""
-    if pair.input in (pair.output, REVERSE):
+def _check_readers(sides, kinds, output):
+    """Refuse kinds of which nobody takes notice, or for which there is no room."""
+    name = f"{sides[0].algorithm.name} {sides[0].direction} cannot have frontier"
+    if output != VALUES and all(
+            kind == VALUES or (kind == REVERSE and output == Queue.name)
+            for side, kind in zip(sides, kinds) if side.algorithm.reads_set):
+        raise UserError(f"{name} {sides[0].plan.frontier!r}: nothing would read the {output}")
+    maps = {kind for kind in kinds if kind in FORMS and kind != output}
+    if len(maps) > 1:
+        raise UserError(f"{name} {' and '.join(sorted(maps))}: there is room for maps of one form")
+
+
+def _made(kind, output, fields):
+    """The input that a pass makes of each set, which operators share; None if they read the set as
+    it is."""
+    if kind in (output, REVERSE, VALUES):
         return None
-    stored = SetList(fields) if pair.output == Queue.name else SetMap(fields)
-    return List(stored) if pair.input == Queue.name else Map(pair.input, stored)
+    stored = SetList(fields) if output == Queue.name else SetMap(fields)
+    return List(stored) if kind == Queue.name else Map(kind, stored)
 
 
-def _chosen(side, pair, made):
+def _tests_values(side, kind, output):
+    """Whether an operator knows the vertices of its set by their words or stamps."""
+    return side.algorithm.reads_set and (kind == VALUES
+                                         or (kind == REVERSE and output not in FORMS))
+
+
+def _chosen(side, kind, output, made):
     operator, read = side.algorithm, None
     fields = operator.fields
-    if operator.reads_set and made is not None:
-        read = made
-    elif operator.reads_set and pair.output == Queue.name:
-        read = SetList(fields)
-    elif operator.reads_set and pair.output in FORMS:
-        read = SetMap(fields)
-    elif operator.reads_set:
+    if _tests_values(side, kind, output):
         read = _WordTest(operator) if operator.known_by_words else StampTest(fields)
-    if pair.input == REVERSE and operator.reverses(side):
+    elif operator.reads_set and kind in (Queue.name, *FORMS) and kind != output:
+        read = made[kind]
+    elif operator.reads_set:
+        read = SetList(fields) if output == Queue.name else SetMap(fields)
+    if kind == REVERSE and operator.reverses(side):
         read = _Reversed(read, operator.base_array(side))
     if read is None and not operator.makes_set:
         return None, None
-    return Superstep(operator, pair.output, operator.claims(side)), read
+    return Superstep(operator, output, operator.claims(side)), read

@@ -126,7 +126,8 @@ class ProgramAlgorithm(ProgramRun):
         form = kind if kind in FORMS else None
         lists = kind == Queue.name or (form is None and (bool(self._queues) or any(
             group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)))
-        self.pool.keep(lists, marks, form)
+        self.pool.keep(lists, marks, form,
+                       any(side.plan.deduplicate is False for side in sides))
         if lists or marks or form:
             return
         # Words tell which vertices are in each set, so a set is only made to be counted.
