@@ -502,7 +502,7 @@ class EdgeOperator(Algorithm):
         """An Emitter that has the words of an edge's ends."""
         ends = dict(zip(self._function.parameters, self._ends(k.task, edge)))
         emitter, given = self._emitter(k, self._of_base), ()
-        if edge.value is not None:
+        if edge.value is not None and not (k.layout.gathers and self._gathers_other(k.task)):
             given = self._sent
             for node in given:
                 emitter.know_now(node, edge.value)
@@ -510,6 +510,12 @@ class EdgeOperator(Algorithm):
             if load not in self._of_base and load not in given and ends[load.index.name]:
                 emitter.ahead(load, ends[load.index.name])
         return emitter
+
+    def _gathers_other(self, task):
+        """Whether a format that gathers the words of sources, at their addresses, gathers others
+        than those that are sent."""
+        push = task.direction == "push"
+        return self.sent.array != (self.base_array if push else self.neighbor_array)(task)
 
     def sum(self, k, edge, data, predicate):
         a, tracked = k.a, None

@@ -417,6 +417,13 @@ def test_deduplication(frontier, tmp_path):
     run(SIZES, tmp_path, frontier=frontier)
 
 
+@pytest.mark.parametrize("direction", ["push", "pull"])
+def test_gathered(direction, tmp_path):
+    """A format gathers words at the addresses of sources, which may not be those that are sent."""
+    run(programs.path("bc").read_text(), tmp_path, schedule="em", format="g-shards:shard=16",
+        direction=direction)
+
+
 @pytest.mark.parametrize("labels", [
     {"s0:s1.direction": "push", "s2:s3.direction": "pull"},
     {"s0:s1.direction": "pull", "s0:s1.frontier": "rqueue", "s2:s3.frontier": "queue"},
