@@ -317,27 +317,17 @@ class Algorithm:
         """
         raise NotImplementedError
 
-    def collects(self, task) -> bool:
-        """Whether a lane that owns a vertex collects in registers, which :meth:`finish` then
-        stores."""
-        return False
-
-    def collects_words(self, task) -> int:
-        """The number of registers in which a lane collects."""
-        return 1
-
-    def collected(self, k) -> list:
-        """The registers in which a lane collects."""
-        raise NotImplementedError
-
-    def merge(self, k, other, number=0):
-        """For lanes that share a vertex: merge the register ``other``, with what another lane has
-        collected, into the register ``number`` of :meth:`collected`. All lanes are active."""
-        raise NotImplementedError
+    def private(self, task) -> dict[str, str]:
+        """The reductions by which a lane that owns a vertex collects in registers, by name; empty
+        if it does not. :meth:`begin` sets the registers (``k.private``, a
+        :class:`~sw.compile.kernels.reductions.Private`), :meth:`sum` collects, lanes that share a
+        vertex merge, and :meth:`finish` stores."""
+        return {}
 
     def collect_at(self, k, data, address):
         """Merge an edge's data into the word at ``address`` in local memory, by a local atomic. In
-        the end :meth:`begin`, :meth:`merge` of this word and :meth:`finish` follow each other."""
+        the end :meth:`begin`, :meth:`~sw.compile.kernels.reductions.Private.take` of this word and
+        :meth:`finish` follow each other."""
         raise NotImplementedError
 
     def finish(self, k, base):

@@ -7,7 +7,7 @@ shows.
 
 import contextlib
 import dataclasses
-import json
+import functools
 import pathlib
 import re
 
@@ -16,7 +16,6 @@ import pytest
 
 from base.errors import RunError
 from hw.registers import COUNTERS
-from sw.cli.main import main
 from sw.compile.lowered import Lowered
 from sw.device.device import Device
 from sw.study.benchmarks import budgets, programs
@@ -29,56 +28,10 @@ from tb.told import number, ran
 EXPECTED = pathlib.Path(__file__).parent / "outputs.txt"
 
 
-#: Lines on standard error that are expected as they are.
-_SAID = 6
-
-#: Counts of plans that are left to the planner.
-_SPACE = r"[0-9,]+ (plans equal to another|refused)"
-
-
 @pytest.fixture
-def shows(capsys, tmp_path, monkeypatch):
-    """A function that runs a command in a folder of its own, and compares what it prints, its exit
-    code and the files that it writes."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(name, *words):
-        code = main([*words])
-        shown = capsys.readouterr()
-        said = shown.err.splitlines()
-        lines = [f"$ {' '.join(words)}", re.sub(_SPACE, r"N \1", shown.out), *said[:_SAID],
-                 *[f"{len(said)} lines: {expected.digest(said)}"] * (len(said) > _SAID),
-                 f"exit code {code}"]
-        for path in sorted(tmp_path.rglob("*.*")):
-            if ".json" in path.name:
-                lines += _fields(path)
-            elif path.suffix in (".csv", ".md"):
-                lines.append(f"{path.name}: {expected.digest(path.read_text())}")
-        expected.check(EXPECTED, name, "\n".join(lines))
-    return run
-
-
-#: Fields of files that are other with each run or version.
-_VARYING = ("wall_seconds", "version", "versions", "sources", "lowering", "checksum",
-            "memory_bytes", "digest", "merged", "refused")
-
-
-def _fields(path):
-    """The fields of a file of JSON, or of its lines, as digests."""
-    text = path.read_text()
-    for place, line in enumerate([text] if path.suffix == ".json" else text.splitlines(), 1):
-        value = _without(json.loads(line))
-        if path.suffix == ".json":
-            yield from (f"{path.name}, {field}: {expected.digest(each)}"
-                        for field, each in value.items())
-        elif "key" not in value:
-            yield f"{path.name}, line {place}: {expected.digest(value)}"
-
-
-def _without(value):
-    if isinstance(value, dict):
-        return {name: _without(each) for name, each in value.items() if name not in _VARYING}
-    return [_without(each) for each in value] if isinstance(value, list) else value
+def shows(shows):
+    """As in conftest, with the file of the texts."""
+    return functools.partial(shows, EXPECTED)
 
 
 @pytest.fixture

@@ -59,13 +59,28 @@ class _Section:
 
 @dataclasses.dataclass(frozen=True)
 class _Elsewhere:
-    """The target of a jump to another section."""
+    """A label in another section."""
     label: Label
 
     @property
     def name(self):
         """The label's name."""
         return self.label.name
+
+
+@dataclasses.dataclass(frozen=True)
+class _AddressPart:
+    """The upper or the lower part of the address of a label, as of ``constant_parts``."""
+    label: Label
+    part: int
+
+    @property
+    def name(self):
+        """The label's name."""
+        return self.label.name
+
+    def __int__(self):
+        return constant_parts(self.label.address)[self.part]
 
 
 class VirtualAssembler(Assembler):
@@ -125,6 +140,11 @@ class VirtualAssembler(Assembler):
         """Jump to a label in another section. ``link``, a kept register, gets the address of the
         next instruction, where a section must begin."""
         self.jal(link or self.zero, _Elsewhere(label))
+
+    def section_address(self, rd, label):
+        """rd = the address of a label in another section."""
+        self.lui(rd, _AddressPart(label, 0))
+        self.addi(rd, rd, _AddressPart(label, 1))
 
     def _address_of(self, label):
         self._code.append((None, label))

@@ -238,14 +238,22 @@ class Pool:
         """The distance of a block."""
         return block << _SHIFT
 
-    def load_size(self, k, distance, into):
-        """``into`` = the number of vertices of the set in the block at a distance."""
-        a, start = k.a, k.a.reg("start")
-        a.add(into, distance, k.constant(k.address(self.BLOCKS), "blocks"))
-        a.lw(start, into, 4 * _START)
-        a.lw(into, into, 4 * _END)
-        a.sub(into, into, start)
-        a.srli(into, into, 2)
+    def address(self, k, distance):
+        """A new register with the address of the block at a distance."""
+        into = k.a.reg("block")
+        k.a.add(into, distance, k.constant(k.address(self.BLOCKS), "blocks"))
+        return into
+
+    @staticmethod
+    def load_size(k, address, into, exact=True):
+        """``into`` = the number of vertices of the set in the block at an address, or that number
+        times a constant."""
+        start = k.a.reg("start")
+        k.a.lw(into, address, 4 * _END)
+        k.a.lw(start, address, 4 * _START)
+        k.a.sub(into, into, start)
+        if exact:
+            k.a.srli(into, into, 2)
 
 
 class _Set(Input):

@@ -25,6 +25,7 @@ from typing import Any
 from hw.isa import Csr
 from sw.compile.asm.assembler import AssemblyError, GeneralRegister
 from sw.compile.kernels.passes import Pass
+from sw.compile.kernels.reductions import Private
 from sw.compile.asm.virtual import VirtualAssembler
 
 
@@ -152,6 +153,12 @@ class Kernel:
             self.a.sltiu(mask, mask, self.task.warps)
             self.a.neg(mask, mask)              # no lane, or all
             self.a.tmc(mask)
+
+    @functools.cached_property
+    def private(self) -> Private:
+        """The registers in which a lane collects for its base vertex. The algorithm asks first, in
+        the prologue."""
+        return Private(self, self.algorithm.private(self.task))
 
     def address(self, array) -> int:
         """Address of an array."""

@@ -121,7 +121,8 @@ class LocalSums:
         algorithm.begin(k, base)
         if self.clears:
             a.sw(k.constant(algorithm.identity), slot)
-        algorithm.merge(k, word)
+        name, = k.private.words
+        k.private.take(name, word)
         algorithm.finish(k, base)
         k.step(slot, self._row * task.warps)
         k.step(self._vertex, self._row * task.warps * task.config.cores)

@@ -77,7 +77,7 @@ class Walk:
             self._lane, self._leads = self._share()
         if algorithm.first_only(k) and width > 1 and not beside:
             self._find_group()
-        if warps > 1 and algorithm.collects(task) and schedule.whole_rows:
+        if warps > 1 and k.private.words and schedule.whole_rows:
             self._set = k.a.reg("slots_of_row")
             k.a.mv(self._set, k.a.zero)
         self._next, self._end, self._base, self._going = k.a.regs("edge", "edge_end", "base",
@@ -87,7 +87,7 @@ class Walk:
     def reserve(task):
         """Reserve the local memory in which the warps of a core merge what they have collected."""
         if _SLOTS not in task.local:
-            task.local.reserve(_SLOTS, 2 * task.warps * task.algorithm.collects_words(task))
+            task.local.reserve(_SLOTS, 2 * task.warps * len(task.algorithm.private(task)))
 
     def _share(self):
         """The lane's place among the lanes that share a row, as the distance of locations, and
@@ -192,7 +192,7 @@ class Walk:
         if self._width * self._warps == 1:
             algorithm.finish(k, base)
             return
-        if not algorithm.collects(k.task):
+        if not k.private.words:
             return
         if not k.task.schedule.whole_rows:
             algorithm.finish(k, base)       # by an atomic, which merges the lanes' words
@@ -212,34 +212,33 @@ class Walk:
 
     def _merge(self, lanes):
         """Merge what neighbouring lanes have collected; all of them get the result."""
-        k, algorithm = self._k, self._k.algorithm
+        k = self._k
         while lanes > 1:
             lanes //= 2
-            for number, own in enumerate(algorithm.collected(k)):
+            for name, own in k.private.words.items():
                 other = k.a.reg("other")
                 k.partner(other, own, lanes)
-                algorithm.merge(k, other, number)
+                k.private.take(name, other)
 
     def _merge_warps(self, others):
         """Merge what the warps of a core have collected, in warp 0; the other warps go to
         ``others``. Two sets of slots change roles, so one barrier a row is enough."""
-        k, a, algorithm = self._k, self._k.a, self._k.algorithm
-        words = algorithm.collected(k)
+        k, a, words = self._k, self._k.a, self._k.private.words
         slots, warp, own = a.regs("slots", "warp", "own_slot")
         a.add(slots, self._set, k.constant(k.task.local.address(_SLOTS), "slots"))
         a.csrr(warp, Csr.WARP_ID)
         k.times(own, warp, 4 * len(words))
         a.add(own, own, slots)
-        for number, word in enumerate(words):
+        for number, word in enumerate(words.values()):
             a.sw(word, own, 4 * number)
         a.sub(self._set, k.constant(4 * self._warps * len(words), "set_of_slots"), self._set)
         k.barrier()
         a.bnez(warp, others)
         for other in range(1, self._warps):
-            for number, _ in enumerate(words):
+            for number, name in enumerate(words):
                 word = a.reg("other")
                 a.lw(word, slots, 4 * (other * len(words) + number))
-                algorithm.merge(k, word, number)
+                k.private.take(name, word)
 
     def _turns(self, edges, turn, only=None):
         """Repeat ``turn(go_on)`` in each lane that has at least ``len(edges)`` edges left. The

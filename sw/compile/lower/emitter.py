@@ -12,45 +12,13 @@ import dataclasses
 from typing import Any
 
 from sw.compile.kernels.kernel import Vertex
+from sw.compile.kernels.reductions import combine, reduce_word
 from sw.lang import graph_ir as ir
 from sw.lang.types import WORD, Type
 from sw.vm.evaluate import fixed_word
 
 
-__all__ = ["Emitter", "Tracked", "combine", "reduce_word"]
-
-
-def combine(k, operation, into, word):
-    """``into`` = itself and a word, by a reduction."""
-    a = k.a
-    if operation == "min":
-        k.minimum(into, word, into)
-    elif operation == "max":
-        k.maximum(into, word, into)
-    else:
-        (a.add if operation == "+" else a.or_)(into, into, word)
-
-
-def reduce_word(k, operation, word, pointer, changed=None):
-    """The word at an address is combined with a word, by an atomic. ``changed``, a register,
-    becomes 0 unless this changes it, else another number."""
-    a, before = k.a, k.a.zero
-    if changed is not None and operation != "+":
-        before = a.reg("before")
-    {"min": a.amominu_w, "max": a.amomaxu_w, "+": a.amoadd_w, "or": a.amoor_w}[operation](
-        before, word, pointer)
-    if changed is None:
-        return
-    match operation:
-        case "min":
-            a.sltu(changed, word, before)
-        case "max":
-            a.sltu(changed, before, word)
-        case "+":
-            a.mv(changed, word)             # a sum does not pass 32 bits
-        case _:
-            a.or_(changed, word, before)
-            a.xor(changed, changed, before)
+__all__ = ["Emitter", "Tracked"]
 
 
 @dataclasses.dataclass(frozen=True)

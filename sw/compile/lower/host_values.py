@@ -6,6 +6,8 @@ None if the number fits in the lower.
 
 from __future__ import annotations
 
+from typing import Any
+
 from sw.compile.lower.host_ranges import fits
 from sw.lang import graph_ir as ir
 
@@ -23,12 +25,19 @@ class HostValues:
     words : callable
         ``words(k, key, register, place, store)`` loads a word of the host, or stores it.
     program : DeviceProgram
+
+    Attributes
+    ----------
+    late : list or None
+        The arguments of stores that are put off; None if none is.
     """
 
     def __init__(self, k, words, program):
         self._k, self._a, self._words = k, k.a, words
         self._ranges, self._pool = program.words.ranges, program.parent.pool
-        self._numbers, self._blocks = {}, {}
+        self._numbers, self._blocks, self._addresses, self._counts = {}, {}, {}, {}
+        self._slots = {}
+        self.late: Any = None
 
     # The host's words
 
@@ -39,8 +48,11 @@ class HostValues:
         return into
 
     def store(self, key, register, place=0):
-        """Store a word of the host."""
-        self._words(self._k, key, register, place, True)
+        """Store a word of the host, or put that off."""
+        if self.late is None:
+            self._words(self._k, key, register, place, True)
+        else:
+            self.late.append((key, register, place))
 
     def number(self, name):
         """The value of a number of the host."""
@@ -73,13 +85,37 @@ class HostValues:
             block = self._a.reg("block")
             self._a.xori(block, self._blocks[storage], self._pool.distance(1))
             self._blocks[storage] = block
+            self._addresses.pop(storage, None)
             self.store(key, block)
         return self._blocks[storage]
+
+    def address(self, storage):
+        """A register with the address of the block that a storage's set has."""
+        if storage not in self._addresses:
+            self._addresses[storage] = self._pool.address(self._k, self.block(storage))
+        return self._addresses[storage]
+
+    def slot(self, slot):
+        """A register with the word of a slot."""
+        return self._slots[slot] if slot in self._slots else self.load(("slot", slot))
+
+    def keep_slot(self, slot, register):
+        """A slot gets a word."""
+        self._slots[slot] = register
+        self.store(("slot", slot), register)
+
+    def count(self, head):
+        """A register with the number of executions of kernels that begin with an operator."""
+        if head not in self._counts:
+            self._counts[head] = self.load(("count", head))
+        return self._counts[head]
 
     # Expressions
 
     def truth(self, node, sets):
         """A register that is not 0 if a condition holds."""
+        if isinstance(node, ir.SetSize):
+            return self.some(self.address(sets[node.name]))
         low, high = self.value(node, sets)
         if high is None:
             return low
@@ -103,7 +139,7 @@ class HostValues:
                 return self.number(node.name)
             case ir.SetSize():
                 size = a.reg("size")
-                self._pool.load_size(self._k, self.block(sets[node.name]), size)
+                self._pool.load_size(self._k, self.address(sets[node.name]), size)
                 return size, None
             case ir.VertexSum():
                 return self.load(("sum", node)), self.load(("sum", node), 1)
@@ -140,6 +176,12 @@ class HostValues:
         if node.operation in (">=", "<="):
             a.xori(into, into, 1)
         return into, None
+
+    def some(self, address):
+        """A register that is not 0 if the set of the block at an address has vertices."""
+        some = self._a.reg("some")
+        self._pool.load_size(self._k, address, some, exact=False)
+        return some
 
     def _sign(self, low):
         high = self._a.reg("high")

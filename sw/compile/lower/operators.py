@@ -17,13 +17,14 @@ from typing import Any
 
 from sw.compile.algorithm import Algorithm
 from sw.compile.lower.dependence import index_of, own_loads, suffices
-from sw.compile.lower.emitter import Emitter, Tracked, combine, reduce_word
+from sw.compile.lower.emitter import Emitter, Tracked
 from sw.compile.lower.finish import Finish
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
 from sw.compile.lower.machine import first_words
 from sw.compile.lower.sending import loops_around, sent_nodes, sent_word, sums_fit
 from sw.graph.graph import Graph
 from sw.compile.kernels.kernel import Vertex
+from sw.compile.kernels.reductions import combine, reduce_word
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
@@ -86,7 +87,9 @@ class EdgeOperator(Algorithm):
         self.name, self.number, self._parent, self._node = parent.name, number, parent, node
         self._asked = None
         self._function = parent.program.function(node.apply_f)
-        self.weighted = self._function.weighted
+        self.weighted = any(
+            isinstance(part, ir.Local) and part.name in self._function.parameters[2:]
+            for part in ir.walk(*self._function.body))
         self._filter = None if node.to_filter is None else parent.program.function(node.to_filter)
         self._copies = {name: parent.copy_array(name) for name in parent.dependence.copies(node)}
         self._sent = sent_nodes(node, self._function,
@@ -151,7 +154,7 @@ class EdgeOperator(Algorithm):
         if functions of vertices cannot follow there."""
         if self._node.tracking is not None:
             return frozenset()
-        return frozenset(vector for vector in self._owned(task) if self._plain(task, vector))
+        return frozenset(vector for vector in self.private(task) if self._plain(task, vector))
 
     def adds_once(self, task, asked):
         return self._settles(task) or self._plain(task, self._node.tracking)
@@ -290,7 +293,7 @@ class EdgeOperator(Algorithm):
 
     def _tells(self, task):
         """Whether an edge may change the tracked word at once, and add a vertex."""
-        return self.makes_set and self._node.tracking not in self._owned(task)
+        return self.makes_set and self._node.tracking not in self.private(task)
 
     def selective(self, task):
         return self._tests_edges(task) or self._has_voids(task)
@@ -321,19 +324,17 @@ class EdgeOperator(Algorithm):
 
     # Sums in registers
 
-    def _owned(self, task):
-        """The reductions whose words a lane that owns the base vertex collects in registers, by
-        vector."""
+    def private(self, task):
         if task.direction != "pull" or not task.schedule.owns_base or self._settles(task):
             return {}
-        return {node.vector: node for node in ir.walk(*self._function.body)
+        return {node.vector: node.operation for node in ir.walk(*self._function.body)
                 if isinstance(node, ir.Reduce) and index_of(self._function, node.index) == 1}
 
     def _plain(self, task, vector):
         """Whether a lane has all reductions of a vector at its vertex, and no other lane any. A
         lane that has no vertex of a filtered queue may hold one of an earlier superstep. It has
         collected nothing, but must not store a word that another lane changes."""
-        return (vector in self._owned(task) and task.owns_vertex and self._alone(vector)
+        return (vector in self.private(task) and task.owns_vertex and self._alone(vector)
                 and self._filter is None)
 
     def _alone(self, vector):
@@ -342,24 +343,11 @@ class EdgeOperator(Algorithm):
             node for node in ir.walk(*self._function.body)
             if isinstance(node, ir.Reduce) and node.vector == vector), 1)
 
-    def collects(self, task):
-        return bool(self._owned(task))
-
-    def collects_words(self, task):
-        return len(self._owned(task))
-
-    def collected(self, k):
-        return list(self._sums.values())
-
-    def merge(self, k, other, number=0):
-        node = list(self._owned(k.task).values())[number]
-        combine(k, node.operation, self._sums[node.vector], other)
-
     def finish(self, k, base):
         a, changed, finish = k.a, None, self._finish
         defined = self._parent.dependence.defined[self._node.position]
-        for vector, node in self._owned(k.task).items():
-            word, pointer = self._sums[vector], a.reg("pointer")
+        for vector, operation in self.private(k.task).items():
+            word, pointer = k.private.words[vector], a.reg("pointer")
             if vector in defined and not finish.stores(vector):
                 continue
             pointer = k.pointer(base, self._array(vector), pointer)
@@ -375,21 +363,21 @@ class EdgeOperator(Algorithm):
                 if tracks:
                     a.mv(changed, before)
                 if finish.chain is not None and not tracks:
-                    combine(k, node.operation, word, before)
+                    combine(k, operation, word, before)
                     if finish.stores(vector):
                         a.sw(word, pointer)
                     continue
-                combine(k, node.operation, before, word)
+                combine(k, operation, before, word)
                 a.sw(before, pointer)
                 if tracks:
                     a.xor(changed, changed, before)
                     a.snez(changed, changed)
             else:
-                reduce_word(k, node.operation, word, pointer, changed if tracks else None)
+                reduce_word(k, operation, word, pointer, changed if tracks else None)
         if changed is not None:
             with k.only(changed, "same") as same:
                 self._add(k, base, changed, lambda flag: k.narrow(flag, same))
-        finish.run(k, base, self._sums)
+        finish.run(k, base, k.private.words)
 
     def end(self, k):
         self._finish.end(k)
@@ -402,7 +390,6 @@ class EdgeOperator(Algorithm):
         self._array = self._parent.arrays(turned)
         self._words = self._parent.load_words(k, group)
         self._end = self._vertices_end(k, self.neighbor_array(k.task))
-        self._sums = {vector: k.a.reg(f"{vector}_sum") for vector in self._owned(k.task)}
         self._of_base = {}
         if k.task.schedule.owns_base:
             end = self._function.parameters[k.task.direction == "pull"]
@@ -454,8 +441,7 @@ class EdgeOperator(Algorithm):
         emitter = self._emitter(k)
         for load, word in self._of_base.items():
             emitter.load(load, base, word)
-        for vector, node in self._owned(k.task).items():
-            k.a.mv(self._sums[vector], k.full if node.operation == "min" else k.a.zero)
+        k.private.clear()
         self._finish.begin(k, base)
 
     def first_only(self, k):
@@ -502,7 +488,7 @@ class EdgeOperator(Algorithm):
         """An Emitter that has the words of an edge's ends."""
         ends = dict(zip(self._function.parameters, self._ends(k.task, edge)))
         emitter, given = self._emitter(k, self._of_base), ()
-        if edge.value is not None and not (k.layout.gathers and self._gathers_other(k.task)):
+        if edge.base is None:           # of a list, which has what the source sends
             given = self._sent
             for node in given:
                 emitter.know_now(node, edge.value)
@@ -510,12 +496,6 @@ class EdgeOperator(Algorithm):
             if load not in self._of_base and load not in given and ends[load.index.name]:
                 emitter.ahead(load, ends[load.index.name])
         return emitter
-
-    def _gathers_other(self, task):
-        """Whether a format that gathers the words of sources, at their addresses, gathers others
-        than those that are sent."""
-        push = task.direction == "push"
-        return self.sent.array != (self.base_array if push else self.neighbor_array)(task)
 
     def sum(self, k, edge, data, predicate):
         a, tracked = k.a, None
@@ -527,7 +507,7 @@ class EdgeOperator(Algorithm):
         source, target = self._ends(k.task, edge)
         plain = {self._node.tracking} if certain and self._settles(k.task) else ()
         words.run_tracked(self._function, [source, target, edge.weight], self._parent.degrees,
-                          self._sums, tracked, plain)
+                          k.private.words, tracked, plain)
         if not tells:
             return
         if tracked is not None and tracked.changed is not flag:

@@ -28,7 +28,7 @@ def sent_nodes(node, function, stamped) -> list:
     source, _, *weights = function.parameters
     if not isinstance(load, ir.VectorLoad) or not _is_local(load.index, source):
         return []
-    if not function.weighted:
+    if not any(_is_local(part, name) for name in weights for part in ir.walk(*function.body)):
         wanted = [load]
     elif fact.form == "sum" and not stamped(load.vector):
         wanted = list(dict.fromkeys(

@@ -118,7 +118,7 @@ class ThreadWarpCta(RowsBySize):
         a.mv(begin, rows.begin)
         a.mv(end, rows.end)
         a.sub(size, end, begin)
-        if k.algorithm.collects(k.task):
+        if k.algorithm.private(k.task):
             a.li(has, 1)                # a vertex without edges has to be finished, too
         else:
             a.snez(has, size)

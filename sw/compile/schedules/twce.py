@@ -207,7 +207,7 @@ class ThreadWarpCtaOfCore(CoreQueues):
             a.and_(queued, queued, has)
             a.sub(has, has, queued)
             kept = has
-        if not k.algorithm.collects(k.task):
+        if not k.algorithm.private(k.task):
             a.snez(mask, size)
             a.and_(kept, kept, mask)
         a.vote_any(some, queued)

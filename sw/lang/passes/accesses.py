@@ -8,11 +8,11 @@ from sw.lang.passes.rewrite import with_facts
 from sw.lang.types import WORD
 
 
-__all__ = ["accesses", "accesses_of"]
+__all__ = ["IDENTITY", "accesses", "accesses_of"]
 
 
 #: {reduction: the word that changes no word}. That of ``or`` is the one of ``|`` and of bools.
-_IDENTITY = {"min": WORD - 1, "max": 0, "+": 0, "or": 0}
+IDENTITY = {"min": WORD - 1, "max": 0, "+": 0, "or": 0}
 
 
 def accesses(program):
@@ -21,7 +21,7 @@ def accesses(program):
     def facts(node):
         match node:
             case ir.Reduce():
-                yield Identity(word=_IDENTITY[node.operation],
+                yield Identity(word=IDENTITY[node.operation],
                                why=f"{node.operation} of words without a sign")
                 if node.operation != "+":
                     yield Repeatable(why=f"{node.operation} of equal words")

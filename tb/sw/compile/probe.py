@@ -208,16 +208,11 @@ class Probe(Algorithm):
         """The end of an edge at which it works: "src" or "dst"."""
         return "src" if self.wanted.form == "source" else "dst"
 
-    def collects(self, task):
+    def private(self, task):
         at_base = (self._gathered_at == "src") == self._pushes(task)
-        return (self.wanted.form in ("sum", "two", "source") and at_base
-                and (task.schedule.owns_base or task.owns_vertex))
-
-    def collects_words(self, task):
-        return len(self._results)
-
-    def collected(self, k):
-        return list(self._sums.values())
+        collects = (self.wanted.form in ("sum", "two", "source") and at_base
+                    and (task.schedule.owns_base or task.owns_vertex))
+        return dict.fromkeys(self._results, "+") if collects else {}
 
     # Kernels. Only the first superstep adds (tb.sw.compile.schedules.test_every_edge says why).
 
@@ -250,9 +245,7 @@ class Probe(Algorithm):
     def prepare(self, k):
         k.open_frontier()
         self._end = k.constant(k.address(_SENT) + 4 * self.graph.num_vertices, "end")
-        self._sums, self._own = {}, None
-        if self.collects(k.task):
-            self._sums = {name: k.a.reg(f"{name}_of_base") for name in self._results}
+        self._own = None
         if k.task.schedule.owns_base:
             self._own = k.a.reg("own_flags")
 
@@ -264,8 +257,7 @@ class Probe(Algorithm):
     def begin(self, k, base):
         if self._own is not None:
             k.a.lw(self._own, k.pointer(base, _FLAGS, self._own))
-        for word in self._sums.values():
-            k.a.mv(word, k.a.zero)
+        k.private.clear()
 
     def _ends(self, k, edge):
         ends = {"src": edge.base, "dst": edge.neighbor}
@@ -350,8 +342,8 @@ class Probe(Algorithm):
 
     def _take(self, k, target, name, word):
         """Add a word at the target, in a register or by an atomic."""
-        if self._sums:
-            k.a.add(self._sums[name], self._sums[name], word)
+        if k.private.words:
+            k.private.take(name, word)
         else:
             pointer = k.a.reg("pointer")
             k.a.amoadd_w(k.a.zero, word, k.pointer(target, name, pointer))
@@ -390,17 +382,13 @@ class Probe(Algorithm):
         pointer = k.a.reg("pointer")
         k.a.amominu_w(k.a.zero, word, k.pointer(target, "least", pointer))
 
-    def merge(self, k, other, number=0):
-        own = self.collected(k)[number]
-        k.a.add(own, own, other)
-
     def collect_at(self, k, data, address):
         k.a.amoadd_w(k.a.zero, data[1], address)
 
     def finish(self, k, base):
         """Store the sums: without an atomic if the lane surely has a vertex, and all its edges."""
         a = k.a
-        for name, word in self._sums.items():
+        for name, word in k.private.words.items():
             pointer = k.pointer(base, name, a.reg("pointer"))
             if k.task.owns_vertex and not self.filters(k.task):
                 a.sw(word, pointer)

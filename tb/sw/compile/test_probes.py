@@ -7,6 +7,9 @@ others.
 
 ======================  ===========================================================================
 all probes              test_probes: they run right, or are refused by name
+programs                test_programs: the same of operators of programs, whose sets are what the
+                        plan makes them (:mod:`tb.sw.compile.probe_texts`);
+                        test_programs_with_rows: nothing is refused that there is
 what runs               test_what_runs_with_rows: nothing is refused that there is
 planted faults          test_a_planted_fault_is_seen: an end that comes late, places without edges,
                         blocks that are filled up, a row that ends too early;
@@ -33,6 +36,7 @@ from sw.compile.planning import make
 from sw.device import Device
 from tb.seeds import draw
 from tb.sw.compile.probe import FORMS, NEEDS, Probe, Wanted
+from tb.sw.compile.probe_texts import SETS, Text
 from tb.sw.compile.schedules.test_every_edge import graph, options
 
 
@@ -185,6 +189,81 @@ def test_what_runs_with_rows(schedule):
                 check_named(str(error), wanted, schedule, "csr", None)
             else:
                 assert not lacks, (wanted.name, direction)
+
+
+# Programs
+
+def _texts():
+    """As :func:`_probes`, with each set in turn."""
+    needs = [frozenset(some) for size in range(len(NEEDS) + 1)
+             for some in itertools.combinations(NEEDS, size)]
+    found = [Text("sum", tests, False, SETS[number % 3], number % 2 == 0)
+             for number, tests in enumerate(needs)]
+    for at, form in enumerate(FORMS[1:]):
+        for number, tests in enumerate((frozenset(), frozenset({"dst"}), frozenset({"src"}),
+                                        frozenset(NEEDS))):
+            goes = SETS[(at + number) % (2 if form == "source" else 3)]
+            found.append(Text(form, tests, number % 2 == 0, goes, at % 2 == 0))
+    return found
+
+
+TEXTS = {text.name: text for text in _texts()}
+
+
+def plan_of_text(text, folder, **choices):
+    """A plan of a program."""
+    file = folder / "text.py"
+    file.write_text(text.text)
+    return Plan(str(file), **choices)
+
+
+@pytest.mark.parametrize("schedule", schedules.names())
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.sample(40)
+def test_programs(name, schedule, tmp_path):
+    text, rng = TEXTS[name], draw(name, schedule)
+    for direction in ("push", "pull"):
+        stored = rng.choice(STORED)
+        frontier = rng.choice([None, *pairs()])
+        config = hardware(rng, schedule)
+        arcs = graph(rng, config.warps, config.threads, config.cores).weighted(9, 1)
+        try:
+            task = make(config, plan_of_text(
+                text, tmp_path, schedule=options(rng, schedule), format=stored, frontier=frontier,
+                direction=direction, split=rng.choice(SPLITS)), arcs)
+            _ = task.program
+        except UserError as error:
+            names = [schedule, stored.partition(":")[0], "probe", *[frontier] * bool(frontier)]
+            assert any(each in str(error) for each in names), error
+            continue
+        with Device.functional(config, seed=rng.randrange(1 << 30),
+                               max_cycles=5_000_000) as device:
+            try:
+                assert device.run_task(task).verified
+            except (RunError, UserError) as error:
+                pytest.fail(f"{name} on {config.cores} x {config.warps} x {config.threads} "
+                            f"{config.gather}: {task.plan.text}: {error}\n{text.text}")
+
+
+@pytest.mark.parametrize("schedule", schedules.names())
+def test_programs_with_rows(schedule, tmp_path):
+    """With CSR every schedule runs every program, but for weights, which a list of edges has no
+    room for."""
+    config = small(schedule)
+    rng = draw(schedule)
+    arcs = graph(rng, 4, 4).weighted(9, 1)
+    for text in rng.sample(list(TEXTS.values()), 9):
+        for direction in ("push", "pull"):
+            adds = text.weighted and text.form == "least"      # a unit may pass 32 bits
+            lacks = schedule in LISTS and (direction == "pull" or "weight" in text.tests or (
+                adds and (schedule != "compact" or "src" in text.tests)))
+            try:
+                make(config, plan_of_text(text, tmp_path, schedule=schedule, direction=direction),
+                     arcs)
+            except UserError as error:
+                assert lacks, (text.name, direction, str(error))
+            else:
+                assert not lacks, (text.name, direction)
 
 
 # Planted faults

@@ -89,7 +89,7 @@ class Operator(Algorithm):
 
     def owns(self, task):
         """Whether a lane stores the sums of its vertices, which nothing has to clear before."""
-        return self.collects(task) and task.owns_vertex
+        return bool(self.private(task)) and task.owns_vertex
 
     # Kernels
 
@@ -119,7 +119,8 @@ class Operator(Algorithm):
                              (self.neighbor_array(task), neighbor)):
             self._start(k, array, other)
         if task.schedule.owns_base:
-            self._words = a.regs(*(f"word{number}" for number in range(words)))
+            self._words = list(k.private.words.values()) or a.regs(
+                *(f"word{number}" for number in range(words)))
             self._begin(k)
 
     def _begin(self, k):
@@ -174,11 +175,8 @@ class Operator(Algorithm):
         raise NotImplementedError
 
     def begin(self, k, base):
-        a = k.a
-        if k.direction == "pull":
-            for word in self._words:
-                a.mv(word, a.zero)
-        else:
+        k.private.clear()
+        if k.direction == "push":
             self._load(k, self._row(k, base, self.SOURCE, "source_row"), range(len(self._words)),
                        self._words)
 
@@ -190,7 +188,7 @@ class Operator(Algorithm):
         if self.together(task):
             Together(self, k, source, target, data).emit()
             return
-        collects, keeps = self.collects(task), task.schedule.owns_base
+        collects, keeps = k.private.words, task.schedule.owns_base
         to = None if collects else self._row(k, target, self.TARGET, "target_row")
         row = None if keeps and not collects else self._row(k, source, self.SOURCE, "source_row")
         for first in range(0, words, _LOADED):
@@ -203,25 +201,18 @@ class Operator(Algorithm):
             for number, word, term in zip(numbers, loaded, terms):
                 self.multiply(k, term, word, data)
                 if collects:
-                    k.a.add(self._words[number], self._words[number], term)
+                    k.private.take(f"word{number}", term)
                 else:
                     self.add(k, to, [number], [term])
 
-    def collects(self, task):
-        return task.schedule.owns_base and task.direction == "pull"
-
-    def collects_words(self, task):
-        return self.share(task)[1]
-
-    def collected(self, k):
-        return self._words
-
-    def merge(self, k, other, number=0):
-        k.a.add(self._words[number], self._words[number], other)
+    def private(self, task):
+        if task.direction == "push" or not task.schedule.owns_base:
+            return {}
+        return {f"word{number}": "+" for number in range(self.share(task)[1])}
 
     def finish(self, k, base):
         a, task, numbers = k.a, k.task, range(len(self._words))
-        if not self.collects(task):
+        if not k.private.words:
             return
         k.phase(5)
         if task.owns_vertex:

@@ -29,17 +29,14 @@ from sw.lang.effects import effects
 from sw.lang.facts import (SELF, Affine, Changes, Closed, Drops, Early, Sent, Settles, Stamps,
                            Suffices, Superset, Void, known)
 from sw.lang.flow import flow_of, written
+from sw.lang.passes.accesses import IDENTITY
 from sw.lang.passes.chain import chained, without_stores
 from sw.lang.passes.early import is_improvement
 from sw.lang.predicates import names_in, predicate, vectors_in, with_vertex
-from sw.lang.types import WORD, Type
+from sw.lang.types import Type
 
 
-__all__ = ["IDENTITY", "FrontierForm", "Reduction", "Stamped", "Unproven", "find"]
-
-
-#: {reduction: the word that changes no word}.
-IDENTITY = {"min": WORD - 1, "max": 0, "or": 0, "+": 0}
+__all__ = ["FrontierForm", "Reduction", "Stamped", "Unproven", "find"]
 
 
 class Unproven(Exception):

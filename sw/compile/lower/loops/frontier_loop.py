@@ -50,13 +50,15 @@ from base.errors import UserError
 from sw.compile.algorithm import SentWord
 from sw.compile.kernels.fusion import Loop
 from sw.compile.kernels.kernel import Vertex
-from sw.compile.lower.emitter import Emitter, combine, reduce_word
-from sw.compile.lower.loops.frontier_form import IDENTITY, FrontierForm, Unproven, find
+from sw.compile.kernels.reductions import reduce_word
+from sw.compile.lower.emitter import Emitter
+from sw.compile.lower.loops.frontier_form import FrontierForm, Unproven, find
 from sw.compile.lower.loops.one_loop import LoopRun, loads
 from sw.compile.lower.run import frozen, of_graph
 from sw.compile.lowered import LoweredKernel, LoweringDecision
 from sw.lang import graph_ir as ir
 from sw.lang.faults import can_fail, may_lose
+from sw.lang.passes.accesses import IDENTITY
 from sw.lang.types import LARGEST, WORD, Type
 from sw.vm.evaluate import Evaluator
 from sw.vm.host import host_value
@@ -454,8 +456,9 @@ class FrontierLoop(LoopRun):
                 self._following = k.a.reg("following")
                 k.a.addi(self._following, self._number, 1)
             return
-        owns = k.task.schedule.owns_base or self._own(k.task)
-        self._base = k.a.reg("base_word") if owns else None
+        self._base = k.private.words.get("base_word")
+        if self._base is None and k.task.schedule.owns_base:
+            self._base = k.a.reg("base_word")
         if self._tests_voids(k.task):
             self._end = k.constant(k.address(self._word) + 4 * self.graph.num_vertices, "end")
 
@@ -614,7 +617,7 @@ class FrontierLoop(LoopRun):
             reduce_word(k, reduction.operation, value,
                         k.pointer(target, self.array(reduction.vector), a.reg("pointer")))
         if self._own(k.task):
-            combine(k, self._operation, self._base, word)
+            k.private.take("base_word", word)
             return
         known = a.label("known")
         before = a.reg("before")
@@ -709,14 +712,8 @@ class FrontierLoop(LoopRun):
 
     # Collecting lanes
 
-    def collects(self, task):
-        return self._own(task)
-
-    def collected(self, k):
-        return [self._base]
-
-    def merge(self, k, other, number=0):
-        combine(k, self._operation, self._base, other)
+    def private(self, task):
+        return {"base_word": self._operation} if self._own(task) else {}
 
     def collect_at(self, k, data, address):
         (word, _), _ = data

@@ -31,14 +31,16 @@ from base.errors import UserError
 from sw.compile.algorithm import SentWord
 from sw.compile.kernels.fusion import Loop
 from sw.compile.kernels.kernel import Vertex
+from sw.compile.kernels.reductions import reduce_word
 from sw.compile.kernels.vertices import each_vertex
 from sw.compile.lowered import LoweredKernel, LoweringDecision
 from sw.lang import graph_ir as ir
+from sw.lang.passes.accesses import IDENTITY
 from sw.lang.passes.chain import (chained, certain_loads, reads_elsewhere, stored_for_sure,
                                   without_stores)
 from sw.lang.types import WORD, Type
 from sw.vm.host import host_value, perform, value_of
-from sw.compile.lower.emitter import Emitter, combine, reduce_word
+from sw.compile.lower.emitter import Emitter
 from sw.compile.lower.loops.one_loop import at_parameter
 from sw.compile.lower.loops.sweep_form import form_of, loads_of, outside_loads
 from sw.compile.lower.loops.sweep_host import MOST_ROUNDS, RoundCounter, SweepMachine
@@ -48,9 +50,6 @@ from sw.compile.lower.run import ProgramRun, frozen, of_graph
 
 
 __all__ = ["Sweep"]
-
-
-_IDENTITY = {"min": WORD - 1, "max": 0, "+": 0, "or": 0}
 
 
 class Sweep(ProgramRun):
@@ -75,7 +74,7 @@ class Sweep(ProgramRun):
         collects = form.component is None and form.guard is None and form.flags is None
         return {"sent": SentWord(value=form.sends),
                 "directions": ("push", "pull") if form.component else ("pull", "push"),
-                "identity": _IDENTITY[form.reduce.operation] if collects else None,
+                "identity": IDENTITY[form.reduce.operation] if collects else None,
                 "void_edge": "self" if _differ(form.guard) else "padding"}
 
     def __init__(self, graph, **given):
@@ -156,7 +155,7 @@ class Sweep(ProgramRun):
 
     @property
     def _identity_value(self):
-        return _IDENTITY[self.form.reduce.operation]
+        return IDENTITY[self.form.reduce.operation]
 
     def _chain(self, more, fused):
         """The functions of vertices that end a round, as one, or None; ``more`` tells whether
@@ -331,7 +330,7 @@ class Sweep(ProgramRun):
             fact = lacks or "a lane has its vertex; covered: all is stored before it is read"
             found.append(LoweringDecision("one kernel a round", lacks is None, fact, where))
         if task.direction == "pull":
-            own = self.collects(task)
+            own = bool(self.private(task))
             fact = "a lane has the edges of a row" if own else \
                 "a lane that has the edges of a row, and no labels"
             found.append(LoweringDecision("reductions in registers", own, fact, where))
@@ -356,13 +355,11 @@ class Sweep(ProgramRun):
         if self._tests_voids(task):
             neighbors = self.neighbor_array(task)
             self._end = k.constant(k.address(neighbors) + 4 * self.graph.num_vertices, "end")
-        self._of_base, self._sum, self._own = {}, None, {}
+        self._of_base, self._own = {}, {}
         if task.schedule.owns_base or self._fused(task):
             end = int(task.direction == "pull")
             self._of_base = {load: k.a.reg(load.vector) for load in self.form.loads
                              if at_parameter(function, load.index, end)}
-        if self.collects(task):
-            self._sum = k.a.reg("sum")
         if self._fused(task):
             self._own = {load: k.a.reg(load.vector) for load in certain_loads(k.variant[2])
                          if load.vector != self.form.reduce.vector}
@@ -384,8 +381,7 @@ class Sweep(ProgramRun):
 
     def begin(self, k, base):
         a = k.a
-        if self._sum is not None:
-            a.mv(self._sum, k.constant(self._identity_value))
+        k.private.clear()
         for load, word in (self._of_base | self._own).items():
             a.lw(word, k.pointer(base, self.array(load.vector), word))
 
@@ -438,8 +434,8 @@ class Sweep(ProgramRun):
 
     def sum(self, k, edge, data, predicate):
         a, reduce = k.a, self.form.reduce
-        if self.collects(k.task):
-            combine(k, reduce.operation, self._sum, self._value(k, reduce.value, data))
+        if k.private.words:
+            k.private.take("sum", self._value(k, reduce.value, data))
         else:
             known, _, ends, weight = data
             emitter = self._emitter(k, known)
@@ -449,31 +445,27 @@ class Sweep(ProgramRun):
             k.frontier.add(k, edge.neighbor, predicate, after)
             a.place(after)
 
-    def collects(self, task):
-        return (task.direction == "pull" and self.form.component is None
-                and (task.owns_vertex or task.schedule.owns_base))
-
-    def collected(self, k):
-        return [self._sum]
-
-    def merge(self, k, other, number=0):
-        combine(k, self.form.reduce.operation, self._sum, other)
+    def private(self, task):
+        collects = (task.direction == "pull" and self.form.component is None
+                    and (task.owns_vertex or task.schedule.owns_base))
+        return {"sum": self.form.reduce.operation} if collects else {}
 
     def collect_at(self, k, data, address):
         reduce = self.form.reduce
         reduce_word(k, reduce.operation, self._value(k, reduce.value, data), address)
 
     def finish(self, k, base):
-        if not self.collects(k.task):
+        if not k.private.words:
             return
+        total = k.private.words["sum"]
         if not self._fused(k.task):
             pointer = k.pointer(base, self._sum_array, k.a.reg("pointer"))
-            reduce_word(k, self.form.reduce.operation, self._sum, pointer)
+            reduce_word(k, self.form.reduce.operation, total, pointer)
             return
         k.phase(5)
         _, other, chain = k.variant
         vector = self.form.reduce.vector
-        known = self._own | {load: self._sum for load in loads_of(chain) if load.vector == vector}
+        known = self._own | {load: total for load in loads_of(chain) if load.vector == vector}
         self._emitter(k, known, stores={self.form.word: other}).run(chain, [base], self.degrees)
         k.phase(3)
 

@@ -4,7 +4,7 @@
 feature                tests
 =====================  ===========================================================================
 results                ``test_results``, ``test_formats``; on the RTL ``test_on_the_rtl``
-every edge once        ``test_every_edge.py``
+every edge once        ``test_every_edge.py``; ``test_edges_that_all_count_and_add``
 parts of local memory  ``test_parts``
 no second kernel       ``test_sums_in_local_memory_need_no_second_kernel``
 sums that fall back    ``test_sums_fall_back_to_global_memory``
@@ -26,6 +26,7 @@ from sw.compile.kernels.local_sums import LocalSums
 from sw.device import Device
 from sw.compile.schedules import weaver
 from tb.seeds import draw
+from tb.sw.compile.probe_texts import Text
 from tb.sw.compile.kernels.test_programs import ALGORITHMS, GRAPHS, check, config
 from tb.sw.compile.schedules import drawn
 
@@ -96,6 +97,20 @@ def test_on_the_rtl(algorithm, direction, schedule):
                                 schedule=without_idle(schedule, algorithm, direction),
                                 **ALGORITHMS[algorithm])
             assert result.verified
+
+
+@each
+@pytest.mark.parametrize("text", [Text("sum", goes="changed"), Text("least", frozenset(), True,
+                                                                    "changed")],
+                         ids=lambda text: text.name)
+def test_edges_that_all_count_and_add(text, schedule, tmp_path):
+    """The lanes that do not add a vertex go on with the other works of their turn."""
+    file = tmp_path / "text.py"
+    file.write_text(text.text)
+    graph = load("rmat:scale=6,degree=8,seed=2", weights=40)
+    schedule = schedule.replace(":sums=local", "")
+    with Device.functional(streaming(4, 4), seed=1, max_cycles=5_000_000) as device:
+        assert device.run(str(file), graph, schedule=schedule, direction="push").verified
 
 
 @pytest.mark.parametrize("cores", [1, 2])

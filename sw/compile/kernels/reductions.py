@@ -1,0 +1,74 @@
+"""Reductions: a word is combined with another one, in a register or in memory.
+
+A lane that owns a base vertex collects in registers of its own (:class:`Private`). Whoever shares
+the vertex merges these registers, and one lane stores them at the end.
+"""
+
+from sw.lang.passes.accesses import IDENTITY
+
+
+__all__ = ["Private", "combine", "reduce_word"]
+
+
+def combine(k, operation, into, word):
+    """``into`` = itself and a word, by a reduction."""
+    a = k.a
+    if operation == "min":
+        k.minimum(into, word, into)
+    elif operation == "max":
+        k.maximum(into, word, into)
+    else:
+        (a.add if operation == "+" else a.or_)(into, into, word)
+
+
+def reduce_word(k, operation, word, pointer, changed=None):
+    """The word at an address is combined with a word, by an atomic. ``changed``, a register,
+    becomes 0 unless this changes it, else another number."""
+    a, before = k.a, k.a.zero
+    if changed is not None and operation != "+":
+        before = a.reg("before")
+    {"min": a.amominu_w, "max": a.amomaxu_w, "+": a.amoadd_w, "or": a.amoor_w}[operation](
+        before, word, pointer)
+    if changed is None:
+        return
+    match operation:
+        case "min":
+            a.sltu(changed, word, before)
+        case "max":
+            a.sltu(changed, before, word)
+        case "+":
+            a.mv(changed, word)             # a sum does not pass 32 bits
+        case _:
+            a.or_(changed, word, before)
+            a.xor(changed, changed, before)
+
+
+class Private:
+    """The registers in which a lane collects for its base vertex.
+
+    Parameters
+    ----------
+    k : Kernel
+        In the prologue.
+    operations : dict of str to str
+        By name, the reductions by which words are collected.
+
+    Attributes
+    ----------
+    words : dict of str to GeneralRegister
+        The registers, by name.
+    """
+
+    def __init__(self, k, operations):
+        self._k, self._operations = k, operations
+        self.words = {name: k.a.reg(name) for name in operations}
+
+    def clear(self):
+        """Each active lane starts: nothing has been collected."""
+        for name, word in self.words.items():
+            identity = IDENTITY[self._operations[name]]
+            self._k.a.mv(word, self._k.full if identity else self._k.a.zero)
+
+    def take(self, name, word):
+        """Each active lane collects a word: that of an edge, or what another lane has collected."""
+        combine(self._k, self._operations[name], self.words[name], word)
