@@ -64,7 +64,6 @@ LARGER = {
     "sw.compile.lower.emitter.Emitter": "a method for each kind of node",
     "sw.compile.lower.emitter.Emitter.__init__": "what an operator's functions are emitted into",
     "sw.compile.lower.loops.frontier_loop.FrontierLoop": "overrides the hooks of Algorithm",
-    "sw.compile.lower.loops.sweep.Sweep": "a form of a program, until facts do",
     "sw.compile.lower.operators.EdgeOperator": "overrides the hooks of Algorithm",
     "sw.golden.simulator.Simulator": "state of a core that the instructions' closures change",
     "sw.lang.instructions.ProgramReader": "a method for each statement of the language",

@@ -91,7 +91,8 @@ class Algorithm:
     words : int or None
         Words of a vertex on which an edge's work is done. A lane works on all of them, or
         neighbouring lanes share them
-        (:meth:`~sw.compile.schedules.schedule.Schedule.lanes_of_words`). None if the algorithm
+        (:meth:`~sw.compile.schedules.schedule.Schedule.lanes_of_words`). It may have fewer at once
+        (:attr:`~sw.compile.schedules.schedule.Choices.divisor`). None if the algorithm
         knows vertices of one word only.
     void_edge : str
         The edge that changes nothing, for a format's places without edges. ``"self"`` is an edge
@@ -153,12 +154,6 @@ class Algorithm:
         """Most edges that a lane works on at once, if the user does not say; None for any
         number."""
         return None
-
-    #: Whether :meth:`shrink` makes a difference.
-    shrinks = False
-
-    def shrink(self, divisor):
-        """Divide what the code of an edge's work does at once."""
 
     # Memory
 

@@ -46,7 +46,7 @@ def make(task) -> Program:
         try:
             return _program(task, divisor)
         except UserError:
-            if not any(side.schedule.shrinks(side) or side.algorithm.shrinks
+            if not any(side.schedule.shrinks(side) or side.algorithm.words
                        for side in (task, *task.sides.values())):
                 raise           # the next program would be the same
     return _program(task, _DIVISORS[-1])
@@ -56,7 +56,6 @@ def _program(task, divisor):
     """The program with a part of what the schedules work on at once. Raises UserError."""
     for side in (task, *task.sides.values()):
         side.choices.divisor = divisor
-        side.algorithm.shrink(divisor)
     program = _assemble(task)
     if program.size > task.config.imem_bytes:
         raise UserError(f"the program of {task.plan.text} takes {program.size} bytes, imem_bytes "

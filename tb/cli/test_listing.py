@@ -15,7 +15,7 @@ from sw.cli import options
 from sw.cli.main import main
 from sw.graph.load import load
 from sw.compile.frontiers import FRONTIERS, pairs
-from sw.compile.lower.loops.sweep import Sweep
+from sw.compile.lower.algorithm import ProgramAlgorithm
 from sw.device import Device
 from sw.lang import programs
 from sw.study import combinations
@@ -100,7 +100,7 @@ def test_faults_are_no_refusals(tmp_path, monkeypatch, capsys):
     """
     some = ["--only", "algorithm=cc", "--only", "format=csr", "--only", "schedule=vm", "--only",
             "block=none", "--only", "frontier=own"]
-    monkeypatch.setattr(Sweep, "reserve", lambda self, task: self.nothing)
+    monkeypatch.setattr(ProgramAlgorithm, "reserve", lambda self, task: self.nothing)
     path = tmp_path / "faults.json"
     assert main(["list", "combinations", *some, "--json", str(path)]) == 1
     found = json.loads(path.read_text())

@@ -29,6 +29,7 @@ from sw.compile.frontiers.maps import FORMS
 from sw.compile.frontiers.queue import Queue
 from sw.compile.frontiers.sets import Fields, Pool
 from sw.compile.lower import described
+from sw.compile.lower.addresses import Addresses
 from sw.compile.lower.dependence import Dependence, behind_beginning, index_of
 from sw.compile.lower.emitter import Emitter
 from sw.compile.lower.fuse import EDGES, Groups
@@ -62,6 +63,7 @@ class ProgramAlgorithm(ProgramRun):
 
     Attributes
     ----------
+    addresses : Addresses
     anchor : str
         The vertex array in whose addresses kernels know vertices.
     host : HostNumbers
@@ -95,7 +97,8 @@ class ProgramAlgorithm(ProgramRun):
         self.edges = dict(enumerate(operators))
         self.dropped = frozenset()
         self._group_operators({})
-        self.anchor = self.array(program.vectors[0].name)
+        self.addresses = Addresses(program, self.array)
+        self.anchor = self.addresses.array or self.array(program.vectors[0].name)
         self.host = HostNumbers(program, self.dependence, lambda node: value_of(
             node, self._values, self.graph, self.bits))
         names = {getattr(node, field) for node in nodes for field in ("name", "output_vset")
@@ -214,7 +217,11 @@ class ProgramAlgorithm(ProgramRun):
 
     def init_vertex_value(self, task):
         self.check_words()
-        self.fill_arrays(task, self.beginning.arrays)
+        arrays = self.beginning.arrays
+        self.fill_arrays(task, {name: words for name, words in arrays.items()
+                                if name not in self.addresses.vectors})
+        for name in self.addresses.vectors:
+            self.addresses.fill(task, self.array(name), arrays[name])
         self.pool.fill(task, self.beginning.sets)
 
     @functools.cached_property
@@ -264,7 +271,7 @@ class ProgramAlgorithm(ProgramRun):
         return [each for each in found if each.name in task.loop.names] if task.fused else found
 
     def decisions(self, task):
-        return described.decisions(self)
+        return described.decisions(self, task)
 
     def apply(self, k):
         self._kernels.emit(k, *k.variant)
@@ -273,7 +280,8 @@ class ProgramAlgorithm(ProgramRun):
         """An Emitter for a function of vertices. ``words`` has the registers of its values of the
         host, ``known`` those of words of its own vertex, by loads."""
         return Emitter(k, self.bits, words.__getitem__, self.arrays(turned),
-                       {name: self.copy_array(name) for name in copies}, known, places=places)
+                       {name: self.copy_array(name) for name in copies}, known, places=places,
+                       addresses=self.addresses.array)
 
     # Host
 
@@ -291,13 +299,15 @@ class ProgramAlgorithm(ProgramRun):
         if not session.task.fused:
             return self._result.outputs
         arrays = self.arrays(session.task.loop.turned)
-        return {name: session.read_vertices(arrays(name)) for name in self.program.outputs}
+        return {name: self.addresses.read(session, name, arrays(name))
+                for name in self.program.outputs}
+
 
 
 def _check_order(run, task):
     """Refuse an ordering if a function takes a vertex from a word: words of the device are the
     graph's numbers of vertices, and places in its arrays are the ordering's."""
-    if task.new_ids is None:
+    if task.new_ids is None or run.addresses.any_order:
         return
     for function in run.program.functions:
         for node in ir.walk(*function.body):

@@ -68,6 +68,25 @@ def _stamps_of(program) -> dict:
     return found
 
 
+def _order_free(program) -> dict:
+    """{place of an operator: vectors whose racing words it may read}."""
+    found = {}
+
+    def block(body, vectors):
+        for node in body:
+            match node:
+                case ir.WhileLoop() | ir.ForLoop():
+                    fact = known(node, facts.OrderFree)
+                    block(node.body, vectors | ({fact.vector} if fact else set()))
+                case ir.HostBranch():
+                    block((*node.then, *node.otherwise), vectors)
+                case ir.EdgeSetIterator() | ir.VertexSetIterator():
+                    found[node.position] = vectors
+
+    block(program.body, frozenset())
+    return found
+
+
 class Dependence:
     """The rules of a program.
 
@@ -85,21 +104,23 @@ class Dependence:
 
     Attributes
     ----------
-    defined : dict of Position to frozenset of str
+    defined, marks
         As of :class:`~sw.compile.lower.flow.WordFlow`.
     """
 
     def __init__(self, program, edges, most_sets, owned=None):
         self._program, self._edges, self._most_sets = program, edges, most_sets
         self._owned = owned or {}
-        self.defined = {}
+        self.defined, self.marks = {}, frozenset()
+        self._order_free = _order_free(program)
         self._stamps = _stamps_of(program)
         self._touched = {function.name: touched(function) for function in program.functions
                          if not function.of_edge}
         self._copied: dict[str, set] = {}
         for node in ir.instructions(program.body):
             if isinstance(node, ir.VertexSetIterator):
-                self._copied.setdefault(node.apply_f, set()).update(node.metadata["start_copies"])
+                self._copied.setdefault(node.apply_f, set()).update(
+                    set(node.metadata["start_copies"]) - self._order_free[node.position])
 
     def functions(self, op) -> list:
         """The functions of an operator."""
@@ -320,7 +341,7 @@ class Dependence:
         function, found = self._program.function(node.apply_f), set()
         changed = function.writes() | stored
         apart, early = known(node, facts.Apart), known(node, facts.Early)
-        racing = set(early.vectors) if early else set()
+        racing = set(early.vectors if early else ()) | self._order_free[node.position]
         if node.metadata.get("any_order"):
             racing.add(node.tracking)
         at_destination = self._at_destination(function)

@@ -70,8 +70,31 @@ def _made(run):
     return made
 
 
-def decisions(run) -> list[LoweringDecision]:
+def decisions(run, task) -> list[LoweringDecision]:
     """What such a run has chosen, and what it lacks for fewer kernels and for less work."""
+    return [*_of_groups(run), *_of_edges(run, task)]
+
+
+def _of_edges(run, task):
+    """The choices by who has the edges of a vertex."""
+    follow = any(group[0].op.kind == "vertices" and group[0].op.every for group in run.groups.all)
+    for number, node in run.edges.items():
+        where, side = place_of(run.program, node), task.sides[f"{EDGES}{number}"]
+        if side.direction == "pull":
+            own = bool(side.algorithm.private(side))
+            yield LoweringDecision("reductions in registers", own, "a lane has the edges of a row"
+                                   if own else "a lane that has the edges of a row", where)
+        if follow and node.tracking is None and all(
+                len(group) == 1 for group in run.groups.of(number)):
+            fact = "own words, or covered: a function needs words of other vertices" \
+                if side.algorithm.owned(side) else "flow: sums are final only behind a barrier" \
+                if side.direction == "push" else \
+                "a lane, or a core, that has all edges of its vertex"
+            yield LoweringDecision("functions of vertices behind the edges in one kernel", False,
+                                   fact, where)
+
+
+def _of_groups(run):
     program, found, dependence = run.program, [], run.dependence
     for group in run.groups.all:
         where = ", ".join(dict.fromkeys(

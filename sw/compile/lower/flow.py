@@ -8,7 +8,7 @@ through it.
 from __future__ import annotations
 
 from sw.lang import graph_ir as ir
-from sw.lang.passes.chain import chained, stored_for_sure
+from sw.lang.passes.chain import chained, guarded, stored_for_sure
 from sw.lang.types import Type
 
 
@@ -32,6 +32,9 @@ class WordFlow:
 
     Attributes
     ----------
+    marks : frozenset of Position
+        The operators of edges for which every accepted edge changes the tracked word, which nobody
+        reads: neither it nor what clears it needs memory.
     defined : dict of Position to frozenset of str
         The vectors that an operator of edges defines: it collects all of each word in a register,
         and in memory there is the word that changes nothing.
@@ -41,6 +44,7 @@ class WordFlow:
         self._program, self._read = program, read
         self._events = _reachable(first)
         self._constants = self._find_constants(first)
+        self.marks = self._find_marks()
         self.defined = {event.node.position: frozenset(
             vector for vector, word in collected(event.node).items()
             if self._constants[id(event)].get(vector) == word)
@@ -51,6 +55,32 @@ class WordFlow:
     def live(self, event) -> frozenset:
         """The vectors with words that are read from a step on, before they are all stored."""
         return self._live[id(event)]
+
+    def _find_marks(self):
+        read = set(self._program.outputs) | {
+            part.vector for function in self._program.functions
+            for part in ir.walk(*function.body) if isinstance(part, ir.VectorLoad)} | {
+            node.vector for node in ir.instructions(self._program.body)
+            if isinstance(node, ir.NewQueue)}
+        found, others = {}, set()
+        for event in self._events:
+            node = event.node
+            if event.kind != "op" or not isinstance(node, ir.EdgeSetIterator):
+                continue
+            start = self._constants[id(event)].get(node.tracking)
+            reduces = [part for part in ir.walk(*self._program.function(node.apply_f).body)
+                       if isinstance(part, ir.Reduce)]
+            function = self._program.function(node.apply_f)
+            accepted = guarded(function)[1] if node.to_filter is None else function.body
+            changes = start is not None and node.tracking not in read and all(
+                any(part is each for each in accepted)
+                and isinstance(part.index, ir.Local) and part.index.name == function.parameters[1]
+                and _changes(part.operation, start, _word(part.value))
+                for part in reduces if part.vector == node.tracking)
+            if changes:
+                found[node.position] = node.tracking
+            others |= {part.vector for part in reduces} - ({node.tracking} if changes else set())
+        return frozenset(place for place, vector in found.items() if vector not in others)
 
     # Words that are read again
 
@@ -80,7 +110,8 @@ class WordFlow:
             return none, none
         if isinstance(node, ir.EdgeSetIterator):
             defined = self.defined[node.position]
-            return self._read(node) - defined, defined
+            marks = {node.tracking} if node.position in self.marks else set()
+            return self._read(node) - defined - marks, defined
         function = self._function(node)
         chain = chained([function])
         read = {part.vector for part in ir.walk(*chain.body)
@@ -137,10 +168,18 @@ class WordFlow:
 
 def _word(value):
     """The word of a literal, or None."""
-    if not isinstance(value, ir.Literal) or (value.type in (Type.FIXED, Type.FRACTION)
-                                             and value.value):
+    if not isinstance(value, ir.Literal) or value.type is Type.VERTEX \
+            or (value.type in (Type.FIXED, Type.FRACTION) and value.value):
         return None
     return int(value.value)
+
+
+def _changes(operation, word, value):
+    """Whether a reduction by a value surely changes a word."""
+    if value is None:
+        return False
+    return {"min": value < word, "max": value > word, "+": value != 0,
+            "or": word | value != word}[operation]
 
 
 def _reachable(first):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from sw.lang import graph_ir as ir
@@ -10,18 +11,17 @@ from sw.lang.schedule import labelled
 from sw.lang.types import Type
 from sw.compile.algorithm import VertexName
 from sw.compile.lower.algorithm import ProgramAlgorithm
+from sw.compile.lower.dependence import index_of
 from sw.compile.lower.fuse import EDGES
 from sw.compile.lower.loops.frontier_loop import FrontierLoop
 from sw.compile.lower.run import ProgramRun
-from sw.compile.lower.loops.sweep import Sweep
 
 
 __all__ = ["FORMS", "algorithm_of"]
 
 
-#: Forms of programs. A program has one of the first two, which are of one loop, at most; the last
-#: is of any program.
-FORMS = (FrontierLoop, Sweep, ProgramAlgorithm)
+#: Forms of programs. The first is of one loop; the last is of any program.
+FORMS = (FrontierLoop, ProgramAlgorithm)
 
 #: Types of parameters: as of :attr:`~sw.compile.algorithm.Algorithm.options`.
 _OPTIONS = {Type.UINT: (int,), Type.WHOLE: (int,), Type.BOOL: (int,), Type.DECIMAL: (float,),
@@ -60,5 +60,20 @@ def _operators(program):
     labels = {label: tuple(names[part.position] for part in ir.instructions((node,))
                            if part.position in names and isinstance(part, ir.EdgeSetIterator))
               for label, node in labelled(program).items()}
+    collects = bool(names) and all(map(
+        functools.partial(_collects, program), ir.instructions(program.body)))
     return {"operator_names": tuple(names.values()),
+            **({"directions": ("pull", "push")} if collects else {}),
             "labels": {label: found for label, found in labels.items() if found}}
+
+
+def _collects(program, node):
+    """Whether an instruction, if it is an operator of edges, only brings words of all edges to
+    their destinations. A program of such operators pulls by its own choice."""
+    if not isinstance(node, ir.EdgeSetIterator):
+        return True
+    function = program.function(node.apply_f)
+    return node.input_vset == ir.ALL and node.to_filter is None and node.tracking is None and all(
+        isinstance(part, ir.Let) or (isinstance(part, ir.Reduce)
+                                     and index_of(function, part.index) == 1)
+        for part in function.body)

@@ -173,7 +173,7 @@ class Groups:
         self._refused: set[tuple] = set()
         first = self._block(program.body, (_Event("flush"),))
         self.flow = WordFlow(program, first, dependence.reads, dependence.collected)
-        dependence.defined = self.flow.defined
+        dependence.defined, dependence.marks = self.flow.defined, self.flow.marks
         while self._walk(first):
             pass
 

@@ -126,7 +126,7 @@ class VertexKernels:
         a, parent = k.a, self._parent
         chain = parent.groups.chain(group)
         if chain is not None and group[0].op.every and not parent.dependence.copied(group[0].op) \
-                and all(member.op.kind == VERTICES for member in group) and _own_words(chain):
+                and all(member.op.kind == VERTICES for member in group) and self._goes_over(chain):
             self._chain(k, group, turned, chain)
             return
         fields, words = parent.fields(group), parent.load_words(k, group)
@@ -169,9 +169,15 @@ class VertexKernels:
         for number, (low, high) in sums.items():
             count(k, low, high, emitter.local(sum_name(group, number)))
 
+    def _goes_over(self, chain):
+        """Whether a function may run over the vertices behind the last: it touches no words but
+        those of its own vertex, and of vertices that it surely finds in words."""
+        elsewhere = reads_elsewhere(chain)
+        return not any(isinstance(node, ir.Reduce) for node in ir.walk(*chain.body)) and (
+            not elsewhere or self._parent.addresses.follows(elsewhere))
+
     def _chain(self, k, group, turned, chain):
-        """The kernel of one function that touches nothing but words of its own vertex. So it may
-        run over the vertices behind the last."""
+        """The kernel of one function that may run over the vertices behind the last."""
         a, parent = k.a, self._parent
         words, array = joined(parent.load_words(k, group)), parent.arrays(turned)
         own = own_loads(chain)
@@ -351,12 +357,6 @@ def add_total(k, low, high):
     a.add(high, high, before)
     a.addi(place, place, 4)
     a.amoadd_w(a.zero, high, place)
-
-
-def _own_words(chain):
-    """Whether a function touches no words but those of its own vertex."""
-    return not reads_elsewhere(chain) and not any(
-        isinstance(node, ir.Reduce) for node in ir.walk(*chain.body))
 
 
 def _early_stores(chain):

@@ -334,7 +334,8 @@ class RtlMachine(Machine):
 
     def read(self, vector):
         self._flush()
-        return self._device().read_vertices(self._parent.arrays(self._turned)(vector))
+        return self._parent.addresses.read(
+            self._device(), vector, self._parent.arrays(self._turned)(vector))
 
 
 def first_words(machine, vector, name):

@@ -28,9 +28,9 @@ from sw.compile.kernels.reductions import combine, reduce_word
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
-from sw.lang.passes.chain import certain_loads, without_stores
+from sw.lang.passes.chain import certain_loads, guarded, without_stores
 from sw.lang.passes.races import shared
-from sw.lang.types import Type
+from sw.lang.types import WORD, Type
 
 
 __all__ = ["EdgeOperator", "turned"]
@@ -55,6 +55,7 @@ class _Data:
     wants: Any  #: Emitter or None. It has the words of the filter, to test the neighbour.
     member: Any  #: Register or None. The word that tells if the neighbour is in the set.
     words: Any  #: Emitter or None. It has the words of both ends, unless they are loaded later.
+    values: tuple  #: The source, the destination and the weight.
     #: Register or None. The neighbour's word in the vector by whose stamps vertices are added.
     racing: Any
 
@@ -79,7 +80,6 @@ class EdgeOperator(Algorithm):
     known_by_words : bool
         Whether a vertex's words tell if it is in the set.
     """
-    void_edge = "padding"
 
     def __init__(self, parent, number):
         node = parent.edges[number]
@@ -92,8 +92,6 @@ class EdgeOperator(Algorithm):
             for part in ir.walk(*self._function.body))
         self._filter = None if node.to_filter is None else parent.program.function(node.to_filter)
         self._copies = {name: parent.copy_array(name) for name in parent.dependence.copies(node)}
-        self._sent = sent_nodes(node, self._function,
-                                lambda vector: bool(parent.dependence.stamp(node, vector)))
         self.reads_set = node.input_vset != ir.ALL
         self.makes_set = parent.dependence.tells(node)
         self.has_sets = self.reads_set or self.makes_set
@@ -105,6 +103,15 @@ class EdgeOperator(Algorithm):
         self._reached = self._membership
         if tests and known(node, facts.Closed) is not None:
             self._reached = self._or_before(tests)
+
+    @functools.cached_property
+    def _sent(self):
+        """As of :func:`.sending.sent_nodes`, of a word that has one array."""
+        node, dependence = self._node, self._parent.dependence
+        swapped = set().union(*map(dependence.swapped, self._parent.groups.all))
+        found = sent_nodes(node, self._function,
+                           lambda vector: bool(dependence.stamp(node, vector)))
+        return [] if found and known(node, facts.Sent).value.vector in swapped else found
 
     @functools.cached_property
     def sent(self):
@@ -185,11 +192,14 @@ class EdgeOperator(Algorithm):
         that the edges need there, unless vertices are in sets."""
         if self.has_sets:
             return self._parent.anchor
-        nodes = [node for kind in (ir.VectorLoad, ir.Reduce)
-                 for node in ir.walk(*self._function.body) if isinstance(node, kind)
-                 and index_of(self._function, node.index) == end]
+        wants = self._filter if end else None
+        nodes = [node for node in ir.walk(*(wants.body if wants else ()))
+                 if isinstance(node, ir.VectorLoad) and index_of(wants, node.index) == 0]
+        nodes += [node for kind in (ir.VectorLoad, ir.Reduce)
+                  for node in ir.walk(*self._function.body) if isinstance(node, kind)
+                  and index_of(self._function, node.index) == end]
         names = [node.vector for node in nodes if node.vector not in self._copies]
-        if end == (task.direction == "pull"):
+        if end and task.direction == "pull":
             names = [*self._read_behind(), *names]
         return self._parent.array(names[0]) if names else self._parent.anchor
 
@@ -284,23 +294,44 @@ class EdgeOperator(Algorithm):
 
     def _has_voids(self, task):
         """Whether places come up that may not count as edges. An edge of the padding vertex to
-        itself changes that vertex alone, unless words of a vertex say where a reduction lands."""
+        itself changes that vertex alone, unless words of a vertex say where a reduction lands; but
+        it may add the vertex to a set."""
         parameters = self._function.parameters
-        elsewhere = any(isinstance(node, ir.Reduce) and not (
+        if self.void_edge == "self":
+            return False
+        elsewhere = self.makes_set or any(isinstance(node, ir.Reduce) and not (
             isinstance(node.index, ir.Local) and node.index.name in parameters)
             for node in ir.walk(*self._function.body))
         return any(layout.voids or (elsewhere and layout.filled) for layout in task.layouts)
+
+    @property
+    def void_edge(self):
+        void = known(self._node, facts.Void)
+        return "self" if void is not None and void.itself else "padding"
 
     def _tells(self, task):
         """Whether an edge may change the tracked word at once, and add a vertex."""
         return self.makes_set and self._node.tracking not in self.private(task)
 
+    @functools.cached_property
+    def _guarded(self):
+        """``(condition, function)``: the condition under which the function does anything, or None;
+        and what it does then, but for reductions that only mark the vertex."""
+        condition, body = guarded(self._function) if self._filter is None \
+            else (None, self._function.body)
+        if self._node.position in self._parent.dependence.marks:
+            body = tuple(node for node in body if not (
+                isinstance(node, ir.Reduce) and node.vector == self._node.tracking))
+        return condition, dataclasses.replace(self._function, body=tuple(body))
+
     def selective(self, task):
-        return self._tests_edges(task) or self._has_voids(task)
+        return (self._tests_edges(task) or self._has_voids(task)
+                or self._guarded[0] is not None)
 
     def accepts(self, k, data, into, counts=True):
-        a, voids = k.a, self._has_voids(k.task)
-        counts_here = counts or voids           # what the test of the other end gives
+        a, voids, (guard, _) = k.a, self._has_voids(k.task), self._guarded
+        tests_end = data.wants is not None or data.member is not None
+        counts_here = counts or voids or guard is not None  # what the test of the other end gives
         if data.wants is not None:
             result = data.wants.run(self._filter if counts_here else _opposite(self._filter),
                                     [data.neighbor], self._parent.degrees, into)
@@ -313,21 +344,29 @@ class EdgeOperator(Algorithm):
             k.input.member(k, data.neighbor, data.member, into)
             if not counts_here:
                 a.xori(into, into, 1)
-        else:
+        elif guard is None:
             a.li(into, int(counts_here))
+        if guard is not None:
+            result = data.words.expression(self._function, guard, data.values,
+                                           self._parent.degrees, None if tests_end else into)
+            if tests_end:
+                a.and_(into, into, result)
+            elif result is not into:
+                a.mv(into, result)
         if voids:
             real = a.reg("real")
             a.sltu(real, data.neighbor.reg, self._end)
             a.and_(into, into, real)
-            if not counts:
-                a.xori(into, into, 1)
+        if not counts and counts_here:
+            a.xori(into, into, 1)
 
     # Sums in registers
 
     def private(self, task):
-        if task.direction != "pull" or not task.schedule.owns_base or self._settles(task):
+        if task.direction != "pull" or self._settles(task) \
+                or not (task.schedule.owns_base or task.owns_vertex):
             return {}
-        return {node.vector: node.operation for node in ir.walk(*self._function.body)
+        return {node.vector: node.operation for node in ir.walk(*self._guarded[1].body)
                 if isinstance(node, ir.Reduce) and index_of(self._function, node.index) == 1}
 
     def _plain(self, task, vector):
@@ -342,6 +381,44 @@ class EdgeOperator(Algorithm):
         return not shared(self._function, next(
             node for node in ir.walk(*self._function.body)
             if isinstance(node, ir.Reduce) and node.vector == vector), 1)
+
+    @functools.cached_property
+    def identity(self):
+        reduce, = self._guarded[1].body if len(self._guarded[1].body) == 1 else (None,)
+        if not isinstance(reduce, ir.Reduce) or index_of(self._function, reduce.index) != 1 \
+                or self._guarded[0] is not None or self._filter is not None or self.has_sets \
+                or any(index_of(self._function, part) == 1 for part in ir.walk(reduce.value)):
+            return None
+        return known(reduce, facts.Identity).word
+
+    def collect_at(self, k, data, address):
+        reduce, = self._guarded[1].body
+        reduce_word(k, reduce.operation, data.words.expression(
+            self._function, reduce.value, data.values, self._parent.degrees), address)
+
+    @property
+    def sends_early(self):
+        load, = self._sent if self._in_array(None) else (None,)
+        if load is None or self._parent.dependence.stamp(self._node, load.vector):
+            return False
+        vector, addresses = load.vector, self._parent.addresses
+        if vector in addresses.vectors:
+            return addresses.follows({vector})
+        known_range = known(self._parent.program.vector(vector), facts.Range)
+        return vector not in self._function.writes() and (
+            (known_range is not None and known_range.most < WORD - 2)
+            or self._parent.largest(vector) < WORD - 2)
+
+    def _in_array(self, task):
+        """Whether the word that a source sends, without a weight, is in the array in whose
+        addresses kernels know the source."""
+        return (not self.weighted and len(self._sent) == 1 and self._sent[0].vector
+                not in self._copies and self._array_at(0, task)
+                == self._parent.array(self._sent[0].vector))
+
+    def _has_value(self, k):
+        """Whether an edge that has a value has the word that its source sends."""
+        return not k.layout.gathers or self._in_array(k.task)
 
     def finish(self, k, base):
         a, changed, finish = k.a, None, self._finish
@@ -434,7 +511,8 @@ class EdgeOperator(Algorithm):
 
     def _emitter(self, k, words=None):
         return Emitter(k, self._parent.bits, self._words[0].__getitem__, self._array,
-                       self._copies, words, stamped=self._stamped, earlier=self._earlier)
+                       self._copies, words, stamped=self._stamped, earlier=self._earlier,
+                       addresses=self._parent.addresses.array)
 
     def begin(self, k, base):
         """A lane of its own base vertex loads the words of the base, and clears its sums."""
@@ -481,14 +559,15 @@ class EdgeOperator(Algorithm):
                 k.input.member_data(k, edge.neighbor, member)
             late = k.task.schedule.has_lists and wants is not None      # a list's word comes late
             words = None if late or self.first_only(k) else self._load(k, edge)
-            found.append(_Data(edge.neighbor, wants, member, words, racing))
+            values = (*self._ends(k.task, edge), edge.weight)
+            found.append(_Data(edge.neighbor, wants, member, words, values, racing))
         return found
 
     def _load(self, k, edge):
         """An Emitter that has the words of an edge's ends."""
         ends = dict(zip(self._function.parameters, self._ends(k.task, edge)))
         emitter, given = self._emitter(k, self._of_base), ()
-        if edge.base is None:           # of a list, which has what the source sends
+        if edge.value is not None and self._has_value(k):
             given = self._sent
             for node in given:
                 emitter.know_now(node, edge.value)
@@ -506,7 +585,7 @@ class EdgeOperator(Algorithm):
             tracked = self._tracked(k, flag)
         source, target = self._ends(k.task, edge)
         plain = {self._node.tracking} if certain and self._settles(k.task) else ()
-        words.run_tracked(self._function, [source, target, edge.weight], self._parent.degrees,
+        words.run_tracked(self._guarded[1], [source, target, edge.weight], self._parent.degrees,
                           k.private.words, tracked, plain)
         if not tells:
             return
@@ -556,7 +635,9 @@ class EdgeOperator(Algorithm):
         """Whether every edge whose ends pass their tests changes the tracked word of a vertex that
         no other edge has changed before."""
         changes = known(self._node, facts.Changes)
-        return changes is not None and changes.by == "certain" and self._guards_nothing
+        return self._node.position in self._parent.dependence.marks or (
+            changes is not None and changes.by == "certain"
+            and all(isinstance(node, ir.Reduce | ir.Let) for node in self._guarded[1].body))
 
     def token(self, k, base):
         """A push that needs only the number of the base vertex gets it by its number."""

@@ -9,7 +9,7 @@ import dataclasses
 from sw.lang import graph_ir as ir
 
 
-__all__ = ["certain_loads", "chained", "may_chain", "reads_elsewhere", "stored_for_sure",
+__all__ = ["certain_loads", "chained", "guarded", "may_chain", "reads_elsewhere", "stored_for_sure",
            "without_stores"]
 
 
@@ -49,6 +49,15 @@ def certain_loads(function):
         else:
             waiting[:0] = node.parts()
     return list(found)
+
+
+def guarded(function):
+    """``(condition, body)``: the condition under which a function does anything, or None, and what
+    it does then."""
+    node, *others = function.body or (None,)
+    if isinstance(node, ir.Branch) and not node.otherwise and not others:
+        return node.condition, node.then
+    return None, function.body
 
 
 def stored_for_sure(function):

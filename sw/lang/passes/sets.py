@@ -19,8 +19,9 @@ def sets(program):
     def facts(node):
         if isinstance(node, ir.EdgeSetIterator | ir.VertexFilter) and node.output_vset is not None:
             name = node.output_vset
+            # Nothing else ever is the set of all vertices, which may have begun under the name.
             found = frozenset().union(*(asked.get(each, frozenset())
-                                        for each in names.get(name, {name})))
+                                        for each in names.get(name, {name}) - {ir.ALL}))
             yield Asked(asked=found, why="all readers of the name")
         if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator | ir.VertexFilter) \
                 and node.input_vset != ir.ALL and id(node) in last:

@@ -91,8 +91,6 @@ class HashLookup(Algorithm):
     def __init__(self, graph, count=False):
         super().__init__(graph)
         self._own: Any = None
-        self._first: Any = None         # while a lane with the whole bucket counts
-        self._matches: Any = None
         self._count = count
         self._counts = count and not graph.table.unique
 
@@ -115,6 +113,11 @@ class HashLookup(Algorithm):
     def _settles(self, task):
         """Whether the lane of a match knows that no other lane has an earlier one."""
         return task.alone or self.graph.table.unique
+
+    def private(self, task):
+        """A lane with the whole bucket counts its matches. Lanes that share it count by atomics:
+        matches are few, and to merge registers costs more."""
+        return {"found": "min", "counts": "+"} if self._counts and task.alone else {}
 
     # Memory
 
@@ -140,15 +143,10 @@ class HashLookup(Algorithm):
 
     def prepare(self, k):
         self._own = k.a.reg("own_query") if k.task.schedule.owns_base else None
-        self._first = self._matches = None
-        if self._counts and k.task.alone:
-            self._first, self._matches = k.a.regs("first_match", "matches")
 
     def begin(self, k, base):
         k.a.lw(self._own, base.reg)
-        if self._matches is not None:
-            k.a.mv(self._matches, k.a.zero)
-            k.a.mv(self._first, k.full)
+        k.private.clear()
 
     def gather(self, k, edges):
         """The keys of the pairs, and the queries."""
@@ -170,9 +168,9 @@ class HashLookup(Algorithm):
 
     def sum(self, k, edge, data, predicate):
         a, entry = k.a, edge.neighbor
-        if self._matches is not None:
-            a.addi(self._matches, self._matches, 1)
-            k.minimum(self._first, self._first, entry.reg)
+        if k.private.words:
+            k.private.take("found", entry.reg)
+            k.private.take("counts", k.constant(1, "one"))
             return
         place = k.pointer(edge.base, "found", a.reg("place"))
         if self._settles(k.task):
@@ -192,13 +190,13 @@ class HashLookup(Algorithm):
         k.a.sw(value, k.pointer(base, "answers", k.a.reg("answer")))
 
     def finish(self, k, base):
-        if self._matches is None:
+        if not k.private.words:
             return
-        a = k.a
-        a.sw(self._matches, k.pointer(base, "counts", a.reg("place")))
-        with k.only(self._matches, "missing"):
-            a.sw(self._first, k.pointer(base, "found", a.reg("place")))
-            self._fetch(k, Vertex(self._first, "keys"), base)
+        found, counts = k.private.words.values()
+        k.a.sw(counts, k.pointer(base, "counts", k.a.reg("place")))
+        with k.only(counts, "missing"):
+            k.a.sw(found, k.pointer(base, "found", k.a.reg("place")))
+            self._fetch(k, Vertex(found, "keys"), base)
 
     def apply(self, k):
         """Load the values of the answers."""

@@ -66,7 +66,7 @@ def said(program, where):
                              "source=((share, 0))"]),
     ("bc", "count", ["apart=", "settles=[(settle);", "changes=[addend;"]),
     ("bc", "give_back", ["members=[(depth[v] == level);", "apart="]),
-    ("cc", "hook", ["asked=[{empty, members};", "suffices=[(None, any);", "void=[itself=true,"]),
+    ("cc", "hook", ["asked=[{empty};", "suffices=[(None, any);", "void=[itself=true,"]),
     ("kcore", "remove", ["members=[(alive[v] == 1, ((lost[v] + k) + 1) > out_degree(v));"]),
     ("kcore", "lose", ["apart=", "dead="]),
     ("kcore", "lives", ["result=[(alive[v] == 1);", "dead="]),

@@ -23,9 +23,6 @@ _MOST_WORDS = 16
 #: Words whose loads are under way together.
 _LOADED = 4
 
-#: Edges of a warp, or of a group of its lanes, whose words are loaded together.
-_TURN = 4
-
 
 class Operator(Algorithm):
     """target[v] += source[u] * factor over the arcs (u, v) of a graph, word by word.
@@ -40,17 +37,10 @@ class Operator(Algorithm):
     #: The arrays of rows from which and to which an edge leads.
     SOURCE: str
     TARGET: str
-    shrinks = True
-    #: Edges that :class:`~.together.Together` has at once.
-    turn: int
 
     def __init__(self, graph, words, together):
         super().__init__(graph)
         self.name, self.words, self._together = "gcn", words, together
-        self._most, self.turn = _MOST_WORDS, _TURN
-
-    def shrink(self, divisor):
-        self._most, self.turn = _MOST_WORDS // divisor, max(1, _TURN // divisor)
 
     def share(self, task):
         """``(lanes, words, launches)``: the neighbouring lanes that share a vertex's words, the
@@ -59,7 +49,7 @@ class Operator(Algorithm):
         if self.together(task):
             lanes = min(1 << (self.words - 1).bit_length(), task.config.threads)
         words = -(-self.words // lanes)
-        most = self._most
+        most = _MOST_WORDS // task.choices.divisor
         if self.together(task):             # the words of an edge are loaded beside the sums
             most = max(1, most // 2)
         launches = -(-words // most)

@@ -10,6 +10,9 @@ __all__ = ["Together"]
 #: Words that a lane loads together, at most.
 _LOADED = 8
 
+#: Edges of a warp, or of a group of its lanes, whose words are loaded together, at most.
+_TURN = 4
+
 
 class Together:
     """The work on the edges that the lanes of a warp have found, an edge each, by all lanes
@@ -64,7 +67,7 @@ class Together:
     def _turns(self, there):
         k, a = self._k, self._k.a
         top, lane = a.label("edges_of_warp"), a.reg("whose")
-        turn = max(1, min(self._operator.turn, _LOADED // self._words))
+        turn = max(1, min(_TURN // k.task.choices.divisor, _LOADED // self._words))
         count = min(turn, k.config.threads // self._groups)
         if self._groups > 1:
             a.csrr(lane, Csr.THREAD_ID)

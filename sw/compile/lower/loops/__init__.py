@@ -1,10 +1,8 @@
-"""Forms of programs of one loop, each an algorithm of the kernel compiler.
+"""The form of programs of one loop from frontier to frontier.
 
 =========================  ==============================================================
-:mod:`.one_loop`           what the forms have in common
+:mod:`.one_loop`           a program as a beginning and one loop
 :mod:`.frontier_loop`      searches and relaxations: from a frontier to the next
                            (:mod:`.frontier_form` says of which programs)
-:mod:`.sweep`              rounds through all edges (:mod:`.sweep_form` recognizes them,
-                           :mod:`.sweep_host` performs the host's part)
 =========================  ==============================================================
 """
