@@ -54,7 +54,7 @@ __all__ = ["SELF", "Access", "AccessSet", "Addressable", "Affine", "Apart", "Ask
            "Closed", "Counted", "Covered", "Dead", "Drops", "Early", "Fact", "Fails", "Identity",
            "Line", "Membership", "Needs", "OneWay", "OrderFree", "Range", "Repeatable",
            "ResultTest", "Sent", "Settles", "Stamp", "Stamps", "Suffices", "Superset", "Void",
-           "known"]
+           "known", "suffices"]
 
 
 #: The name of the vertex in a predicate.
@@ -77,6 +77,13 @@ class Fact:
 def known(node, kind) -> Any:
     """The fact of a class that a node has, or None."""
     return node.metadata.get(kind.key)
+
+
+def suffices(node, *ways) -> bool:
+    """Whether, for each reduction of an operator, one accepted edge suffices in one of these ways
+    (:class:`Suffices`)."""
+    fact = known(node, Suffices)
+    return fact is not None and bool(fact.edges) and all(way in ways for way in fact.edges)
 
 
 # Of reductions
@@ -118,6 +125,16 @@ class AccessSet(Fact):
     key: ClassVar[str] = "accesses"
     function: frozenset[Access]  #: By ``apply_f``, or by ``filter`` of a VertexFilter.
     filter: frozenset[Access] = frozenset()  #: By ``to_filter``, at ``dst``.
+
+    @property
+    def writes(self) -> frozenset[str]:
+        """The vectors that the function changes."""
+        return frozenset(access.vector for access in self.function if access.kind != "load")
+
+    def changed_at(self, place: str) -> frozenset[str]:
+        """The vectors that the function changes at this vertex only."""
+        return self.writes - {access.vector for access in self.function
+                              if access.kind != "load" and access.at != place}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

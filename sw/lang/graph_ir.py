@@ -365,8 +365,9 @@ class EdgeSetIterator(Node):
     #: ``is_all_edges``, ``requires_output``, ``apply_deduplication``, ``output_representation``,
     #: ``can_reuse_frontier``, ``is_edge_parallel``, ``direction``, ``pull_input_frontier``,
     #: ``edge_blocking``, ``blocking_size``; ``start_copies``, the vectors whose reads see a copy
-    #: that is made before the operator begins; ``any_order``, whether reads may see changes of the
-    #: same operator.
+    #: that is made before the operator begins; ``owner_copies``, the same where one worker has all
+    #: edges of a destination; ``stamped``, see :mod:`sw.lang.passes.races`; ``any_order``, whether
+    #: reads may see changes of the same operator.
     metadata: dict = dataclasses.field(default_factory=dict)
 
 

@@ -13,12 +13,13 @@ import abc
 import re
 
 from sw.lang import graph_ir as ir
-from sw.lang.faults import ProgramFault, candidates, kinds_of, may_lose
+from sw.lang.facts import suffices
+from sw.lang.faults import ProgramFault, can_fail, candidates, kinds_of, may_lose
 from sw.lang.types import INFINITY, WORD, Type
 from sw.vm.evaluate import fixed_word
 
 
-__all__ = ["HELPERS", "Faults", "FunctionCode", "literal_words", "most"]
+__all__ = ["HELPERS", "Faults", "FunctionCode", "leaves_early", "literal_words", "most"]
 
 
 #: Functions that the text calls. Before them stand the types ``word`` and ``wide`` (of 32 and 64
@@ -110,6 +111,8 @@ INLINE word shift(ERRORS errors, word fault, word at, word bits) {
     report(errors, fault, at);
     return 0;
 }
+// The word of a stamped vector at the start of the round (sw/lang/facts.py).
+INLINE word at_start(word now, word stamp) { return now < stamp ? now : INFINITE; }
 INLINE word checked(ERRORS errors, word fault, word index, word num_vertices) {
     if (index < num_vertices) return index;
     report(errors, fault, ~index);
@@ -130,6 +133,15 @@ def literal_words(literals, bits) -> list[int]:
 def most(kind) -> int:
     """The largest word that a sum by ``+=`` may reach in a vector of this type."""
     return WORD - 1 if kind is Type.FIXED else INFINITY - 1
+
+
+def leaves_early(program, node) -> bool:
+    """Whether a worker that has all edges of a destination, in the order of their sources, may
+    leave them behind the first that is accepted: it decides the words, and the others have no
+    faults of their own."""
+    function = program.function(node.apply_f)
+    return suffices(node, "any", "first") and (not can_fail(function) or all(
+        isinstance(part, ir.Reduce) for part in function.body))
 
 
 class Faults:
@@ -163,6 +175,10 @@ class FunctionCode(abc.ABC):
     literals : list of Literal
         Literals of fixed point of the program; those of the function are appended. Their words
         depend on the number of fraction bits (:func:`literal_words`).
+    stamped : dict of str to Uniform, optional
+        Vectors whose words of now tell those of the start, and the stamp of the round.
+    leave : str
+        A statement behind the last reduction.
 
     Attributes
     ----------
@@ -183,8 +199,11 @@ class FunctionCode(abc.ABC):
     #: The expression of C for the number of vertices.
     num_vertices = "num_vertices"
 
-    def __init__(self, function, faults, literals):
+    def __init__(self, function, faults, literals, stamped=None, leave=""):
         self.function, self._faults, self._literals = function, faults, literals
+        self._stamped, self._leave = stamped or {}, leave
+        self._last = next((node for node in reversed([*ir.walk(*function.body)])
+                           if isinstance(node, ir.Reduce)), None)
         self._names: dict[str, str] = {}
         # {vector: the number of the fault of its reductions}.
         self._ends: dict[str, int] = {}
@@ -248,7 +267,8 @@ class FunctionCode(abc.ABC):
                 index = self.value(node.index)
                 return f"{indent}{self.store(node.vector, index, self.value(node.value))}\n"
             case ir.Reduce():
-                return self._reduction(node, indent)
+                leave = f"{indent}{self._leave}\n" if self._leave and node is self._last else ""
+                return self._reduction(node, indent) + leave
             case ir.Branch():
                 inner = indent + "    "
                 condition = self.value(node.condition)
@@ -330,8 +350,12 @@ class FunctionCode(abc.ABC):
             case ir.VectorLoad():
                 own = not self.function.of_edge and isinstance(node.index, ir.Local) \
                     and node.index.name == self.function.parameters[0]
-                return self.load(node.vector, self._checked(node, node.index),
+                word = self.load(node.vector, self._checked(node, node.index),
                                  own and node.vector in self._stored)
+                if node.vector not in self._stamped:
+                    return word
+                stamp = self._number(self.uniforms, self._stamped[node.vector])
+                return f"at_start({word}, {self.uniform(stamp)})"
             case ir.Degree():
                 return self.degree(self._checked(node, node.vertex), node.leaving)
             case ir.Unary():

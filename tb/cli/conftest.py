@@ -30,7 +30,7 @@ def shows(capsys, tmp_path, monkeypatch):
         before = {made: made.read_bytes() for made in _made(tmp_path)}
         code = main([*words])
         shown = capsys.readouterr()
-        said = shown.err.splitlines()
+        said = shown.err.replace(str(tmp_path), "FOLDER").splitlines()
         lines = [f"$ {' '.join(words)}", re.sub(_SPACE, r"N \1", shown.out), *said[:_SAID],
                  *[f"{len(said)} lines: {expected.digest(said)}"] * (len(said) > _SAID),
                  f"exit code {code}"]
@@ -38,7 +38,7 @@ def shows(capsys, tmp_path, monkeypatch):
             if made.read_bytes() == before.get(made):
                 continue
             if ".json" in made.name:
-                lines += _fields(made)
+                lines += _fields(made, tmp_path)
             elif made.suffix in (".csv", ".md"):
                 lines.append(f"{made.name}: {expected.digest(made.read_text())}")
         expected.check(path, name, "\n".join(lines).replace(str(tmp_path), "FOLDER"))
@@ -49,9 +49,9 @@ def _made(folder):
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def _fields(path):
+def _fields(path, folder):
     """The fields of a file of JSON, or of its lines, as digests."""
-    text = path.read_text()
+    text = path.read_text().replace(str(folder), "FOLDER")
     for place, line in enumerate([text] if path.suffix == ".json" else text.splitlines(), 1):
         value = _without(json.loads(line))
         if path.suffix == ".json":

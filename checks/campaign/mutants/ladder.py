@@ -21,6 +21,9 @@ NEAR = (
      "tb/synth/test_ulx3s.py tb/synth/test_board_command.py"),
     ("hw/registers.py hw/stalls.py hw/operations.py hw/counters.py",
      "tb/hw/test_control.py tb/hw/test_isa.py tb/cli/test_docs.py"),
+    ("hw/config.py hw/isa.py hw/registers.py hw/counters.py hw/stalls.py hw/scu/registers.py "
+     "hw/scu/interface.py hw/gather/interface.py sim/dram.py",
+     "tb/cli/test_commands.py::test_docs_are_up_to_date"),
     ("hw/units.py", "tb/hw/test_emit.py tb/cli/test_runs.py::test_verilog"),
     ("hw/core/combine.py hw/core/access.py hw/core/banks.py",
      "tb/hw/core/test_coalescer.py tb/hw/core/test_local.py tb/hw/core/test_loads.py"),
@@ -72,6 +75,8 @@ NEAR = (
     ("sw/study/benchmarks/combinations.py", "tb/sw/study/test_combinations.py"),
     ("sw/study/benchmarks/folder.py", "tb/cli/test_reproduce.py"),
     ("sw/cli/*", "tb/cli/test_files.py tb/cli/test_whole.py tb/cli/test_whole_tools.py"),
+    ("sw/cli/program.py sw/device/places.py sw/device/stacks.py sw/device/elf.py "
+     "sw/device/host.py", "tb/cli/test_whole_exec.py"),
     ("sw/show/diff.py", "tb/cli/test_diff.py tb/cli/test_whole_tools.py"),
     ("sw/cli/parameters.py sw/cli/records.py", "tb/cli/test_parameters.py tb/cli/test_errors.py"),
     ("sw/cli/bench*", "tb/sw/study/benchmarks tb/cli/test_commands.py"),
@@ -126,6 +131,8 @@ NEAR = (
      "tb/sw/compile/schedules/test_weaver.py"),
     ("sw/compile/asm/colouring.py", "tb/sw/compile/asm/test_virtual.py"),
     ("sw/compile/options.py sw/compile/registry.py", "tb/sw/compile/test_plan.py"),
+    ("sw/compile/schedules/* sw/compile/formats/* sw/compile/options.py "
+     "sw/graph/generators.py", "tb/sw/compile/test_contract.py"),
     ("hw/disassembler.py", "tb/hw/test_isa.py tb/sw/compile/asm/test_assembler.py"),
     ("sw/lang/graphit*", "tb/sw/lang/test_graphit.py"),
     ("sw/lang/*", "tb/sw/lang/test_reader.py"),

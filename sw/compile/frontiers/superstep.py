@@ -1,10 +1,12 @@
 """The frontiers of a program's operators of edges, whose sets are in a pool (:mod:`.sets`).
 
-All sets of a program are of one kind, the output of the plan's frontier. Each operator reads them
-as they are, or a pass makes its input of them (:mod:`.made`). A reverse queue, for those that pull
-and have a filter, lists the vertices that the filter lets through. An operator whose input is a
-``counter`` knows the vertices by their words, if these tell that they are in the set, or by stamps.
+All operators of a program have the frontier of its plan: each set is what the operators add to, and
+they read it as it is, or a pass makes their input of it (:mod:`.made`). So do those that pull and
+have a filter, if the input is a reverse queue: it lists the vertices that the filter lets through.
+A set that is a ``counter`` has stamps, unless its vertices' words tell that they are in it.
 """
+
+from typing import Any
 
 from base.errors import UserError
 from sw.compile.frontiers import Pair
@@ -89,9 +91,30 @@ class Superstep(Frontier):
         In a kernel: the sets that it makes, by the members of its group; 0 is the operator.
     """
 
+    _bits: Any = None               # as of Queue
+
     def __init__(self, operator, name, claimed):
         super().__init__(operator.counts_once, True, True)
         self._operator, self.name, self._claimed = operator, name, claimed
+
+    @property
+    def BITS(self):
+        """As of :class:`~sw.compile.frontiers.frontier.Frontier`."""
+        operator = self._operator
+        return Queue.BITS if operator.makes_set and operator.fields.pool.lists else ()
+
+    def note(self, bits):
+        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+        self._bits = bits
+
+    def take(self, k, number, vertex):
+        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+        self.made[0].append(vertex)
+
+    def targets(self, session, argument) -> list:
+        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+        fields = self._operator.fields
+        return [fields.pool.target(session, fields.block_of(argument, self._operator.reads_set))]
 
     def prepare(self, k):
         self.number = k.given
@@ -116,133 +139,155 @@ class Superstep(Frontier):
         """``into`` = 1 in the lane that is the first to claim its vertex."""
         self.made[0].claim(vertex, into)
 
-    def add_new(self, vertex, claimed):
+    def add_new(self, vertex, claimed, chosen):
         """Add the active lanes' vertices, which no other lane adds; ``claimed`` tells whether they
-        were claimed."""
-        self.made[0].add(vertex, claimed)
+        were claimed. ``chosen`` is a register: 0 in the lanes that do not add, unless all edges
+        count."""
+        if self._bits is None:
+            self.made[0].add(vertex, claimed)
+        else:
+            self.made[0].mark(vertex, claimed)
+            self._bits.keep_chosen(chosen)
 
 
 def choose(sides) -> list:
     """The frontier and the input, each or None, of each side of a task, whose algorithms are the
-    operators of edges of one program. Raises UserError if a plan asks for a frontier that they
+    operators of edges of one program. Raises UserError if the plan asks for a frontier that they
     cannot have."""
     algorithm = sides[0].algorithm
     asked = [side.plan.frontier and Pair.parse(side.plan.frontier) for side in sides]
-    if not any(side.algorithm.has_sets or (pair and pair.input == REVERSE
+    if not any(side.algorithm.has_sets or (pair is not None and pair.input == REVERSE
                                            and side.algorithm.reverses(side))
                for side, pair in zip(sides, asked)):
-        _check_nothing(sides)
+        _check_nothing(sides[0])
     output = _output(sides, asked)
-    kinds = [_kind(side, sides, pair, output) for side, pair in zip(sides, asked)]
-    _check_readers(sides, kinds, output)
-    marks = any(_tests_values(side, kind, output) and not side.algorithm.known_by_words
-                for side, kind in zip(sides, kinds))
+    pairs = [Pair(_input(side, pair, output), output) for side, pair in zip(sides, asked)]
+    for side, pair in zip(sides, pairs):
+        reason = _refusal(side, pair, sides, pairs)
+        if reason is not None:
+            raise UserError(f"{algorithm.name} {side.direction} cannot have frontier "
+                            f"{side.plan.frontier or pair.text!r}: {reason}")
+    maps = {pair.input for pair in pairs if pair.input in FORMS and pair.input != output}
+    if len(maps) > 1:
+        raise UserError(f"{algorithm.name} cannot have inputs {' and '.join(sorted(maps))} of a "
+                        f"{output}: there is room for maps of one form")
+    marks = any(_tested(pair) == VALUES and side.algorithm.reads(side)
+                and not side.algorithm.known_by_words for side, pair in zip(sides, pairs))
     algorithm.settle(output, marks, sides)
+    pool = algorithm.fields.pool
+    pool.counts = pool.lists and any(side.schedule.counts_entries for side in sides)
     for side in sides:
         reason = side.algorithm.settle_count(side.plan.deduplicate)
         if reason is not None:
-            raise UserError(f"{algorithm.name} {side.direction} is deduplicated in any case: "
-                            f"{reason}")
+            raise UserError(f"{algorithm.name} with frontier {output!r} is deduplicated in "
+                            f"any case: {reason}")
     algorithm.settle_stamps(sides)
-    made = {kind: _made(kind, output, algorithm.fields) for kind in dict.fromkeys(kinds)}
-    return [_chosen(side, kind, output, made) for side, kind in zip(sides, kinds)]
-
-
-def _check_nothing(sides):
-    for side in sides:
-        for what, value in (("frontier", side.plan.frontier),
-                            ("deduplication", side.plan.deduplicate)):
-            if value is not None:
-                raise UserError(f"{side.algorithm.name} has no choice of {what}: its operators of "
-                                "edges go through all vertices, and none has a result")
+    made = {pair: _made(pair, algorithm.fields) for pair in pairs}
+    return [_chosen(side, pair, made[pair]) for side, pair in zip(sides, pairs)]
 
 
 def _output(sides, asked):
-    """The kind of all sets."""
-    outputs = {pair.output for pair in asked if pair and pair.output}
+    """The kind of all sets. Raises UserError if plans ask for several. In a hybrid ``counter`` and
+    a reverse queue leave it to the other plan."""
+    hybrid = sides[0].switches
+    outputs = [pair.output or VALUES for pair in asked if pair is not None
+               and (pair.output is not None or not hybrid)]
+    outputs = list(dict.fromkeys(outputs))
     if len(outputs) > 1:
-        raise UserError(f"{sides[0].algorithm.name} has sets of one kind, which cannot be "
-                        f"{' and '.join(sorted(outputs))}")
-    lists = any(pair is None and side.algorithm.reads_set
-                and _reason(side, sides, Queue.name, Queue.name) is None
-                for side, pair in zip(sides, asked))
-    return outputs.pop() if outputs else Queue.name if lists else VALUES
+        raise UserError(f"all sets of {sides[0].algorithm.name} have one kind, and the plan asks "
+                        f"for {' and '.join(map(repr, outputs))}")
+    if outputs:
+        return outputs[0]
+    pushing = [side for side, pair in zip(sides, asked) if side.direction == "push"
+               and (pair is None or pair.input == REVERSE)]
+    queues = [Pair(Queue.name, Queue.name)] * len(pushing)
+    if not any(side.algorithm.reads(side) for side in sides):
+        return VALUES                           # without readers a set is only counted
+    listed = [_refusal(side, pair, pushing, queues) is None
+              for side, pair in zip(pushing, queues)]
+    return Queue.name if listed and (any if hybrid else all)(listed) else VALUES
 
 
-def _kind(side, sides, pair, output):
-    """The kind of a side's input. Raises UserError if it cannot have the pair that is asked."""
-    if pair is None:
-        lists = output == Queue.name and _reason(side, sides, output, output) is None
-        return output if lists or output in FORMS else VALUES
-    reason = _reason(side, sides, pair.input, output)
-    if reason is not None:
-        raise UserError(f"{side.algorithm.name} {side.direction} cannot have frontier "
-                        f"{side.plan.frontier!r}: {reason}")
-    return pair.input
+def _input(side, pair, output):
+    """The kind as which a side reads sets. A side of a hybrid that pulls and does not ask for a
+    reverse queue tests vertices."""
+    pulls = side.direction == "pull"
+    if side.switches and pulls and (pair is None or pair.input != REVERSE):
+        pair = None
+    elif pair is not None and not (side.switches and not pulls and pair.input == REVERSE):
+        return pair.input
+    lists = output == Queue.name
+    tests = pulls and (lists or side.algorithm.known_by_words)
+    return VALUES if tests or (lists and Queue.lacks_list(side) is not None) else output
 
 
-def _reason(side, sides, kind, output):
-    """Why an operator cannot have such an input of such a set, or None."""
-    if output not in (Queue.name, VALUES, *FORMS):
-        return f"sets of a program are no {output}"
-    if kind not in (REVERSE, Queue.name):
-        return None
-    listing = [each for each in sides if (each.algorithm.reverses(each) if kind == REVERSE
-                                          else each.algorithm.reads_set)]
-    if kind == REVERSE:
+def _check_nothing(side):
+    plan = side.plan
+    for what, value in (("frontier", plan.frontier), ("deduplication", plan.deduplicate)):
+        if value is not None:
+            raise UserError(f"{side.algorithm.name} has no choice of {what}: its operators of "
+                            "edges go through all vertices, and none has a result")
+
+
+def _refusal(side, pair, sides, pairs):
+    """Why a side cannot have a pair, or None; ``pairs`` are those of all ``sides``."""
+    if pair.output not in (Queue.name, VALUES, *FORMS):
+        return f"sets of a program are no {pair.output}"
+    if pair.input == VALUES != pair.output and all(
+            each.input in (VALUES, REVERSE) for each in pairs):
+        return f"nothing would read the {pair.output}"
+    listing = {one.algorithm.number for one, each in zip(sides, pairs) if each == pair and (
+        one.algorithm.reverses(one) if pair.input == REVERSE else one.algorithm.reads(one))}
+    if pair.input == REVERSE:
         if side.direction == "push":
             return "pushing visits the vertices of the frontier, which the reverse queue has not"
         if not listing:
             return "no operator of edges has a filter of its destinations"
-    elif side.direction == "pull":
-        return PULLING
-    if kind == output and side.split != "static":
-        return (f"split {side.split!r} knows the address of a list before it is made, and sets of "
-                "a program are in turn in several lists")
-    # A format that makes lists of the frontier's rows has room for those of one operator.
-    if len(listing) > 1 and side.format.image.virtual:
-        return f"format {side.plan.format!r} lists the rows of one operator of edges"
-    return Queue.lacks_list(side)
+        if pair.output == Queue.name and not side.switches:
+            return "pulling tests the sources of edges, which a list does not tell"
+    if pair.input in (REVERSE, Queue.name):
+        if pair.input == Queue.name and side.direction == "pull":
+            return PULLING
+        if pair.input == pair.output and side.split != "static":
+            return (f"split {side.split!r} knows the address of a list before it is made, and "
+                    "sets of a program are in turn in several lists")
+        # A format that makes lists of the frontier's rows has room for those of one operator.
+        if len(listing) > 1 and side.format.image.virtual:
+            return f"format {side.plan.format!r} lists the rows of one operator of edges"
+        return Queue.lacks_list(side)
+    return None
 
 
-def _check_readers(sides, kinds, output):
-    """Refuse kinds of which nobody takes notice, or for which there is no room."""
-    name = f"{sides[0].algorithm.name} {sides[0].direction} cannot have frontier"
-    if output != VALUES and all(
-            kind == VALUES or (kind == REVERSE and output == Queue.name)
-            for side, kind in zip(sides, kinds) if side.algorithm.reads_set):
-        raise UserError(f"{name} {sides[0].plan.frontier!r}: nothing would read the {output}")
-    maps = {kind for kind in kinds if kind in FORMS and kind != output}
-    if len(maps) > 1:
-        raise UserError(f"{name} {' and '.join(sorted(maps))}: there is room for maps of one form")
-
-
-def _made(kind, output, fields):
-    """The input that a pass makes of each set, which operators share; None if they read the set as
-    it is."""
-    if kind in (output, REVERSE, VALUES):
+def _made(pair, fields):
+    """The input that a pass makes of each set, which all operators share; None if they read the
+    set as it is."""
+    if pair.input in (pair.output, REVERSE, VALUES):
         return None
-    stored = SetList(fields) if output == Queue.name else SetMap(fields)
-    return List(stored) if kind == Queue.name else Map(kind, stored)
+    stored = SetList(fields) if pair.output == Queue.name else SetMap(fields)
+    return List(stored) if pair.input == Queue.name else Map(pair.input, stored)
 
 
-def _tests_values(side, kind, output):
-    """Whether an operator knows the vertices of its set by their words or stamps."""
-    return side.algorithm.reads_set and (kind == VALUES
-                                         or (kind == REVERSE and output not in FORMS))
+def _tested(pair):
+    """The kind by which a side that reads sets goes, or tests vertices."""
+    if pair.input != REVERSE:
+        return pair.input
+    return VALUES if pair.output == Queue.name else pair.output
 
 
-def _chosen(side, kind, output, made):
-    operator, read = side.algorithm, None
+def _chosen(side, pair, made):
+    operator, read, kind = side.algorithm, None, _tested(pair)
     fields = operator.fields
-    if _tests_values(side, kind, output):
-        read = _WordTest(operator) if operator.known_by_words else StampTest(fields)
-    elif operator.reads_set and kind in (Queue.name, *FORMS) and kind != output:
-        read = made[kind]
-    elif operator.reads_set:
-        read = SetList(fields) if output == Queue.name else SetMap(fields)
-    if kind == REVERSE and operator.reverses(side):
+    if operator.reads(side):
+        if made is not None:
+            read = made
+        elif kind == Queue.name:
+            read = SetList(fields)
+        elif kind in FORMS:
+            read = SetMap(fields)
+        else:
+            read = _WordTest(operator) if operator.known_by_words else StampTest(fields)
+    if pair.input == REVERSE and operator.reverses(side):
         read = _Reversed(read, operator.base_array(side))
     if read is None and not operator.makes_set:
         return None, None
-    return Superstep(operator, output, operator.claims(side)), read
+    return Superstep(operator, pair.output, operator.claims(side)), read

@@ -49,6 +49,10 @@ __all__ = ["EDGES", "Ahead", "Group", "Groups", "Member", "Op", "TOTAL", "VERTIC
 EDGES, VERTICES, WHERE, TOTAL = "edges", "vertices", "where", "total"
 
 
+#: Names of the two ways of a hybrid.
+_WAYS = "push", "pull", "first", "second"
+
+
 @dataclasses.dataclass(frozen=True)
 class Op:
     """An operator, apart from its place in the program."""
@@ -193,9 +197,23 @@ class Groups:
                 for turned in self._found[group][0]
                 if group[0].op.kind == EDGES or (chain := self.chain(group)) is None or chain.body}
 
+    def kernel(self, name) -> tuple:
+        """The way of a hybrid by which a kernel of that name goes, or "", and the kernel's group or
+        None."""
+        if name in self.kernels:
+            return "", self.kernels[name][0]
+        way, _, of = name.partition("_")
+        group, _ = self.kernels.get(of, (None, None))
+        return (way, group) if group is not None and way in _WAYS else ("", None)
+
     def chain(self, group):
         """As of :meth:`Dependence.chain`."""
         return self._dependence.chain(group, self.live(group))
+
+    @functools.cached_property
+    def go_over(self) -> bool:
+        """Whether functions of vertices may run over places behind the last vertex."""
+        return any(group[-1].op.every and self.chain(group) is not None for group in self.all)
 
     def of(self, number) -> list:
         """Those that begin with the operator of edges of that number."""

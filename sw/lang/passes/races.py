@@ -1,14 +1,25 @@
 """Which words operators must copy before they begin (UGF, 5.1.2).
 
 The reads of an operator see the words of its start. If the operator also changes the vector, its
-reads go to a copy. No copy is needed for a vertex's own word in a function of vertices, which
-nobody else stores, nor in a fixpoint loop (:mod:`sw.lang.passes.fixpoint`).
+reads go to a copy, unless a fact says that the words of now do, too:
 
-Whether a reduction must be atomic depends on who shares a vertex: each GraphVM decides by
-:func:`shared`.
+- in a loop whose order is free (:class:`~sw.lang.facts.OrderFree`), or which reads the vector early
+  (:class:`~sw.lang.facts.Early`); a fault must not depend on when;
+- of a stamped vector (:class:`~sw.lang.facts.Stamps`): a word that is no smaller than the stamp of
+  the round was ``infinity`` at the start;
+- at the source, if the operator changes the vector at destinations only, and no source is one
+  (:class:`~sw.lang.facts.Apart`);
+- by the filter of destinations, if any accepted edge suffices (:class:`~sw.lang.facts.Suffices`):
+  only such an edge has made the filter false;
+- at a destination whose edges one worker has for itself, and whose words it changes behind them;
+- a vertex's own word in a function of vertices, which nobody else stores.
 """
 
 from sw.lang import graph_ir as ir
+from sw.lang.effects import effects
+from sw.lang.facts import AccessSet, Apart, Early, OrderFree, Stamps, known, suffices
+from sw.lang.faults import can_fail, may_lose
+from sw.lang.passes.accesses import accesses_of
 from sw.lang.passes.rewrite import changed, marked
 
 
@@ -16,25 +27,59 @@ __all__ = ["races", "shared"]
 
 
 def races(program):
-    """Mark iterators with ``start_copies``: a tuple of vectors."""
+    """Mark iterators with ``start_copies``: a tuple of vectors. Mark operators of edges with
+    ``owner_copies``, too, for a worker that has all edges of a destination, and if there are any,
+    with ``stamped``: {vector that it changes: the stamp of the round, a Uniform}."""
+    around: dict[int, tuple] = {}
+
+    def enter(body, loops):
+        for node in body:
+            around[id(node)] = loops
+            match node:
+                case ir.WhileLoop() | ir.ForLoop():
+                    enter(node.body, (*loops, node))
+                case ir.HostBranch():
+                    enter((*node.then, *node.otherwise), loops)
+
+    enter(program.body, ())
+
     def change(node):
-        match node:
-            case ir.EdgeSetIterator():
-                function = program.function(node.apply_f)
-                reads = function.reads()
-                if node.to_filter is not None:
-                    reads |= program.function(node.to_filter).reads()
-                copies = reads & function.writes()
-                if node.metadata.get("any_order"):
-                    copies -= {node.tracking}
-                return marked(node, start_copies=tuple(sorted(copies)))
-            case ir.VertexSetIterator():
-                function = program.function(node.apply_f)
-                return marked(node, start_copies=tuple(sorted(
-                    _read_elsewhere(function) & function.writes())))
-        return node
+        if not isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator):
+            return node
+        function, loops = program.function(node.apply_f), around[id(node)]
+        free = {fact.vector for loop in loops if (fact := known(loop, OrderFree))}
+        if isinstance(node, ir.VertexSetIterator):
+            copies = (_read_elsewhere(function) & function.writes()) - free
+            return marked(node, start_copies=tuple(sorted(copies)))
+        stamps = known(loops[-1], Stamps) if loops else None
+        stamped = {effect.vector: effect.value for effect in effects(function)
+                   if stamps is not None and stamps.stamp(effect.vector)}
+        found, racing = {"stamped": stamped} if stamped else {}, free | stamped.keys()
+        early = known(node, Early)
+        if early is not None and (node.metadata.get("any_order") or not _tells_time(function)):
+            racing |= early.vectors
+        return marked(node, **found, start_copies=_copies(node, racing),
+                      owner_copies=_copies(node, racing, owned=True))
 
     return changed(program, change)
+
+
+def _tells_time(function):
+    """Whether a fault may depend on the words that a call reads."""
+    return can_fail(function) or any(
+        isinstance(part, ir.Reduce) and may_lose(part) for part in ir.walk(*function.body))
+
+
+def _copies(node, racing, owned=False):
+    """The vectors that an operator of edges must copy, but for those that may race."""
+    touched = known(node, AccessSet)
+    written, at_target = touched.writes, touched.changed_at("dst")
+    here = {"src": at_target if known(node, Apart) else (), "dst": at_target if owned else ()}
+    filtered = written if written == at_target and suffices(node, "any") else here["dst"]
+    loads = [(access, here.get(access.at, ())) for access in touched.function]
+    loads += [(access, filtered if access.at == "dst" else ()) for access in touched.filter]
+    return tuple(sorted({access.vector for access, right in loads if access.kind == "load"
+                         and access.vector in written - racing and access.vector not in right}))
 
 
 def _read_elsewhere(function):
@@ -48,18 +93,8 @@ def _read_elsewhere(function):
 
 
 def shared(function, reduce, owned):
-    """Whether calls that run at a time may reduce one element. This holds for all reductions of a
-    vector if it holds for one.
-
-    Parameters
-    ----------
-    function : Function
-    reduce : Reduce
-    owned : int or None
-        The parameter, 0 for the source and 1 for the destination, whose edges one worker has for
-        itself; None if nobody has.
-    """
-    return owned is None or not all(
-        isinstance(node.index, ir.Local) and node.index.name == function.parameters[owned]
-        for node in ir.walk(*function.body)
-        if isinstance(node, ir.Reduce) and node.vector == reduce.vector)
+    """Whether calls that run at a time may reduce one element, if one worker has all edges of the
+    parameter of that number, 0 for the source and 1 for the destination, for itself."""
+    place = ("src", "dst")[owned]
+    return any(access.vector == reduce.vector and access.kind != "load" and access.at != place
+               for access in accesses_of(function))

@@ -1,9 +1,21 @@
 """Bodies of functions in C++ that reach memory through a ``Task`` of ``machine.h``."""
 
+import dataclasses
+
 from sw.vm.c_code import FunctionCode, most
 
 
-__all__ = ["TaskCode", "declarations"]
+__all__ = ["TaskCode", "Threads", "declarations"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Threads:
+    """What threads do with vectors."""
+    #: One thread has the element of ``dst`` for itself. The reductions go to variables ``sum…``.
+    owned: frozenset[str] = frozenset()
+    fresh: frozenset[str] = frozenset()  #: They are read while other threads change them.
+    #: All calls reduce an element by one word, so that no atomics are needed.
+    equal: frozenset[str] = frozenset()
 
 
 class TaskCode(FunctionCode):
@@ -15,22 +27,20 @@ class TaskCode(FunctionCode):
     function : Function
     first : int
         The number of its first uniform among those of the operator.
-    owned : frozenset of str
-        Vectors of which one thread has the element of ``dst`` for itself. The reductions go to the
-        variables ``sum…``.
-    fresh : frozenset of str
-        Vectors that are read while other threads change them.
+    threads : Threads
     tracking : str or None
         The vector whose changed vertices are the result.
+    stamped, leave
+        As of :class:`~sw.vm.c_code.FunctionCode`.
     """
 
     num_vertices = "task.num_vertices"
 
-    def __init__(self, kernels, function, *, first=0, owned=frozenset(), fresh=frozenset(),
-                 tracking=None):
-        super().__init__(function, kernels.faults, kernels.literals)
+    def __init__(self, kernels, function, *, first=0, threads=Threads(), tracking=None,
+                 stamped=None, leave=""):
+        super().__init__(function, kernels.faults, kernels.literals, stamped, leave)
         self._kernels, self.first = kernels, first
-        self._owned, self._fresh, self.tracking = owned, fresh, tracking
+        self._threads, self.tracking = threads, tracking
         self.used: set[str] = set()
         self.sums: dict[str, int | None] = {}
 
@@ -44,13 +54,15 @@ class TaskCode(FunctionCode):
         if live:
             return f"{self.array('now', vector)}[{index}]"
         array = self.array("start", vector)
-        return f"fresh({array} + {index})" if vector in self._fresh else f"{array}[{index}]"
+        return f"fresh({array} + {index})" if vector in self._threads.fresh else f"{array}[{index}]"
 
     def store(self, vector, index, value):
-        return f"{self.array('now', vector)}[{index}] = {value};"
+        array = self.array("now", vector)
+        return f"put({array} + {index}, {value});" if vector in self._threads.fresh \
+            else f"{array}[{index}] = {value};"
 
     def reduce(self, node, index, value, fault):
-        if node.vector in self._owned:
+        if node.vector in self._threads.owned:
             name = f"sum{self._kernels.number(node.vector)}"
             self.sums.setdefault(node.vector, fault)
             form = {"min": "{0} = least({0}, {1});", "max": "{0} = greatest({0}, {1});",
@@ -60,6 +72,10 @@ class TaskCode(FunctionCode):
         if node.operation == "+":
             limit = most(self._kernels.program.vector(node.vector).type)
             call = f"reduce_sum(shared, {array}, place, {value}, {limit}u, errors, {fault})"
+        elif node.vector in self._threads.equal:
+            form = {"min": "least({}, {})", "max": "greatest({}, {})", "or": "({} | {})"}
+            word = form[node.operation].format(f"fresh({array} + place)", value)
+            call = f"put_new({array} + place, {word})"
         else:
             call = f"reduce_{node.operation}(shared, {array} + place, {value})"
         then = f"if ({call}) append_new(task, errors, place)" if node.vector == self.tracking \

@@ -8,9 +8,9 @@ import dataclasses
 import string
 
 from sw.lang import graph_ir as ir
-from sw.lang.passes.races import shared
-from sw.vm.c_code import HELPERS, Faults, most
-from sw.vm.cpu.bodies import TaskCode, declarations
+from sw.lang.facts import AccessSet, Apart, known, suffices
+from sw.vm.c_code import HELPERS, Faults, leaves_early, most
+from sw.vm.cpu.bodies import TaskCode, Threads, declarations
 from sw.vm.cpu.loops import CpuLoop
 
 
@@ -65,8 +65,7 @@ $filter\
                 const word $source = neighbors[arc];
                 if (!whole && !has(among, $source)) continue;
                 $weight
-$body                $leave
-            }
+$body            }
             $after
         }
     };
@@ -84,9 +83,9 @@ class Arcs:
     #: The kernel of a filter that may fail, which is evaluated for all vertices before.
     filter: str | None
     uniforms: list  #: list of Uniform
-    #: Vectors to copy before the operator, whole, or the elements of its sources.
-    copies: tuple[int, ...]
-    sparse: tuple[int, ...]  #: See `copies`.
+    #: The vectors that push copies before: whole, and the elements of its sources.
+    push_copies: tuple[tuple[int, ...], tuple[int, ...]]
+    pull_copies: tuple[tuple[int, ...], tuple[int, ...]]  #: Those that pull copies.
     owned: bool  #: Whether pull needs no atomics, and whether it leaves rows early.
     exits: bool  #: Whether pull needs no atomics, and whether it leaves rows early.
     result: int  #: 0 if it has none, 1 if pull adds each vertex once, else 2.
@@ -122,6 +121,7 @@ class Kernels:
         self.arcs: dict = {}
         self.functions: dict = {}
         self.vertex_operators: list[ir.VertexSetIterator] = []
+        self._filters: set[str] = set()
         self._numbers = {vector.name: i for i, vector in enumerate(program.vectors)}
         self._parts = ['#include "machine.h"\n', HELPERS]
         self._parts.append("INLINE word degree(const word *offsets, word vertex) {\n"
@@ -131,7 +131,9 @@ class Kernels:
                 case ir.EdgeSetIterator():
                     self._edges(node)
                 case ir.VertexSetIterator():
-                    self._vertices(node.apply_f, "apply")
+                    others = frozenset(access.vector for access in known(node, AccessSet).function
+                                       if access.kind == "load" and access.at == "elsewhere")
+                    self._vertices(node.apply_f, "apply", fresh=others)
                     self.vertex_operators.append(node)
                 case ir.VertexFilter():
                     self._vertices(node.filter, "where")
@@ -157,10 +159,10 @@ class Kernels:
 
     # Vertices
 
-    def _vertices(self, name, use):
+    def _vertices(self, name, use, fresh=frozenset()):
         if (name, use) in self.functions:
             return
-        code = TaskCode(self, self.program.function(name))
+        code = TaskCode(self, self.program.function(name), threads=Threads(fresh=fresh))
         body = code.text({"apply": None, "where": "if ({}) append(errors, vertex);",
                           "total": "errors.total += {};"}[use])
         text = _VERTICES.substitute(parameter=code.parameters[0], body=body)
@@ -173,29 +175,40 @@ class Kernels:
         if node.position in self.arcs:
             return
         number, function = len(self.arcs), self.program.function(node.apply_f)
-        reduces = [part for part in ir.walk(*function.body) if isinstance(part, ir.Reduce)]
-        owned = frozenset(reduce.vector for reduce in reduces
-                          if not shared(function, reduce, 1))
-        copied = node.metadata["start_copies"]
-        fresh = frozenset(function.writes() - set(copied))
-        exits = all(_settles(part, function, owned) for part in function.body)
-
+        written, owned = (touched := known(node, AccessSet)).writes, touched.changed_at("dst")
         first = len({part for part in ir.walk(*function.body) if isinstance(part, ir.Uniform)})
-        push_filter, filter_text, kernel = self._filter(node, number, first)
-        push = TaskCode(self, function, fresh=fresh, tracking=node.tracking)
-        pull = TaskCode(self, function, fresh=fresh, owned=owned, tracking=node.tracking)
-        filters = [push_filter] if push_filter else []
-        self._push(f"push{number}", push, filters, filter_text)
-        self._pull(f"pull{number}", pull, filters, filter_text, exits)
+        stamped = node.metadata.get("stamped", {})
+        exits = leaves_early(self.program, node)
+        reduces = [part.vector for part in ir.walk(*function.body) if isinstance(part, ir.Reduce)]
+        equal = frozenset(vector for vector in reduces if reduces.count(vector) == 1) \
+            if suffices(node, "any") else frozenset()
 
-        sparse = {vector for vector in copied if self._of_sources(node, function, vector)}
+        def code(threads, leave=""):
+            return TaskCode(self, function, threads=threads, stamped=stamped,
+                            tracking=node.tracking, leave=leave)
+
+        shared, owner = node.metadata["start_copies"], node.metadata["owner_copies"]
+        still = {"src"} if known(node, Apart) else set()
+        fresh = _racing(touched, shared, still)
+        filters, filter_text, kernel = self._filter(node, number, first, fresh)
+        push = code(Threads(fresh=fresh, equal=equal))
+        self._push(f"push{number}", push, filters, filter_text)
+        fresh = _racing(touched, owner, still | {"dst"})
+        filters, filter_text, _ = self._filter(node, number, first, fresh)
+        pull = code(Threads(owned, fresh), "break;" if exits else "")
+        self._pull(f"pull{number}", pull, filters, filter_text)
         self.arcs[node.position] = Arcs(
             node, f"push{number}", f"pull{number}", kernel,
-            push.uniforms + (push_filter.uniforms if push_filter else []),
-            tuple(self._numbers[vector] for vector in copied if vector not in sparse),
-            tuple(self._numbers[vector] for vector in copied if vector in sparse),
-            owned >= function.writes(), exits,
+            push.uniforms + (filters[0].uniforms if filters else []),
+            self._copies(node, shared), self._copies(node, owner), owned >= written, exits,
             0 if node.tracking is None else 1 if node.tracking in owned else 2)
+
+    def _copies(self, node, vectors):
+        """The numbers of vectors to copy whole, and of those to copy where the sources are."""
+        function = self.program.function(node.apply_f)
+        sparse = [vector for vector in vectors if self._of_sources(node, function, vector)]
+        return (tuple(self._numbers[vector] for vector in vectors if vector not in sparse),
+                tuple(self._numbers[vector] for vector in sparse))
 
     def _of_sources(self, node, function, vector):
         """Whether an operator reads a vector only at the sources of its edges."""
@@ -207,18 +220,21 @@ class Kernels:
                    for part in ir.walk(*function.body)
                    if isinstance(part, ir.VectorLoad) and part.vector == vector)
 
-    def _filter(self, node, number, first):
-        """The code of a filter, the text of its lambda ``wanted``, and the kernel that makes its
-        bits if it may fail."""
+    def _filter(self, node, number, first, fresh):
+        """The code of a filter, in a list, the text of its lambda ``wanted``, and the kernel that
+        makes its bits if it may fail."""
         if node.to_filter is None:
-            return None, "", None
-        code = TaskCode(self, self.program.function(node.to_filter), first=first)
+            return [], "", None
+        code = TaskCode(self, self.program.function(node.to_filter), first=first,
+                        threads=Threads(fresh=fresh), stamped=node.metadata.get("stamped"))
         body = code.text("return {};", 2)
         text = _FILTER.substitute(vertex=code.parameters[0], body=body)
         if not code.can_fail:
-            return code, text, None
-        return code, _MADE_FILTER, self._kernel(f"filter{number}", code,
-                                                text=text + _MAKE_FILTER)
+            return [code], text, None
+        kernel = f"filter{number}"
+        if kernel not in self._filters:
+            self._filters.add(self._kernel(kernel, code, text=text + _MAKE_FILTER))
+        return [code], _MADE_FILTER, kernel
 
     def _push(self, name, code, filters, filter_text):
         source, target, *weight = code.parameters
@@ -228,7 +244,7 @@ class Kernels:
             test=f"if (!wanted({target})) return;" if filters else "",
             weight=f"const word {weight[0]} = task.along.weights[arc];" if weight else ""))
 
-    def _pull(self, name, code, filters, filter_text, exits):
+    def _pull(self, name, code, filters, filter_text):
         source, target, *weight = code.parameters
         body = code.text(levels=4)
         before, after = [], []
@@ -247,18 +263,12 @@ class Kernels:
             filter=filter_text, source=source, target=target, body=body,
             before="\n            ".join(before), after="\n            ".join(after),
             test=f"if (!wanted({target})) continue;" if filters else "",
-            weight=f"const word {weight[0]} = weights[arc];" if weight else "",
-            leave="break;" if exits else ""))
+            weight=f"const word {weight[0]} = weights[arc];" if weight else ""))
 
 
-def _settles(node, function, owned):
-    """Whether, of the arcs that enter a vertex, the first one that counts settles a statement's
-    effect: rows are in ascending order of the source."""
-    if not isinstance(node, ir.Reduce) or node.operation == "+" or node.vector not in owned:
-        return False
-    if node.operation == "min" and isinstance(node.value, ir.Local) \
-            and node.value.name == function.parameters[0]:
-        return True
-    changing = {function.parameters[0], *function.parameters[2:]}
-    return not any(isinstance(part, ir.Local) and part.name in changing
-                   for part in ir.walk(node.value))
+def _racing(touched, copies, still):
+    """The vectors that are read while other threads change them: those without a copy, but for
+    words at ends where only those at destinations change, and not these words at that time."""
+    loads = {access for access in touched.function | touched.filter if access.kind == "load"}
+    quiet = touched.changed_at("dst") - {load.vector for load in loads if load.at not in still}
+    return touched.writes - quiet - set(copies)

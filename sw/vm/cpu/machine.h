@@ -112,6 +112,13 @@ INLINE void append_new(const Task &task, Worker &worker, word vertex) {
 INLINE word fresh(const word *place) { return __atomic_load_n(place, __ATOMIC_RELAXED); }
 INLINE void put(word *place, word value) { __atomic_store_n(place, value, __ATOMIC_RELAXED); }
 
+// Puts a word, which other threads put, too, at this moment.
+INLINE bool put_new(word *place, word value) {
+    if (fresh(place) == value) return false;
+    put(place, value);
+    return true;
+}
+
 // Reductions return whether the word changed.
 INLINE bool replace_if(bool shared, word *place, word value, bool less) {
     word old = fresh(place);

@@ -89,12 +89,18 @@ class _Rows(ctypes.Structure):
 class _EdgeOperator(ctypes.Structure):
     """``EdgeOperator`` of ``runtime.cpp``."""
 
-    _fields_ = [*((name, ctypes.c_void_p) for name in ("push", "pull", "filter", "copies",
-                                                       "sparse")),
-                *((name, ctypes.c_int32) for name in ("num_copies", "num_sparse", "transposed",
-                                                      "direction", "owned", "exits", "result",
-                                                      "by_vertices", "any_order")),
+    _fields_ = [*((name, ctypes.c_void_p) for name in ("push", "pull", "filter", "push_copies",
+                                                       "pull_copies")),
+                *((name, ctypes.c_int32) for name in ("transposed", "direction", "owned", "exits",
+                                                      "result", "by_vertices", "any_order")),
                 ("blocks", ctypes.c_void_p), ("other", ctypes.c_void_p), ("least", ctypes.c_uint64)]
+
+
+class _Copies(ctypes.Structure):
+    """``Copies`` of ``runtime.cpp``."""
+
+    _fields_ = [("whole", ctypes.c_void_p), ("sparse", ctypes.c_void_p),
+                ("num_whole", ctypes.c_int32), ("num_sparse", ctypes.c_int32)]
 
 
 class _Blocks(ctypes.Structure):
@@ -176,7 +182,8 @@ class CpuMachine(Machine):
                        for position, loop in self._kernels.loops.items()}
         self._all_operators = (ctypes.c_void_p * len(self._operators))(
             *(ctypes.addressof(operator) for operator, _ in self._operators.values()))
-        copies = {i for arcs in self._kernels.arcs.values() for i in arcs.copies + arcs.sparse}
+        copies = {i for arcs in self._kernels.arcs.values()
+                  for numbers in (*arcs.push_copies, *arcs.pull_copies) for i in numbers}
         copies |= {i for node in self._kernels.vertex_operators
                    for i in map(self._names.index, node.metadata["start_copies"])}
         self._vertex_copies = {
@@ -216,19 +223,24 @@ class CpuMachine(Machine):
 
     def _scheduled(self, arcs, metadata):
         """An operator with the choices of some metadata."""
-        copies, sparse = _numbers(arcs.copies), _numbers(arcs.sparse)
-        self._kept.append((copies, sparse))
         blocks = self._blocks(arcs.node, metadata["blocking_size"]) \
             if metadata.get("edge_blocking") else None
         return _EdgeOperator(
             push=self._symbol(arcs.push), pull=self._symbol(arcs.pull),
             filter=self._symbol(arcs.filter) if arcs.filter else None,
-            copies=ctypes.addressof(copies), sparse=ctypes.addressof(sparse),
-            num_copies=len(copies), num_sparse=len(sparse), transposed=arcs.node.transposed,
+            push_copies=self._copies(*arcs.push_copies),
+            pull_copies=self._copies(*arcs.pull_copies), transposed=arcs.node.transposed,
             direction=_DIRECTIONS[metadata.get("direction")], owned=arcs.owned,
             exits=arcs.exits, result=arcs.result,
             by_vertices=metadata.get("load_balance") == LoadBalance.VERTEX_BASED, blocks=blocks,
             any_order=arcs.node.metadata.get("any_order", False))
+
+    def _copies(self, whole, sparse):
+        """The address of the vectors that an operator copies."""
+        numbers = _numbers(whole), _numbers(sparse)
+        found = _Copies(*map(ctypes.addressof, numbers), len(whole), len(sparse))
+        self._kept.append((numbers, found))
+        return ctypes.addressof(found)
 
     def _blocks(self, node, size):
         """The address of the arcs in blocks of so many destinations."""

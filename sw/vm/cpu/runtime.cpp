@@ -16,12 +16,17 @@ struct Blocks {
     wide count, size;
 };
 
+// Vectors to copy before an operator, whole and where the sources are.
+struct Copies {
+    const int32_t *whole, *sparse;
+    int32_t num_whole, num_sparse;
+};
+
 // An operator of edges, as Python describes it.
 struct EdgeOperator {
     Kernel *push, *pull;
     Kernel *filter;                     // makes the bits of the filter, if it may fail
-    const int32_t *copies, *sparse;     // vectors to copy, whole or where the sources are
-    int32_t num_copies, num_sparse;
+    const Copies *push_copies, *pull_copies;
     int32_t transposed;
     int32_t direction;      // 0 to choose, 1 to push, 2 to pull
     int32_t owned, exits;   // whether pull needs no atomics, and leaves a row early
@@ -288,12 +293,13 @@ struct Machine {
         }
         const wide arcs = op.direction == 2 || op.blocks ? 0 : count_arcs(now);
         const bool whole = !list || count > num_vertices / 4;
-        copy(now, op.copies, op.num_copies, false);
-        copy(now, op.sparse, op.num_sparse, !whole);
         // Pulling goes through all rows; but it leaves many early if it may.
         const bool pulls = op.blocks ? false : op.direction ? op.direction == 2
             : op.owned && op.pull && (op.exits ? arcs * 14 : arcs * 2) > num_arcs + num_vertices;
         pulled = pulls;
+        const Copies &kept = pulls ? *op.pull_copies : *op.push_copies;
+        copy(now, kept.whole, kept.num_whole, false);
+        copy(now, kept.sparse, kept.num_sparse, !whole);
         if (op.blocks) push_blocks(now, op);
         else if (pulls) pull(now, op.pull, op.by_vertices);
         else if (op.by_vertices) push_vertices(now, op.push);

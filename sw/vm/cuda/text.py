@@ -12,7 +12,8 @@ import string
 from typing import Any
 
 from sw.lang import graph_ir as ir
-from sw.vm.c_code import HELPERS, Faults, FunctionCode, literal_words, most
+from sw.lang.facts import AccessSet, known
+from sw.vm.c_code import HELPERS, Faults, FunctionCode, leaves_early, literal_words, most
 from sw.vm.cuda.choices import DIRECTIONS, SCHEDULES, check_variant, choices
 from sw.vm.cuda.loops import CudaLoop
 from sw.vm.loop_code import FusedLoop
@@ -55,8 +56,7 @@ $local        bool done = false;
     DEVICE bool wanted(const Call &call, word row) { return $wanted; }
     DEVICE void edge(const Call &call, word row, word neighbor, word weight, Local &local) {
         if (!$counts) return;
-$parameters$body        local.done = $done;
-    }
+$parameters$body    }
     DEVICE void combine(Local &local) {
 $combine    }
     DEVICE void finish(const Call &call, word row, const Local &local) {
@@ -165,43 +165,24 @@ class _DeviceCode(FunctionCode):
     function : Function
     copies : sequence of str
         Vectors whose reads go to a copy.
-    row : int, optional
-        The parameter whose vertex is that of the row, for functions of edges.
+    gathered : dict of str to str, optional
+        The vectors that are only reduced at the row's vertex, and the reductions.
     tracking : str, optional
         The vector whose changes lead to the output.
+    stamped, leave
+        As of :class:`~sw.vm.c_code.FunctionCode`.
     """
 
     errors, num_vertices = "call", "call.vertices"
 
-    def __init__(self, writer, function, copies=(), row=None, tracking=None):
-        super().__init__(function, writer.faults, writer.literals)
+    def __init__(self, writer, function, copies=(), gathered=None, tracking=None, stamped=None,
+                 leave=""):
+        super().__init__(function, writer.faults, writer.literals, stamped, leave)
         self._writer, self._copies = writer, copies
         self._tracking = tracking
         #: {vector: the number of the fault} of the reductions that may lose candidates.
         self.losing: dict[str, int] = {}
-        self.gathered = {} if row is None else self._gathered(function.parameters[row])
-        self.first_counts = row is not None and bool(self.gathered) and self._first_counts(row)
-
-    def _gathered(self, own):
-        """{vector: the operation} of the vectors that are only reduced at the row's vertex."""
-        found: dict[str, list[ir.Reduce]] = {}
-        for node in ir.walk(*self.function.body):
-            if isinstance(node, ir.Reduce):
-                found.setdefault(node.vector, []).append(node)
-        return {vector: nodes[0].operation for vector, nodes in found.items()
-                if all(isinstance(node.index, ir.Local) and node.index.name == own
-                       for node in nodes)}
-
-    def _first_counts(self, row):
-        """Whether the first edge of a row, by the number of the neighbour, decides the result: it
-        is the least neighbour, or all edges reduce by one value."""
-        match self.function.body:
-            case (ir.Reduce(operation="min" | "max" | "or" as operation, value=value),):
-                other = self.function.parameters[1 - row]
-                names = {node.name for node in ir.walk(value) if isinstance(node, ir.Local)}
-                return names <= {self.function.parameters[row]} or (
-                    operation == "min" and isinstance(value, ir.Local) and value.name == other)
-        return False
+        self.gathered = gathered or {}
 
     def load(self, vector, index, live):
         array = "start" if vector in self._copies and not live else "now"
@@ -380,7 +361,8 @@ class _Writer:
         copies, tested, fails = node.metadata["start_copies"], None, False
         if node.to_filter is not None:
             tested = f"Edges{number}Filter"
-            code = _DeviceCode(self, self.program.function(node.to_filter), copies)
+            code = _DeviceCode(self, self.program.function(node.to_filter), copies,
+                               stamped=node.metadata.get("stamped"))
             self._result(tested, code)
             fails = code.can_fail
         # A filter that can fail is evaluated for all vertices.
@@ -462,9 +444,14 @@ class _Writer:
     def _edge_struct(self, node, number, direction, copies, tested):
         """The struct of an operator of edges in a direction. Returns whether it can fail."""
         function, push = self.program.function(node.apply_f), direction == "push"
-        code = _DeviceCode(self, function, copies, 0 if push else 1, node.tracking)
+        at_row = known(node, AccessSet).changed_at("src" if push else "dst")
+        found = {part.vector: part.operation for part in ir.walk(*function.body)
+                 if isinstance(part, ir.Reduce) and part.vector in at_row}
+        exits = not push and leaves_early(self.program, node)
+        code = _DeviceCode(self, function, copies, found, node.tracking,
+                           node.metadata.get("stamped"), "local.done = true;" if exits else "")
         gathered = [(vector, self.number(vector), operation)
-                    for vector, operation in code.gathered.items()]
+                    for vector, operation in found.items()]
         filtered = f"{tested}::result(call, {{}})" if tested else "true"
         source, target = ("row", "neighbor") if push else ("neighbor", "row")
         names = dict(zip(code.parameters, (source, target, "weight")))
@@ -482,7 +469,6 @@ class _Writer:
             parameters="".join(f"        const word {name} = {value};\n"
                                for name, value in names.items()),
             body=code.body("        "),
-            done=str(code.first_counts).lower(),
             local="".join(f"        {_NEUTRAL[operation].format(f'v{i}')};\n"
                           for _, i, operation in gathered),
             combine="".join(f"        over_warp(local.v{i}, gather_{_REDUCTIONS[operation]});\n"

@@ -4,7 +4,7 @@
 kinds                   test_kinds
 liveness                test_reuse, test_no_reuse
 fixpoint                test_fixpoint, test_no_fixpoint, test_order_does_not_matter
-races                   test_start_copies, test_copies_of_the_programs, test_shared
+races                   test_start_copies, test_copies_of_the_programs, test_changed_at
 components              test_components: what stands beside the loop, and may change its vectors
 direction               test_directions, also of both parts of a hybrid schedule
 edge blocking           test_blocking_size, test_no_blocking, test_no_blocking_in_a_hybrid
@@ -25,7 +25,6 @@ from sw.lang import programs
 from sw.lang.choices import SetForm, Traversal
 from sw.lang.flow import assigned
 from sw.lang.passes import PASSES
-from sw.lang.passes.races import shared
 from sw.lang.passes.rewrite import changed, marked
 from sw.lang.reader import read_text
 from sw.lang.types import LanguageError
@@ -220,11 +219,27 @@ def test_order_does_not_matter(reduction, initial, same):
 
 # Races
 
+#: The levels of a search; of each vertex, the largest level among the vertices that reach it.
+LEVELS = """\
+def g(v): return x[v] == infinity
+def f(a, b):
+    x[b].min(n)
+    y[b].max(x[b] ^ x[a])
+x[source] = 0
+s = vertexset(source)
+n = 0
+while s:
+    n += 1
+    s = edges.from_(s).to(g).apply_modified(f, x)"""
+
+
 @pytest.mark.parametrize("text, copies", [
     ("def f(a, b): x[b].min(y[a])\nedges.apply(f)", ()),
     ("def f(a, b): x[b].min(x[a])\nedges.apply(f)", ("x",)),
     ("def f(a, b):\n    y[b] += x[a]\n    x[a].min(y[b])\nedges.apply(f)", ("x", "y")),
-    ("def f(a, b): x[b].min(1)\ndef g(v): return x[v] > 1\nedges.to(g).apply(f)", ("x",)),
+    ("def f(a, b): x[b].min(1)\ndef g(v): return x[v] > 1\nedges.to(g).apply(f)", ()),
+    ("def f(a, b): x[b].min(y[a])\ndef g(v): return x[v] > 1\nedges.to(g).apply(f)", ("x",)),
+    (LEVELS, ()), (LEVELS.replace("n += 1", "n += len(s)"), ("x",)),
     (f"def f(a, b): x[b].min(x[a])\ns = vertexset(source)\n{LOOP}", ()),
     (f"def f(a, b): x[b].max(x[a])\ns = vertexset(source)\n{LOOP}\n    s = vertices", ("x",))])
 def test_start_copies(text, copies):
@@ -240,21 +255,19 @@ def test_start_copies_of_vertices(statement, copies):
 
 
 def test_copies_of_the_programs():
-    """The operators of the package that need copies."""
+    """No operator of the package needs a copy."""
     found = {(name, node.apply_f, *node.metadata["start_copies"]) for name in programs.names()
              for node in ir.instructions(analysed(programs.find(name)).body)
              if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator)
              and node.metadata["start_copies"]}
-    assert found == {("bc", "count", "paths"), ("bc", "give_back", "dependency"),
-                     ("cc", "hook", "label"), ("cc", "shortcut", "label"),
-                     ("mis", "cover", "chosen")}
+    assert not found
 
 
-@pytest.mark.parametrize("index, owned, many", [
-    ("b", None, True), ("b", 0, True), ("b", 1, False), ("a", 0, False), ("p[b]", 1, True)])
-def test_shared(index, owned, many):
-    function = read(f"def f(a, b): x[{index}].min(1)\nedges.apply(f)").function("f")
-    assert shared(function, function.body[0], owned) is many
+@pytest.mark.parametrize("index, place, only", [
+    ("b", "src", False), ("b", "dst", True), ("a", "src", True), ("p[b]", "dst", False)])
+def test_changed_at(index, place, only):
+    touched = metadata(f"def f(a, b): x[{index}].min(1)\nedges.apply(f)")["accesses"]
+    assert touched.writes == {"x"} and touched.changed_at(place) == ({"x"} if only else set())
 
 
 # EdgeBlocking

@@ -426,8 +426,6 @@ def chain(edges: edgeset):
     ("mis", {"schedule": "compact", "direction": "pull"}, "schedule 'compact' lists the edges that "
      "leave the frontier, so it has only push, and not pull"),
     ("nosuch", {}, "there is no algorithm 'nosuch'; there are bc, bfs, cc"),
-    (NAMES["cc"], {"frontier": "queue"}, "cannot have frontier 'queue': every vertex takes part in "
-     "every superstep, and the algorithm asks only whether a flag was set"),
     ("nosuch.py", {}, "nosuch.py: cannot be read: "),
     (f"{NAMES['bfs']}:dfs", {}, "there is no program 'dfs'; there is bfs"),
     (NAMES["sssp"], {"delta": 0}, "delta is 0, must be from 1 to 4294967295"),

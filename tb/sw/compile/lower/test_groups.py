@@ -11,7 +11,7 @@ advance               test_in_advance: a loop's first operator rides on the kern
 sets                  test_many_sets: sets that live side by side, under several names;
                       test_numbers: a number of the host that an argument has no room for
 frontiers             test_frontiers, test_splits, test_turns, test_no_rows: the kinds of sets;
-                      test_deduplication; test_known_by_words; test_refused
+                      test_deduplication; test_known_by_words; test_refused; test_hybrids
 ====================  =============================================================================
 """
 
@@ -358,6 +358,18 @@ def test_frontiers(direction, frontier, tmp_path):
             cores=1 + number % 2)
 
 
+@pytest.mark.parametrize("frontier", [None, "queue", "rqueue", "bitmap", "queue/bitmap", "counter"])
+def test_hybrids(frontier):
+    """Each execution of an operator of edges goes by the size of its set."""
+    with Device.functional(preset("tiny").replace(imem_bytes=1 << 16)) as device:
+        for name in ("kcore", "bc", "mis"):
+            result = device.run(name, graph(), direction="auto", frontier=frontier)
+            ways = result.parameters["directions"]
+            assert len(ways) == result.supersteps and {*ways} == {"push", "pull"}
+            again = device.run(result.plan, graph())
+            assert again.plan == result.plan and again.parameters == result.parameters
+
+
 @pytest.mark.parametrize("split", ["static", "counter"])
 @pytest.mark.parametrize("frontier", ["queue/bitmap", "bytemap", "rqueue/bitmap"])
 def test_splits(frontier, split, tmp_path):
@@ -426,11 +438,11 @@ def test_gathered(direction, tmp_path):
 
 @pytest.mark.parametrize("labels", [
     {"s0:s1.direction": "push", "s2:s3.direction": "pull"},
-    {"s0:s1.direction": "pull", "s0:s1.frontier": "rqueue", "s2:s3.frontier": "queue"},
-    {"s0:s1.frontier": "counter", "s2:s3.frontier": "queue/bitmap"},
+    {"s0:s1.direction": "pull", "s0:s1.frontier": "rqueue", "s2:s3.frontier": "counter"},
     {"s0:s1.frontier": "bitmap/queue", "s2:s3.frontier": "queue"},
     {"s0:s1.frontier": "bytemap", "s2:s3.frontier": "bitmap/bytemap", "direction": "pull"},
-    {"s0:s1.direction": "pull", "s0:s1.frontier": "rqueue/bitmap", "s2:s3.frontier": "queue/bitmap"},
+    {"s0:s1.direction": "pull", "s0:s1.frontier": "rqueue/bitmap",
+     "s2:s3.frontier": "queue/bitmap"},
 ])
 def test_labels(labels):
     """Operators read the sets of a program in their own ways."""
@@ -440,8 +452,7 @@ def test_labels(labels):
 
 
 @pytest.mark.parametrize("words, message", [
-    ("s0:s1.frontier=bitmap s2:s3.frontier=queue", "of one kind, which cannot be bitmap and queue"),
-    ("s0:s1.frontier=counter s2:s3.frontier=counter/bitmap", "nothing would read the bitmap"),
+    ("s0:s1.frontier=bitmap s2:s3.frontier=queue", "have one kind, and the plan asks for 'bitmap'"),
     ("s0:s1.frontier=bitmap/queue s2:s3.frontier=bytemap/queue", "room for maps of one form"),
     ("s0:s1.frontier=rqueue s2:s3.direction=pull", "pushing visits"),
 ])
