@@ -206,7 +206,7 @@ class Pool:
                                     - first) % (1 << 32)
         members = {block: np.sort(np.fromiter(map(task.vertices.number, vertices), np.int64,
                                               len(vertices)))
-                   for block, vertices in {ALL: range(count), **sets}.items()}
+                   for block, vertices in {ALL: range(count), EMPTY: (), **sets}.items()}
         for block, numbers in members.items():
             lists[block // 2, :len(numbers)] = first + 4 * numbers
             stamps[block // 2, numbers] = 1

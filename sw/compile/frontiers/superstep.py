@@ -175,7 +175,8 @@ def choose(sides) -> list:
                 and not side.algorithm.known_by_words for side, pair in zip(sides, pairs))
     algorithm.settle(output, marks, sides)
     pool = algorithm.fields.pool
-    pool.counts = pool.lists and any(side.schedule.counts_entries for side in sides)
+    pool.counts = pool.lists and any(side.schedule.counts_entries and side.algorithm.makes_set
+                                     for side in sides)
     for side in sides:
         reason = side.algorithm.settle_count(side.plan.deduplicate)
         if reason is not None:

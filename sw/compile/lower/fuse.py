@@ -273,9 +273,9 @@ class Groups:
         """What stands first in the body of a loop and goes through the set of that name."""
         assigns = []
         event, = body if len(body) == 1 else (None,)
-        while event is not None and event.kind == "assign" and not any(
-                isinstance(part, ir.SetSize | ir.VertexSum)
-                for part in ir.walk(event.node.value)):
+        while event is not None and event.kind == "assign" and isinstance(event.node, ir.Assign) \
+                and not any(isinstance(part, ir.SetSize | ir.VertexSum)
+                            for part in ir.walk(event.node.value)):
             assigns.append(event.node)
             event = event.after[0] if len(event.after) == 1 else None
         if event is None or event.kind != "op" or isinstance(event.node, ir.EdgeSetIterator) \

@@ -638,7 +638,7 @@ class EdgeOperator(Algorithm):
         """An Emitter that has the words of an edge's ends."""
         ends = dict(zip(self._function.parameters, self._ends(k.task, edge)))
         emitter, given = self._emitter(k, self._of_base), ()
-        if edge.value is not None and self._has_value(k):
+        if edge.base is None or (edge.value is not None and self._has_value(k)):
             given = self._sent
             for node in given:
                 emitter.know_now(node, edge.value)
