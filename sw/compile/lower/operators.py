@@ -163,8 +163,8 @@ class EdgeOperator(Operator):
         self.counts_once = any(map(self._is_exact, self._parent.groups.of(self.number)))
         if asked is not False or not self.makes_set or not self.counts_once:
             return None
-        if self._parent.pool.lists:
-            return "its list has room for each vertex once"
+        if self._parent.pool.lists and not self._parent.pool.noted:
+            return "its list is made of bits, and no vertex knows its entry"
         result = known(self._node, facts.Asked)
         if result is None or "size" in result.asked:
             return f"the size of {self._node.output_vset} is asked"
@@ -191,7 +191,9 @@ class EdgeOperator(Operator):
 
     def _is_exact(self, group):
         """Whether a kernel counts each vertex once."""
-        return self._asked is True or self._parent.pool.lists or not self._repeatable(group)
+        pool = self._parent.pool
+        return (self._asked is True or (pool.lists and not pool.noted)
+                or not self._repeatable(group))
 
     def base_array(self, task):
         return self._array_at(task.direction == "pull", task)
