@@ -11,7 +11,7 @@ from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.effects import effects
 from sw.lang.facts import known
-from sw.lang.flow import written
+from sw.lang.uses import written
 from sw.lang.passes.early import asks_for_vertices, is_improvement
 from sw.lang.types import WORD, Type
 
