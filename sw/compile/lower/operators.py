@@ -547,8 +547,10 @@ class EdgeOperator(Algorithm):
         self._finish.begin(k, base)
 
     def expect(self, k, base):
-        if k.task.direction == "pull" and self.private(k.task) and any(
-                self._array(vector) == base.array for vector in self.private(k.task)):
+        if k.task.direction == "pull" and any(
+                isinstance(node, ir.Reduce) and index_of(self._function, node.index) == 1
+                and self._array(node.vector) == base.array
+                for node in ir.walk(*self._guarded[1].body)):
             k.a.lw(k.a.zero, base.reg)
 
     def first_only(self, k):
