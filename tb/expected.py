@@ -1,7 +1,8 @@
 """Texts that tests expect whole, in files beside the tests.
 
 A file has a section for each text: a line ``=== NAME`` and the text. After a change of a text that
-is meant, ``GRAPHLOOM_EXPECTED=write pytest -n 0 FILE`` writes the file again: read what changed.
+is meant, ``GRAPHLOOM_EXPECTED=write ./graphloom test FILE -n 0`` writes the file again: read what
+changed.
 """
 
 import functools

@@ -1,7 +1,7 @@
 """The shape of a program: what is left of its GraphIR without names, places and labels."""
 
 from sw.lang import graph_ir as ir
-from sw.lang.passes.normal.effects import called
+from sw.lang.uses import calls
 
 
 __all__ = ["shape"]
@@ -45,7 +45,7 @@ def shape(program: ir.GraphProgram) -> tuple:
                 continue
             named = name in _NAMED and isinstance(part, str)
             found.append(number(part, local) if named else of(part, local))
-        functions = called(value) if isinstance(value, _INSTRUCTIONS) else []
+        functions = calls(value) if isinstance(value, _INSTRUCTIONS) else []
         for each in functions:
             if each not in done:
                 done.add(each)

@@ -312,6 +312,11 @@ class Algorithm:
         """
         raise NotImplementedError
 
+    def sums(self, k, edges, data):
+        """As :meth:`sum`, for edges of a lane that all count."""
+        for edge, each in zip(edges, data):
+            self.sum(k, edge, each, None)
+
     def private(self, task) -> dict[str, str]:
         """The reductions by which a lane that owns a vertex collects in registers, by name; empty
         if it does not. :meth:`begin` sets the registers (``k.private``, a

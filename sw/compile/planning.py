@@ -9,7 +9,9 @@ from sw.compile import schedules
 from sw.compile import frontiers
 from sw.compile import memory
 from sw.compile.frontiers import superstep
+from sw.compile.frontiers.made import VALUES
 from sw.compile.buffers import Buffers
+from sw.compile.plan import Hybrid
 from sw.compile.task import Task
 
 
@@ -32,23 +34,27 @@ def make(config, plan, graph, slow_edges=False) -> Task:
     algorithm = one.kind(graph, **dict(one.parameters))
     buffers = Buffers(config, max(each.warps or config.warps for each in plans.values()),
                       slow_edges)
-    operators = algorithm.operators()
-    sides = {name: _side(config, operator, one.of_operator(name), buffers)
-             for name, operator in operators.items()} or \
-        {name: _side(config, algorithm, each, buffers, len(plans) > 1)
-         for name, each in plans.items()}
+    hybrid = isinstance(plan, Hybrid)
+    ways = plans if hybrid else {"": one}
+    sides = {"_".join(filter(None, (way, name))): _side(
+        config, operator, each.of_operator(name), buffers, hybrid)
+        for name, operator in algorithm.operators().items() for way, each in ways.items()} or \
+        {name: _side(config, algorithm, each, buffers, hybrid) for name, each in plans.items()}
     choose = superstep.choose if algorithm.has_sets else frontiers.choose
     sides = _with_frontiers(sides, choose(list(sides.values())))
     task, *others = sides.values()
-    if task.algorithm is not algorithm:
-        settled = dataclasses.replace(one, direction=one.way) if one.labels else task.plan
-        task = dataclasses.replace(task, algorithm=algorithm, plan=settled, sides=sides)
-        _check_operators(task)
-    elif others:
+    settled = task.plan
+    if hybrid:
         settled = dataclasses.replace(plan, **{name: side.plan for name, side in
                                                zip(("first", "second"), sides.values())})
+        _check_sides(task, others[0])
+    elif one.labels:
+        settled = dataclasses.replace(one, direction=one.way)
+    if task.algorithm is not algorithm:
+        task = dataclasses.replace(task, algorithm=algorithm, plan=settled, sides=sides)
+        _check_operators(task)
+    elif hybrid:
         task = dataclasses.replace(task, plan=settled, sides=sides)
-        _check_sides(task)
     memory.reserve(task, list(sides.values()))
     return task
 
@@ -70,9 +76,9 @@ def _with_frontiers(sides, chosen):
     found, first = {}, 0
     for (name, side), (frontier, read) in zip(sides.items(), chosen):
         plan = side.plan
-        if frontier is not None and read is not None:
-            plan = dataclasses.replace(plan, deduplicate=frontier.deduplicate,
-                                       frontier=f"{read.name}/{frontier.name}")
+        if frontier is not None and (read is not None or side.switches):
+            kinds = f"{VALUES if read is None else read.name}/{frontier.name}"
+            plan = dataclasses.replace(plan, deduplicate=frontier.deduplicate, frontier=kinds)
         task = found[name] = dataclasses.replace(side, frontier=frontier, input=read, plan=plan,
                                                  first_layout=first)
         first += len(task.layouts) + 1                  # and one layout of its format
@@ -100,9 +106,8 @@ def _check_pair(one, other):
                         "vertices in different ways, so one run cannot have both")
 
 
-def _check_sides(task):
-    """Refuse sides that cannot use the same arrays."""
-    one, other = task.sides.values()
+def _check_sides(one, other):
+    """Refuse the sides of a hybrid that cannot use the same arrays."""
     _check_pair(one, other)
     if one.schedule.has_lists and other.schedule.has_lists:
         raise UserError("both plans list the edges of the frontier, by schedules "

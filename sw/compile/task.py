@@ -217,8 +217,9 @@ class Task:
         return self.input is not None and self.input.listed
 
     def next_side(self, vertices) -> str:
-        """The name of the side that runs a superstep with this many vertices in its frontier."""
-        first, second = self.sides
+        """The way of a hybrid for a superstep with this many vertices in its frontier: the name of
+        a side, or the first part of its name if each operator has a side for each way."""
+        first, second = self.plan.sides
         return second if self.plan.second_follows(vertices, self.graph.num_vertices) else first
 
     def build(self):

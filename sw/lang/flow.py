@@ -16,10 +16,10 @@ from sw.lang.facts import SELF, Stamps, known
 from sw.lang.predicates import (TURNED, Knowledge, has_unknown, moved, names_in, predicate,
                                 vectors_in, with_vertex)
 from sw.lang.types import LARGEST, Type
+from sw.lang.uses import assigned, written
 
 
-__all__ = ["Flow", "Held", "State", "Words", "assigned", "called", "flow_of", "hand_on", "keeps",
-           "written"]
+__all__ = ["Flow", "Held", "State", "Words", "flow_of", "hand_on", "keeps"]
 
 
 #: Where a program keeps its flow.
@@ -61,45 +61,6 @@ class State:
     def copy(self) -> "State":
         """A copy that can change."""
         return State(dict(self.numbers), dict(self.words), dict(self.sets), dict(self.stamped))
-
-
-def assigned(*body) -> frozenset[str]:
-    """The names of the host that instructions change, and those in them: numbers, sets and queues.
-    """
-    names = set()
-    for node in ir.instructions(body):
-        match node:
-            case ir.Assign() | ir.NewVertexSet() | ir.NewQueue() | ir.ForLoop():
-                names.add(node.name)
-            case ir.EdgeSetIterator() | ir.VertexFilter():
-                names.add(node.output_vset)
-            case ir.Dequeue():
-                names |= {node.output_vset, node.queue}
-    return frozenset(names - {None})
-
-
-def called(node) -> tuple[str | None, str | None]:
-    """The function of an operator, and its filter of destinations; (None, None) of any other
-    instruction."""
-    match node:
-        case ir.EdgeSetIterator():
-            return node.apply_f, node.to_filter
-        case ir.VertexSetIterator():
-            return node.apply_f, None
-        case ir.VertexFilter():
-            return node.filter, None
-    return None, None
-
-
-def written(program, *body) -> set[str]:
-    """The vectors that instructions write, and those in them."""
-    found = set()
-    for node in ir.instructions(body):
-        if isinstance(node, ir.ElementStore):
-            found.add(node.vector)
-        elif isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator):
-            found |= program.function(node.apply_f).writes()
-    return found
 
 
 def keeps(values, effect, test, owner) -> tuple[bool, bool]:

@@ -10,9 +10,9 @@ import dataclasses
 
 from base.errors import UserError
 from sw.lang import graph_ir as ir
-from sw.lang.flow import assigned
 from sw.lang.passes.kernel_fusion import varies
 from sw.lang.types import LARGEST, Named, Type
+from sw.lang.uses import assigned
 from sw.vm.host import MOST_ROUNDS
 
 

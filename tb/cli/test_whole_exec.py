@@ -68,9 +68,9 @@ def test_refused(runs, tmp_path, words):
 
 
 @pytest.mark.parametrize("place", [
-    "0x803ffffc:1", "0x803ffffc:2", "0x803ffffe:1", "0x7ffffffc:1", "0x80000000", "0x80000002:1:u16",
-    "0x80000001:1:u16", "start:half", "start:many:u8", "start:half:u8", "half:start:u16",
-    "byte:half:u32", "many::u8", "double:1", "many:0x2"])
+    "0x803ffffc:1", "0x803ffffc:2", "0x803ffffe:1", "0x7ffffffc:1", "0x80000000",
+    "0x80000002:1:u16", "0x80000001:1:u16", "start:half", "start:many:u8", "start:half:u8",
+    "half:start:u16", "byte:half:u32", "many::u8", "double:1", "many:0x2"])
 def test_places(runs, place):
     """Places are in global memory, which has 4 MiB, and aligned; a symbol says how far."""
     runs(f"read {place}", [END], "--read", place)

@@ -52,7 +52,7 @@ def reserve(task, pieces=1):
 def reserve_bits(task):
     """Reserve the bits."""
     for name in noted_bits(task):
-        task.buffers.reserve(name, task.buffers.words(own(task, EDGES)) // 32 + 1)
+        task.buffers.reserve(own(task, name), task.buffers.words(own(task, EDGES)) // 32 + 1)
 
 
 def fill(task):
@@ -127,7 +127,7 @@ class Blocks:
             a.andi(index, index, -self._size)
             a.srli(index, index, 3)
             for name, pointer in zip(bits, self.bits):
-                k.scaled(pointer, index, name, width=1)
+                k.scaled(pointer, index, own(k.task, name), width=1)
 
     @property
     def _more(self):

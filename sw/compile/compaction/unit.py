@@ -257,7 +257,8 @@ class ByUnit:
         source = lists.own(self.task, ADDRESSES if self.filters else EDGES)
         for bits, (end, mark, count) in zip(frontier.BITS, frontier.targets(session, argument)):
             scu.data_compaction(
-                buffers.address(source), self._length, end, bitmask=buffers.address(bits),
+                buffers.address(source), self._length, end,
+                bitmask=buffers.address(lists.own(self.task, bits)),
                 count=(mark, count), name=f"compact {bits.removesuffix('_bits')}")
 
 

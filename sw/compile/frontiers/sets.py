@@ -19,6 +19,7 @@ NUMBER  1 more than in the storage's other block when the set was made. A vertex
         number as its stamp, and no vertex has a larger one.
 STAMPS  distance from the anchor to the storage's stamps
 MAP     place of the block's map
+COUNT   number of entries behind END, which the Stream Compaction Unit has added
 ======  ==========================================================================================
 
 The kernel that makes a set writes its NUMBER. It sets END of the other block to START, and clears
@@ -47,10 +48,13 @@ __all__ = ["ALL", "EMPTY", "Fields", "Made", "Pool", "SetList", "SetMap", "Stamp
 #: The block of the set of all vertices, and of the set without vertices.
 ALL, EMPTY = 0, 2
 
-_END, _START, _NUMBER, _STAMPS, _MAP = range(5)
+_END, _START, _NUMBER, _STAMPS, _MAP, _COUNT = range(6)
 
 #: Words of a block, and the logarithm of its bytes.
 _WORDS, _SHIFT = 8, 5
+
+#: Most blocks of a kernel's fields.
+_COUNTS = 4
 
 #: The blocks begin at a multiple of these bytes, which one instruction loads.
 _PAGE = 4096
@@ -125,16 +129,23 @@ class Pool:
     Attributes
     ----------
     lists : bool
-        Whether there are lists. If not, END only counts.
+        Whether there are lists. If not, vertices are only counted.
     marks : bool
         Whether each vertex of a set has its stamp, by which the set is read.
     form : sw.compile.frontiers.maps.Form or None
         The form of the maps, if there are maps.
+    counted : bool
+        Whether vertices are counted in words of the kernel, by the sets' places in its fields, and
+        not by END.
     stamped : bool
         Whether any kernel gives stamps. If not, sets have no NUMBER.
+    counts : bool
+        Whether the Stream Compaction Unit adds to lists.
     """
-    lists, marks, form, stamped = True, False, None, True
-    BLOCKS, _LISTS, _STAMPS, _MAPS = "set_blocks", "set_lists", "set_stamps", "set_maps"
+    lists, marks, form, counted = True, False, None, False
+    stamped, counts = True, False
+    BLOCKS, COUNTS, _LISTS = "set_blocks", "set_counts", "set_lists"
+    _STAMPS, _MAPS = "set_stamps", "set_maps"
 
     def __init__(self, storages, anchor):
         self.storages, self.anchor = storages, anchor
@@ -158,6 +169,7 @@ class Pool:
         """Reserve the buffers; ``words`` are the words of a vertex array."""
         buffers = task.buffers
         buffers.reserve(self.BLOCKS, -(-self.storages * (2 << _SHIFT) // _PAGE), width=_PAGE)
+        buffers.reserve(self.COUNTS, _COUNTS)
         buffers.reserve(self._LISTS, self.storages * words)
         buffers.reserve(self._STAMPS, self.storages * words)
         if self.form is not None:
@@ -179,12 +191,13 @@ class Pool:
                                  - first) % (1 << 32)
         members = {block: np.sort(np.fromiter(map(task.vertices.number, vertices), np.int64,
                                               len(vertices)))
-                   for block, vertices in {ALL: range(count), **sets}.items()}
+                   for block, vertices in {ALL: range(count), EMPTY: (), **sets}.items()}
         for block, numbers in members.items():
             lists[block // 2, :len(numbers)] = first + 4 * numbers
             stamps[block // 2, numbers] = 1
             blocks[block, _END] += 4 * len(numbers)
             blocks[block, _NUMBER] = 1
+        self._before = np.zeros(_COUNTS, np.uint32)
         if self.form is not None:
             maps = np.zeros((2 * self.storages, self.form.words(task)), np.uint32)
             for block, numbers in members.items():
@@ -195,13 +208,30 @@ class Pool:
             blocks[:, _MAP] = places % (1 << 32)
             buffers.fill(self._MAPS, maps.reshape(-1))
         buffers.fill(self.BLOCKS, blocks.reshape(-1))
+        buffers.fill(self.COUNTS)
         buffers.fill(self._LISTS, lists.reshape(-1))
         buffers.fill(self._STAMPS, stamps.reshape(-1))
 
+    def argument(self, *sets) -> int:
+        """The argument of a kernel that has fields for these sets only."""
+        return Fields(self, len(sets)).word(0, [each.block for each in sets])
+
+    def added(self, session) -> list:
+        """The numbers of vertices that a kernel has added to the sets of its fields, if they are
+        counted. Call this once after each kernel that makes a set."""
+        before, self._before = self._before, session.read(self.COUNTS)
+        return ((self._before - before) // 4).tolist()
+
     def size(self, session, block) -> int:
         """The number of vertices of the set in a block."""
-        end, start, *_ = self._words(session, block)
-        return (end - start) // 4
+        words = self._words(session, block)
+        return (words[_END] - words[_START]) // 4 + words[_COUNT]
+
+    def target(self, session, block) -> tuple:
+        """As of :class:`~sw.compile.frontiers.queue.ListRing`, of the set in a block."""
+        words, word = self._words(session, block), _WORDS * block + _COUNT
+        return (words[_END] + 4 * words[_COUNT],
+                session.task.buffers.address(self.BLOCKS) + 4 * word, words[_COUNT])
 
     def first_entry(self, session, block) -> int:
         """The address of the first entry of the set in a block."""
@@ -269,7 +299,13 @@ class SetList(_Set):
 
     def entries(self, k, start, end):
         """As of :class:`~sw.compile.frontiers.queue.Queue`."""
-        self._load(k, {start: _START, end: _END})
+        if not self._fields.pool.counts:
+            self._load(k, {start: _START, end: _END})
+            return
+        count = k.a.reg("count")
+        self._load(k, {start: _START, end: _END, count: _COUNT})
+        k.a.slli(count, count, 2)
+        k.a.add(end, end, count)
 
     def entry_count(self, session, argument) -> int:
         """As of :class:`~sw.compile.frontiers.queue.Queue`."""
@@ -346,27 +382,35 @@ class Made:
 
     def __init__(self, k, fields, index, several=False):
         a, pool, self._k, self._pool = k.a, fields.pool, k, fields.pool
+        self._scan: Any = None
+        self._count = self._tail = None
+        if not pool.lists:
+            self._count = a.reg("added")
+            a.mv(self._count, a.zero)
+        self._word = k.address(pool.COUNTS) + 4 * index if pool.counted else None
+        stamps = pool.marks or (several and not pool.claims_bits)
+        if self._word is not None and not stamps and pool.form is None:
+            return
         block = self._tail = fields.block(k, index)         # END is its first word
         other, start = a.regs("other_block", "list")
         a.xori(other, block, 4 * _WORDS)
-        a.lw(start, block, 4 * _START)
+        if self._word is None:
+            a.lw(start, block, 4 * _START)
         self._number = a.reg("set_number") if pool.stamped else None
         if self._number is not None:
             a.lw(self._number, other, 4 * _NUMBER)
-        self._stamps = a.reg("stamps") if pool.marks or (several and not pool.claims_bits) else None
+        self._stamps = a.reg("stamps") if stamps else None
         if self._stamps is not None:
             a.lw(self._stamps, block, 4 * _STAMPS)
-        a.sw(start, other, 4 * _END)                    # of all warps the same, as the next
+        if self._word is None:
+            a.sw(start, other, 4 * _END)                # of all warps the same, as the next
+        if pool.counts:
+            a.sw(a.zero, other, 4 * _COUNT)
         if self._number is not None:
             a.addi(self._number, self._number, 1)
             a.sw(self._number, block, 4 * _NUMBER)
         if pool.form is not None:
             self._open_map(block, other)
-        self._scan: Any = None
-        self._count = None
-        if not pool.lists:
-            self._count = a.reg("added")
-            a.mv(self._count, a.zero)
 
     def _open_map(self, block, other):
         k, a, form = self._k, self._k.a, self._pool.form
@@ -403,7 +447,11 @@ class Made:
     def add(self, vertex, claimed=False):
         """Each active lane adds its vertex, which no other lane adds; ``claimed`` tells whether it
         has claimed it."""
-        self._mark(vertex, claimed)
+        self.mark(vertex, claimed)
+        self.append(vertex)
+
+    def append(self, vertex):
+        """Each active lane adds its vertex, which has been marked."""
         k, a = self._k, self._k.a
         if self._count is not None:
             a.addi(self._count, self._count, 4)
@@ -412,7 +460,7 @@ class Made:
         a.amoadd_w(entry, k.constant(4, "entry_bytes"), self._tail)
         a.sw(vertex.reg, entry)
 
-    def _mark(self, vertex, claimed=False):
+    def mark(self, vertex, claimed=False):
         """Each active lane's vertex gets its stamp, and is put into the map."""
         pool = self._pool
         if pool.marks and not claimed:
@@ -422,8 +470,13 @@ class Made:
 
     def finish(self):
         """At the end of the kernel, in all lanes."""
-        if self._count is not None:
-            self._k.a.amoadd_w(self._k.a.zero, self._count, self._tail)
+        if self._count is None:
+            return
+        a, place = self._k.a, self._tail
+        if self._word is not None:
+            place = a.reg("place")
+            a.li(place, self._word)
+        a.amoadd_w(a.zero, self._count, place)
 
     def prepare(self, scan: Scan):
         """In the prologue, before :meth:`add_chosen`."""
@@ -451,5 +504,5 @@ class Made:
         a.add(entry, entry, first)
         with k.only(chosen, "chosen"):
             a.sw(vertex.reg, entry)
-            self._mark(vertex)
+            self.mark(vertex)
         a.place(none)

@@ -6,6 +6,8 @@ have a filter, if the input is a reverse queue: it lists the vertices that the f
 A set that is a ``counter`` has stamps, unless its vertices' words tell that they are in it.
 """
 
+from typing import Any
+
 from base.errors import UserError
 from sw.compile.frontiers import Pair
 from sw.compile.frontiers.frontier import PULLING, Frontier, Input
@@ -89,9 +91,30 @@ class Superstep(Frontier):
         In a kernel: the sets that it makes, by the members of its group; 0 is the operator.
     """
 
+    _bits: Any = None               # as of Queue
+
     def __init__(self, operator, name, claimed):
         super().__init__(operator.counts_once, True, True)
         self._operator, self.name, self._claimed = operator, name, claimed
+
+    @property
+    def BITS(self):
+        """As of :class:`~sw.compile.frontiers.frontier.Frontier`."""
+        operator = self._operator
+        return Queue.BITS if operator.makes_set and operator.fields.pool.lists else ()
+
+    def note(self, bits):
+        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+        self._bits = bits
+
+    def take(self, k, number, vertex):
+        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+        self.made[0].append(vertex)
+
+    def targets(self, session, argument) -> list:
+        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+        fields = self._operator.fields
+        return [fields.pool.target(session, fields.block_of(argument, self._operator.reads_set))]
 
     def prepare(self, k):
         self.number = k.given
@@ -116,45 +139,83 @@ class Superstep(Frontier):
         """``into`` = 1 in the lane that is the first to claim its vertex."""
         self.made[0].claim(vertex, into)
 
-    def add_new(self, vertex, claimed):
+    def add_new(self, vertex, claimed, chosen):
         """Add the active lanes' vertices, which no other lane adds; ``claimed`` tells whether they
-        were claimed."""
-        self.made[0].add(vertex, claimed)
+        were claimed. ``chosen`` is a register: 0 in the lanes that do not add, unless all edges
+        count."""
+        if self._bits is None:
+            self.made[0].add(vertex, claimed)
+        else:
+            self.made[0].mark(vertex, claimed)
+            self._bits.keep_chosen(chosen)
 
 
 def choose(sides) -> list:
     """The frontier and the input, each or None, of each side of a task, whose algorithms are the
     operators of edges of one program. Raises UserError if the plan asks for a frontier that they
     cannot have."""
-    plan, algorithm = sides[0].plan, sides[0].algorithm
-    asked = plan.frontier and Pair.parse(plan.frontier)
-    reverse = asked is not None and asked.input == REVERSE
-    if not any(side.algorithm.has_sets or (reverse and side.algorithm.reverses(side))
-               for side in sides):
+    algorithm = sides[0].algorithm
+    asked = [side.plan.frontier and Pair.parse(side.plan.frontier) for side in sides]
+    if not any(side.algorithm.has_sets or (pair is not None and pair.input == REVERSE
+                                           and side.algorithm.reverses(side))
+               for side, pair in zip(sides, asked)):
         _check_nothing(sides[0])
-    if asked is None:
-        # Without readers a set is only counted.
-        read = any(side.algorithm.reads_set for side in sides)
-        name = Queue.name if read and not _refusals(sides, Pair(Queue.name, Queue.name)) \
-            else VALUES
-        pair = Pair(name, name)
-    else:
-        pair = Pair(asked.input, asked.output or VALUES)
-        reason = _refusals(sides, pair)
+    output = _output(sides, asked)
+    pairs = [Pair(_input(side, pair, output), output) for side, pair in zip(sides, asked)]
+    for side, pair in zip(sides, pairs):
+        reason = _refusal(side, pair, sides, pairs)
         if reason is not None:
-            raise UserError(f"{algorithm.name} {sides[0].direction} cannot have frontier "
-                            f"{plan.frontier!r}: {reason}")
-    marks = pair.output == VALUES and any(
-        side.algorithm.reads_set and not side.algorithm.known_by_words for side in sides)
-    algorithm.settle(pair.output, marks, sides)
+            raise UserError(f"{algorithm.name} {side.direction} cannot have frontier "
+                            f"{side.plan.frontier or pair.text!r}: {reason}")
+    marks = any(_tested(pair) == VALUES and side.algorithm.reads(side)
+                and not side.algorithm.known_by_words for side, pair in zip(sides, pairs))
+    algorithm.settle(output, marks, sides)
+    pool = algorithm.fields.pool
+    pool.counts = pool.lists and any(side.schedule.counts_entries and side.algorithm.makes_set
+                                     for side in sides)
     for side in sides:
-        reason = side.algorithm.settle_count(plan.deduplicate)
+        reason = side.algorithm.settle_count(side.plan.deduplicate)
         if reason is not None:
-            raise UserError(f"{algorithm.name} with frontier {pair.output!r} is deduplicated in "
+            raise UserError(f"{algorithm.name} with frontier {output!r} is deduplicated in "
                             f"any case: {reason}")
     algorithm.settle_stamps(sides)
-    made = _made(pair, sides[0].algorithm.fields)
-    return [_chosen(side, pair, made) for side in sides]
+    made = {pair: _made(pair, algorithm.fields) for pair in pairs}
+    return [_chosen(side, pair, made[pair]) for side, pair in zip(sides, pairs)]
+
+
+def _output(sides, asked):
+    """The kind of all sets. Raises UserError if plans ask for several. In a hybrid ``counter`` and
+    a reverse queue leave it to the other plan."""
+    hybrid = sides[0].switches
+    outputs = [pair.output or VALUES for pair in asked if pair is not None
+               and (pair.output is not None or not hybrid)]
+    outputs = list(dict.fromkeys(outputs))
+    if len(outputs) > 1:
+        raise UserError(f"all sets of {sides[0].algorithm.name} have one kind, and the plan asks "
+                        f"for {' and '.join(map(repr, outputs))}")
+    if outputs:
+        return outputs[0]
+    pushing = [side for side, pair in zip(sides, asked) if side.direction == "push"
+               and (pair is None or pair.input == REVERSE)]
+    queues = [Pair(Queue.name, Queue.name)] * len(pushing)
+    if not any(side.algorithm.reads(side) for side in sides):
+        return VALUES                           # without readers a set is only counted
+    listed = [_refusal(side, pair, pushing, queues) is None
+              for side, pair in zip(pushing, queues)]
+    return Queue.name if listed and (any if hybrid else all)(listed) else VALUES
+
+
+def _input(side, pair, output):
+    """The kind as which a side reads sets. A side of a hybrid that pulls and does not ask for a
+    reverse queue tests vertices."""
+    pulls = side.direction == "pull"
+    if side.switches and pulls and (pair is None or pair.input != REVERSE):
+        pair = None
+    elif pair is not None and not (side.switches and not pulls and pair.input == REVERSE):
+        return pair.input
+    lists = output == Queue.name
+    tests = pulls and (lists or side.algorithm.known_by_words)
+    return VALUES if tests or (lists and Queue.lacks_list(side) is not None) else output
 
 
 def _check_nothing(side):
@@ -165,21 +226,21 @@ def _check_nothing(side):
                             "edges go through all vertices, and none has a result")
 
 
-def _refusals(sides, pair):
-    """Why operators cannot have a pair, or None."""
+def _refusal(side, pair, sides, pairs):
+    """Why a side cannot have a pair, or None; ``pairs`` are those of all ``sides``."""
     if pair.output not in (Queue.name, VALUES, *FORMS):
         return f"sets of a program are no {pair.output}"
-    if pair.input == VALUES != pair.output:
+    if pair.input == VALUES != pair.output and all(
+            each.input in (VALUES, REVERSE) for each in pairs):
         return f"nothing would read the {pair.output}"
-    side = sides[0]
-    listing = [side for side in sides if (side.algorithm.reverses(side) if pair.input == REVERSE
-                                          else side.algorithm.reads_set)]
+    listing = {one.algorithm.number for one, each in zip(sides, pairs) if each == pair and (
+        one.algorithm.reverses(one) if pair.input == REVERSE else one.algorithm.reads(one))}
     if pair.input == REVERSE:
         if side.direction == "push":
             return "pushing visits the vertices of the frontier, which the reverse queue has not"
         if not listing:
             return "no operator of edges has a filter of its destinations"
-        if pair.output == Queue.name:
+        if pair.output == Queue.name and not side.switches:
             return "pulling tests the sources of edges, which a list does not tell"
     if pair.input in (REVERSE, Queue.name):
         readers = listing or [side]
@@ -199,23 +260,31 @@ def _refusals(sides, pair):
 def _made(pair, fields):
     """The input that a pass makes of each set, which all operators share; None if they read the
     set as it is."""
-    if pair.input in (pair.output, REVERSE):
+    if pair.input in (pair.output, REVERSE, VALUES):
         return None
     stored = SetList(fields) if pair.output == Queue.name else SetMap(fields)
     return List(stored) if pair.input == Queue.name else Map(pair.input, stored)
 
 
+def _tested(pair):
+    """The kind by which a side that reads sets goes, or tests vertices."""
+    if pair.input != REVERSE:
+        return pair.input
+    return VALUES if pair.output == Queue.name else pair.output
+
+
 def _chosen(side, pair, made):
-    operator, read = side.algorithm, None
+    operator, read, kind = side.algorithm, None, _tested(pair)
     fields = operator.fields
-    if operator.reads_set and made is not None:
-        read = made
-    elif operator.reads_set and pair.output == Queue.name:
-        read = SetList(fields)
-    elif operator.reads_set and pair.output in FORMS:
-        read = SetMap(fields)
-    elif operator.reads_set:
-        read = _WordTest(operator) if operator.known_by_words else StampTest(fields)
+    if operator.reads(side):
+        if made is not None:
+            read = made
+        elif kind == Queue.name:
+            read = SetList(fields)
+        elif kind in FORMS:
+            read = SetMap(fields)
+        else:
+            read = _WordTest(operator) if operator.known_by_words else StampTest(fields)
     if pair.input == REVERSE and operator.reverses(side):
         read = _Reversed(read, operator.base_array(side))
     if read is None and not operator.makes_set:

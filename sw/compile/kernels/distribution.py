@@ -185,8 +185,7 @@ class EdgeWork:
         k.edge_phase(4)
         words = algorithm.gather(k, edges)
         if not self._selective:
-            for edge, word in zip(edges, words):
-                algorithm.sum(k, edge, word, None)
+            algorithm.sums(k, edges, words)
             return
         bottom = a.label("edges_next")
         for predicate, word in zip(self._counts, words):

@@ -21,26 +21,30 @@ def combine(k, operation, into, word):
         (a.add if operation == "+" else a.or_)(into, into, word)
 
 
-def reduce_word(k, operation, word, pointer, changed=None):
+def reduce_word(k, operation, word, pointer, changed=None, later=None):
     """The word at an address is combined with a word, by an atomic. ``changed``, a register,
-    becomes 0 unless this changes it, else another number."""
+    becomes 0 unless this changes it, else another number. What waits for the atomic's answer is
+    added to the list ``later``, if there is one, to be called."""
     a, before = k.a, k.a.zero
     if changed is not None and operation != "+":
         before = a.reg("before")
     {"min": a.amominu_w, "max": a.amomaxu_w, "+": a.amoadd_w, "or": a.amoor_w}[operation](
         before, word, pointer)
-    if changed is None:
-        return
-    match operation:
-        case "min":
-            a.sltu(changed, word, before)
-        case "max":
-            a.sltu(changed, before, word)
-        case "+":
-            a.mv(changed, word)             # a sum does not pass 32 bits
-        case _:
-            a.or_(changed, word, before)
-            a.xor(changed, changed, before)
+
+    def compare():
+        match operation:
+            case "min":
+                a.sltu(changed, word, before)
+            case "max":
+                a.sltu(changed, before, word)
+            case "+":
+                a.mv(changed, word)         # a sum does not pass 32 bits
+            case _:
+                a.or_(changed, word, before)
+                a.xor(changed, changed, before)
+
+    if changed is not None:
+        compare() if later is None else later.append(compare)
 
 
 class Private:

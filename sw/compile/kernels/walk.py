@@ -284,8 +284,7 @@ class Walk:
             def turn(go_on):
                 words = algorithm.gather(k, edges)
                 go_on()
-                for edge, word in zip(edges, words):
-                    algorithm.sum(k, edge, word, None)
+                algorithm.sums(k, edges, words)
             self._turns(edges, turn)
 
     def _selected(self, base):

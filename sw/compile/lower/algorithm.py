@@ -39,6 +39,7 @@ from sw.compile.lower.host_numbers import SLOTS, HostNumbers
 from sw.compile.lower.kernels import VertexKernels
 from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
+from sw.compile.lower.queues import takes_all, without_infinite_deltas
 from sw.compile.lower.run import ProgramRun
 from sw.compile.lower.specialised import specialised
 from sw.lang import facts
@@ -89,7 +90,8 @@ class ProgramAlgorithm(ProgramRun):
 
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
-        program = self.program = specialised(self.program, self._values, graph)
+        program = self.program = without_infinite_deltas(
+            specialised(self.program, self._values, graph), self._values, graph)
         self._kernels = VertexKernels(self)
         nodes = self._nodes = list(ir.instructions(program.body))
         operators = [node for node in nodes if isinstance(node, ir.EdgeSetIterator)]
@@ -107,7 +109,8 @@ class ProgramAlgorithm(ProgramRun):
                                | ir.EdgeSetIterator | ir.Assign) and hasattr(node, field)}
         self.pool = Pool(len(names - {None}) + _STORAGES, self.anchor)
         self._queues = list(dict.fromkeys(node.vector for node in nodes
-                                          if isinstance(node, ir.NewQueue)))
+                                          if isinstance(node, ir.NewQueue) and not (
+                                              node.delta is None and takes_all(program, node))))
         self._stored = list(dict.fromkeys(
             node.vector for node in ir.instructions(behind_beginning(program))
             if isinstance(node, ir.ElementStore)))
@@ -124,14 +127,17 @@ class ProgramAlgorithm(ProgramRun):
         sides : list of Task
             Those of the operators of edges.
         """
-        owned = {side.algorithm.number: vectors for side in sides
-                 if (vectors := side.algorithm.owned(side))}
+        owned: dict[int, frozenset] = {}
+        for side in sides:
+            number, vectors = side.algorithm.number, side.algorithm.owned(side)
+            owned[number] = owned.get(number, vectors) & vectors
+        owned = {number: vectors for number, vectors in owned.items() if vectors}
         self._group_operators(owned)
         form = kind if kind in FORMS else None
         lists = kind == Queue.name or (form is None and (bool(self._queues) or any(
             group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)))
         self.pool.keep(lists, marks, form)
-        if lists or marks or form:
+        if lists or marks or form or sides[0].switches:
             return
         # Words tell which vertices are in each set, so a set is only made to be counted.
         self.dropped = frozenset(
@@ -142,6 +148,7 @@ class ProgramAlgorithm(ProgramRun):
     def settle_stamps(self, sides):
         """It is known what the operators of edges, those of the tasks ``sides``, count once."""
         pool = self.pool
+        pool.counted = not pool.lists and not sides[0].fused
         claims = pool.lists and bool(self._queues)
         claims |= any(side.algorithm.claims(side) for side in sides)
         pool.stamped = pool.marks or (claims and not pool.claims_bits)
@@ -162,8 +169,9 @@ class ProgramAlgorithm(ProgramRun):
         return {f"{EDGES}{number}": EdgeOperator(self, number) for number in self.edges}
 
     def side_of(self, kernel):
-        group, _ = self.groups.kernels.get(kernel, (None, None))
-        return f"{EDGES}{group[0].op.what}" if group and group[0].op.kind == EDGES else None
+        way, group = self.groups.kernel(kernel)
+        side = f"{EDGES}{group[0].op.what}" if group and group[0].op.kind == EDGES else None
+        return f"{way}_{side}" if way else side
 
     # Kernels of groups
 
@@ -222,8 +230,11 @@ class ProgramAlgorithm(ProgramRun):
     def init_vertex_value(self, task):
         self.check_words()
         arrays = {name: self.beginning.arrays[name] for name in self._reserved}
+        rest = {}
+        for side in task.sides.values():
+            rest = side.algorithm.padding(side) | rest
         self.fill_arrays(task, {name: words for name, words in arrays.items()
-                                if name not in self.addresses.vectors})
+                                if name not in self.addresses.vectors}, rest)
         for name in self.addresses.vectors & arrays.keys():
             self.addresses.fill(task, self.array(name), arrays[name])
         self.pool.fill(task, self.beginning.sets)
@@ -244,6 +255,7 @@ class ProgramAlgorithm(ProgramRun):
         def add(name, kind, what=None):
             kernels.setdefault(name, ("apply", (kind, what)))
 
+        ways = task.plan.sides if any(side.switches for side in task.sides.values()) else [""]
         for name, (group, turned) in self.groups.kernels.items():
             head = group[0].op
             if self.dependence.copied(head):
@@ -251,7 +263,8 @@ class ProgramAlgorithm(ProgramRun):
             if head.kind != EDGES:
                 add(name, "group", (group, turned))
                 continue
-            kernels[name] = ("gather", (group, turned))
+            for way in ways:
+                kernels["_".join(filter(None, (way, name)))] = ("gather", (group, turned))
             node = self.edges[head.what]
             if node.tracking is not None and not self.dependence.tells(node):
                 add(f"changed{head.what}", "changed", node.tracking)
@@ -297,6 +310,7 @@ class ProgramAlgorithm(ProgramRun):
             return super().drive(session)
         machine = RtlMachine(self, session)
         self._result = perform(self.program, self.graph, machine, self._values, self.bits)
+        self.ways = machine.ways
         return machine.supersteps
 
     def outputs(self, session):

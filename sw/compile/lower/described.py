@@ -21,10 +21,9 @@ _UPKEEP = {"copy": "copy {}", "changed": "the set of the vertices whose {} has c
 
 def kernels(run, task) -> list[LoweredKernel]:
     """The kernels of a :class:`~sw.compile.lower.algorithm.ProgramAlgorithm`."""
-    groups = run.groups.kernels
     found = []
     for name, (kind, what) in run.kernels(task).items():
-        group, _ = groups.get(name, (None, None))
+        _, group = run.groups.kernel(name)
         if group is None:
             upkeep, of = what
             text = _UPKEEP[upkeep].format(", ".join(of) if isinstance(of, list) else of)
@@ -78,8 +77,10 @@ def decisions(run, task) -> list[LoweringDecision]:
 def _of_edges(run, task):
     """The choices by who has the edges of a vertex."""
     follow = any(group[0].op.kind == "vertices" and group[0].op.every for group in run.groups.all)
-    for number, node in run.edges.items():
-        where, side = place_of(run.program, node), task.sides[f"{EDGES}{number}"]
+    for side in task.sides.values():
+        number = side.algorithm.number
+        node = run.edges[number]
+        where = place_of(run.program, node)
         if side.direction == "pull":
             own = bool(side.algorithm.private(side))
             yield LoweringDecision("reductions in registers", own, "a lane has the edges of a row"

@@ -28,6 +28,7 @@ class Tracked:
     #: A register that is not 0 where an atomic has changed a word of the vector.
     changed: Any
     only: bool  #: Whether every call has one such atomic. If not, the register begins with 0.
+    later: Any = None  #: As of :func:`reduce_word`, if every call has one such atomic.
 
 
 class Emitter:
@@ -178,7 +179,8 @@ class Emitter:
             return
         tracked = self._tracked
         changed = tracked.changed if tracked.only else self._a.reg("word_changed")
-        reduce_word(self._k, node.operation, value, pointer, changed)
+        reduce_word(self._k, node.operation, value, pointer, changed,
+                    tracked.later if tracked.only else None)
         if not tracked.only:
             self._a.or_(tracked.changed, tracked.changed, changed)
 
@@ -213,6 +215,11 @@ class Emitter:
         """``into`` = the word of a VectorLoad at a vertex, from a copy if there is one."""
         array = self._copies.get(node.vector, self._array(node.vector))
         self._a.lw(into, self._pointer(vertex, array))
+
+    @property
+    def known(self) -> dict:
+        """The words that have been loaded, by their VectorLoads."""
+        return self._known
 
     def load_own(self, words, vertex):
         """``words`` has registers for loads at the function's own vertex: load them. The words are
@@ -294,6 +301,10 @@ class Emitter:
             case ir.Binary(operation="==" | "!=" | "<=" | ">") if self._is_racing(node.left) \
                     and node.right in self._earlier:
                 # A stamp of this superstep is another word, as the word before it was.
+                if node.operation == "<=" and self._earlier[node.right] == 1:
+                    into = into or self._a.reg("result")
+                    self._a.sltu(into, self._racing(node.left), self._stamped[node.left.vector])
+                    return into
                 return self._binary(node, self._racing(node.left), self.value(node.right), into)
         return self._binary(node, self.value(node.left), self.value(node.right), into)
 

@@ -48,6 +48,9 @@ def algorithm_of(program: ir.GraphProgram, check: Any = None) -> type[ProgramRun
         "check": check, "MODEL": "the interpreter of its text" + (
             "" if check else ", which is its only check"),
         "weighted": program.weighted, "options": options, **_operators(program),
+        "switches": kind is ProgramAlgorithm and any(
+            isinstance(node, ir.EdgeSetIterator) and node.input_vset != ir.ALL
+            for node in ir.instructions(program.body)),
         "vertex_outputs": tuple(name for name in program.outputs
                                 if program.vector(name).type is Type.VERTEX),
         **kind.attributes(program, form, options)})

@@ -50,6 +50,10 @@ __all__ = ["EDGES", "Ahead", "Group", "Groups", "Member", "Op", "TOTAL", "VERTIC
 EDGES, VERTICES, WHERE, TOTAL = "edges", "vertices", "where", "total"
 
 
+#: Names of the two ways of a hybrid.
+_WAYS = "push", "pull", "first", "second"
+
+
 @dataclasses.dataclass(frozen=True)
 class Op:
     """An operator, apart from its place in the program."""
@@ -194,6 +198,15 @@ class Groups:
                 for turned in self._found[group][0]
                 if group[0].op.kind == EDGES or (chain := self.chain(group)) is None or chain.body}
 
+    def kernel(self, name) -> tuple:
+        """The way of a hybrid by which a kernel of that name goes, or "", and the kernel's group or
+        None."""
+        if name in self.kernels:
+            return "", self.kernels[name][0]
+        way, _, of = name.partition("_")
+        group, _ = self.kernels.get(of, (None, None))
+        return (way, group) if group is not None and way in _WAYS else ("", None)
+
     def chain(self, group):
         """As of :meth:`Dependence.chain`."""
         return self._dependence.chain(group, self.live(group))
@@ -280,9 +293,9 @@ class Groups:
         """What stands first in the body of a loop and goes through the set of that name."""
         assigns = []
         event, = body if len(body) == 1 else (None,)
-        while event is not None and event.kind == "assign" and not any(
-                isinstance(part, ir.SetSize | ir.VertexSum)
-                for part in ir.walk(event.node.value)):
+        while event is not None and event.kind == "assign" and isinstance(event.node, ir.Assign) \
+                and not any(isinstance(part, ir.SetSize | ir.VertexSum)
+                            for part in ir.walk(event.node.value)):
             assigns.append(event.node)
             event = event.after[0] if len(event.after) == 1 else None
         if event is None or event.kind != "op" or isinstance(event.node, ir.EdgeSetIterator) \

@@ -4,7 +4,7 @@ import weakref
 from typing import Any
 
 from base.errors import UserError
-from sw.compile.frontiers.sets import ALL, EMPTY, Fields
+from sw.compile.frontiers.sets import ALL, EMPTY
 from sw.compile.lower.fuse import EDGES, WHERE, Member, group_name, in_beginning, op_of
 from sw.compile.lower.host_numbers import LARGE, THRESHOLD, VERTEX, WORD
 from sw.vm.host import Machine
@@ -88,6 +88,8 @@ class RtlMachine(Machine):
         The host's variables.
     supersteps : int
         Executions of operators of edges.
+    ways : list of str
+        Of a hybrid: the way of each of these.
     turns : list of int
         The last bit of the last block of each storage.
     """
@@ -102,6 +104,7 @@ class RtlMachine(Machine):
         self._slots: dict[int, int] = {}
         self._supersteps: dict[str, int] = {}
         self.supersteps = 0
+        self.ways: list[str] = []
         self._begun = False
         self._held: Any = None
         self._ahead: Any = None                 # (op, input set, result), performed in advance
@@ -148,13 +151,14 @@ class RtlMachine(Machine):
         vset = self._new(len(vertices))
         for vertex in vertices:
             self._set_vertex(vertex)
-            self._launch("include", self._blocks(vset))
+            self._make("include", self._parent.pool.argument(vset), [])
         return vset
 
     def size(self, vset):
         if vset.count is None:
             self._answer(vset)
-            vset.count = self._parent.pool.size(self._device(), vset.block)
+            if vset.count is None:
+                vset.count = self._parent.pool.size(self._device(), vset.block)
             if self._ahead is not None and self._ahead[1] is vset and not vset.count:
                 self._ahead = None
         return vset.count
@@ -202,6 +206,15 @@ class RtlMachine(Machine):
         self._begun = True
         session.launch(kernel, argument)
 
+    def _make(self, kernel, argument, sets):
+        """Launch a kernel that makes ``sets``; some of its fields may be None."""
+        self._launch(kernel, argument)
+        pool = self._parent.pool
+        if pool.counted:
+            for vset, count in zip(sets, pool.added(self._device())):
+                if vset is not None:
+                    vset.count = count
+
     def _set(self, slot, word):
         """Give a slot its word."""
         if self._slots.get(slot) != word:
@@ -211,10 +224,6 @@ class RtlMachine(Machine):
     def _set_vertex(self, vertex):
         """Give the slot of a vertex the device's number of one."""
         self._set(VERTEX, self._device().task.vertices.number(vertex))
-
-    def _blocks(self, *sets):
-        """The argument of a launch that takes sets only."""
-        return Fields(self._parent.pool, len(sets)).word(0, [each.block for each in sets])
 
     # Operators
 
@@ -267,9 +276,15 @@ class RtlMachine(Machine):
         sets += [result for result in held.results[not tells:] if result is not None]
         superstep = self._supersteps.get(head.name, -1) + 1
         self._supersteps[head.name] = superstep
-        self._launch(name, fields.word(superstep, [each.block for each in sets], number))
+        inputs = [] if head.every else [None]
+        if head.kind == EDGES and any(side.switches for side in self._session.task.sides.values()):
+            self.ways.append(_way(self._session, self._parent.pool, held.input))
+            name = f"{self.ways[-1]}_{name}"
+        self._make(name, fields.word(superstep, [each.block for each in sets], number),
+                   [*inputs, *sets[len(inputs):]])
         if not tells and held.results[0] is not None:
-            self._launch(f"changed{head.what}", self._blocks(held.results[0]))
+            self._make(f"changed{head.what}", parent.pool.argument(held.results[0]),
+                       held.results[:1])
 
     def edges(self, node, vset, uniforms):
         self.supersteps += 1
@@ -306,21 +321,20 @@ class RtlMachine(Machine):
         if vset.count == 0:
             return other
         joined = self._new()
-        self._launch("join", self._blocks(vset, other, joined))
+        self._launch("join", self._parent.pool.argument(vset, other, joined))
         return joined
 
     def split(self, vset, vector, threshold):
         self._flush()
         parts = self._new(), self._new()
         self._set(THRESHOLD, threshold % (1 << 32))
-        self._launch(f"split_{vector}",
-                     self._blocks(vset, *parts))
+        self._launch(f"split_{vector}", self._parent.pool.argument(vset, *parts))
         return parts
 
     def least(self, vset, vector):
         self._flush()
         self._launch("infinite")
-        self._launch(f"least_{vector}", self._blocks(vset))
+        self._launch(f"least_{vector}", self._parent.pool.argument(vset))
         return int(self._device().read("least", 1)[0])
 
     def store(self, vector, vertex, word):
@@ -338,13 +352,22 @@ class RtlMachine(Machine):
             self._device(), vector, self._parent.arrays(self._turned)(vector))
 
 
-def first_words(machine, vector, name):
-    """For a machine that has found the first operator: the words of a vector at the vertices of a
-    set, or at all vertices if the set is not known."""
-    vset = machine.values.get(name)
-    members = None if vset is None else machine.sets.get(vset.block)
-    words = machine.arrays[vector]
-    return words if members is None else words[members]
+def _way(session, pool, vset):
+    """The way that a hybrid takes from a set, by its size."""
+    if vset.count is None:
+        vset.count = pool.size(session, vset.block)
+    return session.task.next_side(vset.count)
+
+
+def first_words(machine, vector, *names):
+    """For a machine that has found the first operator: the words of a vector at the vertices of
+    sets, as far as there are sets of these names by then, or at all vertices if not all are known.
+    """
+    sets, words = {EMPTY: [], **machine.sets}, machine.arrays[vector]
+    blocks = [machine.values[name].block for name in names if name in machine.values]
+    if not blocks or any(block not in sets for block in blocks):
+        return words
+    return words[sorted(set().union(*(sets[block] for block in blocks)))]
 
 
 def _total(session):

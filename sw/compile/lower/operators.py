@@ -16,11 +16,13 @@ import functools
 from typing import Any
 
 from sw.compile.algorithm import Algorithm
+from sw.compile.compaction.lists import noted_bits
 from sw.compile.lower.dependence import index_of, own_loads, suffices
 from sw.compile.lower.emitter import Emitter, Tracked
 from sw.compile.lower.finish import Finish
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
 from sw.compile.lower.machine import first_words
+from sw.compile.lower.relaxation import Relaxation
 from sw.compile.lower.sending import loops_around, sent_nodes, sent_word, sums_fit
 from sw.graph.graph import Graph
 from sw.compile.kernels.kernel import Vertex
@@ -58,6 +60,9 @@ class _Data:
     values: tuple  #: The source, the destination and the weight.
     #: Register or None. The neighbour's word in the vector by whose stamps vertices are added.
     racing: Any
+    #: (word, word before) or None. Registers: what a relaxation brings, and what it improves.
+    brings: Any = None
+    passes: Any = ()  #: Registers that are 1 where an edge fulfils a further condition, else 0.
 
 
 class EdgeOperator(Algorithm):
@@ -95,6 +100,7 @@ class EdgeOperator(Algorithm):
         self.reads_set = node.input_vset != ir.ALL
         self.makes_set = parent.dependence.tells(node)
         self.has_sets = self.reads_set or self.makes_set
+        self._relaxes = Relaxation.of(parent, node) if self.makes_set else None
         self._group = (Member(Op(EDGES, number, not self.reads_set), None),)
         self.fields = parent.fields(self._group)
         tests = parent.dependence.members(number)
@@ -103,6 +109,12 @@ class EdgeOperator(Algorithm):
         self._reached = self._membership
         if tests and known(node, facts.Closed) is not None:
             self._reached = self._or_before(tests)
+
+    def reads(self, task) -> bool:
+        """Whether it asks for the members of its set, and does not go through a superset of their
+        edges."""
+        return self.reads_set and not (task.direction == "pull"
+                                       and known(self._node, facts.Superset) is not None)
 
     @functools.cached_property
     def _sent(self):
@@ -122,7 +134,7 @@ class EdgeOperator(Algorithm):
             more["array"] = self._copies.get(vector, parent.array(vector))
             more["fits"] = not self.weighted or sums_fit(
                 parent.program, node, self.graph, vector,
-                lambda name: first_words(parent.beginning, vector, name))
+                lambda *names: first_words(parent.beginning, vector, *names))
         return sent_word(node, self._function, loops, bool(self._sent), **more)
 
     def _or_before(self, tests):
@@ -211,6 +223,16 @@ class EdgeOperator(Algorithm):
                 if len(group) > 1 and (chain := groups.chain(group)) is not None
                 for load in own_loads(chain, collected)]
 
+    def padding(self, task) -> dict:
+        """Words of a place without a vertex, by vector, with which its edges fail the test of their
+        base, as far as they are known."""
+        void = known(self._node, facts.Void)
+        if task.direction == "pull":
+            return dict(void.target or ()) if void and self._filter is not None else {}
+        loads = ir.walk(*self._membership.body) if self._membership else ()
+        return {load.vector: stamp.never for load in loads if isinstance(load, ir.VectorLoad)
+                and (stamp := self._parent.dependence.stamp(self._node, load.vector))}
+
     # Tests
 
     def _ends(self, task, edge):
@@ -220,7 +242,7 @@ class EdgeOperator(Algorithm):
 
     def filters(self, task):
         return not task.queued and (
-            self.reads_set if task.direction == "push" else self._filter is not None)
+            self.reads(task) if task.direction == "push" else self._filter is not None)
 
     def filter_data(self, k, base, into):
         if k.task.direction == "push":
@@ -290,7 +312,7 @@ class EdgeOperator(Algorithm):
 
     def _tests_edges(self, task):
         """Whether the other end of an edge is tested."""
-        return self._filter is not None if task.direction == "push" else self.reads_set
+        return self._filter is not None if task.direction == "push" else self.reads(task)
 
     def _has_voids(self, task):
         """Whether places come up that may not count as edges. An edge of the padding vertex to
@@ -350,45 +372,77 @@ class EdgeOperator(Algorithm):
 
     def selective(self, task):
         return (self._tests_edges(task) or self._has_voids(task)
-                or self._guarded[0] is not None)
+                or self._relaxation(task) is not None or self._guard(task) is not None
+                or bool(noted_bits(task)))
+
+    def _guard(self, task):
+        """The condition by which edges are selected, or None; a relaxation has its own."""
+        return None if self._relaxation(task) is not None else self._guarded[0]
 
     def accepts(self, k, data, into, counts=True):
-        a, voids, (guard, _) = k.a, self._has_voids(k.task), self._guarded
-        tests_end = data.wants is not None or data.member is not None
-        counts_here = counts or voids or guard is not None  # what the test of the other end gives
+        a, others, guard = k.a, list(data.passes), self._guard(k.task)
+        if self._has_voids(k.task):
+            others.append(a.reg("real"))
+            a.sltu(others[-1], data.neighbor.reg, self._end)
+        tests = data.wants is not None or data.member is not None
+        if guard is not None and tests:
+            others.append(self._guard_value(k, data, guard))
+        sense = counts or bool(others) or guard is not None or (tests and data.brings is not None)
+        if data.brings is not None:
+            self._relaxation(k.task).improves(k, *data.brings, into)
+            if tests:
+                others.insert(0, a.reg("accepted"))
+                self._accepts(k, data, others[0], True)
+            elif not sense:
+                a.xori(into, into, 1)
+        elif tests:
+            self._accepts(k, data, into, sense)
+        elif guard is not None:
+            result = self._guard_value(k, data, guard, into)
+            if result is not into:
+                a.mv(into, result)
+        else:
+            a.li(into, int(sense))
+        for other in others:
+            a.and_(into, into, other)
+        if sense and not counts:
+            a.xori(into, into, 1)
+
+    def _guard_value(self, k, data, guard, into=None):
+        return data.words.expression(self._function, guard, data.values, self._parent.degrees, into)
+
+    def _accepts(self, k, data, into, counts):
+        """The test of the other end: ``into`` = 1 if it passes (or does not), else 0."""
+        a = k.a
         if data.wants is not None:
-            result = data.wants.run(self._filter if counts_here else _opposite(self._filter),
+            result = data.wants.run(self._filter if counts else _opposite(self._filter),
                                     [data.neighbor], self._parent.degrees, into)
             if result is not into:
                 a.mv(into, result)
-        elif data.member is not None and k.input.by_words:
-            test = self._reached if counts_here else _opposite(self._reached)
+        elif k.input.by_words:
+            test = self._reached if counts else _opposite(self._reached)
             self._test(k, test, data.neighbor, data.member, into)
-        elif data.member is not None:
+        else:
             k.input.member(k, data.neighbor, data.member, into)
-            if not counts_here:
+            if not counts:
                 a.xori(into, into, 1)
-        elif guard is None:
-            a.li(into, int(counts_here))
-        if guard is not None:
-            result = data.words.expression(self._function, guard, data.values,
-                                           self._parent.degrees, None if tests_end else into)
-            if tests_end:
-                a.and_(into, into, result)
-            elif result is not into:
-                a.mv(into, result)
-        if voids:
-            real = a.reg("real")
-            a.sltu(real, data.neighbor.reg, self._end)
-            a.and_(into, into, real)
-        if not counts and counts_here:
-            a.xori(into, into, 1)
+
+    def _relaxation(self, task):
+        """The operator's :class:`~.relaxation.Relaxation`, if edges are accepted only where they
+        improve a word in memory; else None."""
+        late = task.schedule.has_lists and self._filter is not None
+        if late or self.private(task) or (task.direction == "pull"
+                                 and any(map(self._decides, task.layouts))):
+            return None
+        return self._relaxes
 
     # Sums in registers
 
     def private(self, task):
+        # A lane that ends its row at the first edge that is accepted has nothing to collect.
         if task.direction != "pull" or self._settles(task) \
-                or not (task.schedule.owns_base or task.owns_vertex):
+                or not (task.schedule.owns_base or task.owns_vertex) or (
+                    task.schedule.ends_rows and all(map(self._decides, task.layouts))):
             return {}
         return {node.vector: node.operation for node in ir.walk(*self._guarded[1].body)
                 if isinstance(node, ir.Reduce) and index_of(self._function, node.index) == 1}
@@ -489,6 +543,8 @@ class EdgeOperator(Algorithm):
         k.open_frontier()
         group, turned = k.variant or (self._group, frozenset())
         self._array = self._parent.arrays(turned)
+        if not k.gathers and not self.filters(k.task):
+            return                          # it only looks up rows of a list, or of all vertices
         self._words = self._parent.load_words(k, group)
         self._end = self._vertices_end(k, self.neighbor_array(k.task))
         self._of_base = {}
@@ -506,11 +562,12 @@ class EdgeOperator(Algorithm):
 
     def makers(self, k):
         """The fields of a kernel's argument, and the numbers of the members of its group that make
-        sets."""
+        sets. A kernel that does not gather makes none, but it may clear their maps."""
         group = self._members(k)
+        makes = k.gathers or self._parent.pool.form is not None
         return self._parent.fields(group), [
             number for number, member in enumerate(group)
-            if self._parent.dependence.makes_set(member)]
+            if makes and self._parent.dependence.makes_set(member)]
 
     def _members(self, k):
         """The group of a kernel; the operator alone in a pass that belongs to several."""
@@ -576,9 +633,9 @@ class EdgeOperator(Algorithm):
 
     def gather(self, k, edges):
         """The words of both ends of each edge, for all edges before the work on the first."""
-        found = []
+        found, relaxation = [], self._relaxation(k.task)
         for edge in edges:
-            wants = member = racing = None
+            wants = member = racing = brings = None
             if self._tests_edges(k.task) and k.task.direction == "push":
                 wants = self._emitter(k)
                 for load in certain_loads(self._filter):
@@ -591,14 +648,22 @@ class EdgeOperator(Algorithm):
             late = k.task.schedule.has_lists and wants is not None      # a list's word comes late
             words = None if late or self.first_only(k) else self._load(k, edge)
             values = (*self._ends(k.task, edge), edge.weight)
-            found.append(_Data(edge.neighbor, wants, member, words, values, racing))
-        return found
+            if relaxation is not None:
+                brings = relaxation.load(k, values, words)
+            found.append(_Data(edge.neighbor, wants, member, words, values, racing, brings))
+        if relaxation is None:
+            return found
+        fits = k.task.direction == "push" and bool(self._sent) and self.sent.fits
+        return [dataclasses.replace(
+            data, brings=(relaxation.value(k, edge, data.values, data.words, fits), data.brings),
+            passes=relaxation.passes(data.values, data.words))
+            for edge, data in zip(edges, found)]
 
     def _load(self, k, edge):
         """An Emitter that has the words of an edge's ends."""
         ends = dict(zip(self._function.parameters, self._ends(k.task, edge)))
         emitter, given = self._emitter(k, self._of_base), ()
-        if edge.value is not None and self._has_value(k):
+        if edge.base is None or (edge.value is not None and self._has_value(k)):
             given = self._sent
             for node in given:
                 emitter.know_now(node, edge.value)
@@ -608,20 +673,52 @@ class EdgeOperator(Algorithm):
         return emitter
 
     def sum(self, k, edge, data, predicate):
-        a, tracked = k.a, None
-        words = self._load(k, edge) if data is None or data.words is None else data.words
-        tells, certain = self._tells(k.task), self._changes_surely
+        a = k.a
+        if not self.selective(k.task):
+            predicate = None                # the schedule does not set the lanes again
+        if data is not None and data.brings is not None:
+            _, target = self._ends(k.task, edge)
+            self._relaxation(k.task).reduce(k, data.brings[0], target, predicate)
+            with self._narrowed(k, predicate, predicate) as only:
+                self._add(k, target, predicate, only)
+            return
         flag = a.reg("changed") if predicate is None else predicate
-        if tells and not certain:
-            tracked = self._tracked(k, flag)
+        self._reduce(k, edge, data, flag)
+        self._found(k, edge, data, predicate, flag)
+
+    def sums(self, k, edges, data):
+        """As of Algorithm: all atomics are under way before the first answer is awaited."""
+        if self._relaxation(k.task) is not None or not self._tells(k.task) or self._changes_surely:
+            super().sums(k, edges, data)
+            return
+        flags, later = k.a.regs(*["changed"] * len(edges)), []
+        for edge, each, flag in zip(edges, data, flags):
+            self._reduce(k, edge, each, flag, later)
+        for compare in later:
+            compare()
+        for edge, each, flag in zip(edges, data, flags):
+            self._found(k, edge, each, None, flag)
+
+    def _reduce(self, k, edge, data, flag, later=None):
+        """The function of an edge; ``flag`` becomes 0 unless the edge adds its destination, if that
+        is not known before. ``later`` is as of :func:`.emitter.reduce_word`."""
+        words = self._load(k, edge) if data is None or data.words is None else data.words
+        certain, tracked = self._changes_surely, None
+        if self._tells(k.task) and not certain:
+            tracked = self._tracked(k, flag, later)
         source, target = self._ends(k.task, edge)
         plain = {self._node.tracking} if certain and self._settles(k.task) else ()
         words.run_tracked(self._guarded[1], [source, target, edge.weight], self._parent.degrees,
                           k.private.words, tracked, plain)
-        if not tells:
-            return
         if tracked is not None and tracked.changed is not flag:
-            a.mv(flag, tracked.changed)
+            k.a.mv(flag, tracked.changed)
+
+    def _found(self, k, edge, data, predicate, flag):
+        """Add the destinations of the edges that change them."""
+        a, certain = k.a, self._changes_surely
+        if not self._tells(k.task):
+            return
+        _, target = self._ends(k.task, edge)
         asks = not certain
         if self._exact and data is not None and data.racing is not None \
                 and not self._settles(k.task):
@@ -633,24 +730,26 @@ class EdgeOperator(Algorithm):
                 a.snez(flag, flag)
                 a.and_(flag, flag, found)
             asks = True
-        same = a.label("same")
-        with contextlib.ExitStack() as inside:
-            only = self._only(k, predicate, same, inside)
-            if asks:
-                only(flag)
+        with self._narrowed(k, predicate, flag if asks else None) as only:
             self._add(k, target, flag, only)
-        a.place(same)
 
     @staticmethod
-    def _only(k, predicate, same, inside):
-        """A function of a register, to go on with the lanes in which it is 1. Where the schedule
-        sets the lanes again behind an edge, ``predicate`` is the register that narrows them;
-        without it the lanes diverge, and join when the ExitStack ``inside`` closes."""
-        if predicate is None:
-            return lambda flag: inside.enter_context(k.a.if_(flag))
-        return lambda flag: k.narrow(flag, same)
+    @contextlib.contextmanager
+    def _narrowed(k, predicate, flag):
+        """The part for the lanes in which ``flag`` is 1, if it is a register. Gives a function of
+        a register, to go on with the lanes in which it is 1. Where the schedule sets the lanes
+        again behind an edge, ``predicate`` is the register that narrows them; without it the lanes
+        diverge, and join at the end."""
+        same = k.a.label("same")
+        with contextlib.ExitStack() as inside:
+            only = (lambda each: inside.enter_context(k.a.if_(each))) if predicate is None \
+                else (lambda each: k.narrow(each, same))
+            if flag is not None:
+                only(flag)
+            yield only
+        k.a.place(same)
 
-    def _tracked(self, k, flag):
+    def _tracked(self, k, flag, later=None):
         """The tracked vector; whether an edge has changed its word becomes known in ``flag`` if
         every call reduces it once, else in a new register."""
         nodes = [node for node in ir.walk(*self._function.body)
@@ -659,7 +758,7 @@ class EdgeOperator(Algorithm):
         changed = flag if only else k.a.reg("changed")
         if not only:
             k.a.mv(changed, k.a.zero)
-        return Tracked(self._node.tracking, changed, only)
+        return Tracked(self._node.tracking, changed, only, later)
 
     @property
     def _changes_surely(self):
@@ -695,7 +794,7 @@ class EdgeOperator(Algorithm):
         a, chosen, stored, group = k.a, {}, set(), self._members(k)
         claimed = self._claims(k.task, group)
         if self._exact and not self.adds_once(k.task, True):
-            if self._stamp is None:
+            if claimed:
                 k.frontier.claim(vertex, flag)
             else:
                 stored = {self._stamp}
@@ -704,7 +803,6 @@ class EdgeOperator(Algorithm):
                 a.addi(flag, flag, 1)
                 a.seqz(flag, flag)
             only(flag)
-        k.frontier.add_new(vertex, claimed)
         for number, (member, words) in enumerate(zip(group, self._words)):
             if not number:
                 continue
@@ -716,6 +814,7 @@ class EdgeOperator(Algorithm):
                 continue
             with a.if_(chosen[member.on]):
                 self._perform(k, number, member, emitter, function, vertex, chosen)
+        k.frontier.add_new(vertex, claimed, flag)
 
     def _perform(self, k, number, member, emitter, function, vertex, chosen):
         result = emitter.run(function, [vertex], self._parent.degrees)

@@ -60,7 +60,10 @@ class ProgramRun(Algorithm):
         The program, after all passes.
     form : object
         The parts of the program that the class has found (:meth:`form_of`).
+    ways : sequence of str
+        Of a hybrid that has run: the way of each execution of an operator of edges.
     """
+    ways: Any = ()
     directions = ("push", "pull")
     text: Any = None
     program: Any = None
@@ -207,6 +210,8 @@ class ProgramRun(Algorithm):
                 + reach.notes(self.program, self._values, reached, self.graph))
 
     def parameters(self):
-        return {name: float(value) if argument.type is Type.DECIMAL else int(value)
-                for argument in self.program.arguments
-                for name, value in [(argument.name, self._values[argument.name])]}
+        found: dict[str, Any] = {
+            name: float(value) if argument.type is Type.DECIMAL else int(value)
+            for argument in self.program.arguments
+            for name, value in [(argument.name, self._values[argument.name])]}
+        return found | ({"directions": self.ways} if self.ways else {})

@@ -11,7 +11,7 @@ from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.effects import effects
 from sw.lang.facts import known
-from sw.lang.flow import written
+from sw.lang.uses import written
 from sw.lang.passes.early import asks_for_vertices, is_improvement
 from sw.lang.types import WORD, Type
 
@@ -128,7 +128,7 @@ def sums_fit(program, node, graph, vector, beginning) -> bool:
     vector : str
         The vector of the word that is sent.
     beginning : callable
-        ``beginning(name)``: the words of ``vector`` that the vertices of a set have when the first
+        ``beginning(*names)``: the words of ``vector`` that the vertices of sets have when the first
         operator begins.
     """
     loops = loops_around(program, node)
@@ -142,7 +142,7 @@ def sums_fit(program, node, graph, vector, beginning) -> bool:
             vector in written(program, each) for each in ir.instructions(loops[0].body)
             if each is not node and not isinstance(each, blocks)):
         return False
-    words = beginning(asks_for_vertices(loops[0].condition))
+    words = beginning(asks_for_vertices(loops[0].condition), node.input_vset)
     heaviest = np.zeros(graph.num_vertices, np.uint64)
     np.maximum.at(heaviest, graph.src, graph.weights)
     return int(words.max(initial=0)) + int(heaviest.sum()) < WORD - 1

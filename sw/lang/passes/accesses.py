@@ -3,9 +3,9 @@
 from sw.lang import graph_ir as ir
 from sw.lang.effects import effects
 from sw.lang.facts import Access, AccessSet, Identity, Repeatable
-from sw.lang.flow import called
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.types import WORD
+from sw.lang.uses import called
 
 
 __all__ = ["IDENTITY", "accesses", "accesses_of"]

@@ -22,11 +22,12 @@ from sw.lang import graph_ir as ir
 from sw.lang.effects import effects, given, replaced
 from sw.lang.facts import Early, Superset
 from sw.lang.faults import can_fail
-from sw.lang.flow import flow_of, assigned, written
+from sw.lang.flow import flow_of
 from sw.lang.passes.fixpoint import GROWING, grows
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.predicates import TURNED, names_in, vectors_in
 from sw.lang.types import WORD, Type
+from sw.lang.uses import assigned, written
 
 
 __all__ = ["asks_for_vertices", "early", "is_improvement"]

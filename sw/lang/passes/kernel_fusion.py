@@ -16,12 +16,12 @@ import dataclasses
 from collections.abc import Iterator
 
 from sw.lang import graph_ir as ir
-from sw.lang.flow import assigned
 from sw.lang.passes.rewrite import changed, marked
 from sw.lang.types import LanguageError, Position, Type
+from sw.lang.uses import assigned, calls, values_of
 
 
-__all__ = ["host_values", "kernel_fusion", "uniforms", "varies"]
+__all__ = ["kernel_fusion", "uniforms", "varies"]
 
 
 #: Operations of numbers that change in a fused loop.
@@ -70,25 +70,10 @@ def varies(value, names) -> bool:
                for part in ir.walk(value))
 
 
-def host_values(node) -> list:
-    """The expressions that the host evaluates for an instruction, without those in it."""
-    match node:
-        case ir.WhileLoop() | ir.HostBranch():
-            return [node.condition]
-        case ir.ForLoop():
-            return [node.count]
-        case ir.Assign():
-            return [node.value]
-    return []
-
-
 def uniforms(program, node) -> list[ir.Uniform]:
     """The values that the functions of an instruction get from the host."""
-    names = [getattr(node, field, None) for field in ("apply_f", "to_filter", "filter")]
-    names += [part.function for part in ir.walk(*host_values(node))
-              if isinstance(part, ir.VertexSum)]
-    return [part for name in names if name is not None
-            for part in ir.walk(*program.function(name).body) if isinstance(part, ir.Uniform)]
+    return [part for name in calls(node) for part in ir.walk(*program.function(name).body)
+            if isinstance(part, ir.Uniform)]
 
 
 def _obstacles(program, loop) -> Iterator[_Obstacle]:
@@ -107,7 +92,7 @@ def _obstacles(program, loop) -> Iterator[_Obstacle]:
                                                      "the host has")
             case ir.Assign() if _moving(node.value, names) > 1:
                 yield _Obstacle(node.value.position, "this adds numbers that change in the loop")
-        for value in host_values(node):
+        for value in values_of(node):
             yield from _of_value(value, names)
         for uniform in uniforms(program, node):
             if not varies(uniform.value, names):

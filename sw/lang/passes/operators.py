@@ -9,12 +9,13 @@ from sw.lang import graph_ir as ir
 from sw.lang.effects import effects, replaced, stored
 from sw.lang.facts import (SELF, Changes, Closed, Drops, Fails, Membership, OneWay, Settles,
                            Stamps, Suffices, known)
-from sw.lang.flow import flow_of, assigned, keeps, written
+from sw.lang.flow import flow_of, keeps
 from sw.lang.passes.early import is_improvement
 from sw.lang.passes.operator_parts import OperatorParts, each_operator
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.predicates import TURNED, has_unknown, names_in, vectors_in, with_vertex
 from sw.lang.types import WORD, Type
+from sw.lang.uses import assigned, written
 
 
 __all__ = ["operators"]

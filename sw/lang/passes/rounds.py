@@ -4,10 +4,9 @@ counted before, and loops whose order is free."""
 from sw.lang import graph_ir as ir
 from sw.lang.effects import conjuncts, effects, stored
 from sw.lang.facts import Counted, Covered, OrderFree
-from sw.lang.flow import assigned
-from sw.lang.passes.kernel_fusion import host_values
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.predicates import names_in
+from sw.lang.uses import assigned, values_of
 
 
 __all__ = ["rounds"]
@@ -91,7 +90,7 @@ def _unless(program, loop):
                     gather((*node.then, *node.otherwise))
                 case ir.WhileLoop() | ir.ForLoop():
                     if assigned(node) & names_in(*deciding):
-                        for value in host_values(node):
+                        for value in values_of(node):
                             deciding[value] = None
                         gather(node.body)
 

@@ -2,9 +2,9 @@
 
 from sw.lang import graph_ir as ir
 from sw.lang.facts import Asked, Dead
-from sw.lang.passes.kernel_fusion import host_values
 from sw.lang.passes.liveness import aliases, last_reads
 from sw.lang.passes.rewrite import with_facts
+from sw.lang.uses import values_of
 
 
 __all__ = ["sets"]
@@ -40,13 +40,7 @@ def _asked(program):
         if isinstance(node, ir.EdgeSetIterator) and node.output_vset is not None:
             # A queue keeps the vertices that it has.
             found.setdefault(node.output_vset, set())
-        values = [*host_values(node), *(node.vertices if isinstance(
-            node, ir.NewVertexSet | ir.NewQueue) else ())]
-        if isinstance(node, ir.ElementStore):
-            values += [node.index, node.value]
-        if isinstance(node, ir.NewQueue) and node.delta is not None:
-            values.append(node.delta)
-        for value in values:
+        for value in values_of(node):
             _of_value(value, found, truth=isinstance(node, ir.WhileLoop | ir.HostBranch))
     for function in program.functions:
         for part in ir.walk(*function.body):

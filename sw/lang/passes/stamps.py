@@ -3,10 +3,11 @@
 from sw.lang import graph_ir as ir
 from sw.lang.effects import effects
 from sw.lang.facts import Affine, Stamp, Stamps, known
-from sw.lang.flow import flow_of, written
+from sw.lang.flow import flow_of
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.predicates import with_vertex
 from sw.lang.types import WORD, Type
+from sw.lang.uses import written
 
 
 __all__ = ["stamps"]

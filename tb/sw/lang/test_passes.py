@@ -23,7 +23,7 @@ from sw.graph.graph import Graph
 from sw.lang import graph_ir as ir
 from sw.lang import programs
 from sw.lang.choices import SetForm, Traversal
-from sw.lang.flow import assigned
+from sw.lang.uses import assigned
 from sw.lang.passes import PASSES
 from sw.lang.passes.rewrite import changed, marked
 from sw.lang.reader import read_text

@@ -28,7 +28,8 @@ from sw.lang import graph_ir as ir
 from sw.lang.effects import effects
 from sw.lang.facts import (SELF, Affine, Changes, Closed, Drops, Early, Sent, Settles, Stamps,
                            Suffices, Superset, Void, known)
-from sw.lang.flow import flow_of, written
+from sw.lang.flow import flow_of
+from sw.lang.uses import written
 from sw.lang.passes.accesses import IDENTITY
 from sw.lang.passes.chain import chained, without_stores
 from sw.lang.passes.early import is_improvement

@@ -3,18 +3,15 @@
 from sw.lang import graph_ir as ir
 from sw.lang.faults import candidates, is_candidate, kinds_of
 from sw.lang.types import Named, Type
+from sw.lang.uses import assigned, calls, values_of
 
 
-__all__ = ["CALLED", "assigned", "called", "drops", "fails", "has_sum", "host_fails", "is_plain",
-           "live_names", "own_fails", "plain_names", "reads_of", "sure_names", "used_names",
-           "values_of", "vectors_read", "vectors_written"]
+__all__ = ["drops", "fails", "has_sum", "host_fails", "is_plain", "live_names", "own_fails",
+           "plain_names", "reads_of", "sure_names", "used_names", "vectors_read"]
 
 
 #: Operations of the host's numbers that refuse ``infinity``.
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>"})
-
-#: The fields of instructions with the name of a function.
-CALLED = ("to_filter", "apply_f", "filter")
 
 #: A number of fixed point up to this fits with every number of fraction bits.
 _SURELY_FITS = 3
@@ -161,32 +158,6 @@ def has_sum(node) -> bool:
 
 # Instructions
 
-def values_of(node) -> list:
-    """The expressions of the host in an instruction, without those of the instructions in it."""
-    match node:
-        case ir.WhileLoop() | ir.HostBranch():
-            return [node.condition]
-        case ir.ForLoop():
-            return [node.count]
-        case ir.Assign():
-            return [node.value]
-        case ir.ElementStore():
-            return [node.index, node.value]
-        case ir.NewVertexSet():
-            return [*node.vertices]
-        case ir.NewQueue():
-            return [*node.vertices, *([] if node.delta is None else [node.delta])]
-    return []
-
-
-def called(node) -> list[str]:
-    """The functions that an instruction calls, in order, without those of the instructions in it.
-    """
-    names = [getattr(node, field, None) for field in CALLED]
-    return [name for name in names if name is not None] + [
-        part.function for part in ir.walk(*values_of(node)) if isinstance(part, ir.VertexSum)]
-
-
 def used_names(value) -> set[str]:
     """The names of the host in an expression, or anything below a node."""
     names = {part.name for part in ir.walk(value) if isinstance(part, ir.HostName | ir.SetSize)}
@@ -199,7 +170,7 @@ def reads_of(program, node) -> set[str]:
     names = set()
     for value in values_of(node):
         names |= used_names(value)
-    for name in called(node):
+    for name in calls(node):
         for part in program.function(name).body:
             names |= used_names(part)
     names |= {getattr(node, field, None) for field in ("input_vset", "queue")} - {None}
@@ -213,42 +184,17 @@ def _queues(program):
     return {node.name for node in ir.instructions(program.body) if isinstance(node, ir.NewQueue)}
 
 
-def assigned(*nodes) -> set[str]:
-    """The names of the host that instructions change, those in them included."""
-    names: set = set()
-    for node in ir.instructions(nodes):
-        match node:
-            case ir.Assign() | ir.NewVertexSet() | ir.NewQueue() | ir.ForLoop():
-                names.add(node.name)
-            case ir.EdgeSetIterator() | ir.VertexFilter():
-                names.add(node.output_vset)
-            case ir.Dequeue():
-                names |= {node.output_vset, node.queue}
-    return names - {None}
-
-
 def vectors_read(program, *nodes) -> set[str]:
     """The vectors whose words instructions read, those in them included."""
     found: set[str] = set()
     for node in ir.instructions(nodes):
-        for name in called(node):
+        for name in calls(node):
             found |= program.function(name).reads()
         if isinstance(node, ir.EdgeSetIterator) and node.tracking is not None:
             found.add(node.tracking)
         if isinstance(node, ir.Dequeue):
             found |= {each.vector for each in ir.instructions(program.body)
                       if isinstance(each, ir.NewQueue) and each.name == node.queue}
-    return found
-
-
-def vectors_written(program, *nodes) -> set[str]:
-    """The vectors whose words instructions change, those in them included."""
-    found: set[str] = set()
-    for node in ir.instructions(nodes):
-        if isinstance(node, ir.ElementStore):
-            found.add(node.vector)
-        for name in called(node):
-            found |= program.function(name).writes()
     return found
 
 

@@ -4,10 +4,11 @@ import dataclasses
 
 from sw.lang import graph_ir as ir
 from sw.lang.faults import is_candidate
-from sw.lang.passes.normal.effects import CALLED, called, drops, fails
+from sw.lang.passes.normal.effects import drops, fails
 from sw.lang.passes.normal.words import negated
 from sw.lang.passes.rewrite import changed
 from sw.lang.types import Type
+from sw.lang.uses import CALLED, calls
 
 
 __all__ = ["locals_of", "plain_statements", "renamed", "replaced", "used_functions"]
@@ -174,7 +175,7 @@ def used_functions(program):
     """The program with the functions that it calls, in the order of their first calls. Of equal
     ones it has the first."""
     nodes = list(ir.instructions(program.body))
-    order = list(dict.fromkeys(name for node in nodes for name in called(node)))
+    order = list(dict.fromkeys(name for node in nodes for name in calls(node)))
     meanings = {name: _meaning(program.function(name)) for name in order}
     names = {name: next(other for other in order if meanings[other] == meanings[name])
              for name in order}

@@ -5,13 +5,13 @@ import itertools
 from typing import Any
 
 from sw.lang import graph_ir as ir
-from sw.lang.passes.normal.effects import (assigned, called, drops, has_sum, host_fails,
-                                           live_names, plain_names, reads_of, used_names, values_of,
-                                           vectors_read, vectors_written)
+from sw.lang.passes.normal.effects import (drops, has_sum, host_fails, live_names, plain_names,
+                                           reads_of, used_names, vectors_read)
 from sw.lang.passes.normal.functions import replaced
 from sw.lang.passes.normal.words import Speller
 from sw.lang.passes.rewrite import changed_blocks
 from sw.lang.types import Type
+from sw.lang.uses import assigned, calls, values_of, written
 
 
 __all__ = ["in_order", "needed", "plain_branches", "steady_values"]
@@ -121,7 +121,7 @@ def _is_only_for(program, one, other, live):
     return (isinstance(other, ir.Assign | ir.ElementStore | ir.NewVertexSet) and len(reads) == 1
             and reads[0].type is one.value.type is not Type.VERTEXSET and id(other) in live
             and (one.name not in live[id(other)] or one.name in assigned(other))
-            and not any(one.name in used_names(part) for name in called(other)
+            and not any(one.name in used_names(part) for name in calls(other)
                         for part in program.function(name).body))
 
 
@@ -173,11 +173,11 @@ def in_order(program):
         first, second = reads_of(program, one), reads_of(program, other)
         if assigned(one) & (second | assigned(other)) or assigned(other) & first:
             return False
-        if vectors_written(program, one) & (vectors_read(program, other)
-                                            | vectors_written(program, other)) \
-                or vectors_written(program, other) & vectors_read(program, one):
+        if written(program, one) & (vectors_read(program, other)
+                                            | written(program, other)) \
+                or written(program, other) & vectors_read(program, one):
             return False
-        return not (may_fail(one) and may_fail(other)) and not called(one) and not called(other)
+        return not (may_fail(one) and may_fail(other)) and not calls(one) and not calls(other)
 
     def block(body):
         found = list(body)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from sw.lang import graph_ir as ir
-from sw.lang.passes.normal.effects import (assigned, called, is_plain, live_names, plain_names,
-                                           reads_of, used_names)
+from sw.lang.passes.normal.effects import is_plain, live_names, plain_names, reads_of, used_names
 from sw.lang.passes.normal.functions import replaced
 from sw.lang.passes.rewrite import changed_blocks
 from sw.lang.types import Type
+from sw.lang.uses import assigned, calls
 
 
 __all__ = ["counted_first", "counted_loops", "counted_once"]
@@ -244,7 +244,7 @@ def counted_once(program):
 
 def _reads_by_function(program, loop, name):
     return any(name in used_names(part) for node in ir.instructions((loop,))
-               for function in called(node) for part in program.function(function).body)
+               for function in calls(node) for part in program.function(function).body)
 
 
 def _with_round(loop, number, shift):

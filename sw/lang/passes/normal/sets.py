@@ -5,10 +5,11 @@ import dataclasses
 import itertools
 
 from sw.lang import graph_ir as ir
-from sw.lang.passes.normal.effects import assigned, fails, live_names, reads_of
+from sw.lang.passes.normal.effects import fails, live_names, reads_of
 from sw.lang.passes.normal.functions import locals_of, renamed, replaced
 from sw.lang.passes.rewrite import changed, changed_blocks
 from sw.lang.types import Type
+from sw.lang.uses import assigned
 
 
 __all__ = ["joined_filters", "lifted_guards", "merged_functions", "one_name", "plain_queues",

@@ -4,10 +4,11 @@ import dataclasses
 from typing import Any
 
 from sw.lang import graph_ir as ir
-from sw.lang.passes.normal.effects import assigned, drops
+from sw.lang.passes.normal.effects import drops
 from sw.lang.passes.normal.functions import replaced
 from sw.lang.passes.rewrite import changed_blocks
 from sw.lang.types import Type
+from sw.lang.uses import assigned
 
 
 __all__ = ["flags", "needed_vectors"]

@@ -2,7 +2,8 @@
 
 ==========================  =======================================================================
 words, launches             test_shipped, test_examples: as by launches, and as the interpreter's
-sets                        test_sets: moved, kept while others are made, made by the host
+sets                        test_sets: moved, kept while others are made, made by the host;
+                            test_empty
 numbers                     test_numbers: 64 bits, choices, loops in loops; test_large: no room in
                             an argument
 queues                      test_queues: the threshold moves on the device
@@ -142,12 +143,24 @@ def body(*lines):
     ("n = 1", "some = vertices.where(odd)", "while some:", "    some.apply(grow)",
      "    some = some.where(small)", "    n = n + len(some)", "    if n > 40:",
      "        some = vertexset()"),
+    # A loop that begins with a loop.
+    ("n = 1", "some = vertices.where(odd)", "while some:", "    for i in range(2):",
+     "        some.apply(grow)", "    some = vertexset()"),
     # A size that is asked for while its operator is held back, and a number that changes then.
     ("n = 5", "some = vertices.where(small)", "some.apply(grow)", "n = 9 + len(some)",
      "some.apply(grow)", "n = n + 1", "vertices.apply(grow)"),
 ])
 def test_sets(lines, cores, tmp_path):
     both(written(tmp_path, body(*lines)), cores=cores)
+
+
+@pytest.mark.parametrize("direction", ["push", "pull"])
+@pytest.mark.parametrize("schedule", ["vm", "em", "weaver"])
+def test_empty(schedule, direction, tmp_path):
+    """The set without vertices has none, by whatever it is read."""
+    lines = ("n = 1", "nobody = vertexset()", "for i in range(2):",
+             "    edges.from_(nobody).apply(spread)")
+    both(written(tmp_path, body(*lines)), schedule, direction=direction)
 
 
 @pytest.mark.parametrize("cores", [1, 2])

@@ -5,9 +5,12 @@ what is known of a text      test_facts, test_other_texts
 every plan                   test_runs, test_drawn_plans: against the interpreter, on the
                              instruction-set simulator
 no more work than shipped    test_same_words: equal machine words; test_launches
+by operators                 test_by_operators: the same words; test_work_by_operators: as little
+                             work as by the loop
 ===========================  ==================================================================
 """
 
+import os
 import random
 
 import pytest
@@ -15,12 +18,15 @@ import pytest
 from base.errors import UserError
 from hw.config import preset
 from sw.compile import formats, frontiers, schedules
+from sw.compile.lower import forms
+from sw.compile.lower.algorithm import ProgramAlgorithm
 from sw.compile.lower.forms import algorithm_of
 from sw.compile.lower.loops.frontier_form import Unproven, find
 from sw.compile.lower.loops.frontier_loop import FrontierLoop
 from sw.compile.schedules import equip
 from sw.device import Device
 from sw.graph import load
+from sw.lang import programs
 from sw.lang.passes import analysed
 from sw.lang.reader import read_text
 from tb.sw.compile.lower.loop_texts import OTHERS, SAME, TEXTS
@@ -90,6 +96,42 @@ def test_runs(name, plan, tmp_path):
         assert any(word in str(error) for word in (
             "cannot", "needs", "has no", "is for", "has only", "in any case")), error
         assert "golden" not in str(error)
+
+
+@pytest.mark.sample(60)
+@pytest.mark.parametrize("plan", range(len(PLANS)))
+@pytest.mark.parametrize("name", [*TEXTS, *OTHERS])
+def test_by_operators(name, plan, tmp_path, monkeypatch):
+    """The lowering of any program runs such loops, too, with the same words."""
+    monkeypatch.setattr(forms, "FORMS", (ProgramAlgorithm,))
+    schedule, direction, choices = PLANS[plan]
+    try:
+        run(OTHERS.get(name) or TEXTS[name][1], tmp_path / "text.py", GRAPHS[plan % 3], schedule,
+            1 + plan % 2, plan, direction=direction, **choices)
+    except UserError as error:
+        assert "golden" not in str(error) and "stopped" not in str(error), error
+
+
+@pytest.mark.parametrize("name", ["bfs", "sssp"])
+@pytest.mark.parametrize("schedule, direction", [
+    (schedule, direction) for schedule in ("vm", "weaver", "em", "tile")
+    for direction in ("push", "pull")] + [("vm", "auto")])
+def test_work_by_operators(name, schedule, direction, tmp_path, monkeypatch):
+    """The lowering of any program needs hardly more instructions, and no more launches. In which
+    order relaxations see words of the same superstep makes some difference, too."""
+    on, results = load("rmat:scale=9,degree=8,seed=1,weights=9").undirected().simplify(), []
+    path = tmp_path / f"{name}.py"
+    path.write_text(programs.path(name).read_text())
+    for number, kinds in enumerate((forms.FORMS, (ProgramAlgorithm,))):
+        monkeypatch.setattr(forms, "FORMS", kinds)
+        os.utime(path, (number, number))            # a class for each
+        with Device.functional(equip(preset("default"), [schedule])) as device:
+            if direction == "auto" and name == "sssp" and not number:
+                return                              # only operators change their direction then
+            results.append(device.run(str(path), on, schedule=schedule, direction=direction))
+    loop, operators = results
+    assert operators.launches <= loop.launches
+    assert operators.counters["instructions"] <= 1.05 * loop.counters["instructions"]
 
 
 @pytest.mark.sample(40)

@@ -11,7 +11,7 @@ advance               test_in_advance: a loop's first operator rides on the kern
 sets                  test_many_sets: sets that live side by side, under several names;
                       test_numbers: a number of the host that an argument has no room for
 frontiers             test_frontiers, test_splits, test_turns, test_no_rows: the kinds of sets;
-                      test_deduplication; test_known_by_words; test_refused
+                      test_deduplication; test_known_by_words; test_refused; test_hybrids
 ====================  =============================================================================
 """
 
@@ -355,6 +355,18 @@ def test_frontiers(direction, frontier, tmp_path):
             text = (ROOT / "examples" / "programs" / f"{name}.py").read_text()
         run(text, tmp_path, schedule=schedule, direction=direction, frontier=frontier,
             cores=1 + number % 2)
+
+
+@pytest.mark.parametrize("frontier", [None, "queue", "rqueue", "bitmap", "queue/bitmap", "counter"])
+def test_hybrids(frontier):
+    """Each execution of an operator of edges goes by the size of its set."""
+    with Device.functional(preset("tiny").replace(imem_bytes=1 << 16)) as device:
+        for name in ("kcore", "bc", "mis"):
+            result = device.run(name, graph(), direction="auto", frontier=frontier)
+            ways = result.parameters["directions"]
+            assert len(ways) == result.supersteps and {*ways} == {"push", "pull"}
+            again = device.run(result.plan, graph())
+            assert again.plan == result.plan and again.parameters == result.parameters
 
 
 @pytest.mark.parametrize("split", ["static", "counter"])

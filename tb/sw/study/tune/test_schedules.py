@@ -1,14 +1,16 @@
 """Tuning a program's schedules on the CPU.
 
 ======================  ==========================================================================
-space                   test_axes: by hand; test_every_point: each point is a schedule that the
-                        program takes and the GraphVM cpu honours; test_only; test_no_labels
+space                   test_axes, test_sizes: by hand; test_every_point: each point is a schedule
+                        that the program takes and the GraphVM cpu honours; test_only;
+                        test_no_labels
 search                  test_search_finds_the_best: with times from a table, by each strategy
 times                   test_words, test_stops, test_cost: real runs, with clocks that are given
 ======================  ==========================================================================
 """
 
 import itertools
+import types
 
 import numpy as np
 import pytest
@@ -45,11 +47,19 @@ def test_axes(wide):
         "s0:s1:load_balance": (None, "vertex_based", "edge_only"),
         "s0:s1:blocking_size": (None, 8, 32), "s0:s1:direction": (None, "push", "pull")}
     found = axes_of("sssp")
-    assert found["s0:delta"][:3] == (None, 1, 4)
+    assert found["s0:delta"] == (None, 1, 4, 16, 64, 256, 1024, 4096)
+    assert found["s0:s1:threshold"] == (0.01, 0.05, 0.15, 0.4)
     assert found["s0:s1:direction"] == (None, "push", "pull", "hybrid")
     assert "s0:s1:blocking_size" not in found and "s0:s1:threshold" in found
     assert {name for name in axes_of("bc") if name.endswith("direction")} == {
         "s0:s1:direction", "s2:s3:direction"}
+
+
+def test_sizes():
+    """Blocks are smaller than the graph."""
+    space = ScheduleSpace(programs.find("pagerank"), types.SimpleNamespace(num_vertices=1 << 20))
+    axis, = (axis for axis in space.axes if axis.name == "s0:s1:blocking_size")
+    assert axis.values == (None, 1 << 14, 1 << 16, 1 << 18)
 
 
 @pytest.mark.parametrize("name", ["pagerank", "sssp"])

@@ -5,7 +5,7 @@ coverage             test_every_point_once
 best point           test_all_find_the_best, test_coordinate_takes_one_axis_after_another,
                      test_coordinate_draws_until_a_point_works
 seeds                test_the_same_seed_gives_the_same_points
-model                test_tpe_learns, test_tpe_ends
+model                test_tpe_learns, test_tpe_ends, test_tpe_asks_for_every_value
 bad input            test_unknown
 ===================  =======================================================================
 """
@@ -100,6 +100,15 @@ def test_the_same_seed_gives_the_same_points(name):
     table = Table(separable)
     one, two, other = (_proposed(make(name, table.space, seed), table, 25) for seed in (3, 3, 4))
     assert one == two != other
+
+
+def test_tpe_asks_for_every_value():
+    """The model itself does, not only the draws that follow when it repeats itself."""
+    table = Table(separable)
+    tpe = make("tpe", table.space, 1)
+    asked = [dict(tpe._ask()[0]) for _ in range(60)]
+    for axis in table.space.axes:
+        assert {point[axis.name] for point in asked if axis.name in point} == set(axis.values)
 
 
 def test_tpe_learns():

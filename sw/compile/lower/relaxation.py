@@ -1,0 +1,103 @@
+"""Relaxations: operators whose edges do nothing unless they improve a word at their destination.
+
+Reads may be early (:class:`~sw.lang.facts.Early`), and words at destinations only become better. So
+an edge that does not improve the word that a lane has read there improves no later word either, and
+needs no atomic. If a vertex gets a better word after a lane has read the old one, it is in the set
+of the next superstep.
+"""
+
+from sw.compile.lower.dependence import index_of
+from sw.compile.kernels.reductions import reduce_word
+from sw.lang import facts
+from sw.lang import graph_ir as ir
+from sw.lang.effects import UNKNOWN, effects
+from sw.lang.facts import known
+from sw.lang.passes.early import is_improvement
+
+
+__all__ = ["Relaxation", "improves"]
+
+
+def improves(k, operation, word, before, into):
+    """``into`` = 1 if a word is better than the one before, by a reduction; else 0."""
+    if operation == "min":
+        k.a.sltu(into, word, before)
+    elif operation == "max":
+        k.a.sltu(into, before, word)
+    else:
+        lacks = k.a.reg("lacks")
+        k.a.xori(lacks, before, -1)
+        k.a.and_(lacks, lacks, word)
+        k.a.snez(into, lacks)
+
+
+class Relaxation:
+    """The only effect of an operator's function.
+
+    Parameters
+    ----------
+    parent : ProgramAlgorithm
+    node : EdgeSetIterator
+    function : Function
+    """
+
+    def __init__(self, parent, node, function):
+        self._parent, self._node, self._function = parent, node, function
+        self._effect, = effects(function)
+        self._conditions = [test for test in self._effect.conditions
+                            if not is_improvement(test, self._effect)]
+
+    @classmethod
+    def of(cls, parent, node):
+        """That of an operator, or None."""
+        function = parent.program.function(node.apply_f)
+        found = effects(function)
+        if len(found) != 1 or known(node, facts.Early) is None \
+                or found[0].vector != node.tracking or found[0].kind not in ("min", "max", "or") \
+                or index_of(function, found[0].index) != 1:
+            return None
+        for part in ir.walk(found[0].value, *found[0].conditions):
+            if isinstance(part, ir.Local) and part.name == UNKNOWN:
+                return None
+            index = getattr(part, "vertex" if isinstance(part, ir.Degree) else "index", None)
+            if index is not None and index_of(function, index) is None:
+                return None
+        return cls(parent, node, function)
+
+    def load(self, k, values, words):
+        """The register with the word that an edge may improve; loads what the edge brings."""
+        for load, word in words.known.items():
+            if isinstance(load, ir.VectorLoad) and load.vector == self._effect.vector \
+                    and index_of(self._function, load.index) == 1:
+                return word
+        before = k.a.reg("before")
+        k.a.lw(before, k.pointer(values[1], self._parent.array(self._effect.vector), before))
+        return before
+
+    def value(self, k, edge, values, words, fits):
+        """The register with what an edge brings, which has these values for the function's
+        parameters. ``fits`` says that no sum passes 32 bits, if
+        sources are in the operator's set."""
+        def expression(node):
+            return words.expression(self._function, node, values, self._parent.degrees)
+
+        sent = known(self._node, facts.Sent)
+        if sent is None or sent.form != "sum" or edge.weight is None or edge.value is not None:
+            return expression(self._effect.value)
+        k.add_word(edge.weight, expression(sent.value), fits)
+        return edge.weight
+
+    def passes(self, values, words):
+        """The registers that are 1 where an edge fulfils the further conditions, else 0."""
+        return [words.expression(self._function, test, values, self._parent.degrees)
+                for test in self._conditions]
+
+    def improves(self, k, word, before, into):
+        """``into`` = 1 if an edge that brings a word improves the word before, else 0."""
+        improves(k, self._effect.kind, word, before, into)
+
+    def reduce(self, k, word, target, changed):
+        """An edge that is accepted: ``changed`` = 0 unless it improves the word at its target."""
+        pointer = k.a.reg("pointer")
+        reduce_word(k, self._effect.kind, word,
+                    k.pointer(target, self._parent.array(self._effect.vector), pointer), changed)
