@@ -243,17 +243,15 @@ def _refusal(side, pair, sides, pairs):
         if pair.output == Queue.name and not side.switches:
             return "pulling tests the sources of edges, which a list does not tell"
     if pair.input in (REVERSE, Queue.name):
-        readers = listing or [side]
-        if pair.input == Queue.name and any(each.direction == "pull" for each in readers):
+        if pair.input == Queue.name and side.direction == "pull":
             return PULLING
-        if pair.input == pair.output and any(each.split != "static" for each in readers):
+        if pair.input == pair.output and side.split != "static":
             return (f"split {side.split!r} knows the address of a list before it is made, and "
                     "sets of a program are in turn in several lists")
         # A format that makes lists of the frontier's rows has room for those of one operator.
         if len(listing) > 1 and side.format.image.virtual:
             return f"format {side.plan.format!r} lists the rows of one operator of edges"
-        return next((reason for each in readers
-                     if (reason := Queue.lacks_list(each)) is not None), None)
+        return Queue.lacks_list(side)
     return None
 
 
