@@ -136,7 +136,9 @@ class ProgramAlgorithm(ProgramRun):
         form = kind if kind in FORMS else None
         lists = kind == Queue.name or (form is None and (bool(self._queues) or any(
             group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)))
-        self.pool.keep(lists, marks, form)
+        several = (any(side.plan.deduplicate is False for side in sides)
+                   and not any(side.schedule.notes for side in sides))
+        self.pool.keep(lists, marks, form, several)
         if lists or marks or form or sides[0].switches:
             return
         # Words tell which vertices are in each set, so a set is only made to be counted.
@@ -158,8 +160,6 @@ class ProgramAlgorithm(ProgramRun):
 
     def base_array(self, task):
         return self.anchor
-
-    neighbor_array = base_array
 
     @property
     def has_sets(self):

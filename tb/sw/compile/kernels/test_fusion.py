@@ -190,7 +190,8 @@ def test_launches_are_as_declared():
 
 @pytest.mark.parametrize("algorithm, choices, message", (
     ("sssp", {"delta": 4}, "sssp: fusion=yes cannot have delta: the host moves the threshold"),
-    ("pagerank", {"tolerance": 0.1}, "fusion=yes cannot have what only the host can do: .*a sum of decimals"),
+    ("pagerank", {"tolerance": 0.1},
+     "fusion=yes cannot have what only the host can do: .*a sum of decimals"),
     ("bfs", {"direction": "auto"}, "fusion=yes is for one plan: the host chooses the plan"),
     ("gcn", {}, "gcn: fusion=yes needs an algorithm whose supersteps are a loop")))
 def test_refusals(algorithm, choices, message):
