@@ -56,15 +56,15 @@ MOST_PARAMETERS, MOST_METHODS, MOST_LINES = 8, 25, 120
 
 #: {function or class above these limits: why}.
 LARGER = {
-    "sw.compile.algorithm.Algorithm": "the interface of the kernels, until facts replace its hooks",
+    "sw.compile.algorithm.Operator": "the interface of the kernels, until facts replace its hooks",
     "sw.compile.asm.assembler.Assembler": "a method for each instruction and structure",
     "sw.compile.formats.cr2.records.RecordLayout": "what kernels ask of a format's records",
     "sw.compile.kernels.kernel.Kernel": "what kernels are made of",
     "sw.compile.kernels.tiles.WarpTiles._leaders": "registers of one loop",
     "sw.compile.lower.emitter.Emitter": "a method for each kind of node",
     "sw.compile.lower.emitter.Emitter.__init__": "what an operator's functions are emitted into",
-    "sw.compile.lower.loops.frontier_loop.FrontierLoop": "overrides the hooks of Algorithm",
-    "sw.compile.lower.operators.EdgeOperator": "overrides the hooks of Algorithm",
+    "sw.compile.lower.loops.frontier_loop.FrontierLoop": "overrides the hooks of Operator",
+    "sw.compile.lower.operators.EdgeOperator": "overrides the hooks of Operator",
     "sw.golden.simulator.Simulator": "state of a core that the instructions' closures change",
     "sw.lang.instructions.ProgramReader": "a method for each statement of the language",
     "sw.vm.cpu.machine.CpuMachine": "a method for each instruction of the host",

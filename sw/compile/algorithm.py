@@ -8,7 +8,7 @@ from sw.compile.kernels.fusion import Loop
 from sw.compile.lowered import LoweredKernel, LoweringDecision
 
 
-__all__ = ["Algorithm", "SentWord", "VertexName"]
+__all__ = ["Algorithm", "Operator", "SentWord", "VertexName"]
 
 
 class VertexName:
@@ -21,12 +21,12 @@ class SentWord:
     """What comes from the source of an edge that pushes, where an edge is known by its destination
     and one word beside it. What is not said does not hold."""
     #: Whether the word is the source's word in ``array``, plus the weight of the edge if there are
-    #: weights. :meth:`Algorithm.gather` and :meth:`Algorithm.sum` then need no base of an edge that
+    #: weights. :meth:`Operator.gather` and :meth:`Operator.sum` then need no base of an edge that
     #: has its ``value``. If not, the word is the source.
     value: bool = False
     array: str | None = None  #: A vertex array; None for the base array.
     fits: bool = False  #: Whether no such sum passes 32 bits.
-    #: Whether :meth:`Algorithm.gather` of edges that are selected does not read their bases.
+    #: Whether :meth:`Operator.gather` of edges that are selected does not read their bases.
     late: bool = False
     #: Whether an edge may be dropped if another edge with the same destination has been taken in,
     #: in this superstep or before, whose word is not larger.
@@ -38,8 +38,20 @@ class SentWord:
         return self.array or task.algorithm.base_array(task)
 
 
-class Algorithm:
-    """Base of the algorithms. An instance is one run: a graph and its parameters.
+class Operator:
+    """Base of what goes through the edges of a graph. Schedules, formats and frontiers know of an
+    algorithm what is in this class.
+
+    =====================================  ======================================================
+    :meth:`prepare`                        the prologue of a kernel
+    :meth:`filter`                         which base vertices take part
+    :meth:`gather`                         the loads of a few edges
+    :meth:`accepts`                        which of these edges count
+    :meth:`sum`                            the work on an edge
+    :meth:`begin`, :meth:`finish`          the work at a vertex that a lane owns, around its edges
+    :meth:`private`                        what such a lane collects in registers
+    :attr:`words`                          the width: words of a vertex on which an edge works
+    =====================================  ======================================================
 
     The methods that emit code work on batches. They get all edges that a lane works on at once, so
     that the loads of these edges can be under way together.
@@ -48,35 +60,10 @@ class Algorithm:
     ----------
     name : str
         Its name for users.
-    ARRAYS : tuple of str
-        Its vertex arrays, the one in whose addresses kernels know vertices first.
-    ITEM : tuple of (str, str)
-        The name of an entry of its results, and the plural.
-    MODEL : str
-        The name of the model by which :meth:`golden` has its outputs.
-    check : sw.golden.results.ResultCheck or None
-        The check of its results that shares no text with it, if there is one.
-    way : str
-        How its kernels came about, in a few words, behind the word "lowered".
-    vertex_outputs : tuple of str
-        The outputs whose words are vertices, and -1 or all ones for none.
-    directions : tuple of str
-        Directions that it supports, its own choice first. In ``"pull"`` a vertex collects over the
-        edges that enter it; in ``"push"`` a vertex sends over the edges that leave it.
-    options : dict of str to tuple
-        Its parameters, by name: the type of the value, and the words that may stand for one.
     weighted : bool
         Whether it uses the weights of the edges.
-    operator_names : tuple of str
-        The names of its operators of edges (:meth:`operators`), if it is a program.
-    labels : dict of str to tuple of str
-        Those of a program's operators that have a label, or are in the loop that has it, by scoped
-        labels.
     has_sets : bool
         Whether its operators of edges have sets of their own (:mod:`sw.compile.frontiers.sets`).
-    switches : bool
-        Whether each superstep can go by another plan (:class:`sw.compile.plan.Hybrid`). Such an
-        algorithm names its kernels by the task's sides.
     sent : SentWord
         What comes from an edge's source, for schedules that make lists of edges.
     sends_early : bool
@@ -85,9 +72,6 @@ class Algorithm:
     identity : int or None
         The word that changes nothing where words are collected, if a vertex that pulls may collect
         by :meth:`collect_at`: if it collects one word, and the work on an edge does nothing else.
-    TRIES : dict of str to tuple
-        Parameters that change only the cost of a run, each with the values that the tuner tries,
-        the default first.
     words : int or None
         Words of a vertex on which an edge's work is done. A lane works on all of them, or
         neighbouring lanes share them
@@ -100,81 +84,29 @@ class Algorithm:
         padding vertex, which follows the last vertex.
     """
     name: Any = None
-    ARRAYS: tuple[str, ...] = ()
-    ITEM = "vertex", "vertices"
-    MODEL = "the golden model"
-    way = "by hand"
-    directions = ("pull", "push")
-    options: dict[str, tuple] = {}
-    TRIES: dict[str, tuple] = {}
     weighted = False
     void_edge = "self"
-    switches = False
-    operator_names: tuple[str, ...] = ()
-    labels: dict[str, tuple[str, ...]] = {}
     has_sets = False
     sent: Any = SentWord()
     sends_early = False
     identity: int | None = None
     words: Any = None
-    check: Any = None
-    vertex_outputs: tuple[str, ...] = ()
 
     def __init__(self, graph):
         self.graph = graph
-
-    @property
-    def subject(self) -> str:
-        """The graph and its size, for messages."""
-        graph = self.graph
-        return f"{graph.name} ({graph.num_vertices} vertices, {graph.num_edges} edges)"
-
-    @classmethod
-    def check_has(cls, direction):
-        """Raise UserError if the algorithm cannot take this direction."""
-        if direction == "auto" and not cls.switches:
-            raise UserError(f"algorithm {cls.name!r} cannot change its direction (auto) or its "
-                            "plan between supersteps; it has the directions "
-                            f"{', '.join(cls.directions)}")
-        if direction not in (*cls.directions, "auto"):
-            raise UserError(f"algorithm {cls.name!r} has no direction {direction!r}; it has "
-                            f"{', '.join(cls.directions)}" + ", auto" * cls.switches)
-
-    def operators(self) -> dict:
-        """The algorithms that go through graphs of their own as parts of this one, by the names of
-        this one's kernels; empty if it goes through its graph itself."""
-        return {}
-
-    def side_of(self, kernel) -> str | None:
-        """The name of the side of a task (:attr:`~sw.compile.task.Task.sides`) by which a kernel
-        goes through edges; of no side if it is a kernel of the task itself."""
-        return kernel
 
     def edges_at_once(self, task) -> int | None:
         """Most edges that a lane works on at once, if the user does not say; None for any
         number."""
         return None
 
-    # Memory
-
-    def reserve(self, task):
-        """Reserve the vertex arrays, of ``task.vertex_words`` words each, and the frontier."""
-        for name in self.ARRAYS:
-            task.buffers.reserve(name, task.vertex_words)
-        if task.frontier is not None:
-            task.frontier.reserve(task)
-
-    def init_vertex_value(self, task):
-        """Fill the reserved buffers."""
-        raise NotImplementedError
-
     def neighbor_array(self, task) -> str:
         """The vertex array in whose addresses the neighbours are stored."""
-        return self.ARRAYS[0]
+        return self.base_array(task)
 
     def base_array(self, task) -> str:
         """The vertex array whose addresses stand for base vertices in kernels."""
-        return self.ARRAYS[0]
+        raise NotImplementedError
 
     # The frontier. If it is a list, kernels work on its vertices. Otherwise `filter` gets every
     # vertex, or with schedules that need "edges" the base vertex of every edge.
@@ -231,20 +163,6 @@ class Algorithm:
         return False
 
     # Code of the kernels
-
-    def kernels(self, task) -> dict:
-        """The program's kernels, by name: ``("gather" | "apply", variant)``."""
-        raise NotImplementedError
-
-    def lowered(self, task) -> list[LoweredKernel]:
-        """What each kernel of :meth:`kernels` does, for whoever looks at a plan; the launches are
-        left out."""
-        return [_described(task.sides.get(name, task), name, kind)
-                for name, (kind, _) in self.kernels(task).items()]
-
-    def decisions(self, task) -> list[LoweringDecision]:
-        """The choices of the algorithm between a fast way and a slow one."""
-        return []
 
     def prepare(self, k):
         """Prologue: ask for the constants, read the state of the superstep."""
@@ -335,6 +253,114 @@ class Algorithm:
 
     def end(self, k):
         """All lanes have done all edges."""
+
+
+class Algorithm(Operator):
+    """Base of the algorithms. An instance is one run: a graph and its parameters. It goes through
+    the graph itself, or has :meth:`operators` that do.
+
+    Attributes
+    ----------
+    ARRAYS : tuple of str
+        Its vertex arrays, the one in whose addresses kernels know vertices first.
+    ITEM : tuple of (str, str)
+        The name of an entry of its results, and the plural.
+    MODEL : str
+        The name of the model by which :meth:`golden` has its outputs.
+    way : str
+        How its kernels came about, in a few words, behind the word "lowered".
+    directions : tuple of str
+        Directions that it supports, its own choice first. In ``"pull"`` a vertex collects over the
+        edges that enter it; in ``"push"`` a vertex sends over the edges that leave it.
+    options : dict of str to tuple
+        Its parameters, by name: the type of the value, and the words that may stand for one.
+    TRIES : dict of str to tuple
+        Parameters that change only the cost of a run, each with the values that the tuner tries,
+        the default first.
+    switches : bool
+        Whether each superstep can go by another plan (:class:`sw.compile.plan.Hybrid`). Such an
+        algorithm names its kernels by the task's sides.
+    operator_names : tuple of str
+        The names of its operators of edges (:meth:`operators`), if it is a program.
+    labels : dict of str to tuple of str
+        Those of a program's operators that have a label, or are in the loop that has it, by scoped
+        labels.
+    check : sw.golden.results.ResultCheck or None
+        The check of its results that shares no text with it, if there is one.
+    vertex_outputs : tuple of str
+        The outputs whose words are vertices, and -1 or all ones for none.
+    """
+    ARRAYS: tuple[str, ...] = ()
+    ITEM = "vertex", "vertices"
+    MODEL = "the golden model"
+    way = "by hand"
+    directions = ("pull", "push")
+    options: dict[str, tuple] = {}
+    TRIES: dict[str, tuple] = {}
+    switches = False
+    operator_names: tuple[str, ...] = ()
+    labels: dict[str, tuple[str, ...]] = {}
+    check: Any = None
+    vertex_outputs: tuple[str, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """The graph and its size, for messages."""
+        graph = self.graph
+        return f"{graph.name} ({graph.num_vertices} vertices, {graph.num_edges} edges)"
+
+    @classmethod
+    def check_has(cls, direction):
+        """Raise UserError if the algorithm cannot take this direction."""
+        if direction == "auto" and not cls.switches:
+            raise UserError(f"algorithm {cls.name!r} cannot change its direction (auto) or its "
+                            "plan between supersteps; it has the directions "
+                            f"{', '.join(cls.directions)}")
+        if direction not in (*cls.directions, "auto"):
+            raise UserError(f"algorithm {cls.name!r} has no direction {direction!r}; it has "
+                            f"{', '.join(cls.directions)}" + ", auto" * cls.switches)
+
+    def operators(self) -> dict:
+        """The operators that go through graphs as parts of this algorithm, by the names of its
+        kernels; empty if it goes through its graph itself."""
+        return {}
+
+    def side_of(self, kernel) -> str | None:
+        """The name of the side of a task (:attr:`~sw.compile.task.Task.sides`) by which a kernel
+        goes through edges; of no side if it is a kernel of the task itself."""
+        return kernel
+
+    def base_array(self, task):
+        return self.ARRAYS[0]
+
+    # Memory
+
+    def reserve(self, task):
+        """Reserve the vertex arrays, of ``task.vertex_words`` words each, and the frontier."""
+        for name in self.ARRAYS:
+            task.buffers.reserve(name, task.vertex_words)
+        if task.frontier is not None:
+            task.frontier.reserve(task)
+
+    def init_vertex_value(self, task):
+        """Fill the reserved buffers."""
+        raise NotImplementedError
+
+    # Kernels
+
+    def kernels(self, task) -> dict:
+        """The program's kernels, by name: ``("gather" | "apply", variant)``."""
+        raise NotImplementedError
+
+    def lowered(self, task) -> list[LoweredKernel]:
+        """What each kernel of :meth:`kernels` does, for whoever looks at a plan; the launches are
+        left out."""
+        return [_described(task.sides.get(name, task), name, kind)
+                for name, (kind, _) in self.kernels(task).items()]
+
+    def decisions(self, task) -> list[LoweringDecision]:
+        """The choices of the algorithm between a fast way and a slow one."""
+        return []
 
     def apply(self, k):
         """Emit the loop over vertices of an apply kernel."""

@@ -18,7 +18,6 @@ from sw.compile import schedules
 from sw.compile.formats.compressed import addresses
 from sw.compile.formats.storage_format import StorageFormat
 from sw.compile.kernels import fusion
-from sw.compile.algorithm import Algorithm
 from sw.compile.frontiers.frontier import Frontier, Input
 from sw.compile.asm.program import Program
 from sw.compile import memory, programs
@@ -73,7 +72,9 @@ class Task:
     in ``buffers`` and ``choices``.
     """
     config: HardwareConfig
-    algorithm: Algorithm  #: Holds the graph.
+    #: Operator. Goes through edges, and holds the graph. It is an Algorithm too, unless the task is
+    #: a side of one.
+    algorithm: typing.Any
     schedule: Schedule
     format: StorageFormat
     #: Plan or Hybrid. The plan, with every choice of the algorithm's own made: direction, frontier

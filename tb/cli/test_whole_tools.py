@@ -72,6 +72,7 @@ def test_diff(shows, tmp_path):
     fewer = _compared(*(_result(f"bfs schedule={name}", name, orders=7)
                         for name in ("vm", "em", "twc", "twc")))
     fewer["configuration"]["l1_bytes"] = 4096
+    fewer["results"][1]["configuration"] = {"l1_ways": 2}
     for place, value in enumerate((before, after, many, fewer)):
         (tmp_path / f"{place}.json").write_text(json.dumps(value))
     shows("diff", "diff", "0.json", "1.json", "--json", "2-diff.json")

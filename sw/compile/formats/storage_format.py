@@ -84,7 +84,7 @@ class Layout:
         Number of the layout among the task's layouts; the task sets it.
     edges : int
         Number of places for edges. An empty place reads as an edge that changes nothing
-        (:attr:`sw.compile.algorithm.Algorithm.void_edge`).
+        (:attr:`sw.compile.algorithm.Operator.void_edge`).
     edge_bytes : int
         Bytes of a place.
     rows : int
@@ -103,7 +103,7 @@ class Layout:
         Whether it has :meth:`topology_gather`.
     voids : bool
         Whether it has places without edges, which come up as
-        :attr:`~sw.compile.algorithm.Algorithm.void_edge`.
+        :attr:`~sw.compile.algorithm.Operator.void_edge`.
     filled : bool
         Whether the last block of edges is filled up with edges from the padding vertex to itself.
         They change no vertex, but an algorithm that adds or counts has to tell them.

@@ -97,7 +97,13 @@ class Input:
 
     def present(self, k, entry, note, into):
         """``into`` = 1 if ``entry`` is the address of an entry that counts, else 0."""
-        k.a.sltu(into, entry, self.end)
+        a = k.a
+        a.sltu(into, entry, self.end)
+        if self.noted:
+            noted = a.reg("noted")
+            a.sub(noted, note, entry)
+            a.seqz(noted, noted)
+            a.and_(into, into, noted)
 
 
 class Frontier(Input):

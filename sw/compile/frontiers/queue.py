@@ -274,15 +274,6 @@ class Queue(QueueMemory):
         pointer = k.a.reg("pointer")
         k.a.lw(into, k.pointer(vertex, "note", pointer))
 
-    def present(self, k, entry, note, into):
-        a = k.a
-        super().present(k, entry, note, into)
-        if self.noted:
-            noted = a.reg("noted")
-            a.sub(noted, note, entry)
-            a.seqz(noted, noted)
-            a.and_(into, into, noted)
-
     def narrow(self, k, predicate, otherwise):
         if self._bits is None or self._stamped:
             super().narrow(k, predicate, otherwise)

@@ -4,7 +4,8 @@ A program may have several sets at a time, which its host names, moves and forge
 *storage* of the pool until nobody names it any more. A storage has what the plan asks for:
 
 ======  ==========================================================================================
-list    the vertices' addresses in the program's anchor, in no order and without duplicates
+list    the vertices' addresses in the program's anchor, in no order
+notes   for each vertex, the address of the entry that counts, if the list may have duplicates
 stamps  a word for each vertex
 maps    two of them, with a bit or a byte for each vertex (:mod:`.maps`)
 ======  ==========================================================================================
@@ -20,6 +21,7 @@ NUMBER  1 more than in the storage's other block when the set was made. A vertex
 STAMPS  distance from the anchor to the storage's stamps
 MAP     place of the block's map
 COUNT   number of entries behind END, which the Stream Compaction Unit has added
+NOTES   distance from the anchor to the storage's notes
 ======  ==========================================================================================
 
 The kernel that makes a set writes its NUMBER. It sets END of the other block to START, and clears
@@ -48,7 +50,7 @@ __all__ = ["ALL", "EMPTY", "Fields", "Made", "Pool", "SetList", "SetMap", "Stamp
 #: The block of the set of all vertices, and of the set without vertices.
 ALL, EMPTY = 0, 2
 
-_END, _START, _NUMBER, _STAMPS, _MAP, _COUNT = range(6)
+_END, _START, _NUMBER, _STAMPS, _MAP, _COUNT, _NOTES = range(7)
 
 #: Words of a block, and the logarithm of its bytes.
 _WORDS, _SHIFT = 8, 5
@@ -130,6 +132,8 @@ class Pool:
     ----------
     lists : bool
         Whether there are lists. If not, vertices are only counted.
+    noted : bool
+        Whether there are notes.
     marks : bool
         Whether each vertex of a set has its stamp, by which the set is read.
     form : sw.compile.frontiers.maps.Form or None
@@ -143,17 +147,18 @@ class Pool:
         Whether the Stream Compaction Unit adds to lists.
     """
     lists, marks, form, counted = True, False, None, False
-    stamped, counts = True, False
-    BLOCKS, COUNTS, _LISTS = "set_blocks", "set_counts", "set_lists"
+    stamped, counts, noted = True, False, False
+    BLOCKS, COUNTS, _LISTS, _ALL_NOTES = "set_blocks", "set_counts", "set_lists", "set_notes"
     _STAMPS, _MAPS = "set_stamps", "set_maps"
 
     def __init__(self, storages, anchor):
         self.storages, self.anchor = storages, anchor
         self.bits = (2 * storages - 1).bit_length()
 
-    def keep(self, lists, marks, form):
-        """Settle what a storage has: ``form`` is the name of the maps' form, or None."""
-        self.lists, self.marks = lists, marks
+    def keep(self, lists, marks, form, several=False):
+        """Settle what a storage has: ``form`` is the name of the maps' form, or None; ``several``
+        says that a list may have a vertex several times."""
+        self.lists, self.noted, self.marks = lists, lists and several, marks
         self.form = FORMS[form] if form else None
 
     @property
@@ -170,25 +175,35 @@ class Pool:
         buffers = task.buffers
         buffers.reserve(self.BLOCKS, -(-self.storages * (2 << _SHIFT) // _PAGE), width=_PAGE)
         buffers.reserve(self.COUNTS, _COUNTS)
-        buffers.reserve(self._LISTS, self.storages * words)
+        buffers.reserve(self._LISTS, self.storages * self.entries(task, words))
+        if self.noted:
+            buffers.reserve(self._ALL_NOTES, self.storages * words)
         buffers.reserve(self._STAMPS, self.storages * words)
         if self.form is not None:
             buffers.reserve(self._MAPS, 2 * self.storages * self.form.words(task))
+
+    def entries(self, task, words) -> int:
+        """Words of a list: every edge may add a vertex if there may be duplicates."""
+        return max(words, task.graph.num_edges + 1 + task.rows_over) if self.noted else words
 
     def fill(self, task, sets):
         """Fill the buffers; ``sets`` has the vertices, by the graph's numbers, of the blocks that
         sets begin in."""
         buffers, count = task.buffers, task.graph.num_vertices
-        words = buffers.words(self._LISTS) // self.storages
+        room, words = (buffers.words(name) // self.storages
+                       for name in (self._LISTS, self._STAMPS))
         first = buffers.address(self.anchor)
         blocks = np.zeros((2 * self.storages, _WORDS), np.uint32)
-        lists = np.full((self.storages, words), first + 4 * count & 0xFFFF_FFFF, np.uint32)
+        lists = np.full((self.storages, room), first + 4 * count & 0xFFFF_FFFF, np.uint32)
         stamps = np.zeros((self.storages, words), np.uint32)
         for block, words_of in enumerate(blocks):
             storage = block // 2
-            words_of[_START] = words_of[_END] = buffers.address(self._LISTS) + 4 * words * storage
+            words_of[_START] = words_of[_END] = buffers.address(self._LISTS) + 4 * room * storage
             words_of[_STAMPS] = (buffers.address(self._STAMPS) + 4 * words * storage
                                  - first) % (1 << 32)
+            if self.noted:
+                words_of[_NOTES] = (buffers.address(self._ALL_NOTES) + 4 * words * storage
+                                    - first) % (1 << 32)
         members = {block: np.sort(np.fromiter(map(task.vertices.number, vertices), np.int64,
                                               len(vertices)))
                    for block, vertices in {ALL: range(count), EMPTY: (), **sets}.items()}
@@ -198,6 +213,11 @@ class Pool:
             blocks[block, _END] += 4 * len(numbers)
             blocks[block, _NUMBER] = 1
         self._before = np.zeros(_COUNTS, np.uint32)
+        if self.noted:
+            notes = np.zeros((self.storages, words), np.uint32)
+            for block, numbers in members.items():
+                notes[block // 2, numbers] = blocks[block, _START] + 4 * np.arange(len(numbers))
+            buffers.fill(self._ALL_NOTES, notes.reshape(-1))
         if self.form is not None:
             maps = np.zeros((2 * self.storages, self.form.words(task)), np.uint32)
             for block, numbers in members.items():
@@ -293,19 +313,36 @@ class SetList(_Set):
     name = "queue"
     listed = still = True
 
+    @property
+    def noted(self):
+        return self._fields.pool.noted
+
+    def most_entries(self, task):
+        return self._fields.pool.entries(task, task.vertex_words)
+
     def prepare(self, k):
         self.start, self.end = k.a.regs("start", "queue_end")
-        self.entries(k, self.start, self.end)
+        more = {}
+        if self.noted:
+            self._notes = k.a.reg("notes")
+            more[self._notes] = _NOTES
+        self.entries(k, self.start, self.end, more)
 
-    def entries(self, k, start, end):
-        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+    def entries(self, k, start, end, more=()):
+        """As of :class:`~sw.compile.frontiers.queue.Queue`; ``more`` has further words, by their
+        registers."""
+        words = {start: _START, end: _END, **dict(more)}
         if not self._fields.pool.counts:
-            self._load(k, {start: _START, end: _END})
+            self._load(k, words)
             return
         count = k.a.reg("count")
-        self._load(k, {start: _START, end: _END, count: _COUNT})
+        self._load(k, {**words, count: _COUNT})
         k.a.slli(count, count, 2)
         k.a.add(end, end, count)
+
+    def note_data(self, k, vertex, into):
+        k.a.add(into, vertex.reg, self._notes)
+        k.a.lw(into, into)
 
     def entry_count(self, session, argument) -> int:
         """As of :class:`~sw.compile.frontiers.queue.Queue`."""
@@ -402,6 +439,9 @@ class Made:
         self._stamps = a.reg("stamps") if stamps else None
         if self._stamps is not None:
             a.lw(self._stamps, block, 4 * _STAMPS)
+        if pool.noted:
+            self._notes = a.reg("notes")
+            a.lw(self._notes, block, 4 * _NOTES)
         if self._word is None:
             a.sw(start, other, 4 * _END)                # of all warps the same, as the next
         if pool.counts:
@@ -458,7 +498,15 @@ class Made:
             return
         entry = a.reg("entry")
         a.amoadd_w(entry, k.constant(4, "entry_bytes"), self._tail)
+        self._store(vertex, entry)
+
+    def _store(self, vertex, entry):
+        a = self._k.a
         a.sw(vertex.reg, entry)
+        if self._pool.noted:
+            note = a.reg("note")
+            a.add(note, vertex.reg, self._notes)
+            a.sw(entry, note)
 
     def mark(self, vertex, claimed=False):
         """Each active lane's vertex gets its stamp, and is put into the map."""
@@ -503,6 +551,6 @@ class Made:
         k.claim(first, total, self._tail)
         a.add(entry, entry, first)
         with k.only(chosen, "chosen"):
-            a.sw(vertex.reg, entry)
+            self._store(vertex, entry)
             self.mark(vertex)
         a.place(none)

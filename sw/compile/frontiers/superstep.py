@@ -167,6 +167,10 @@ def choose(sides) -> list:
         if reason is not None:
             raise UserError(f"{algorithm.name} {side.direction} cannot have frontier "
                             f"{side.plan.frontier or pair.text!r}: {reason}")
+    maps = {pair.input for pair in pairs if pair.input in FORMS and pair.input != output}
+    if len(maps) > 1:
+        raise UserError(f"{algorithm.name} cannot have inputs {' and '.join(sorted(maps))} of a "
+                        f"{output}: there is room for maps of one form")
     marks = any(_tested(pair) == VALUES and side.algorithm.reads(side)
                 and not side.algorithm.known_by_words for side, pair in zip(sides, pairs))
     algorithm.settle(output, marks, sides)

@@ -23,7 +23,7 @@ class LocalSums:
     Parameters
     ----------
     task : Task
-        Its algorithm has an :attr:`~sw.compile.algorithm.Algorithm.identity`. Its work is split
+        Its algorithm has an :attr:`~sw.compile.algorithm.Operator.identity`. Its work is split
         statically.
     registrars : int
         Warps of a core that go through rows, from warp 0 on; a divisor of the warps that take part.

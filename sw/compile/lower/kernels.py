@@ -84,7 +84,7 @@ class VertexKernels:
     def _of(self, k, read):
         """The body for a vertex of each lane, of a set; as :meth:`_every`."""
         if read.listed:
-            with self._listed(k, read.start, read.end) as found:
+            with self._listed(k, read) as found:
                 yield found
             return
         with self._every(k) as (vertex, active):
@@ -102,19 +102,23 @@ class VertexKernels:
         k.a.and_(active, active, k.any_of(members))
 
     @contextlib.contextmanager
-    def _listed(self, k, start, end):
+    def _listed(self, k, read):
         """The body for an entry of each lane, of a list; as :meth:`_every`."""
         a, index = k.a, k.a.reg("index")
         entry, vertex, active = a.regs("entry", "vertex", "active")
         k.lane_index(index)
         a.slli(index, index, 2)
-        a.add(entry, start, index)
+        a.add(entry, read.start, index)
         k.phase(5)
-        with a.while_uniform(Condition("ltu", entry, end), "entries"):
+        with a.while_uniform(Condition("ltu", entry, read.end), "entries"):
             a.lw(vertex, entry)
-            a.sltu(active, entry, end)
+            found, note = Vertex(vertex, self._parent.anchor), None
+            if read.noted:
+                note = a.reg("note")
+                read.note_data(k, found, note)
+            read.present(k, entry, note, active)
             k.step(entry, 4 * k.task.lanes)
-            yield Vertex(vertex, self._parent.anchor), active
+            yield found, active
 
     # Groups
 

@@ -130,8 +130,12 @@ class RtlMachine(Machine):
 
     def _new(self, count=None):
         """A set in a storage that no other set has."""
-        storage = self._free.pop()
-        self.turns[storage] ^= 1
+        storage, pool = self._free.pop(), self._parent.pool
+        last = 2 * storage + self.turns[storage]
+        # The Stream Compaction Unit starts no kernel for no edges, so none has made a set then.
+        if not (pool.counts and self._begun and self._session is not None
+                and not pool.size(self._session, last)):
+            self.turns[storage] ^= 1
         vset = DeviceSet(2 * storage + self.turns[storage], count)
         weakref.finalize(vset, self._free.append, storage)
         return vset

@@ -15,14 +15,14 @@ import dataclasses
 import functools
 from typing import Any
 
-from sw.compile.algorithm import Algorithm
+from sw.compile.algorithm import Operator
 from sw.compile.compaction.lists import noted_bits
 from sw.compile.lower.dependence import index_of, own_loads, suffices
 from sw.compile.lower.emitter import Emitter, Tracked
 from sw.compile.lower.finish import Finish
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
 from sw.compile.lower.machine import first_words
-from sw.compile.lower.relaxation import Relaxation
+from sw.compile.lower.relaxation import Relaxation, improves
 from sw.compile.lower.sending import loops_around, sent_nodes, sent_word, sums_fit
 from sw.graph.graph import Graph
 from sw.compile.kernels.kernel import Vertex
@@ -65,7 +65,7 @@ class _Data:
     passes: Any = ()  #: Registers that are 1 where an edge fulfils a further condition, else 0.
 
 
-class EdgeOperator(Algorithm):
+class EdgeOperator(Operator):
     """An EdgeSetIterator.
 
     Parameters
@@ -163,8 +163,8 @@ class EdgeOperator(Algorithm):
         self.counts_once = any(map(self._is_exact, self._parent.groups.of(self.number)))
         if asked is not False or not self.makes_set or not self.counts_once:
             return None
-        if self._parent.pool.lists:
-            return "its list has room for each vertex once"
+        if self._parent.pool.lists and not self._parent.pool.noted:
+            return "its list is made of bits, and no vertex knows its entry"
         result = known(self._node, facts.Asked)
         if result is None or "size" in result.asked:
             return f"the size of {self._node.output_vset} is asked"
@@ -191,7 +191,9 @@ class EdgeOperator(Algorithm):
 
     def _is_exact(self, group):
         """Whether a kernel counts each vertex once."""
-        return self._asked is True or self._parent.pool.lists or not self._repeatable(group)
+        pool = self._parent.pool
+        return (self._asked is True or (pool.lists and not pool.noted)
+                or not self._repeatable(group))
 
     def base_array(self, task):
         return self._array_at(task.direction == "pull", task)
@@ -320,7 +322,8 @@ class EdgeOperator(Algorithm):
         may add the vertex to a set if every edge does, or once functions of vertices have run over
         the padding."""
         parameters = self._function.parameters
-        if any(layout.voids for layout in task.layouts) and self.void_edge == "padding":
+        if any(layout.voids for layout in task.layouts) and self.void_edge == "padding" \
+                and not (task.direction == "pull" and self._neutral):
             return True
         adds = self.makes_set and (self._node.position in self._parent.dependence.marks
                                    or self._parent.groups.go_over)
@@ -329,6 +332,25 @@ class EdgeOperator(Algorithm):
             for node in ir.walk(*self._function.body))
         return (counts and any(layout.filled for layout in task.layouts)
                 and not _differ(self._guarded[0], parameters))
+
+    @functools.cached_property
+    def _neutral(self):
+        """Whether words behind the last vertex, which begin as 0, stay so, and an edge from there
+        changes nothing: functions only store products with words that nobody changes."""
+        void, program = known(self._node, facts.Void), self._parent.program
+        if void is None or void.source is None or self.makes_set or any(
+                word for _, word in void.source):
+            return False
+        nodes = [node for function in program.functions for node in ir.walk(*function.body)]
+        written = {node.vector for node in nodes if isinstance(node, ir.VectorStore | ir.Reduce)}
+        read = {name for name, _ in void.source}
+        return read.isdisjoint(self._parent.addresses.vectors) and not any(
+            node.vector in read and (isinstance(node, ir.Reduce) or (
+                isinstance(node, ir.VectorStore) and not (
+                    isinstance(node.value, ir.Binary) and node.value.operation == "*" and any(
+                        isinstance(part, ir.VectorLoad) and part.vector not in written
+                        for part in (node.value.left, node.value.right)))))
+            for node in nodes if isinstance(node, ir.VectorStore | ir.Reduce))
 
     @property
     def void_edge(self):
@@ -407,7 +429,7 @@ class EdgeOperator(Algorithm):
             if not counts:
                 a.xori(into, into, 1)
 
-    def _relaxation(self, task):
+    def _relaxation(self, task) -> Any:
         """The operator's :class:`~.relaxation.Relaxation`, if edges are accepted only where they
         improve a word in memory; else None."""
         late = task.schedule.has_lists and self._filter is not None
@@ -479,7 +501,7 @@ class EdgeOperator(Algorithm):
         return not k.layout.gathers or self._in_array(k.task)
 
     def finish(self, k, base):
-        a, changed, finish = k.a, None, self._finish
+        a, changed, better, finish = k.a, None, None, self._finish
         defined = self._parent.dependence.defined[self._node.position]
         for vector, operation in self.private(k.task).items():
             word, pointer = k.private.words[vector], a.reg("pointer")
@@ -495,6 +517,12 @@ class EdgeOperator(Algorithm):
             if self._plain(k.task, vector):
                 before = a.reg("before")
                 a.lw(before, pointer)
+                if tracks and operation != "+":
+                    improves(k, operation, word, before, changed)
+                    if operation == "or":
+                        a.or_(word, word, before)
+                    better = word, pointer
+                    continue
                 if tracks:
                     a.mv(changed, before)
                 if finish.chain is not None and not tracks:
@@ -511,6 +539,8 @@ class EdgeOperator(Algorithm):
                 reduce_word(k, operation, word, pointer, changed if tracks else None)
         if changed is not None:
             with k.only(changed, "same") as same:
+                if better is not None:
+                    a.sw(*better)
                 self._add(k, base, changed, lambda flag: k.narrow(flag, same))
         finish.run(k, base, k.private.words)
 
@@ -583,6 +613,13 @@ class EdgeOperator(Algorithm):
         k.private.clear()
         self._finish.begin(k, base)
 
+    def expect(self, k, base):
+        if k.task.direction == "pull" and any(
+                isinstance(node, ir.Reduce) and index_of(self._function, node.index) == 1
+                and self._array(node.vector) == base.array
+                for node in ir.walk(*self._guarded[1].body)):
+            k.a.lw(k.a.zero, base.reg)
+
     def first_only(self, k):
         # If the vertex has other rows, edges of these are taken in, too. But a Weaver would skip
         # all of the vertex's rows.
@@ -592,7 +629,7 @@ class EdgeOperator(Algorithm):
     def _decides(self, layout):
         """Whether the first edge of a row that is accepted decides the words of its vertex."""
         ways = ("any", "first") if layout.ascending else ("any",)
-        return suffices(self._node, *ways) and self._guards_nothing
+        return suffices(self._node, *ways) and self._takes_accepted
 
     def _settles(self, task):
         """Whether one lane has all edges of the vertex it pulls for, and stops at the first that is
@@ -600,9 +637,9 @@ class EdgeOperator(Algorithm):
         return task.direction == "pull" and task.alone and self._decides(task.layouts[0])
 
     @functools.cached_property
-    def _guards_nothing(self):
-        """Whether each edge whose ends pass their tests is accepted."""
-        return all(isinstance(node, ir.Reduce | ir.Let) for node in self._function.body)
+    def _takes_accepted(self):
+        """Whether the function reduces for every edge that is accepted."""
+        return all(isinstance(node, ir.Reduce | ir.Let) for node in self._guarded[1].body)
 
     def gather(self, k, edges):
         """The words of both ends of each edge, for all edges before the work on the first."""
@@ -619,7 +656,8 @@ class EdgeOperator(Algorithm):
                 member = k.a.reg("member")
                 k.input.member_data(k, edge.neighbor, member)
             late = k.task.schedule.has_lists and wants is not None      # a list's word comes late
-            words = None if late or self.first_only(k) else self._load(k, edge)
+            late |= self.first_only(k) and self._guarded[0] is None
+            words = None if late else self._load(k, edge, self._function)
             values = (*self._ends(k.task, edge), edge.weight)
             if relaxation is not None:
                 brings = relaxation.load(k, values, words)
@@ -632,15 +670,15 @@ class EdgeOperator(Algorithm):
             passes=relaxation.passes(data.values, data.words))
             for edge, data in zip(edges, found)]
 
-    def _load(self, k, edge):
-        """An Emitter that has the words of an edge's ends."""
+    def _load(self, k, edge, function):
+        """An Emitter that has the words of an edge's ends that a function reads."""
         ends = dict(zip(self._function.parameters, self._ends(k.task, edge)))
         emitter, given = self._emitter(k, self._of_base), ()
         if edge.base is None or (edge.value is not None and self._has_value(k)):
             given = self._sent
             for node in given:
                 emitter.know_now(node, edge.value)
-        for load in certain_loads(self._function):
+        for load in certain_loads(function):
             if load not in self._of_base and load not in given and ends[load.index.name]:
                 emitter.ahead(load, ends[load.index.name])
         return emitter
@@ -660,7 +698,7 @@ class EdgeOperator(Algorithm):
         self._found(k, edge, data, predicate, flag)
 
     def sums(self, k, edges, data):
-        """As of Algorithm: all atomics are under way before the first answer is awaited."""
+        """As of Operator: all atomics are under way before the first answer is awaited."""
         if self._relaxation(k.task) is not None or not self._tells(k.task) or self._changes_surely:
             super().sums(k, edges, data)
             return
@@ -675,7 +713,8 @@ class EdgeOperator(Algorithm):
     def _reduce(self, k, edge, data, flag, later=None):
         """The function of an edge; ``flag`` becomes 0 unless the edge adds its destination, if that
         is not known before. ``later`` is as of :func:`.emitter.reduce_word`."""
-        words = self._load(k, edge) if data is None or data.words is None else data.words
+        words = self._load(k, edge, self._guarded[1]) if data is None or data.words is None \
+            else data.words
         certain, tracked = self._changes_surely, None
         if self._tells(k.task) and not certain:
             tracked = self._tracked(k, flag, later)
@@ -739,8 +778,7 @@ class EdgeOperator(Algorithm):
         no other edge has changed before."""
         changes = known(self._node, facts.Changes)
         return self._node.position in self._parent.dependence.marks or (
-            changes is not None and changes.by == "certain"
-            and all(isinstance(node, ir.Reduce | ir.Let) for node in self._guarded[1].body))
+            changes is not None and changes.by == "certain" and self._takes_accepted)
 
     def token(self, k, base):
         """A push that needs only the number of the base vertex gets it by its number."""

@@ -62,7 +62,7 @@ class Schedule:
         The option that says how many edges, or works, a lane works on at once.
     ends_rows : bool
         Whether a row ends at its first edge that counts, where that edge settles the row
-        (:meth:`~sw.compile.algorithm.Algorithm.first_only`). If not, all its edges come up.
+        (:meth:`~sw.compile.algorithm.Operator.first_only`). If not, all its edges come up.
     notes : bool
         Whether additions to a list of vertices leave bits, of which a later pass makes the list.
     has_lists : bool

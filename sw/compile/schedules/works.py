@@ -63,7 +63,7 @@ class Turns:
 
     def combine(self, work, word, predicate):
         """Combine the data of edges that count, as
-        :meth:`~sw.compile.algorithm.Algorithm.sum` does."""
+        :meth:`~sw.compile.algorithm.Operator.sum` does."""
         self._k.algorithm.sum(self._k, work.edge, word, predicate)
 
     # Turns

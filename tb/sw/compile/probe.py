@@ -111,9 +111,6 @@ class Probe(Algorithm):
         sent = (numbers * np.uint32(2654435761) >> np.uint32(7)) | np.uint32(1 << 24)
         return sent, numbers * np.uint32(40503) >> np.uint32(9) & np.uint32(7)
 
-    def neighbor_array(self, task):
-        return _SENT
-
     def base_array(self, task):
         return _SENT
 
@@ -274,7 +271,7 @@ class Probe(Algorithm):
                     word = edge.weight
             passes = self._test(k, edge, word, index) if self.selective(k.task) else None
             if k.direction == "pull" and self.wanted.form in ("sum", "two"):
-                # It may be merged without the edge (Algorithm.collect_at).
+                # It may be merged without the edge (Operator.collect_at).
                 word = self._product(k, edge, word, k.a.reg(f"product{index}"))
             found.append((passes, word))
         return found

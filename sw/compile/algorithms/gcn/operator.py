@@ -9,12 +9,12 @@ A lane that owns a row collects in registers. Else the sums are atomic.
 """
 
 from hw.isa import Csr
-from sw.compile.algorithm import Algorithm
+from sw.compile.algorithm import Operator
 
 from .together import Together
 
 
-__all__ = ["Operator"]
+__all__ = ["WordSum"]
 
 
 #: Most words of a vertex that a lane has in a launch: sums in registers leave room for the loop.
@@ -24,7 +24,7 @@ _MOST_WORDS = 16
 _LOADED = 4
 
 
-class Operator(Algorithm):
+class WordSum(Operator):
     """target[v] += source[u] * factor over the arcs (u, v) of a graph, word by word.
 
     Parameters

@@ -3,13 +3,13 @@
 from sw.compile.kernels.kernel import Vertex, log2
 
 from .fixed_point import COEFFICIENTS, ROOT
-from .operator import Operator
+from .operator import WordSum
 
 
 __all__ = ["GraphSum", "Spmm"]
 
 
-class Spmm(Operator):
+class Spmm(WordSum):
     """The product of features and weights; the graph leads from features to vertices."""
     SOURCE, TARGET = "weight", "product"
     weighted = True
@@ -31,7 +31,7 @@ class Spmm(Operator):
         k.a.mul(into, word, factor)
 
 
-class GraphSum(Operator):
+class GraphSum(WordSum):
     """The sum of products over the graph's arcs, each times the arc's coefficient, which comes from
     a word of either end: the scales, or the degrees.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sw.compile.algorithm import Algorithm
+from sw.compile.algorithm import Operator
 from sw.compile.formats.compressed import CompressedRows
 from sw.compile.kernels.gather_pass import gather
 from sw.compile.kernels.kernel import Kernel, log2
@@ -189,13 +189,13 @@ class _ExpandList(CompressedRows):
         return self._neighbors, 0
 
 
-class _Expander(Algorithm):
+class _Expander(Operator):
     """Puts the records of the frontier's vertices into the lists. The schedule runs it as an
     algorithm whose edges are the pointers.
 
     Parameters
     ----------
-    algorithm : Algorithm
+    algorithm : Operator
         The algorithm with the frontier.
     warp_bits : int
         The geometry's w.

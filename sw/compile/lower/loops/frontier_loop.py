@@ -301,8 +301,6 @@ class FrontierLoop(LoopRun):
     def base_array(self, task):
         return self._word
 
-    neighbor_array = base_array
-
     def frontiers(self, task):
         if self._delta is not None:
             return ("queue",)

@@ -5,8 +5,8 @@ what is known of a text      test_facts, test_other_texts
 every plan                   test_runs, test_drawn_plans: against the interpreter, on the
                              instruction-set simulator
 no more work than shipped    test_same_words: equal machine words; test_launches
-by operators                 test_by_operators: the same words; test_work_by_operators: as little
-                             work as by the loop
+by operators                 test_by_operators, test_no_edges_for_the_unit: the same words;
+                             test_work_by_operators: as little work as by the loop
 ===========================  ==================================================================
 """
 
@@ -110,6 +110,14 @@ def test_by_operators(name, plan, tmp_path, monkeypatch):
             1 + plan % 2, plan, direction=direction, **choices)
     except UserError as error:
         assert "golden" not in str(error) and "stopped" not in str(error), error
+
+
+def test_no_edges_for_the_unit(tmp_path, monkeypatch):
+    """Ready vertices without edges start no kernel of a list, so no set is made in its place."""
+    monkeypatch.setattr(forms, "FORMS", (ProgramAlgorithm,))
+    runs = [run(TEXTS["near-and-far"][1], tmp_path / "text.py", GRAPHS[1], schedule,
+                direction="push", seed=8) for schedule in ("vm", "scu", "scu-enhanced")]
+    assert len({result.supersteps for result in runs}) == 1
 
 
 @pytest.mark.parametrize("name", ["bfs", "sssp"])

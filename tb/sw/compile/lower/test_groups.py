@@ -6,6 +6,7 @@ programs              test_kernels: the kernels of the shipped programs of sever
 rules                 test_joins, test_stays_alone, test_edges: operators that may, and may not,
                       share a kernel; all are run, and compared with the interpreter
 filters               test_filters
+rows                  test_first_edge: the first edge that passes a condition ends a row
 advance               test_in_advance: a loop's first operator rides on the kernel that makes its
                       set, also where the set becomes empty, and where the host counts between
 sets                  test_many_sets: sets that live side by side, under several names;
@@ -26,6 +27,7 @@ from hw.config import preset
 from sw.compile import algorithms
 from sw.compile.lower.algorithm import ProgramAlgorithm
 from sw.compile.lower.fuse import group_name
+from sw.compile.plan import Plan
 from sw.compile.schedules import equip
 from sw.device import Device
 from sw.graph import Graph, load
@@ -231,6 +233,34 @@ def advance(edges: edgeset):
 """
 
 
+_FIRST = '''
+from graphloom import edgeset, infinity, program, uint, vector, vertices
+
+@program
+def first(edges: edgeset):
+    """A number of a source with a flag."""
+    flag = vector(uint, 1)
+    found = vector(uint, {start})
+
+    def take(src, dst):
+        if flag[src] == flag[dst]:
+            found[dst].{reduction}(uint(src))
+
+    edges.apply(take)
+    return found
+'''
+
+
+@pytest.mark.parametrize("schedule", ["vm", "wm", "weaver"])
+def test_first_edge(schedule, tmp_path):
+    """Of rows with 64 edges, the smallest source takes a part of the largest one's work."""
+    ends = np.repeat(np.arange(64), 64), np.tile(np.arange(64), 64)
+    least, most = (run(_FIRST.format(reduction=reduction, start=start), tmp_path,
+                       Graph(64, *ends, name="full"), schedule=schedule, direction="pull")
+                   for reduction, start in (("min", "infinity"), ("max", 0)))
+    assert 2 * least.counters["instructions"] < most.counters["instructions"]
+
+
 @pytest.mark.parametrize("grows", [1, 3])
 def test_in_advance(grows, tmp_path):
     text = ADVANCE.format(grows=grows)
@@ -415,7 +445,7 @@ def test_turns(frontier, tmp_path):
     run(SIZES, tmp_path, schedule="graphpeg", direction="push", frontier=frontier)
 
 
-@pytest.mark.parametrize("frontier", ["bitmap", "bytemap", "counter"])
+@pytest.mark.parametrize("frontier", ["queue", "bitmap", "bytemap", "counter", "bitmap/queue"])
 def test_deduplication(frontier, tmp_path):
     """Vertices that are added several times count several times where nobody asks how many."""
     with Device.functional(preset("tiny").replace(imem_bytes=1 << 16)) as device:
@@ -428,6 +458,38 @@ def test_deduplication(frontier, tmp_path):
     run(SIZES, tmp_path, frontier=frontier)
 
 
+@pytest.mark.parametrize("direction", ["push", "pull"])
+def test_gathered(direction, tmp_path):
+    """A format gathers words at the addresses of sources, which may not be those that are sent."""
+    run(programs.path("bc").read_text(), tmp_path, schedule="em", format="g-shards:shard=16",
+        direction=direction)
+
+
+@pytest.mark.parametrize("labels", [
+    {"s0:s1.direction": "push", "s2:s3.direction": "pull"},
+    {"s0:s1.direction": "pull", "s0:s1.frontier": "rqueue", "s2:s3.frontier": "counter"},
+    {"s0:s1.frontier": "bitmap/queue", "s2:s3.frontier": "queue"},
+    {"s0:s1.frontier": "bytemap", "s2:s3.frontier": "bitmap/bytemap", "direction": "pull"},
+    {"s0:s1.direction": "pull", "s0:s1.frontier": "rqueue/bitmap",
+     "s2:s3.frontier": "queue/bitmap"},
+])
+def test_labels(labels):
+    """Operators read the sets of a program in their own ways."""
+    words = " ".join(f"{name}={value}" for name, value in labels.items())
+    with Device.functional(preset("tiny").replace(imem_bytes=1 << 16)) as device:
+        assert device.run_task(device.plan(Plan.parse(f"bc {words}"), graph())).verified
+
+
+@pytest.mark.parametrize("words, message", [
+    ("s0:s1.frontier=bitmap s2:s3.frontier=queue", "have one kind, and the plan asks for 'bitmap'"),
+    ("s0:s1.frontier=bitmap/queue s2:s3.frontier=bytemap/queue", "room for maps of one form"),
+    ("s0:s1.frontier=rqueue s2:s3.direction=pull", "pushing visits"),
+])
+def test_labels_refused(words, message):
+    with Device.functional(preset("tiny")) as device, pytest.raises(UserError, match=message):
+        device.plan(Plan.parse(f"bc {words}"), graph())
+
+
 def test_known_by_words():
     """A counter reads no stamps where words tell, and needs no filter that only made them."""
     with Device.functional(preset("tiny")) as device:
@@ -438,7 +500,7 @@ def test_known_by_words():
 
 def test_refused(tmp_path):
     for choices, message in [
-            ({"deduplicate": False}, "is deduplicated in any case: its list has room"),
+            ({"deduplicate": False}, "is deduplicated in any case: what is performed"),
             ({"frontier": "counter/bitmap"}, "nothing would read the bitmap"),
             ({"frontier": "rqueue"}, "pushing visits the vertices of the frontier"),
             ({"direction": "pull", "frontier": "rqueue"}, "no operator of edges has a filter"),

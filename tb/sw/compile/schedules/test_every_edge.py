@@ -94,9 +94,6 @@ class Count(Algorithm):
         if task.frontier is not None:
             task.frontier.init(task, np.array([task.vertices.number(0)]))
 
-    def neighbor_array(self, task):
-        return "mark"
-
     def base_array(self, task):
         return "mark"
 
