@@ -99,6 +99,7 @@ class ProgramAlgorithm(ProgramRun):
         self.edges = dict(enumerate(operators))
         self.dropped = frozenset()
         self._group_operators({})
+        self._reserved: list[str] = []
         self.addresses = Addresses(program, self.array)
         self.anchor = self.addresses.array or self.array(program.vectors[0].name)
         self.host = HostNumbers(program, self.dependence, lambda node: value_of(
@@ -205,8 +206,12 @@ class ProgramAlgorithm(ProgramRun):
     def reserve(self, task):
         _check_order(self, task)
         words = max(side.vertex_words for side in task.sides.values() or [task])
-        for vector in self.program.vectors:
-            task.buffers.reserve(self.array(vector.name), words)
+        known_by = {self.anchor} | {name for side in task.sides.values() for name in (
+            side.algorithm.base_array(side), side.algorithm.neighbor_array(side))}
+        self._reserved = [vector.name for vector in self.program.vectors
+                          if vector.name in self.groups.used or self.array(vector.name) in known_by]
+        for name in self._reserved:
+            task.buffers.reserve(self.array(name), words)
         for name in sorted({name for group in self.groups.all
                             for name in self.dependence.swapped(group)}):
             task.buffers.reserve(self.arrays({name})(name), words)
@@ -224,12 +229,13 @@ class ProgramAlgorithm(ProgramRun):
 
     def init_vertex_value(self, task):
         self.check_words()
-        arrays, rest = self.beginning.arrays, {}
+        arrays = {name: self.beginning.arrays[name] for name in self._reserved}
+        rest = {}
         for side in task.sides.values():
             rest = side.algorithm.padding(side) | rest
         self.fill_arrays(task, {name: words for name, words in arrays.items()
                                 if name not in self.addresses.vectors}, rest)
-        for name in self.addresses.vectors:
+        for name in self.addresses.vectors & arrays.keys():
             self.addresses.fill(task, self.array(name), arrays[name])
         self.pool.fill(task, self.beginning.sets)
 

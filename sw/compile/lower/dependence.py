@@ -8,10 +8,10 @@ from sw.compile.lower.fuse import EDGES, TOTAL, VERTICES, WHERE
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
-from sw.lang.passes.chain import certain_loads, chained, without_stores
+from sw.lang.passes.chain import certain_loads, chained, loaded_behind, without_stores
 
 
-__all__ = ["Dependence", "Touched", "behind_beginning", "index_of", "loaded_behind", "own_loads",
+__all__ = ["Dependence", "Touched", "behind_beginning", "index_of", "own_loads",
            "suffices", "sum_name", "touched"]
 
 
@@ -184,6 +184,14 @@ class Dependence:
             if isinstance(part, ir.VectorLoad | ir.Reduce)) | {
                 stamp.vector for stamp in (stamps.stamps if stamps else ())}
 
+    def in_memory(self, number):
+        """``(read, defined)``: the vectors whose words an edge operator needs in memory, and those
+        that it defines, which may need none."""
+        node = self._edges[number]
+        defined = self.defined[node.position]
+        marks = {node.tracking} if node.position in self.marks else set()
+        return self.reads(node) - defined - marks, defined
+
     def collected(self, node) -> dict:
         """The vectors that an edge operator collects in registers of lanes that have all edges of
         their vertex, with the words that change nothing, of those that it does not read."""
@@ -209,8 +217,7 @@ class Dependence:
             return None
         functions = [_with_sum(self.functions(member.op)[0], number) for number, member in rest]
         chain = chained(functions)
-        needed = live | {part.vector for part in ir.walk(*chain.body)
-                         if isinstance(part, ir.VectorLoad)}
+        needed = live | loaded_behind(chain.body)
         sums = frozenset(sum_name(group, number) for number, member in rest
                          if member.op.kind == TOTAL)
         return without_stores(chain, self._program_vectors() - needed, sums)
@@ -395,21 +402,6 @@ def _with_sum(function, number):
         return function
     return dataclasses.replace(function, body=(*before, ir.Let(
         name=f"sum{number}", value=last.value, position=last.position)))
-
-
-def loaded_behind(body, stored=()) -> set[str]:
-    """The vectors that are loaded behind a store into them, on any way through statements."""
-    found, stored = set(), set(stored)
-    for node in body:
-        parts = [node.condition] if isinstance(node, ir.Branch) else [node]
-        found |= {part.vector for part in ir.walk(*parts)
-                  if isinstance(part, ir.VectorLoad) and part.vector in stored}
-        if isinstance(node, ir.VectorStore):
-            stored.add(node.vector)
-        elif isinstance(node, ir.Branch):
-            found |= loaded_behind(node.then, stored) | loaded_behind(node.otherwise, stored)
-            stored |= {part.vector for part in ir.walk(node) if isinstance(part, ir.VectorStore)}
-    return found
 
 
 def own_loads(chain, without=()) -> list:

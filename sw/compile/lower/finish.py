@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sw.compile.lower.dependence import loaded_behind, own_loads, sum_name
+from sw.compile.lower.dependence import own_loads, sum_name
 from sw.compile.lower.fuse import TOTAL
 from sw.compile.lower.kernels import add_total, count, joined
 from sw.lang import graph_ir as ir
-from sw.lang.passes.chain import stored_for_sure
+from sw.lang.passes.chain import loaded_behind, stored_for_sure
 
 
 __all__ = ["Finish"]

@@ -37,6 +37,7 @@ from typing import Any
 
 from sw.compile.lower.flow import WordFlow
 from sw.lang import graph_ir as ir
+from sw.lang.passes.chain import loaded_behind
 from sw.lang.passes.liveness import aliases
 from sw.lang.types import Type
 
@@ -214,6 +215,25 @@ class Groups:
     def go_over(self) -> bool:
         """Whether functions of vertices may run over places behind the last vertex."""
         return any(group[-1].op.every and self.chain(group) is not None for group in self.all)
+
+    @functools.cached_property
+    def used(self) -> set:
+        """The vectors whose words kernels read or write in memory."""
+        found = set(self._program.outputs) | {
+            node.vector for node in ir.instructions(self._program.body)
+            if isinstance(node, ir.ElementStore | ir.NewQueue)}
+        for group in self.all:
+            chain, defined = self.chain(group), frozenset()
+            if group[0].op.kind == EDGES:
+                read, defined = self._dependence.in_memory(group[0].op.what)
+                found |= read
+            if chain is None:
+                found |= self._dependence.vectors(group[1:] if group[0].op.kind == EDGES else group)
+                found |= defined
+            else:
+                found |= (chain.reads() | chain.writes()) - (defined - self.live(group))
+                found |= defined & (self.live(group) | loaded_behind(chain.body))
+        return found
 
     def of(self, number) -> list:
         """Those that begin with the operator of edges of that number."""

@@ -322,7 +322,8 @@ class EdgeOperator(Operator):
         may add the vertex to a set if every edge does, or once functions of vertices have run over
         the padding."""
         parameters = self._function.parameters
-        if any(layout.voids for layout in task.layouts) and self.void_edge == "padding":
+        if any(layout.voids for layout in task.layouts) and self.void_edge == "padding" \
+                and not (task.direction == "pull" and self._neutral):
             return True
         adds = self.makes_set and (self._node.position in self._parent.dependence.marks
                                    or self._parent.groups.go_over)
@@ -331,6 +332,25 @@ class EdgeOperator(Operator):
             for node in ir.walk(*self._function.body))
         return (counts and any(layout.filled for layout in task.layouts)
                 and not _differ(self._guarded[0], parameters))
+
+    @functools.cached_property
+    def _neutral(self):
+        """Whether words behind the last vertex, which begin as 0, stay so, and an edge from there
+        changes nothing: functions only store products with words that nobody changes."""
+        void, program = known(self._node, facts.Void), self._parent.program
+        if void is None or void.source is None or self.makes_set or any(
+                word for _, word in void.source):
+            return False
+        nodes = [node for function in program.functions for node in ir.walk(*function.body)]
+        written = {node.vector for node in nodes if isinstance(node, ir.VectorStore | ir.Reduce)}
+        read = {name for name, _ in void.source}
+        return read.isdisjoint(self._parent.addresses.vectors) and not any(
+            node.vector in read and (isinstance(node, ir.Reduce) or (
+                isinstance(node, ir.VectorStore) and not (
+                    isinstance(node.value, ir.Binary) and node.value.operation == "*" and any(
+                        isinstance(part, ir.VectorLoad) and part.vector not in written
+                        for part in (node.value.left, node.value.right)))))
+            for node in nodes if isinstance(node, ir.VectorStore | ir.Reduce))
 
     @property
     def void_edge(self):
@@ -592,6 +612,13 @@ class EdgeOperator(Operator):
             emitter.load(load, base, word)
         k.private.clear()
         self._finish.begin(k, base)
+
+    def expect(self, k, base):
+        if k.task.direction == "pull" and any(
+                isinstance(node, ir.Reduce) and index_of(self._function, node.index) == 1
+                and self._array(node.vector) == base.array
+                for node in ir.walk(*self._guarded[1].body)):
+            k.a.lw(k.a.zero, base.reg)
 
     def first_only(self, k):
         # If the vertex has other rows, edges of these are taken in, too. But a Weaver would skip

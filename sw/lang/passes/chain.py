@@ -9,12 +9,27 @@ import dataclasses
 from sw.lang import graph_ir as ir
 
 
-__all__ = ["certain_loads", "chained", "guarded", "may_chain", "reads_elsewhere", "stored_for_sure",
-           "without_stores"]
+__all__ = ["certain_loads", "chained", "guarded", "loaded_behind", "may_chain", "reads_elsewhere",
+           "stored_for_sure", "without_stores"]
 
 
 #: The name of the vertex in a chain.
 _VERTEX = "v"
+
+
+def loaded_behind(body, stored=()) -> set[str]:
+    """The vectors that are loaded behind a store into them, on any way through statements."""
+    found, stored = set(), set(stored)
+    for node in body:
+        parts = [node.condition] if isinstance(node, ir.Branch) else [node]
+        found |= {part.vector for part in ir.walk(*parts)
+                  if isinstance(part, ir.VectorLoad) and part.vector in stored}
+        if isinstance(node, ir.VectorStore):
+            stored.add(node.vector)
+        elif isinstance(node, ir.Branch):
+            found |= loaded_behind(node.then, stored) | loaded_behind(node.otherwise, stored)
+            stored |= {part.vector for part in ir.walk(node) if isinstance(part, ir.VectorStore)}
+    return found
 
 
 def reads_elsewhere(function):
