@@ -22,6 +22,7 @@ from sw.graph.order import ORDERS
 from sw.compile.kernels.split import SPLITS
 from sw.device import Device
 from tb.sw.compile.kernels.test_programs import ALGORITHMS, GRAPHS, SCHEDULES, check, config
+from tb.sw.compile.sides import only_side
 
 
 #: Vertices without edges, self-loops and parallel arcs are in it.
@@ -36,10 +37,11 @@ def test_kernels_read_rows_behind_the_last(schedule):
     read no other array. Kernels by edges need less."""
     with Device.functional(config(4, 8)) as device:
         task = device.plan("pagerank", SKEWED, schedule=schedule, format="dia", direction="push")
-    layout = task.layouts[0]
+    side = only_side(task)
+    layout = side.layouts[0]
     flags = 4 * task.buffers.words(layout.array("neighbors"))
     assert flags >= layout.width * layout.rows
-    assert (flags >= layout.width * (layout.rows + task.rows_over)) == (schedule == "vm")
+    assert (flags >= layout.width * (layout.rows + side.rows_over)) == (schedule == "vm")
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -27,6 +27,7 @@ from sw.compile.kernels.gathering import CoreSlices
 from sw.device import Device
 from tb.sw.compile.kernels.test_programs import ALGORITHMS, GRAPHS, check, config
 from tb.sw.compile.schedules.test_weaver import draw
+from tb.sw.compile.sides import only_side
 from tb.sw.searches import bfs
 
 
@@ -81,7 +82,8 @@ def test_lists_are_the_default():
     assert "filtered" not in plan("bfs", direction="push").buffers
     assert plan("bfs", direction="pull").plan.frontier == "counter"
     assert "filtered" in plan("bfs", direction="pull").buffers
-    assert plan("cc").plan.frontier == "counter"
+    assert only_side(plan("cc")).frontier.name == "counter"
+    assert "filtered" not in plan("cc").buffers
     assert "filtered" not in plan("pagerank").buffers
     assert plan("sssp", direction="push", delta="auto").plan.frontier == "queue"
 
@@ -163,7 +165,8 @@ def test_slices():
     graph = Graph(1000, np.sort(rng.zipf(1.6, 9000) % 1000), rng.integers(0, 1000, 9000))
     device = Device.functional(hardware(4, 8, cores=6))
     task = device.plan("pagerank", graph, schedule="graphpeg", direction="push", iterations=1)
-    bounds = CoreSlices(task, task.layouts[0]).bounds()
+    side = only_side(task)
+    bounds = CoreSlices(side, side.layouts[0]).bounds()
     assert len(bounds) == 7 and bounds[0] == 0 and bounds[-1] == 1000
     assert (np.diff(bounds) >= 0).all() and not (bounds[:-1] % 8).any()
     work = [int(graph.out_degrees[low:high].sum()) + high - low
@@ -182,7 +185,8 @@ def test_slices_share_the_edges_of_the_direction(direction):
     graph = Graph(1000, *(ends if direction == "push" else ends[::-1]))
     device = Device.functional(hardware(4, 8, cores=6))
     task = device.plan("pagerank", graph, schedule="graphpeg", direction=direction, iterations=1)
-    bounds = CoreSlices(task, task.layouts[0]).bounds()
+    side = only_side(task)
+    bounds = CoreSlices(side, side.layouts[0]).bounds()
     # A slice has at most a row of lanes more than its share.
     work = np.diff([int((ends[0] < bound).sum()) + bound for bound in bounds])
     assert work.sum() == 10_000 and work.max() <= 10_000 / 6 + 9 * 91

@@ -31,6 +31,7 @@ from sw.compile.schedules import tile
 from tb.seeds import draw
 from tb.sw.compile.kernels.test_programs import ALGORITHMS, GRAPHS, check, config
 from tb.sw.compile.schedules import drawn
+from tb.sw.compile.sides import only_side
 
 
 #: Each with the splits that it takes.
@@ -129,9 +130,10 @@ def test_each_edge_has_the_widest_tile(size, turns, monkeypatch):
 
 def entries(device, task, lists):
     """The entries of each list of tiles: base vertices and numbers of edges, sorted."""
-    layout, = task.layouts
+    side = only_side(task)
+    layout, = side.layouts
     queues = DeviceBins(layout, (layout.edges // 16, *[0] * (lists - 1)))
-    base = task.buffers.address(task.algorithm.base_array(task))
+    base = task.buffers.address(side.algorithm.base_array(side))
     found = []
     for number in range(lists):
         end, = device.machine.read_memory(queues.control + 4 * number, 1)
