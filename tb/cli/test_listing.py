@@ -85,11 +85,11 @@ def test_a_program_of_a_file(capsys, tmp_path):
     found = _combinations(tmp_path, "--only", f"algorithm={path}", "--only", "format=csr", "--only",
                           "schedule=em")
     names = {each["algorithm"] for each in found["combinations"]}
-    assert names == {str(path)} and found["working"] == 2 * 2 * 2
+    assert names == {str(path)} and found["working"] == 2 * 3 * 8
     found = _runs(tmp_path, "--functional", "--jobs", "1", "--only", f"algorithm={path}", "--only",
                   "format=csr", "--only", "schedule=em", "--only", "direction=push", "--only",
-                  "block=none")
-    assert len(found["runs"]) == 6 and found["failed"] == found["refused"] == 0
+                  "block=none", "--only", "frontier=bitmap/queue")
+    assert len(found["runs"]) == 3 and found["failed"] == found["refused"] == 0
     capsys.readouterr()
     assert "none.py" in refused(capsys, "list", "combinations", "--only",
                                 f"algorithm={tmp_path / 'none.py'}")

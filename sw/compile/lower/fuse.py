@@ -298,7 +298,7 @@ class Groups:
                             for part in ir.walk(event.node.value)):
             assigns.append(event.node)
             event = event.after[0] if len(event.after) == 1 else None
-        if event is None or event.kind != "op" or isinstance(event.node, ir.EdgeSetIterator) \
+        if event is None or not isinstance(event.node, ir.VertexSetIterator | ir.VertexFilter) \
                 or event.node.input_vset != name:
             return None
         return Ahead(op_of(event.node, self._numbers), event.node, tuple(assigns)), event

@@ -44,8 +44,8 @@ RUNS = {schedule: len(SPLITS) * sum(len(schedules.make(schedule).directions(algo
         for schedule in schedules.names()}
 
 #: Runs of GCN under each schedule by stream compaction, whose lists have no room for its weights;
-#: and under `etwc`, with a counter, which a local memory of 1 KiB has no room for.
-NO_ROOM, NO_COUNTER = len(SPLITS), len(algorithms.find("gcn").directions)
+#: and pulling under `etwc`, with a counter, which a local memory of 1 KiB has no room for.
+NO_ROOM, NO_COUNTER = len(SPLITS), 1
 
 #: Schedules of which each is refused, runs or fails for a reason of its own.
 FEW = ("compact", "etwc", "graphpeg", "scu", "twce", "vm", "weaver")
