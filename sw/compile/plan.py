@@ -273,6 +273,9 @@ class Hybrid:
                 raise UserError(f"the plans of a hybrid must agree on {name}, which is {one!r} and "
                                 f"{other!r}")
         algorithms.find(self.algorithm).check_has("auto")
+        for label, _ in self.first.labels + self.second.labels:
+            raise UserError(f"label {label!r} cannot have fields of its own in a hybrid, which "
+                            "chooses for all operators")
         if self.first.fusion or self.second.fusion:
             raise UserError("fusion=yes is for one plan: the host chooses the plan of each "
                             "superstep of a hybrid, so its supersteps cannot be one launch")

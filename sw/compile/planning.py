@@ -97,6 +97,9 @@ def _check_operators(task):
     first, *others = task.sides.values()
     for side in others:
         _check_pair(first, side)
+    if sum(side.format.has_lists for side in task.sides.values()) > 1:
+        raise UserError(f"{len(task.sides)} kernels of {task.algorithm.name} go through edges, and "
+                        f"format {task.plan.format} has room for the lists of records of one")
 
 
 def _check_pair(one, other):

@@ -153,6 +153,7 @@ def test_keywords():
     ("bc s0.warps=2", 4, "label 's0' cannot have warps, which is for the whole run"),
     ("bc s0.direction=up", 4, "no direction 'up'"),
     ("bc s0.direction=auto", 4, "label 's0' cannot have direction auto"),
+    ("bc direction=auto s0.split=counter", 19, "'s0' cannot have fields of its own in a hybrid"),
     ("bc s0.format=csr s0.format=ell", 18, "s0.format is given twice"),
     ("bfs reorder=louvain", 5, "a plan has no field 'reorder'"),
     ("bfs split=fair", 5, "split is 'fair', must be static or counter"),
