@@ -3,7 +3,7 @@
 from sw.lang import graph_ir as ir
 
 
-__all__ = ["CALLED", "assigned", "called", "calls", "values_of", "written"]
+__all__ = ["CALLED", "assigned", "called", "calls", "choices", "values_of", "written"]
 
 
 #: The fields of instructions with the name of a function.
@@ -26,6 +26,16 @@ def values_of(node) -> list:
         case ir.NewQueue():
             return [*node.vertices, *([] if node.delta is None else [node.delta])]
     return []
+
+
+def choices(node) -> tuple:
+    """The operands of an expression that are evaluated only if another one decides so."""
+    match node:
+        case ir.Select():
+            return node.then, node.otherwise
+        case ir.Binary(operation="and" | "or"):
+            return (node.right,)
+    return ()
 
 
 def called(node) -> tuple[str | None, str | None]:

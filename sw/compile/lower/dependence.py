@@ -7,12 +7,12 @@ import dataclasses
 from sw.compile.lower.fuse import EDGES, TOTAL, VERTICES, WHERE
 from sw.lang import facts
 from sw.lang import graph_ir as ir
-from sw.lang.facts import known
+from sw.lang.facts import known, suffices
 from sw.lang.passes.chain import certain_loads, chained, loaded_behind, without_stores
 
 
 __all__ = ["Dependence", "Touched", "behind_beginning", "index_of", "own_loads",
-           "suffices", "sum_name", "touched"]
+           "sum_name", "touched"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -409,9 +409,3 @@ def own_loads(chain, without=()) -> list:
     behind = loaded_behind(chain.body)
     return [load for load in certain_loads(chain)
             if load.vector not in behind and load.vector not in without]
-
-
-def suffices(node, *ways) -> bool:
-    """Whether, for each reduction, one accepted edge suffices in one of these ways."""
-    fact = known(node, facts.Suffices)
-    return fact is not None and bool(fact.edges) and all(way in ways for way in fact.edges)

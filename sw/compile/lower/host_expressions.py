@@ -7,6 +7,7 @@ from typing import Any
 
 from sw.lang import graph_ir as ir
 from sw.lang.types import Type
+from sw.lang.uses import choices
 from sw.vm.host import host_value
 
 
@@ -84,17 +85,7 @@ def check(node, refuse):
         if isinstance(part, ir.Unary | ir.Binary) and part.operation not in _OPERATIONS:
             refuse(part, f"{part.operation} of a number that changes")
     for part in parts:
-        for choice in _choices(part):
+        for choice in choices(part):
             total = next((each for each in ir.walk(choice) if isinstance(each, ir.VertexSum)), None)
             if total is not None:
                 refuse(total, "this sum is computed in some rounds only; give it a name before")
-
-
-def _choices(node) -> tuple:
-    """The operands that are evaluated only if another one decides so."""
-    match node:
-        case ir.Select():
-            return node.then, node.otherwise
-        case ir.Binary(operation="and" | "or"):
-            return (node.right,)
-    return ()

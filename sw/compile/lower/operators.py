@@ -17,7 +17,7 @@ from typing import Any
 
 from sw.compile.algorithm import Operator
 from sw.compile.compaction.lists import noted_bits
-from sw.compile.lower.dependence import index_of, own_loads, suffices
+from sw.compile.lower.dependence import index_of, own_loads
 from sw.compile.lower.emitter import Emitter, Tracked
 from sw.compile.lower.finish import Finish
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
@@ -29,9 +29,8 @@ from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.reductions import combine, reduce_word
 from sw.lang import facts
 from sw.lang import graph_ir as ir
-from sw.lang.facts import known
+from sw.lang.facts import known, suffices
 from sw.lang.passes.chain import certain_loads, guarded, without_stores
-from sw.lang.passes.races import shared
 from sw.lang.types import WORD, Type
 
 
@@ -458,9 +457,8 @@ class EdgeOperator(Operator):
 
     def _alone(self, vector):
         """Whether all reductions of a vector are at the destination."""
-        return not shared(self._function, next(
-            node for node in ir.walk(*self._function.body)
-            if isinstance(node, ir.Reduce) and node.vector == vector), 1)
+        accesses = known(self._node, facts.AccessSet)
+        return accesses is not None and vector in accesses.changed_at("dst")
 
     @functools.cached_property
     def identity(self):

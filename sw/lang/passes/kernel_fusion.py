@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from sw.lang import graph_ir as ir
 from sw.lang.passes.rewrite import changed, marked
 from sw.lang.types import LanguageError, Position, Type
-from sw.lang.uses import assigned, calls, values_of
+from sw.lang.uses import assigned, calls, choices, values_of
 
 
 __all__ = ["kernel_fusion", "uniforms", "varies"]
@@ -117,20 +117,10 @@ def _of_value(value, names) -> Iterator[_Obstacle]:
                 and part.operation not in _OPERATIONS:
             yield _Obstacle(part.position, f"only the host can compute {part.operation} of a "
                                            "number that changes in the loop")
-        for choice in _choices(part):
+        for choice in choices(part):
             if any(isinstance(each, ir.VertexSum) for each in ir.walk(choice)):
                 yield _Obstacle(choice.position, "the host computes this sum in some rounds only; "
                                                  "give it a name before")
-
-
-def _choices(node) -> tuple:
-    """The operands that are evaluated only if another one decides so."""
-    match node:
-        case ir.Select():
-            return node.then, node.otherwise
-        case ir.Binary(operation="and" | "or"):
-            return (node.right,)
-    return ()
 
 
 def _moving(value, names) -> int:

@@ -19,11 +19,10 @@ from sw.lang import graph_ir as ir
 from sw.lang.effects import effects
 from sw.lang.facts import AccessSet, Apart, Early, OrderFree, Stamps, known, suffices
 from sw.lang.faults import can_fail, may_lose
-from sw.lang.passes.accesses import accesses_of
 from sw.lang.passes.rewrite import changed, marked
 
 
-__all__ = ["races", "shared"]
+__all__ = ["races"]
 
 
 def races(program):
@@ -90,11 +89,3 @@ def _read_elsewhere(function):
             if isinstance(node, ir.VectorLoad)
             and not (node.vector in stored and isinstance(node.index, ir.Local)
                      and node.index.name == own)}
-
-
-def shared(function, reduce, owned):
-    """Whether calls that run at a time may reduce one element, if one worker has all edges of the
-    parameter of that number, 0 for the source and 1 for the destination, for itself."""
-    place = ("src", "dst")[owned]
-    return any(access.vector == reduce.vector and access.kind != "load" and access.at != place
-               for access in accesses_of(function))

@@ -126,16 +126,20 @@ def tried(rng, wanted, schedule, stored, direction, frontier):
         except UserError as error:
             reason = str(error)
             continue
-        with Device.functional(config, seed=rng.randrange(1 << 30),
-                               max_cycles=5_000_000) as device:
-            try:
-                assert device.run_task(task).verified
-            except (RunError, UserError) as error:
-                pytest.fail(f"{wanted.name} {direction} {text} {stored} frontier={frontier} on "
-                            f"{config.cores} x {config.warps} x {config.threads} {config.gather}: "
-                            f"{task.plan.text}: {error}")
+        verify(task, rng, f"{wanted.name} {direction} {text} {stored} frontier={frontier}")
         return None
     return reason
+
+
+def verify(task, rng, what):
+    """Run a task, whose result is compared; ``what`` begins the message if it is wrong."""
+    config = task.config
+    with Device.functional(config, seed=rng.randrange(1 << 30), max_cycles=5_000_000) as device:
+        try:
+            assert device.run_task(task).verified
+        except (RunError, UserError) as error:
+            pytest.fail(f"{what} on {config.cores} x {config.warps} x {config.threads} "
+                        f"{config.gather}: {task.plan.text}: {error}")
 
 
 def check_named(reason, wanted, schedule, stored, frontier):
@@ -236,13 +240,7 @@ def test_programs(name, schedule, tmp_path):
             names = [schedule, stored.partition(":")[0], "probe", *[frontier] * bool(frontier)]
             assert any(each in str(error) for each in names), error
             continue
-        with Device.functional(config, seed=rng.randrange(1 << 30),
-                               max_cycles=5_000_000) as device:
-            try:
-                assert device.run_task(task).verified
-            except (RunError, UserError) as error:
-                pytest.fail(f"{name} on {config.cores} x {config.warps} x {config.threads} "
-                            f"{config.gather}: {task.plan.text}: {error}\n{text.text}")
+        verify(task, rng, f"{name}\n{text.text}\n")
 
 
 @pytest.mark.parametrize("schedule", schedules.names())

@@ -54,6 +54,7 @@ from sw.compile.kernels.reductions import reduce_word
 from sw.compile.lower.emitter import Emitter
 from sw.compile.lower.loops.frontier_form import FrontierForm, Unproven, find
 from sw.compile.lower.loops.one_loop import LoopRun, loads
+from sw.compile.lower.relaxation import improves
 from sw.compile.lower.run import frozen, of_graph
 from sw.compile.lowered import LoweredKernel, LoweringDecision
 from sw.lang import graph_ir as ir
@@ -565,7 +566,7 @@ class FrontierLoop(LoopRun):
         if self.form.early and self.form.further:
             k.a.li(into, 1)
         elif self.form.early:
-            self._improves(k, into, *word)
+            improves(k, self._operation, *word, into)
         elif pull and not self.form.closed:
             k.a.sub(into, word, self._number)
             (k.a.seqz if sense else k.a.snez)(into, into)
@@ -580,18 +581,6 @@ class FrontierLoop(LoopRun):
             k.a.and_(into, into, passes)
             if not counts:
                 k.a.xori(into, into, 1)
-
-    def _improves(self, k, into, word, other):
-        """``into`` = 1 if a word is better than another, else 0."""
-        if self._operation == "min":
-            k.a.sltu(into, word, other)
-        elif self._operation == "max":
-            k.a.sltu(into, other, word)
-        else:
-            lacks = k.a.reg("lacks")
-            k.a.xori(lacks, other, -1)
-            k.a.and_(lacks, lacks, word)
-            k.a.snez(into, lacks)
 
     def _atomic(self, k, before, word, address):
         """The tracked word at an address is combined with a word; ``before`` = the old word."""
@@ -620,7 +609,7 @@ class FrontierLoop(LoopRun):
         known = a.label("known")
         before = a.reg("before")
         self._atomic(k, before, word, target.reg)
-        self._improves(k, predicate, word, before)
+        improves(k, self._operation, word, before, predicate)
         k.narrow(predicate, known)
         self._added(k, target)
         k.frontier.add(k, target, predicate, known, key=word)
@@ -644,7 +633,7 @@ class FrontierLoop(LoopRun):
             elif tracked and form.changes == "atomic":
                 tells = a.reg("before")
                 self._atomic(k, tells, value, pointer)
-                self._improves(k, tells, value, tells)
+                improves(k, self._operation, value, tells, tells)
             else:
                 reduce_word(k, reduction.operation, value, pointer)
             if tracked and form.changes == "addend":
@@ -722,7 +711,7 @@ class FrontierLoop(LoopRun):
             return
         a, before = k.a, k.a.reg("before")
         a.lw(before, base.reg)
-        self._improves(k, before, self._base, before)
+        improves(k, self._operation, self._base, before, before)
         with k.only(before, "same") as same:
             a.sw(self._base, base.reg)
             self._added(k, base)
