@@ -566,7 +566,8 @@ class FrontierLoop(LoopRun):
         if self.form.early and self.form.further:
             k.a.li(into, 1)
         elif self.form.early:
-            improves(k, self._operation, *word, into)
+            better, other = word
+            improves(k, self._operation, better, other, into)
         elif pull and not self.form.closed:
             k.a.sub(into, word, self._number)
             (k.a.seqz if sense else k.a.snez)(into, into)

@@ -198,9 +198,9 @@ _PAGERANK = "pagerank(iterations=1) schedule=em format=coo:block={block} directi
 
 #: Table A.1 as plans of the device, as near as the device has them: BFS knows the frontier by the
 #: depths where it pulls; SSSP has a queue in place of a map of bytes, as far vertices wait in a
-#: pile; CC asks only whether a label has changed; sets of BC are words of the vertices. Where the
-#: host moves the threshold of delta or works between operators, a loop is not fused: SSSP and BC.
-#: A block is a quarter of the vertices.
+#: pile; CC asks only whether a label has changed. The loop of SSSP is not fused, as its host moves
+#: the threshold of delta; those of BC could be, but were measured without. A block is a quarter of
+#: the vertices.
 BEST = {
     ("bfs", "power law"): f"{_PUSH} | bfs(source=hub) schedule=vm direction=pull "
                           "deduplicate=no when frontier>=0.05",
