@@ -58,9 +58,11 @@ struct Report {
 class Machine {
 public:
     Machine(std::uint8_t* memory, std::uint64_t bytes, std::uint64_t base,
-            const DramTiming& fast, const DramTiming& slow, std::uint32_t threads)
+            const DramTiming& fast, const DramTiming& slow, const DeviceParameters* device,
+            std::uint32_t threads)
         : models{threads},
-          m_dram{memory, bytes, static_cast<std::uint32_t>(base / LINE_BYTES), fast, slow} {}
+          m_dram{memory, bytes, static_cast<std::uint32_t>(base / LINE_BYTES), fast, slow,
+                 device} {}
 
     /// A new GPU, as after power on, out of reset and idle.
     void power_on() {
@@ -137,6 +139,11 @@ public:
         report.slow_lines_read = slow.lines_read;
         report.slow_lines_written = slow.lines_written;
         return report;
+    }
+    /// What the channels of the device have done; `counts` has room for all of them.
+    void channels(ChannelCounts* counts) const {
+        const DramDevice* device = m_dram.device();
+        for (std::size_t c = 0; device && c < device->count(); ++c) counts[c] = device->counts(c);
     }
     void clear_lines() { m_dram.clear_lines(); }
     void place_slow(std::uint64_t address) { m_dram.place_slow(address / LINE_BYTES); }
@@ -241,11 +248,11 @@ int logged(Machine* machine, F function) {
 
 extern "C" {
 
-/// `slow` is null if there is no slow region.
+/// `slow` is null if there is no slow region, `device` for the simple model.
 EXPORT Machine* gl_create(std::uint8_t* memory, std::uint64_t bytes, std::uint64_t base,
                           const DramTiming* fast, const DramTiming* slow,
-                          std::uint32_t threads) {
-    return new Machine{memory, bytes, base, *fast, slow ? *slow : NO_REGION, threads};
+                          const DeviceParameters* device, std::uint32_t threads) {
+    return new Machine{memory, bytes, base, *fast, slow ? *slow : NO_REGION, device, threads};
 }
 
 EXPORT void gl_destroy(Machine* machine) { delete machine; }
@@ -271,6 +278,8 @@ EXPORT int gl_run(Machine* machine, std::uint64_t cycles) {
 EXPORT int gl_error(Machine* machine) { return machine->error(); }
 
 EXPORT void gl_report(Machine* machine, Report* report) { *report = machine->numbers(); }
+
+EXPORT void gl_channels(Machine* machine, ChannelCounts* counts) { machine->channels(counts); }
 
 EXPORT void gl_clear_lines(Machine* machine) { machine->clear_lines(); }
 
