@@ -77,6 +77,8 @@ class ProgramAlgorithm(ProgramRun):
     dependence : Dependence
     groups : Groups
         The kernels of operators.
+    splits : bool
+        Whether a queue's vertices are split into those that are ready, and the others.
     dropped : frozenset of Position
         The filters that need no kernel, as nobody reads their sets.
     pool : Pool
@@ -112,6 +114,7 @@ class ProgramAlgorithm(ProgramRun):
         self._queues = list(dict.fromkeys(node.vector for node in nodes
                                           if isinstance(node, ir.NewQueue) and not (
                                               node.delta is None and takes_all(program, node))))
+        self.splits = bool(self._queues)
         self._stored = list(dict.fromkeys(
             node.vector for node in ir.instructions(behind_beginning(program))
             if isinstance(node, ir.ElementStore)))
@@ -167,11 +170,6 @@ class ProgramAlgorithm(ProgramRun):
     @property
     def has_sets(self):
         return bool(self.edges)
-
-    @property
-    def splits(self) -> bool:
-        """Whether a queue's vertices are split into those that are ready, and the others."""
-        return bool(self._queues)
 
     def operators(self):
         return {f"{EDGES}{number}": EdgeOperator(self, number) for number in self.edges}
