@@ -11,7 +11,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 
-__all__ = ["DelayLine", "DelayQueue"]
+__all__ = ["DelayLine", "AgingQueue"]
 
 
 class DelayLine(wiring.Component):
@@ -64,7 +64,7 @@ class DelayLine(wiring.Component):
         return m
 
 
-class DelayQueue(wiring.Component):
+class AgingQueue(wiring.Component):
     """A queue in which each item stays for some cycles at least.
 
     Latency: an item is on offer ``latency`` cycles later than in a
@@ -100,7 +100,7 @@ class DelayQueue(wiring.Component):
     """
     def __init__(self, *, width, depth, latency):
         if latency < 1:
-            raise ValueError(f"a delay queue of {latency} cycles: must be at least 1")
+            raise ValueError(f"an aging queue of {latency} cycles: must be at least 1")
         self.depth = depth + latency
         self._width, self._latency = width, latency
         super().__init__({

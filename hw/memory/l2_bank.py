@@ -28,7 +28,7 @@ from amaranth.utils import ceil_log2
 
 from hw.bits import and_or, encode, lowest, merge_bytes
 from hw.config import HardwareConfig
-from hw.delays import DelayQueue
+from hw.delays import AgingQueue
 from hw.memory.amo import AmoControls, atomic, controls
 from hw.memory.miss import MissTable, with_lines
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout, line_layout,
@@ -92,7 +92,7 @@ class _Parts:
             width=self.victim_shape.size, depth=config.l2_mshrs + self.under_way + 2)
         width = core_response_layout(config).size
         m.submodules.responses = self.responses = (
-            DelayQueue(width=width, depth=RESPONSES, latency=config.l2_latency)
+            AgingQueue(width=width, depth=RESPONSES, latency=config.l2_latency)
             if config.l2_latency else fifo.SyncFIFO(width=width, depth=RESPONSES))
 
 

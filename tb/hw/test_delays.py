@@ -3,7 +3,7 @@
 
 ====================  ============================================================================
 delay line            line: each item after exactly so many cycles, in any pattern of cycles
-delay queue           queue: the order, the latency, an item a cycle; items that are refused age
+aging queue           queue: the order, the latency, an item a cycle; items that are refused age
 wrong parameters      test_refused
 reset                 in both, in mid-flight: nothing comes out
 ====================  ============================================================================
@@ -15,7 +15,7 @@ import random
 import cocotb
 import pytest
 
-from hw.delays import DelayLine, DelayQueue
+from hw.delays import DelayLine, AgingQueue
 from tb import runner
 from tb.clocking import integer, reset, start, tick
 
@@ -85,14 +85,14 @@ def test_line(simulator, cycles):
 
 @pytest.mark.parametrize("latency", [1, 2, 25])
 def test_queue(simulator, latency):
-    unit = DelayQueue(width=8, depth=6, latency=latency)
-    runner.run_bench(unit, "delay_queue", __name__, simulator=simulator,
+    unit = AgingQueue(width=8, depth=6, latency=latency)
+    runner.run_bench(unit, "aging_queue", __name__, simulator=simulator,
                      parameters={"latency": latency, "depth": unit.depth}, tests=["queue"])
 
 
 @pytest.mark.parametrize("make, text", [
     (lambda: DelayLine(8, 1), "a delay line of 1 cycles: must be at least 2"),
-    (lambda: DelayQueue(width=8, depth=4, latency=0), "a delay queue of 0 cycles: must be at"),
+    (lambda: AgingQueue(width=8, depth=4, latency=0), "an aging queue of 0 cycles: must be at"),
 ])
 def test_refused(make, text):
     with pytest.raises(ValueError, match=text):
