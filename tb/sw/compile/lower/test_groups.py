@@ -500,7 +500,7 @@ def test_known_by_words():
 
 def test_refused(tmp_path):
     for choices, message in [
-            ({"deduplicate": False}, "is deduplicated in any case: what is performed"),
+            ({"deduplicate": False}, "is deduplicated in any case: .* would run each time"),
             ({"frontier": "counter/bitmap"}, "nothing would read the bitmap"),
             ({"frontier": "rqueue"}, "pushing visits the vertices of the frontier"),
             ({"direction": "pull", "frontier": "rqueue"}, "no operator of edges has a filter"),
