@@ -428,7 +428,10 @@ class Counted(Fact):
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OrderFree(Fact):
     """Every order of calls, and reads of racing words of the vector by all operators of L, end in
-    the same words of all vectors that are read behind L. The number of rounds may differ."""
+    the same words of all vectors that are read behind L. The number of rounds may differ.
+
+    The vector's words are then the least vertices of the components of the graph. Only L changes
+    it, and what else L changes does not depend on it."""
     key: ClassVar[str] = "order_free"
     vector: str
 

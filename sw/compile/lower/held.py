@@ -14,7 +14,7 @@ from sw.compile.frontiers.sets import Fields
 from sw.compile.lower.fuse import EDGES, Group, Member, Op, group_name
 
 
-__all__ = ["HeldBack", "Launch"]
+__all__ = ["GroupLaunch", "HeldBack"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +45,7 @@ class HeldBack:
 
 
 @dataclasses.dataclass(frozen=True)
-class Launch:
+class GroupLaunch:
     """The launch of a kernel, and of those that it needs before it and behind it."""
     kernel: str
     fields: Fields
@@ -58,7 +58,7 @@ class Launch:
     swapped: frozenset  #: The vectors whose two arrays change their roles.
 
     @classmethod
-    def of(cls, parent, held, turned) -> Launch | None:
+    def of(cls, parent, held, turned) -> GroupLaunch | None:
         """The launch of what is held back; None if nobody reads what it does.
 
         Parameters

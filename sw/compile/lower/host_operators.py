@@ -13,7 +13,7 @@ from typing import Any
 from base.errors import UserError
 from sw.compile.frontiers.sets import ALL, EMPTY, Fields
 from sw.compile.lower.fuse import EDGES, TOTAL, WHERE, Member, op_of
-from sw.compile.lower.held import HeldBack, Launch
+from sw.compile.lower.held import GroupLaunch, HeldBack
 from sw.compile.lower.host_actions import HostCall, HostMeeting, HostSum, HostWord
 from sw.compile.lower.host_expressions import check, folded, substituted
 from sw.lang import graph_ir as ir
@@ -190,7 +190,7 @@ class HostOperators:
         """Launch what is held back. ``values`` has the expressions of values of the host that
         change until their operator comes."""
         held, values = state.held, values or {}
-        launch = Launch.of(self._parent, held, state.turned)
+        launch = GroupLaunch.of(self._parent, held, state.turned)
         state = dataclasses.replace(state, held=None)
         if launch is None:
             return state

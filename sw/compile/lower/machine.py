@@ -6,7 +6,7 @@ from typing import Any
 from base.errors import UserError
 from sw.compile.frontiers.sets import ALL, EMPTY
 from sw.compile.lower.fuse import EDGES, WHERE, Member, in_beginning, op_of
-from sw.compile.lower.held import HeldBack, Launch
+from sw.compile.lower.held import GroupLaunch, HeldBack
 from sw.compile.lower.host_numbers import LARGE, THRESHOLD, VERTEX, WORD
 from sw.vm.host import Machine
 from sw.vm.reference import ReferenceMachine
@@ -221,7 +221,7 @@ class RtlMachine(Machine):
     def _flush(self):
         """Launch what is held back."""
         held, self._held = self._held, None
-        launch = Launch.of(self._parent, held, self._turned)
+        launch = GroupLaunch.of(self._parent, held, self._turned)
         if held is None or launch is None:
             return
         parent, head = self._parent, held.group[0].op

@@ -30,7 +30,7 @@ from sw.lang.types import WORD, Type
 from sw.lang.uses import assigned, written
 
 
-__all__ = ["asks_for_vertices", "early", "is_improvement"]
+__all__ = ["asks_for_vertices", "early", "is_improvement", "read_elsewhere"]
 
 
 #: {reduction: the word that every other word is better than}.
@@ -90,7 +90,7 @@ def _operator(program, loop):
     numbers = {node.name for node in loop.body if isinstance(node, ir.Assign)
                and node.value.type is not Type.VERTEXSET}
     changing = written(program, loop)
-    if _read_elsewhere(program, loop, numbers):
+    if read_elsewhere(program, loop, numbers):
         return None
 
     def stays(*values):
@@ -179,7 +179,7 @@ def _only_operator(loop):
     return edges if edges is not None and sets.get(name) == "changed" else None
 
 
-def _read_elsewhere(program, loop, numbers):
+def read_elsewhere(program, loop, numbers):
     """Whether numbers that a loop changes, or its sets, are read by anything but the loop's own
     changes of them; the set of the condition is empty behind the loop."""
     inside = {id(node) for node in ir.instructions(loop.body)} | {id(loop)}

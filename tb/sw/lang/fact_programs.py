@@ -8,7 +8,7 @@ from sw.lang.reader import read_text
 from tb.sw.lang.spelled import analysed
 
 
-__all__ = ["TEXTS", "read"]
+__all__ = ["TEXTS", "components_text", "read"]
 
 
 #: The end of each pass of facts.
@@ -66,8 +66,52 @@ def relaxation(edges: edgeset, source: vertex = 0):
 """)
 
 
+#: What :func:`components_text` does for an edge, and for a vertex.
+_HOOK = """if label[src] != label[dst]:
+    label[max(label[src], label[dst])].min(min(label[src], label[dst]))
+    differs[dst] |= True"""
+_SHORTCUT = """label[v] = label[label[v]]
+differs[v] = False"""
+
+
+def components_text(hook=_HOOK, shortcut=_SHORTCUT, vectors="", flags="vector(bool, False)",
+                    needs="", before="", after="", behind="", returns="label",
+                    labels="vector(vertex, lambda v: v)", asked="differs"):
+    """A program that finds components: its functions, and what stands beside them."""
+    def lines(text, depth):
+        return "".join(f"{'    ' * depth}{line}\n" for line in text.splitlines())
+
+    return f"""
+@program{needs}
+def components(edges: edgeset):
+    label = {labels}
+    differs = {flags}
+{lines(vectors, 1)}
+    def shortcut(v):
+{lines(shortcut, 2)}
+    def hook(src, dst):
+{lines(hook, 2)}
+{lines(before, 1)}    changed = vertices
+    while changed:
+        vertices.apply(shortcut)
+        changed = edges.apply_modified(hook, {asked})
+{lines(after, 2)}{lines(behind, 1)}    return {returns}
+"""
+
+
 #: {name: text}.
 TEXTS = {
+    "components": components_text(),
+    "hooked apart": components_text(
+        vectors="seen = vector(uint, 0)", needs="(needs=symmetric)", flags="vector(uint, 0)",
+        hook="if label[src] < label[dst]:\n    root = label[dst]\n    label[root].min(label[src])\n"
+             "    differs[src].max(1)\nseen[dst].max(number)",
+        shortcut="if label[label[v]] != label[v]:\n    label[v] = label[label[v]]\n"
+                 "differs[v] = 0", before="number = 7\nrounds = 0", after="rounds += 1",
+        returns="label, seen"),
+    "counted hooks": components_text(
+        vectors="hooks = vector(uint, 0)", hook=_HOOK + "\n    hooks[dst] += 1",
+        returns="label, hooks"),
     "no parents": _search(reductions="depth[dst].min(level)", tracking="depth", start="",
                           after=""),
     "harmless": _search(vectors="found = vector(uint, 0)", settle="found[v] = 1",
