@@ -505,8 +505,7 @@ def test_refused(tmp_path):
             ({"frontier": "rqueue"}, "pushing visits the vertices of the frontier"),
             ({"direction": "pull", "frontier": "rqueue"}, "no operator of edges has a filter"),
             ({"direction": "pull", "frontier": "queue"}, "visits the vertices that gather"),
-            ({"frontier": "lists"}, "sets of a program are no lists"),
-            ({"split": "counter", "frontier": "queue"}, "knows the address of a list"),
+            ({"frontier": "lists"}, "only GraphPEG keeps lists"),
             ({"schedule": "em", "frontier": "queue"}, "distributes edges")]:
         with pytest.raises(UserError, match=message):
             run(SETS, tmp_path, **choices)
