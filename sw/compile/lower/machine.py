@@ -325,14 +325,14 @@ class RtlMachine(Machine):
         if vset.count == 0:
             return other
         joined = self._new()
-        self._launch("join", self._parent.pool.argument(vset, other, joined))
+        self._make("join", self._parent.pool.argument(vset, other, joined), [None, None, joined])
         return joined
 
     def split(self, vset, vector, threshold):
         self._flush()
         parts = self._new(), self._new()
         self._set(THRESHOLD, threshold % (1 << 32))
-        self._launch(f"split_{vector}", self._parent.pool.argument(vset, *parts))
+        self._make(f"split_{vector}", self._parent.pool.argument(vset, *parts), [None, *parts])
         return parts
 
     def least(self, vset, vector):
