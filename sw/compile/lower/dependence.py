@@ -96,8 +96,8 @@ class Dependence:
         After all passes.
     edges : dict of int to EdgeSetIterator
         The edge operators by their numbers.
-    most_sets : int
-        Most sets that a kernel may read and make.
+    most_sets, most_made : int
+        Most sets that a kernel may read and make, and that it may make.
     owned : dict of int to frozenset of str, optional
         By the numbers of the edge operators whose lanes have all edges of a vertex: the vectors
         whose reductions they collect in registers.
@@ -108,8 +108,9 @@ class Dependence:
         As of :class:`~sw.compile.lower.flow.WordFlow`.
     """
 
-    def __init__(self, program, edges, most_sets, owned=None):
-        self._program, self._edges, self._most_sets = program, edges, most_sets
+    def __init__(self, program, edges, most_sets, most_made, owned=None):
+        self._program, self._edges = program, edges
+        self._most_sets, self._most_made = most_sets, most_made
         self._owned = owned or {}
         self.defined, self.marks = {}, frozenset()
         self._order_free = _order_free(program)
@@ -152,7 +153,8 @@ class Dependence:
         """Whether an operator may join a group, by what both read and write."""
         if member.op.kind == EDGES or (member.op.kind == VERTICES and self._copied[member.op.what]):
             return False
-        if self.sets(*group, member) > self._most_sets:
+        if self.sets(*group, member) > self._most_sets \
+                or sum(map(self.makes_set, (*group, member))) > self._most_made:
             return False
         if group[0].op.kind == EDGES:
             return self._joins_edges(group, member)
