@@ -119,8 +119,9 @@ class EdgeOperator(Operator):
     def reads(self, task) -> bool:
         """Whether it asks for the members of its set, and does not go through a superset of their
         edges."""
-        return self.reads_set and not (task.direction == "pull"
-                                       and known(self._node, facts.Superset) is not None)
+        superset = known(self._node, facts.Superset)
+        return self.reads_set and not (task.direction == "pull" and superset is not None
+                                       and not superset.test)
 
     @functools.cached_property
     def _sent(self):
