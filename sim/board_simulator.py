@@ -200,7 +200,7 @@ def _dram(dram, config):
     parameters = _DramParameters(int(MemoryMap.GLOBAL))
     if isinstance(dram, DramDevice):
         parameters.timing = DramTiming(1, 1, 1)
-        parameters.device = ctypes.pointer(dram.parameters())
+        parameters.device = ctypes.pointer(dram.parameters(config))
     else:
         parameters.timing = DramTiming(dram.occupancy(config.line_bytes), dram.latency_cycles,
                                        dram.queue)

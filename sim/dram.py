@@ -1,8 +1,9 @@
-"""The simple model of the DRAM that stands behind the GPU's memory port in simulation. The other
+"""The simple model of the DRAM that stands behind a memory port of the GPU in simulation. The other
 models are devices with banks and rows (:mod:`sim.dram_device`).
 
-The DRAM is a pipe with a queue in front. Time is counted in core cycles. A DRAM cycle takes `ratio`
-core cycles, so a faster core sees a DRAM that is slower in every respect:
+Each port has such a DRAM, a channel of its own: all figures are of one port, and the ports do not
+slow each other down. A channel is a pipe with a queue in front. Time is counted in core cycles. A
+DRAM cycle takes `ratio` core cycles, so a faster core sees a DRAM that is slower in every respect:
 
 * The memory holds at most `queue` requests: a read from its acceptance until its response is
   taken, a write until its transfer is over. While it is full, ``mem_req_ready`` is low.
@@ -63,7 +64,7 @@ _OF_REGION = ("slow_latency", "slow_queue")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DramConfig:
-    """How fast the simulated DRAM is.
+    """How fast the simulated DRAM behind each memory port is.
 
     Raises
     ------
@@ -144,13 +145,15 @@ class DramConfig:
             for name in ("bytes_per_cycle", "queue")})
 
     def peak_bytes(self, config: HardwareConfig) -> float:
-        """The most bytes that the memory moves in a core cycle."""
-        return config.line_bytes / self.occupancy(config.line_bytes)
+        """The most bytes that all memory ports together move in a core cycle."""
+        return (config.memory_ports * config.line_bytes
+                / self.occupancy(config.line_bytes))
 
     def line_cycles(self, config: HardwareConfig) -> float:
-        """Core cycles in which the memory moves a line at best: the bus, one request a cycle, and
-        the requests that it holds at a time."""
-        return max(self.occupancy(config.line_bytes), 1, (1 + self.latency_cycles) / self.queue)
+        """Cycles in which the memory ports together move a line at best. Each has a bus, takes one
+        request a cycle, and its memory holds some requests at a time."""
+        return max(self.occupancy(config.line_bytes), 1,
+                   (1 + self.latency_cycles) / self.queue) / config.memory_ports
 
     @property
     def latency_cycles(self) -> int:

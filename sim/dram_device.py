@@ -1,4 +1,4 @@
-"""A DRAM device behind the GPU's memory port: channels, banks, rows, and the times of a standard.
+"""A DRAM device behind a memory port: channels, banks, rows, and the times of a standard.
 
 `DramDevice.of("hbm2")` is a device with its controller; :data:`PARTS` says which part each one is.
 Times are memory cycles (CK). A memory cycle takes `ratio` core cycles. The rules:
@@ -231,32 +231,33 @@ class DramDevice:
         return fractions.Fraction(self.ratio)
 
     def peak_bytes(self, config: HardwareConfig) -> float:
-        """The most bytes of lines that the memory moves in a core cycle: what the data buses carry,
-        or a line a cycle."""
+        """The most bytes of lines that the memory ports together move in a core cycle: what the
+        data buses carry, or a line a cycle at each port."""
         useful = min(self.access_bytes, config.line_bytes)
         cycles = max(self.burst, self.tCCD_S) * self.clock
-        return float(min(self.channels * useful / cycles, config.line_bytes))
+        return config.memory_ports * float(min(self.channels * useful / cycles, config.line_bytes))
 
     def line_cycles(self, config: HardwareConfig) -> float:
         """Core cycles in which the memory moves a line at best."""
         return config.line_bytes / self.peak_bytes(config)
 
-    @property
-    def activate_cycles(self) -> float:
+    def activate_cycles(self, config: HardwareConfig) -> float:
         """Core cycles in which the memory opens a row at best: the least that the windows, the time
         between two activates and the number of banks allow, in all channels together."""
         cycles = max(self.tRRD_S, self.tFAW / 4, self.t32AW / 32,
                      (self.tRAS + self.tRP) / (self.groups * self.banks))
-        return float(cycles * self.clock / self.channels)
+        return float(cycles * self.clock) / (self.channels * config.memory_ports)
 
-    def parameters(self) -> DeviceParameters:
-        """The structure of the harness."""
+    def parameters(self, config: HardwareConfig) -> DeviceParameters:
+        """The structure of the harness, for a memory port of a GPU. A line's number at the port is
+        without the bits that choose the port."""
         places = _places(self)
         names = [name for name, *_ in DeviceParameters._fields_]
         return DeviceParameters(**{
             **{name: value for name, value in dataclasses.asdict(self).items() if name in names},
             **{f"{name}_at": place for name, (place, _) in places.items() if name != "column"},
             **{f"{name}_bits": places[name][1] for name in ("channel", "group", "bank")},
+            "port_at": _bits(config.port_banks), "port_bits": _bits(config.memory_ports),
             "above": self.clock.numerator, "below": self.clock.denominator})
 
 

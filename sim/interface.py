@@ -5,7 +5,8 @@ import enum
 import os
 
 
-__all__ = ["ChannelCounts", "DeviceParameters", "DramTiming", "Report", "SimulatorStatus", "load"]
+__all__ = ["ChannelCounts", "DeviceParameters", "DramTiming", "PortReport", "Report",
+           "SimulatorStatus", "load"]
 
 
 class SimulatorStatus(enum.IntEnum):
@@ -24,6 +25,12 @@ class Report(ctypes.Structure):
                  "slow_lines_read", "slow_lines_written")]
 
 
+class PortReport(ctypes.Structure):
+    """The counts of a memory port that ``gl_port_report`` fills in, since they were cleared."""
+    _fields_ = [(name, ctypes.c_uint64) for name in
+                ("lines_read", "lines_written", "busy", "waits")]
+
+
 class DramTiming(ctypes.Structure):
     """How fast a region of the DRAM is, in core cycles, and how many requests it holds."""
     _fields_ = [(name, ctypes.c_uint32) for name in ("occupancy", "latency", "queue")]
@@ -36,7 +43,8 @@ class DeviceParameters(ctypes.Structure):
         "t32AW", "tCCD_S", "tCCD_L", "tRTP", "tWR", "tWTR_S", "tWTR_L", "tRTRS", "tPPD", "tRFC",
         "tREFI", "read_queue", "write_queue", "bank_queue", "hit_limit", "keep_writes", "merge",
         "close_page", "two_commands", "channel_at", "channel_bits", "group_at", "group_bits",
-        "bank_at", "bank_bits", "row_at", "hash", "access_bytes", "above", "below")]
+        "bank_at", "bank_bits", "row_at", "hash", "access_bytes", "port_at", "port_bits", "above",
+        "below")]
 
 
 class ChannelCounts(ctypes.Structure):
@@ -62,6 +70,7 @@ def load(path: str | os.PathLike[str]) -> ctypes.CDLL:
             ("gl_error", ctypes.c_int, machine),
             ("gl_report", None, machine, ctypes.POINTER(Report)),
             ("gl_channels", None, machine, ctypes.POINTER(ChannelCounts)),
+            ("gl_port_report", None, machine, u32, ctypes.POINTER(PortReport)),
             ("gl_clear_lines", None, machine),
             ("gl_place_slow", None, machine, u64),
             ("gl_message", ctypes.c_char_p, machine),

@@ -119,6 +119,9 @@ public:
         --m_held;
     }
 
+    /// Cycles that the transfers of the counted lines take on the bus.
+    std::uint64_t busy() const { return (lines_read + lines_written) * m_occupancy; }
+
     std::uint64_t lines_read = 0;
     std::uint64_t lines_written = 0;
 
@@ -239,6 +242,10 @@ public:
 
     const Region& fast() const { return m_fast; }
     const Region& slow() const { return m_slow; }
+    /// Cycles that the transfers take on the buses.
+    std::uint64_t busy() const {
+        return m_device ? m_device->busy() : m_fast.busy() + m_slow.busy();
+    }
     /// The device, or null.
     const DramDevice* device() const { return m_device.get(); }
 

@@ -22,6 +22,7 @@ struct DeviceParameters {
     std::uint32_t channel_at, channel_bits, group_at, group_bits, bank_at, bank_bits, row_at;
     std::uint32_t hash;          ///< 1 if the fields are XORed with the lowest bits of the row
     std::uint32_t access_bytes;
+    std::uint32_t port_at, port_bits;  ///< the bits of a line's number that choose the port
     std::uint32_t above, below;  ///< `below` memory cycles take `above` core cycles
 };
 

@@ -43,6 +43,13 @@ public:
             note(c, m_channels[c]->channel.next(0));
         }
     }
+    /// Core cycles that the transfers take on the data buses, in the mean of the channels.
+    std::uint64_t busy() const {
+        std::uint64_t columns = 0;
+        for (std::size_t c = 0; c < count(); ++c)
+            columns += counts(c).column_reads + counts(c).column_writes;
+        return columns * m_p.burst * m_p.above / m_p.below / count();
+    }
     void clear_counts() {
         for (std::size_t c = 0; c < count(); ++c) m_channels[c]->channel.counts = {};
     }
@@ -64,7 +71,8 @@ public:
 
     /// Accepts a request in the cycle of the last ready(). The tag is that of a read.
     void accept(std::uint32_t line, bool write, std::uint32_t tag) {
-        m_line = line;
+        const std::uint32_t below = line & ((1u << m_p.port_at) - 1);
+        m_line = line >> (m_p.port_at + m_p.port_bits) << m_p.port_at | below;
         m_write = write;
         m_tag = tag;
         m_offered = 0;

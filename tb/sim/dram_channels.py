@@ -8,6 +8,7 @@ import subprocess
 
 import numpy as np
 
+from hw.config import HardwareConfig
 from sim import cache, toolchain
 from sim.dram_device import DramDevice
 from sim.interface import ChannelCounts, DeviceParameters
@@ -80,7 +81,7 @@ def run(device: DramDevice, requests, *, window=0, skip=True, commands=False) ->
     commands : bool
         Whether the commands are wanted.
     """
-    parameters = device.parameters()
+    parameters = device.parameters(HardwareConfig())
     addresses, writes, times = np.array(requests, np.int64).T
     lines = addresses // device.access_bytes
 
@@ -95,8 +96,8 @@ def run(device: DramDevice, requests, *, window=0, skip=True, commands=False) ->
     latencies = (ctypes.c_int64 * len(items))()
     counts = (ChannelCounts * device.channels)()
     library = _library()
-    cycles = library.dram_run(parameters, items.ctypes.data, len(items), window, device.channels, skip,
-                              latencies, counts)
+    cycles = library.dram_run(parameters, items.ctypes.data, len(items), window, device.channels,
+                              skip, latencies, counts)
     place = ctypes.POINTER(Command)()
     size = library.dram_commands(place) if commands else 0
     return Outcome(

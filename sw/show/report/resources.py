@@ -63,10 +63,11 @@ def resources(counters, config, dram=None) -> list:
                               cycles / dram.line_cycles(config), "lines"))
         if "dram_activates" in counters:
             found.append(Resource("DRAM rows", of("dram_activates"),
-                                  cycles / dram.activate_cycles, "activates"))
+                                  cycles / dram.activate_cycles(config), "activates"))
         if dram.has_slow:
             found.append(Resource("slow memory", slow,
-                                  cycles / dram.slow_occupancy(config.line_bytes), "lines"))
+                                  cycles * config.memory_ports
+                                  / dram.slow_occupancy(config.line_bytes), "lines"))
     if config.scu and of("scu_cycles"):
         found.append(Resource("SCU", of("scu_elements"), of("scu_cycles") * config.scu, "elements"))
     return found
