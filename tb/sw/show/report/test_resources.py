@@ -12,7 +12,7 @@ import pytest
 
 from hw.config import HardwareConfig, preset
 from sim.dram import DramConfig
-from sw.show.report.resources import binding, issue_slots, levels, line_cycles, resources
+from sw.show.report.resources import binding, issue_slots, levels, resources
 from sw.show.report.results import runs_of
 
 
@@ -68,7 +68,7 @@ def test_a_board():
     (DramConfig(queue=1), 101),
 ])
 def test_line_cycles(dram, cycles):
-    assert line_cycles(CONFIG, dram) == pytest.approx(cycles)
+    assert dram.line_cycles(CONFIG) == pytest.approx(cycles)
 
 
 def test_binding():
