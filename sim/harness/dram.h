@@ -176,7 +176,7 @@ public:
     }
     void clear_lines() {
         for (Region* region : {&m_fast, &m_slow}) region->lines_read = region->lines_written = 0;
-        if (m_device) m_device->clear_counts();
+        if (m_device) m_device->restart();
     }
 
     /// Whether a request offered in this cycle is accepted. Call once a cycle, with rising times.

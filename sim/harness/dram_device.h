@@ -35,7 +35,8 @@ public:
 
     void clear() {
         m_answers.clear();
-        m_core = m_time = m_credit = 0;
+        m_time = m_credit = m_reads = 0;
+        m_is_new = true;
         m_next = NEVER;
         m_offered = m_pieces;
         for (std::size_t c = 0; c < count(); ++c) {
@@ -50,13 +51,17 @@ public:
             columns += counts(c).column_reads + counts(c).column_writes;
         return columns * m_p.burst * m_p.above / m_p.below / count();
     }
-    void clear_counts() {
+    /// Clears the counts. If no read is under way, the device begins anew, so that what comes does
+    /// not depend on what was: a run takes the same cycles whenever it starts.
+    void restart() {
+        if (!m_reads) return clear();
         for (std::size_t c = 0; c < count(); ++c) m_channels[c]->channel.counts = {};
     }
 
     /// Whether a request is accepted in a core cycle. Call once a cycle, with rising times.
     bool ready(std::uint64_t now) {
-        m_credit += (now - m_core) * m_p.below;
+        if (!m_is_new) m_credit += (now - m_core) * m_p.below;
+        m_is_new = false;
         m_core = now;
         std::uint64_t time = m_time;
         for (; m_credit >= m_p.above; m_credit -= m_p.above) ++time;
@@ -76,7 +81,10 @@ public:
         m_write = write;
         m_tag = tag;
         m_offered = 0;
-        if (!write) m_left[tag] = m_pieces;
+        if (!write) {
+            m_left[tag] = m_pieces;
+            ++m_reads;
+        }
         offer(m_time);
     }
 
@@ -85,7 +93,9 @@ public:
     std::uint32_t answer() {
         while (m_answers.ready(m_time)) {
             const std::uint32_t tag = m_answers.pop() % m_tags;
-            if (--m_left[tag] == 0) return tag;
+            if (--m_left[tag]) continue;
+            --m_reads;
+            return tag;
         }
         return NONE;
     }
@@ -150,7 +160,9 @@ private:
     std::unique_ptr<std::uint32_t[]> m_left;  // accesses of each read that are not complete
     std::unique_ptr<std::unique_ptr<Channel>[]> m_channels;
     std::uint64_t m_next = NEVER;  // the next cycle in which a channel has something to do
+    bool m_is_new;                 // no core cycle has been since clear()
     std::uint64_t m_core = 0;      // the core cycle
+    std::uint64_t m_reads;         // that were not answered
     std::uint64_t m_time = 0;      // the memory cycle, which has not ticked yet
     std::uint64_t m_credit = 0;    // of `above` for a memory cycle, what core cycles have brought
     // The request at the port.
