@@ -93,7 +93,7 @@ class ProgramAlgorithm(ProgramRun):
 
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
-        program = self.program = self._specialised
+        self.program, self._known_groups = program, _ = self._shared
         self._kernels = VertexKernels(self)
         nodes = self._nodes = list(ir.instructions(program.body))
         operators = [node for node in nodes if isinstance(node, ir.EdgeSetIterator)]
@@ -181,15 +181,11 @@ class ProgramAlgorithm(ProgramRun):
     # Kernels of groups. All runs with these parameters share them, whatever their plans.
 
     @of_graph
-    def _specialised(self):
-        """The program for these parameters."""
+    def _shared(self):
+        """The program for these parameters, and the rules and the kernels that were found, by what
+        they depend on."""
         return without_infinite_deltas(
-            specialised(self.program, self._values, self.graph), self._values, self.graph)
-
-    @of_graph
-    def _known_groups(self):
-        """The rules and the kernels that were found, by what they depend on."""
-        return {}
+            specialised(self.program, self._values, self.graph), self._values, self.graph), {}
 
     def _group_operators(self, owned, most_made=_MOST_SETS):
         """Find the kernels of operators; ``owned`` and ``most_made`` are as of Dependence."""
