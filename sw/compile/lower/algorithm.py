@@ -40,7 +40,7 @@ from sw.compile.lower.host_numbers import SLOTS, HostNumbers
 from sw.compile.lower.kernels import VertexKernels
 from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
-from sw.compile.lower.queues import takes_all, without_infinite_deltas
+from sw.compile.lower.queues import added_once, without_infinite_deltas
 from sw.compile.lower.run import ProgramRun
 from sw.compile.lower.specialised import specialised
 from sw.lang import facts
@@ -113,7 +113,7 @@ class ProgramAlgorithm(ProgramRun):
         self.pool = Pool(len(names - {None}) + _STORAGES, self.anchor)
         self._queues = list(dict.fromkeys(node.vector for node in nodes
                                           if isinstance(node, ir.NewQueue) and not (
-                                              node.delta is None and takes_all(program, node))))
+                                              node.delta is None and added_once(program, node))))
         self.splits = bool(self._queues)
         self._stored = list(dict.fromkeys(
             node.vector for node in ir.instructions(behind_beginning(program))

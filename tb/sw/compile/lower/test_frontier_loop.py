@@ -55,7 +55,8 @@ def test_facts(name):
     wanted, text = TEXTS[name]
     form = find(analysed(read_text(text)))
     if form.early:
-        assert (form.superset, form.sends) == wanted
+        superset = {(): True, None: False}.get(form.superset, "reached")
+        assert (superset, form.sends) == wanted
     else:
         stamp = form.stamp and form.stamp.vector
         suffices = tuple(reduction.suffices for reduction in form.reductions)
