@@ -200,8 +200,10 @@ def choose(sides) -> list:
         _check_nothing(sides[0])
     output = _output(sides, asked)
     pairs = [Pair(_input(side, pair, output), output) for side, pair in zip(sides, asked)]
+    read = algorithm.sets_are_read or any(side.algorithm.reads(side) for side in sides)
     for side, pair in zip(sides, pairs):
-        reason = _refusal(side, pair, sides, pairs)
+        reason = _refusal(side, pair, sides, pairs) if read or pair.output == VALUES else \
+            f"nothing would read the {pair.output}"
         if reason is not None:
             raise UserError(f"{algorithm.name} {side.direction} cannot have frontier "
                             f"{side.plan.frontier or pair.text!r}: {reason}")

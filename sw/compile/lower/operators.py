@@ -140,6 +140,12 @@ class EdgeOperator(Operator):
                 lambda *names: first_words(parent.beginning, vector, *names))
         return sent_word(node, self._function, loops, bool(self._sent), **more)
 
+    @property
+    def sets_are_read(self) -> bool:
+        """Whether a kernel of the program that has no edges goes through a set."""
+        return any(group[0].op.kind != EDGES and not group[0].op.every
+                   for group in self._parent.groups.all)
+
     def _or_before(self, tests):
         """The filter that is true for members of this superstep or an earlier one, whose edges are
         not accepted, if one stamp tells; else for members."""

@@ -552,6 +552,8 @@ def test_choice_of_delta():
      "bfs pull cannot have frontier 'rqueue': schedule 'em' distributes edges"),
     ("sssp", {"frontier": "rqueue", "direction": "pull"},
      "sssp pull cannot have frontier 'rqueue': pulling visits all edges"),
+    ("cc", {"frontier": "bitmap"},
+     "cc push cannot have frontier 'bitmap': nothing would read the bitmap"),
     ("cc", {"frontier": "rqueue", "direction": "pull"},
      "cc pull cannot have frontier 'rqueue': no operator of edges has a filter"),
     ("sssp", {"delta": 5, "frontier": "bitmap"},
