@@ -189,7 +189,13 @@ class EdgeOperator(Operator):
         return frozenset(vector for vector in self.private(task) if self._plain(task, vector))
 
     def adds_once(self, task, asked):
-        return self._settles(task) or self._plain(task, self._node.tracking)
+        return self._settles(task) or self._plain(task, self._node.tracking) or self._fresh
+
+    @property
+    def _fresh(self):
+        """Whether the old word tells which reduction is the first to change a vertex."""
+        changes = known(self._node, facts.Changes)
+        return changes is not None and changes.fresh
 
     def claims(self, task) -> bool:
         """Whether the set tells which lane is the first to add a vertex, in any kernel."""
@@ -546,7 +552,8 @@ class EdgeOperator(Operator):
                     a.xor(changed, changed, before)
                     a.snez(changed, changed)
             else:
-                reduce_word(k, operation, word, pointer, changed if tracks else None)
+                reduce_word(k, operation, word, pointer, changed if tracks else None,
+                            fresh=tracks and self._fresh)
         if changed is not None:
             with k.only(changed, "same") as same:
                 if better is not None:
@@ -780,7 +787,7 @@ class EdgeOperator(Operator):
         changed = flag if only else k.a.reg("changed")
         if not only:
             k.a.mv(changed, k.a.zero)
-        return Tracked(self._node.tracking, changed, only, later)
+        return Tracked(self._node.tracking, changed, only, later, self._fresh)
 
     @property
     def _changes_surely(self):
