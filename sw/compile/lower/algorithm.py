@@ -132,7 +132,8 @@ class ProgramAlgorithm(ProgramRun):
             number, vectors = side.algorithm.number, side.algorithm.owned(side)
             owned[number] = owned.get(number, vectors) & vectors
         owned = {number: vectors for number, vectors in owned.items() if vectors}
-        self._group_operators(owned)
+        if owned:
+            self._group_operators(owned)
         form = kind if kind in FORMS else None
         lists = kind == Queue.name or (form is None and (bool(self._queues) or any(
             group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)))
