@@ -20,7 +20,7 @@ from sw.study.benchmarks.records import RecordsFile
 from ..setting import GraphChoice
 
 
-__all__ = ["FILE", "Gpu", "Pair", "pairs", "read"]
+__all__ = ["FILE", "RecordedGpu", "Pair", "pairs", "read"]
 
 
 #: The GPU that is compared with, if the user names none.
@@ -36,7 +36,7 @@ _FIELDS = {"device": str, "graph": str, "algorithm": str, "schedule": str, "dire
 
 
 @dataclasses.dataclass(frozen=True)
-class Gpu:
+class RecordedGpu:
     """The records of one GPU."""
     device: str
     driver: str
@@ -69,7 +69,7 @@ class Pair:
         return f"{self.here.graph} for {self.graph}"
 
 
-def read(path) -> Gpu:
+def read(path) -> RecordedGpu:
     """The records of a file that ``graphloom bench ranking`` has written. Raises UserError if it
     cannot be read, has records of several GPUs, or lacks a field."""
     if not pathlib.Path(path).exists():
@@ -93,7 +93,7 @@ def read(path) -> Gpu:
             Way(record["schedule"], record["direction"])] = record
     if not one:
         raise UserError(f"{path}: has no records of a GPU")
-    return Gpu(one["device"], one["driver"], one["date"], one["multiprocessors"], one["clock"],
+    return RecordedGpu(one["device"], one["driver"], one["date"], one["multiprocessors"], one["clock"],
                {graph: dict(algorithms) for graph, algorithms in found.items()})
 
 
