@@ -8,7 +8,7 @@
 """
 
 from ..paper import Paper
-from .figures import Correlation, WaysOf, Work
+from .figures import Correlation, WaysOf, WorkOfWays
 
 
 __all__ = ["RankingPaper"]
@@ -19,5 +19,5 @@ class RankingPaper(Paper):
     paper = "ranking"
     title = "The ranking of schedules in software on the RTL and on a GPU"
     source = "this project's own measurements: `graphloom bench ranking --vm cuda`"
-    figures = (Correlation(), *map(WaysOf, ("bfs", "pagerank", "sssp", "cc")), Work())
+    figures = (Correlation(), *map(WaysOf, ("bfs", "pagerank", "sssp", "cc")), WorkOfWays())
     large = "paper"

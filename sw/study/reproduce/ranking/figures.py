@@ -18,7 +18,7 @@ from . import recorded
 from .agreement import agreement
 
 
-__all__ = ["Correlation", "Operators", "WaysOf", "Work"]
+__all__ = ["Correlation", "Operators", "WaysOf", "WorkOfWays"]
 
 
 #: Schedules with the constants of CUDA's text: an edge at a time, and the degrees from which a
@@ -77,7 +77,7 @@ class _Ranked(Figure):
         return _read(setting.gpu)
 
     def _pairs(self, setting):
-        """{counterpart: Pair}."""
+        """{counterpart: RankedPair}."""
         return {pair.here: pair for pair in _pairs(setting.gpu, setting.ranked)}
 
     def grid(self, setting):
@@ -265,7 +265,7 @@ def _count(value):
     return FAILED if value is None else f"{value:,}"
 
 
-class Work(_Ranked):
+class WorkOfWays(_Ranked):
     """Instructions and bytes of each way."""
     name = "work"
     title = "instructions and bytes of DRAM an arc, on the RTL and on the GPU"

@@ -20,7 +20,7 @@ from sw.study.benchmarks.records import RecordsFile
 from ..setting import GraphChoice
 
 
-__all__ = ["FILE", "RecordedGpu", "Pair", "pairs", "read"]
+__all__ = ["FILE", "RecordedGpu", "RankedPair", "pairs", "read"]
 
 
 #: The GPU that is compared with, if the user names none.
@@ -57,7 +57,7 @@ class RecordedGpu:
 
 
 @dataclasses.dataclass(frozen=True)
-class Pair:
+class RankedPair:
     """A graph of the GPU, and its counterpart on the RTL."""
     graph: str  #: The text of the GPU's.
     here: GraphChoice
@@ -93,11 +93,12 @@ def read(path) -> RecordedGpu:
             Way(record["schedule"], record["direction"])] = record
     if not one:
         raise UserError(f"{path}: has no records of a GPU")
-    return RecordedGpu(one["device"], one["driver"], one["date"], one["multiprocessors"], one["clock"],
-               {graph: dict(algorithms) for graph, algorithms in found.items()})
+    return RecordedGpu(
+        one["device"], one["driver"], one["date"], one["multiprocessors"], one["clock"],
+        {graph: dict(algorithms) for graph, algorithms in found.items()})
 
 
-def pairs(gpu, choices) -> list[Pair]:
+def pairs(gpu, choices) -> list[RankedPair]:
     """The graphs of a GPU of which the RTL has a counterpart: a graph of ``choices``
     (:class:`~sw.study.reproduce.setting.GraphChoice`) by the same generator."""
     families = {choice.graph.partition(":")[0]: choice for choice in choices}
@@ -112,7 +113,7 @@ def pairs(gpu, choices) -> list[Pair]:
                  if (choice.graph, seed) not in taken}
         seed = min(known, key=lambda seed: abs(known[seed] - there) if there is not None else seed)
         taken.add((choice.graph, seed))
-        found.append(Pair(graph, dataclasses.replace(
+        found.append(RankedPair(graph, dataclasses.replace(
             choice, label=f"{choice.label} ({len(found) + 1})", graph=_seeded(choice.graph, seed)),
             (there or 0.0, known[seed])))
     return found
