@@ -203,9 +203,11 @@ class Early(Fact):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Superset(Fact):
-    """O may go through edges of vertices outside of S, too, in every round: they change nothing, or
-    what an edge of S would change anyway. Implies :class:`Early`."""
+    """O may go through edges of vertices outside of S, too, in every round, where a predicate is
+    true at the source by its words of then: they change nothing, or what an edge of S would change
+    anyway. Implies :class:`Early`."""
     key: ClassVar[str] = "superset"
+    test: tuple[Any, ...] = ()  #: A predicate; () for all vertices.
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
