@@ -44,25 +44,31 @@ def _one_of(*values):
     return Legal(values, " or ".join(map(repr, values)))
 
 
+#: A delay line has two cycles at least (:mod:`hw.delays`).
+_LATENCIES = Legal((0, *range(2, 513)), "0 or a number from 2 to 512")
+
 #: The legal values of every field but the name, listed only here. Validation, documentation and
 #: ``./graphloom campaign`` read this table. The campaign builds and runs every legal value, and of
-#: the fields of the exchange the least and the greatest.
+#: the exchange and of latencies the least and the greatest.
 LEGAL = {
-    "cores": _numbers(1, 8),
-    "warps": _powers(1, 32),
+    "cores": _numbers(1, 16),
+    "warps": _powers(1, 64),
     "threads": _powers(1, 32),
     "imem_bytes": _powers(1 << 10, 1 << 20),
     "local_bytes": _powers(1 << 8, 1 << 17),
     "l1_bytes": _powers(1 << 8, 1 << 18),
     "l1_ways": _powers(1, 8),
     "l1_banks": _powers(1, 4),
-    "l1_mshrs": _powers(2, 64),
-    "load_queue": _powers(2, 64),
+    "l1_mshrs": _powers(2, 512),
+    "l1_latency": _LATENCIES,
+    "load_queue": _powers(2, 512),
     "atomic_words": _one_of("one", "line"),
     "l2_bytes": _or_zero(_powers(1 << 5, 1 << 23)),
     "l2_ways": _powers(1, 16),
     "l2_banks": _powers(1, 8),
-    "l2_mshrs": _powers(2, 64),
+    "l2_mshrs": _powers(2, 512),
+    "l2_latency": _LATENCIES,
+    "memory_ports": _powers(1, 8),
     "barriers": _powers(1, 32),
     "memory_bytes": _powers(1 << 16, 1 << 31),
     "gather": _one_of("none", *VARIANTS),
@@ -114,6 +120,9 @@ class HardwareConfig:
     #: bank has an equal part of ``l1_bytes`` and ``l1_mshrs``.
     l1_banks: int = 1
     l1_mshrs: int = 64  #: Line misses that an L1 can have outstanding; at least two a bank.
+    #: Cycles by which L1 and local memory answer loads later, hits and misses. As many accesses a
+    #: cycle as without.
+    l1_latency: int = 0
     load_queue: int = 32  #: Load instructions that a core can have outstanding.
     #: ``"line"``: one access performs an instruction's atomics of global memory on all words of a
     #: line, if their old values are not wanted, and a bank of the L2 has an ALU for each word;
@@ -128,6 +137,11 @@ class HardwareConfig:
     l2_banks: int = 1
     #: Line requests that a bank of the L2 can have outstanding at the memory port.
     l2_mshrs: int = 64
+    #: Cycles by which the L2 answers later, hits and misses. As many answers a cycle as without.
+    l2_latency: int = 0
+    #: Memory ports, each with its own channel of memory behind it; at most ``l2_banks``. Each port
+    #: serves an equal part of the banks of the L2.
+    memory_ports: int = 1
     barriers: int = 4  #: Barriers of a core.
     memory_bytes: int = 1 << 28  #: Mapped global memory, in bytes.
     #: The unit that hands out edges, by the name of its folder in ``hw/gather``; ``none``: no such
@@ -200,6 +214,9 @@ class HardwareConfig:
         if self.exchange_interval and self.cores == 1:
             self._refuse("exchange_interval", "must be 0 with one core: there is no core to "
                          "exchange edges with")
+        if self.memory_ports > self.l2_banks:
+            self._refuse("memory_ports", f"must be at most l2_banks ({self.l2_banks}): each port "
+                         "serves banks of its own")
         if self.l1_mshrs < 2 * self.l1_banks:
             self._refuse("l1_mshrs", f"must be at least 2 in each of {self.l1_banks} banks "
                          f"({2 * self.l1_banks})")
@@ -290,7 +307,19 @@ class HardwareConfig:
     @property
     def bank(self) -> "HardwareConfig":
         """The configuration of one bank of the L2."""
-        return self.replace(l2_bytes=self.l2_bytes // self.l2_banks, l2_banks=1)
+        return self.replace(l2_bytes=self.l2_bytes // self.l2_banks, l2_banks=1, memory_ports=1)
+
+    @property
+    def port_banks(self) -> int:
+        """Banks of the L2 that a memory port serves."""
+        return self.l2_banks // self.memory_ports
+
+    def port_names(self, prefix) -> tuple[str, ...]:
+        """The beginning of the names of each memory port's signals: the prefix, and with several
+        ports the port's number behind it, as in ``memory_0``."""
+        if self.memory_ports == 1:
+            return (prefix,)
+        return tuple(f"{prefix}_{port}" for port in range(self.memory_ports))
 
     @property
     def requesters(self) -> int:

@@ -105,6 +105,9 @@ CORE_COUNTERS = {
     **{f"stall_{name}": f"no instruction issued: {stall.doc}" for name, stall in STALLS.items()},
     "stall_idle": "no instruction issued: no warp left, memory draining",
     "memory_instructions": "loads, stores and atomics on global memory",
+    "coalescer_busy": "cycles in which the coalescer had lanes of an instruction to serve",
+    "loads_under_way": "loads, and atomics whose old value is wanted, in the load queue, summed "
+                       "over the cycles",
     "l1_accesses": "line accesses of global memory instructions",
     "l1_loads": "line accesses by loads",
     "l1_load_hits": "line accesses by loads that hit in L1",
@@ -153,10 +156,10 @@ COUNTERS = {**CORE_COUNTERS, **GPU_COUNTERS}
 #: counters and, from ``WARP_OFFSET`` on, ``WARP_COUNTS`` counters a warp: one for each phase, and
 #: one for all cycles of the warp.
 GPU_BASE = 0x0100
-CORE_BASE = 0x0800
-CORE_STRIDE = 0x0800
-BLOCK_BITS = 11              # bits of an address within a block
-WARP_OFFSET = 0x0100
+CORE_BASE = 0x1000
+CORE_STRIDE = 0x1000
+BLOCK_BITS = 12              # bits of an address within a block
+WARP_OFFSET = 0x0200
 WARP_COUNTS = 7
 
 #: Bits of an address, and the first address of instruction memory, which may fill the upper half.

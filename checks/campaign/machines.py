@@ -56,13 +56,15 @@ CONFIGS = {
                           imem_bytes=1 << 14),
     "graphpeg": _TINY.replace(name="graphpeg", warps=4, gather="graphpeg", alwt_entries=8,
                               gather_requests=4, edge_buffer_rows=4, imem_bytes=1 << 14),
-    "late": _TINY.replace(name="late", warps=4, table_latency=10),
+    "late": _TINY.replace(name="late", warps=4, table_latency=10, l1_latency=7,
+                          l2_latency=30),
 }
 
 #: Configurations with several cores.
 CORES = {
     "pair": _TINY.replace(name="pair", cores=2, imem_bytes=1 << 14, l1_banks=2,
-                         atomic_words="line", l2_bytes=1 << 10, l2_ways=2, l2_banks=4),
+                         atomic_words="line", l2_bytes=1 << 10, l2_ways=2, l2_banks=4,
+                         memory_ports=2),
     "trio": _TINY.replace(name="trio", cores=3, warps=4, threads=2, imem_bytes=1 << 14,
                           l2_banks=1, l2_mshrs=2, pipeline="long"),
 }
@@ -202,6 +204,12 @@ def check_counters(config: HardwareConfig, counters):
          "cycles", "instructions", *stalls)
     hold(c.lanes <= c.instructions * config.threads, "instructions", "lanes")
     hold(c.l1_load_hits <= c.l1_loads <= c.l1_accesses, "l1_load_hits", "l1_loads", "l1_accesses")
+    # A pass of a core leaves the coalescer, or waits there, only while it is busy.
+    hold(c.coalescer_busy <= config.cores * c.cycles, "coalescer_busy", "cycles")
+    hold(c.l1_accesses + c.local_accesses <= config.l1_banks * c.coalescer_busy,
+         "l1_accesses", "local_accesses", "coalescer_busy")
+    hold(c.loads_under_way <= config.load_queue * config.cores * c.cycles, "loads_under_way",
+         "cycles")
     hold(c.atomics <= c.l1_accesses, "atomics", "l1_accesses")
     hold(c.atomics <= c.atomic_lanes <= c.atomics * config.threads, "atomics", "atomic_lanes")
     hold(c.l2_hits <= c.l2_accesses, "l2_hits", "l2_accesses")
@@ -222,6 +230,10 @@ def check_counters(config: HardwareConfig, counters):
     # The L2 requested every line read at the memory port; line sizes agree.
     hold(c.dram_reads <= c.l2_accesses - c.l2_hits, "dram_reads", "l2_accesses", "l2_hits")
     hold(c.dram_bytes_read == c.dram_reads * config.line_bytes, "dram_bytes_read", "dram_reads")
+    if "port_0_busy" in counters:
+        for total, name in (("dram_reads", "lines_read"), ("dram_writes", "lines_written")):
+            ports = [f"port_{port}_{name}" for port in range(config.memory_ports)]
+            hold(sum(counters[port] for port in ports) == counters[total], total, *ports)
     hold(c.weaver_waits <= config.cores * c.cycles, "weaver_waits", "cycles")
     # Only the causes of a stall before the Weaver hide a wait for it.
     hold(c.stall_weaver <= c.weaver_stalls <= c.stall_weaver + c.stall_memory + c.stall_local,

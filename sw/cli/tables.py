@@ -267,10 +267,18 @@ def _rows(result, rival, units):
         yield f"  {text}", _ratio(of(name), slots, "{:.1f} %", 100)
     yield None
     yield "L1 hit rate", _ratio(of("l1_load_hits"), of("l1_loads"), "{:.1f} %", 100)
+    yield "mean loads under way", _ratio(of("loads_under_way"), slots, "{:.1f}")
+    yield "coalescer busy", _ratio(of("coalescer_busy"), slots, "{:.1f} %", 100)
     yield "lines per access", _ratio(of("l1_accesses"), of("memory_instructions"), "{:.2f}")
     yield "DRAM bytes", f"{of('dram_bytes_read') + of('dram_bytes_written'):,}"
     if "slow_bytes_read" in result.counters:
         yield "  slow memory", f"{of('slow_bytes_read') + of('slow_bytes_written'):,}"
+    if "port_0_busy" in result.counters:
+        ports = range(result.config.memory_ports)
+        yield "bus of a memory port busy", _ratio(
+            sum(of(f"port_{port}_busy") for port in ports), len(ports) * cycles, "{:.1f} %", 100)
+        yield "  of the busiest", _ratio(
+            max(of(f"port_{port}_busy") for port in ports), cycles, "{:.1f} %", 100)
 
 
 def _areas(lanes) -> dict:

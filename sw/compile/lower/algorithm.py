@@ -25,6 +25,7 @@ import contextlib
 import functools
 
 from base.errors import UserError
+from sw.compile.frontiers import unit_lists
 from sw.compile.frontiers.maps import FORMS
 from sw.compile.frontiers.queue import Queue
 from sw.compile.frontiers.sets import Fields, Pool
@@ -39,8 +40,8 @@ from sw.compile.lower.host_numbers import SLOTS, HostNumbers
 from sw.compile.lower.kernels import VertexKernels
 from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
-from sw.compile.lower.queues import takes_all, without_infinite_deltas
-from sw.compile.lower.run import ProgramRun
+from sw.compile.lower.queues import added_once, without_infinite_deltas
+from sw.compile.lower.run import ProgramRun, of_graph
 from sw.compile.lower.specialised import specialised
 from sw.lang import facts
 from sw.lang import graph_ir as ir
@@ -76,6 +77,8 @@ class ProgramAlgorithm(ProgramRun):
     dependence : Dependence
     groups : Groups
         The kernels of operators.
+    splits : bool
+        Whether a queue's vertices are split into those that are ready, and the others.
     dropped : frozenset of Position
         The filters that need no kernel, as nobody reads their sets.
     pool : Pool
@@ -90,8 +93,7 @@ class ProgramAlgorithm(ProgramRun):
 
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
-        program = self.program = without_infinite_deltas(
-            specialised(self.program, self._values, graph), self._values, graph)
+        self.program, self._known_groups = program, _ = self._shared
         self._kernels = VertexKernels(self)
         nodes = self._nodes = list(ir.instructions(program.body))
         operators = [node for node in nodes if isinstance(node, ir.EdgeSetIterator)]
@@ -110,7 +112,8 @@ class ProgramAlgorithm(ProgramRun):
         self.pool = Pool(len(names - {None}) + _STORAGES, self.anchor)
         self._queues = list(dict.fromkeys(node.vector for node in nodes
                                           if isinstance(node, ir.NewQueue) and not (
-                                              node.delta is None and takes_all(program, node))))
+                                              node.delta is None and added_once(program, node))))
+        self.splits = bool(self._queues)
         self._stored = list(dict.fromkeys(
             node.vector for node in ir.instructions(behind_beginning(program))
             if isinstance(node, ir.ElementStore)))
@@ -132,14 +135,15 @@ class ProgramAlgorithm(ProgramRun):
             number, vectors = side.algorithm.number, side.algorithm.owned(side)
             owned[number] = owned.get(number, vectors) & vectors
         owned = {number: vectors for number, vectors in owned.items() if vectors}
-        if owned:
-            self._group_operators(owned)
+        by_unit = kind == unit_lists.NAME
+        most_made = 1 if by_unit else _MOST_SETS
+        self._group_operators(owned, most_made)
         form = kind if kind in FORMS else None
-        lists = kind == Queue.name or (form is None and (bool(self._queues) or any(
+        lists = by_unit or kind == Queue.name or (form is None and (bool(self._queues) or any(
             group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)))
         several = (any(side.plan.deduplicate is False for side in sides)
                    and not any(side.schedule.notes for side in sides))
-        self.pool.keep(lists, marks, form, several)
+        self.pool.keep(lists, marks, form, several and not by_unit, by_unit)
         if lists or marks or form or sides[0].switches:
             return
         # Words tell which vertices are in each set, so a set is only made to be counted.
@@ -174,12 +178,23 @@ class ProgramAlgorithm(ProgramRun):
         side = f"{EDGES}{group[0].op.what}" if group and group[0].op.kind == EDGES else None
         return f"{way}_{side}" if way else side
 
-    # Kernels of groups
+    # Kernels of groups. All runs with these parameters share them, whatever their plans.
 
-    def _group_operators(self, owned):
-        """Find the kernels of operators; ``owned`` is as of Dependence."""
-        self.dependence = Dependence(self.program, self.edges, _MOST_SETS, owned)
-        self.groups = Groups(self.program, self.numbers, self.dependence, self.dropped)
+    @of_graph
+    def _shared(self):
+        """The program for these parameters, and the rules and the kernels that were found, by what
+        they depend on."""
+        return without_infinite_deltas(
+            specialised(self.program, self._values, self.graph), self._values, self.graph), {}
+
+    def _group_operators(self, owned, most_made=_MOST_SETS):
+        """Find the kernels of operators; ``owned`` and ``most_made`` are as of Dependence."""
+        key = frozenset(owned.items()), most_made, self.dropped
+        if key not in self._known_groups:
+            dependence = Dependence(self.program, self.edges, _MOST_SETS, most_made, owned)
+            self._known_groups[key] = dependence, Groups(
+                self.program, self.numbers, dependence, self.dropped)
+        self.dependence, self.groups = self._known_groups[key]
 
     def load_words(self, k, group) -> list:
         """For each member of a group, the registers with the values of the host that it uses, by

@@ -29,7 +29,7 @@ CONFIGS = [point.config for point in covering()]
 
 @pytest.mark.parametrize("name", sorted({field.name for field in dataclasses.fields(HardwareConfig)}
                                         - {"name", "weaver_entries", "exchange_interval",
-                                           "exchange_threshold"}))
+                                           "exchange_threshold", "l1_latency", "l2_latency"}))
 def test_every_value(name):
     """Every field, also a new field, has legal values, and all of them are covered."""
     configs = CONFIGS
@@ -40,6 +40,12 @@ def test_every_value(name):
     if name.startswith("scu_"):
         configs = [config for config in CONFIGS if config.scu]
     assert {getattr(config, name) for config in configs} == set(LEGAL[name].values)
+
+
+@pytest.mark.parametrize("name", ["l1_latency", "l2_latency"])
+def test_extremes_of_latencies(name):
+    values = LEGAL[name].values
+    assert {getattr(config, name) for config in CONFIGS} == {0, values[1], values[-1]}
 
 
 def test_extremes_of_the_exchange():

@@ -138,6 +138,19 @@ def test_a_trial_is_its_combination():
     assert any(":" in case.plan.format for case in trials(every()))
 
 
+def test_a_frontier_that_is_offered_works():
+    offered = {}
+    for each in every():
+        names = re.search("cannot have frontier .*; it can have (.*)", each.reason or "")
+        for name in names[1].split(" or ") if names else ():
+            choice = each.choice | {"frontier": name}
+            offered[tuple(choice.values())] = choice, each.reason
+    assert offered
+    chosen, reasons = zip(*offered.values())
+    for each, reason in zip(planned(CONFIG, chosen), reasons):
+        assert each.works, reason
+
+
 def test_no_further_value_helps():
     """A combination that is refused though it leaves deduplication and near and far open is not
     planned again. The planner would refuse it with any value of these axes."""
