@@ -51,23 +51,25 @@ _LATENCIES = Legal((0, *range(2, 513)), "0 or a number from 2 to 512")
 #: ``./graphloom campaign`` read this table. The campaign builds and runs every legal value, and of
 #: the exchange and of latencies the least and the greatest.
 LEGAL = {
-    "cores": _numbers(1, 8),
-    "warps": _powers(1, 32),
+    "cores": _numbers(1, 16),
+    "warps": _powers(1, 64),
     "threads": _powers(1, 32),
     "imem_bytes": _powers(1 << 10, 1 << 20),
     "local_bytes": _powers(1 << 8, 1 << 17),
     "l1_bytes": _powers(1 << 8, 1 << 18),
     "l1_ways": _powers(1, 8),
     "l1_banks": _powers(1, 4),
-    "l1_mshrs": _powers(2, 64),
+    "l1_mshrs": _powers(2, 512),
     "l1_latency": _LATENCIES,
-    "load_queue": _powers(2, 64),
+    "load_queue": _powers(2, 512),
     "atomic_words": _one_of("one", "line"),
+    "combine": _one_of("lanes", "none"),
     "l2_bytes": _or_zero(_powers(1 << 5, 1 << 23)),
     "l2_ways": _powers(1, 16),
     "l2_banks": _powers(1, 8),
-    "l2_mshrs": _powers(2, 64),
+    "l2_mshrs": _powers(2, 512),
     "l2_latency": _LATENCIES,
+    "memory_ports": _powers(1, 8),
     "barriers": _powers(1, 32),
     "memory_bytes": _powers(1 << 16, 1 << 31),
     "gather": _one_of("none", *VARIANTS),
@@ -127,6 +129,9 @@ class HardwareConfig:
     #: line, if their old values are not wanted, and a bank of the L2 has an ALU for each word;
     #: ``"one"``: one access performs the atomics on one word.
     atomic_words: str = "one"
+    #: ``"lanes"``: lanes of an atomic that access one word, and do not want its old value, share an
+    #: access, and their operands are combined; ``"none"``: each lane has an access of its own.
+    combine: str = "lanes"
     #: Capacity of the L2, in bytes; at least two sets a bank. With 0 bytes there is no L2 cache:
     #: each bank is a buffer of eight lines, which still performs the atomics.
     l2_bytes: int = 1 << 17
@@ -138,6 +143,9 @@ class HardwareConfig:
     l2_mshrs: int = 64
     #: Cycles by which the L2 answers later, hits and misses. As many answers a cycle as without.
     l2_latency: int = 0
+    #: Memory ports, each with its own channel of memory behind it; at most ``l2_banks``. Each port
+    #: serves an equal part of the banks of the L2.
+    memory_ports: int = 1
     barriers: int = 4  #: Barriers of a core.
     memory_bytes: int = 1 << 28  #: Mapped global memory, in bytes.
     #: The unit that hands out edges, by the name of its folder in ``hw/gather``; ``none``: no such
@@ -210,6 +218,9 @@ class HardwareConfig:
         if self.exchange_interval and self.cores == 1:
             self._refuse("exchange_interval", "must be 0 with one core: there is no core to "
                          "exchange edges with")
+        if self.memory_ports > self.l2_banks:
+            self._refuse("memory_ports", f"must be at most l2_banks ({self.l2_banks}): each port "
+                         "serves banks of its own")
         if self.l1_mshrs < 2 * self.l1_banks:
             self._refuse("l1_mshrs", f"must be at least 2 in each of {self.l1_banks} banks "
                          f"({2 * self.l1_banks})")
@@ -300,7 +311,19 @@ class HardwareConfig:
     @property
     def bank(self) -> "HardwareConfig":
         """The configuration of one bank of the L2."""
-        return self.replace(l2_bytes=self.l2_bytes // self.l2_banks, l2_banks=1)
+        return self.replace(l2_bytes=self.l2_bytes // self.l2_banks, l2_banks=1, memory_ports=1)
+
+    @property
+    def port_banks(self) -> int:
+        """Banks of the L2 that a memory port serves."""
+        return self.l2_banks // self.memory_ports
+
+    def port_names(self, prefix) -> tuple[str, ...]:
+        """The beginning of the names of each memory port's signals: the prefix, and with several
+        ports the port's number behind it, as in ``memory_0``."""
+        if self.memory_ports == 1:
+            return (prefix,)
+        return tuple(f"{prefix}_{port}" for port in range(self.memory_ports))
 
     @property
     def requesters(self) -> int:
@@ -311,6 +334,11 @@ class HardwareConfig:
     def line_atomics(self) -> bool:
         """Whether one access performs atomics on all words of a line."""
         return self.atomic_words == "line"
+
+    @property
+    def combines(self) -> bool:
+        """Whether lanes that perform an atomic on one word share an access."""
+        return self.combine == "lanes"
 
     @property
     def long(self) -> bool:

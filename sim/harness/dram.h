@@ -44,8 +44,8 @@ private:
     std::size_t m_tail = 0;
 };
 
-/// Largest number of tags at the memory port: 64 MSHRs in each of 8 banks; one bit more on a board.
-constexpr std::size_t TAGS = 1024;
+/// Largest number of tags at the memory port: 512 MSHRs in each of 8 banks; one bit more on a board.
+constexpr std::size_t TAGS = 8192;
 
 /// How fast a region is. sim/interface.py has the same structure.
 struct DramTiming {
@@ -114,6 +114,9 @@ public:
         m_reads.pop();
         --m_held;
     }
+
+    /// Cycles that the transfers of the counted lines take on the bus.
+    std::uint64_t busy() const { return (lines_read + lines_written) * m_occupancy; }
 
     std::uint64_t lines_read = 0;
     std::uint64_t lines_written = 0;

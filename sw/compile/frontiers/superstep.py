@@ -9,10 +9,10 @@ A set that is a ``counter`` has stamps, unless its vertices' words tell that the
 from typing import Any
 
 from base.errors import UserError
-from sw.compile.frontiers import Pair
+from sw.compile.frontiers import FRONTIERS, Pair
 from sw.compile.frontiers.frontier import PULLING, Frontier, Input
 from sw.compile.frontiers.made import REVERSE, VALUES, List, Map, ReverseQueue
-from sw.compile.frontiers.maps import FORMS
+from sw.compile.frontiers.maps import FORMS, Bytemap
 from sw.compile.frontiers.queue import Queue
 from sw.compile.frontiers.sets import Made, SetList, SetMap, StampTest, lead
 from sw.compile.frontiers import unit_lists
@@ -206,7 +206,8 @@ def choose(sides) -> list:
             f"nothing would read the {pair.output}"
         if reason is not None:
             raise UserError(f"{algorithm.name} {side.direction} cannot have frontier "
-                            f"{side.plan.frontier or pair.text!r}: {reason}")
+                            f"{side.plan.frontier or pair.text!r}: {reason}; it can have "
+                            f"{' or '.join(_possible(sides))}")
     maps = {pair.input for pair in pairs if pair.input in FORMS and pair.input != output}
     if len(maps) > 1:
         raise UserError(f"{algorithm.name} cannot have inputs {' and '.join(sorted(maps))} of a "
@@ -250,7 +251,12 @@ def _output(sides, asked):
         return unit_lists.NAME
     listed = [_refusal(side, pair, pushing, queues) is None
               for side, pair in zip(pushing, queues)]
-    return Queue.name if listed and (any if hybrid else all)(listed) else VALUES
+    if listed and (any if hybrid else all)(listed):
+        return Queue.name
+    # Where every edge asks for its source, bytes of many vertices are in a line, and stamps of few.
+    asks = [side for side in pushing if side.schedule.needs == "edges"
+            and side.algorithm.reads(side) and not side.algorithm.known_by_words]
+    return Bytemap.name if asks and not hybrid else VALUES
 
 
 def _input(side, pair, output):
@@ -273,13 +279,22 @@ def _check_nothing(side):
     for what, value in (("frontier", plan.frontier), ("deduplication", plan.deduplicate)):
         if value is not None:
             raise UserError(f"{side.algorithm.name} has no choice of {what}: its operators of "
-                            "edges go through all vertices, and none has a result")
+                            "edges go through all vertices, and none has a result (`from_` and "
+                            "`apply_modified` are about sets)")
+
+
+def _possible(sides):
+    """The names of the frontiers that all sides can have."""
+    for name in FRONTIERS:
+        one = Pair.parse(name)
+        assert one is not None
+        pairs = [Pair(one.input, one.output or VALUES)] * len(sides)
+        if all(_refusal(side, one, sides, pairs) is None for side, one in zip(sides, pairs)):
+            yield name
 
 
 def _refusal(side, pair, sides, pairs):
     """Why a side cannot have a pair, or None; ``pairs`` are those of all ``sides``."""
-    if pair.output not in (*_LISTS, VALUES, *FORMS):
-        return f"sets of a program are no {pair.output}"
     if pair.output == unit_lists.NAME and (reason := unit_lists.lacks(side)) is not None:
         return reason
     if pair.input == unit_lists.NAME:
@@ -287,13 +302,14 @@ def _refusal(side, pair, sides, pairs):
     if pair.input == VALUES != pair.output and all(
             each.input in (VALUES, REVERSE) for each in pairs):
         return f"nothing would read the {pair.output}"
-    listing = {one.algorithm.number for one, each in zip(sides, pairs) if each == pair and (
+    listing = {one.algorithm.place for one, each in zip(sides, pairs) if each == pair and (
         one.algorithm.reverses(one) if pair.input == REVERSE else one.algorithm.reads(one))}
     if pair.input == REVERSE:
         if side.direction == "push":
             return "pushing visits the vertices of the frontier, which the reverse queue has not"
         if not listing:
-            return "no operator of edges has a filter of its destinations"
+            return ("no operator of edges has a filter of its destinations (`to`), whose vertices "
+                    "would be listed")
         if pair.output in _LISTS and not side.switches:
             return "pulling tests the sources of edges, which a list does not tell"
     if pair.input in (REVERSE, Queue.name):
@@ -301,7 +317,8 @@ def _refusal(side, pair, sides, pairs):
             return PULLING
         # A format that makes lists of the frontier's rows has room for those of one operator.
         if len(listing) > 1 and side.format.image.virtual:
-            return f"format {side.plan.format!r} lists the rows of one operator of edges"
+            return (f"format {side.plan.format!r} has room for a list of the rows of one operator "
+                    f"of edges, and {' and '.join(sorted(listing))} go by lists")
         return Queue.lacks_list(side)
     return None
 

@@ -22,6 +22,7 @@ from sw.compile.lower.emitter import Emitter, Tracked
 from sw.compile.lower.finish import Finish
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
 from sw.compile.lower.machine import first_words
+from sw.compile.lower.places import place_of
 from sw.compile.lower.relaxation import Relaxation, improves
 from sw.compile.lower.sending import loops_around, sent_nodes, sent_word, sums_fit
 from sw.graph.graph import Graph
@@ -77,6 +78,8 @@ class EdgeOperator(Operator):
     ----------
     number : int
         The operator's number.
+    place : str
+        Where it stands in the program (:func:`.places.place_of`).
     reads_set, makes_set, has_sets : bool
         Whether the kernel reads a set of the pool, makes one, or one of both.
     fields : Fields
@@ -93,6 +96,7 @@ class EdgeOperator(Operator):
         self.name, self.number, self._parent, self._node = parent.name, number, parent, node
         self._asked = None
         self._function = parent.program.function(node.apply_f)
+        self.place = place_of(parent.program, node)
         self.weighted = any(
             isinstance(part, ir.Local) and part.name in self._function.parameters[2:]
             for part in ir.walk(*self._function.body))
@@ -179,7 +183,10 @@ class EdgeOperator(Operator):
         result = known(self._node, facts.Asked)
         if result is None or "size" in result.asked:
             return f"the size of {self._node.output_vset} is asked"
-        return "what is performed where a vertex is added gives the same only once"
+        again = {member.op.what for group in self._parent.groups.of(self.number)
+                 if not self._repeatable(group) for member in group[1:]}
+        return (f"{' and '.join(sorted(again))} would run each time a vertex is added, and gives "
+                "the same only once")
 
     def owned(self, task) -> frozenset:
         """The vectors whose words a lane collects in registers from all edges of the vertex; none
@@ -749,7 +756,8 @@ class EdgeOperator(Operator):
             return
         _, target = self._ends(k.task, edge)
         asks = not certain
-        if self._exact and data is not None and data.racing is not None \
+        if (self._exact or self._parent.pool.noted) and data is not None \
+                and data.racing is not None \
                 and not self._settles(k.task):
             # A lane that sees the vertex found by another lane does not add it.
             found = flag if certain else a.reg("found")

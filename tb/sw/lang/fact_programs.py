@@ -17,7 +17,7 @@ _LAST = tuple(FACTS)[-1]
 
 def _search(vectors="", functions="", reductions="parent[dst].min(src)", tracking="parent",
             settle="", start="parent[source] = source", to=".to(unvisited)", returns="depth",
-            parent="vector(vertex, none)", after="frontier.apply(settle)"):
+            parent="vector(vertex, none)", after="frontier.apply(settle)", weight=""):
     lines = [*vectors.splitlines(), *(f"{line}" for line in functions.splitlines())]
     inside = "".join(f"        {line}\n" for line in reductions.splitlines())
     stores = "".join(f"        {line}\n" for line in settle.splitlines())
@@ -32,7 +32,7 @@ def search(edges: edgeset, source: vertex = 0):
     def unvisited(v):
         return depth[v] == infinity
 
-    def visit(src, dst):
+    def visit(src, dst{weight}):
 {inside}
     def settle(v):
         depth[v] = level
@@ -137,6 +137,19 @@ TEXTS = {
                       vectors="last = vector(uint, 0)",
                       functions="def note(v):\n    last[v] = depth[v] + 1",
                       returns="depth, parent, last"),
+    "late edges": _search(weight=", weight", returns="depth, parent",
+                          reductions="if weight < 3 * level:\n    parent[dst].min(src)"),
+    "strides": _search(after="frontier.apply(settle)\nlevel += 1", returns="depth"),
+    "flips": _relax(body="distance[dst].min(distance[src] ^ 5)", weight=""),
+    "capped": _relax(body="distance[dst].min(min(distance[src], 100))", weight="", begin="7"),
+    "last change": _relax(vectors="change = vector(uint, infinity)", first="rounds = 0",
+                          functions="def note(v):\n    change[v] = rounds",
+                          loop="frontier.apply(note)\nrounds += 1", returns="distance, change"),
+    "sizes": _relax(vectors="least = vector(uint, infinity)", first="size = 1",
+                    functions="def far(v):\n    return distance[v] > 10\n"
+                              "def note(v):\n    least[v] = size",
+                    loop="beyond = vertices.where(far)\nsize = len(beyond)\n"
+                         "frontier.apply(note)", returns="distance, least"),
     "counter": _relax(first="rounds = 0", loop="rounds += 1"),
     "guarded": _relax(body="if distance[src] + weight < distance[dst]:\n"
                            "    distance[dst].min(distance[src] + weight)"),
@@ -181,6 +194,41 @@ def waves(edges: edgeset):
         frontier = edges.from_(frontier).apply_modified(visit, arriving)
         frontier.apply(settle)
     return seen
+""",
+    "walks": """
+@program
+def walks(edges: edgeset):
+    ways = vector(uint, 1)
+
+    def allowed(v):
+        return uint(v) % 5 != 3
+
+    def count(src, dst):
+        ways[dst] += ways[src]
+
+    edges.to(allowed).apply(count)
+    return ways
+""",
+    "forgotten": """
+@program
+def forgotten(edges: edgeset):
+    seen = vector(uint, 0)
+    times = vector(uint, 0)
+
+    def quiet(v):
+        return seen[v] == 0
+
+    def hit(src, dst):
+        seen[dst].max(1)
+
+    def forget(v):
+        seen[v] = 0
+        times[v] = times[v] + 1
+
+    for step in range(3):
+        changed = edges.to(quiet).apply_modified(hit, seen)
+        changed.apply(forget)
+    return times
 """,
     "searches": """
 @program
