@@ -200,10 +200,8 @@ def choose(sides) -> list:
         _check_nothing(sides[0])
     output = _output(sides, asked)
     pairs = [Pair(_input(side, pair, output), output) for side, pair in zip(sides, asked)]
-    read = algorithm.sets_are_read or any(side.algorithm.reads(side) for side in sides)
     for side, pair in zip(sides, pairs):
-        reason = _refusal(side, pair, sides, pairs) if read or pair.output == VALUES else \
-            f"nothing would read the {pair.output}"
+        reason = _refusal(side, pair, sides, pairs)
         if reason is not None:
             raise UserError(f"{algorithm.name} {side.direction} cannot have frontier "
                             f"{side.plan.frontier or pair.text!r}: {reason}; it can have "
@@ -299,8 +297,9 @@ def _refusal(side, pair, sides, pairs):
         return reason
     if pair.input == unit_lists.NAME:
         return SetLists.lacks(side)
-    if pair.input == VALUES != pair.output and all(
-            each.input in (VALUES, REVERSE) for each in pairs):
+    read = side.algorithm.sets_are_read or any(one.algorithm.reads(one) for one in sides)
+    if pair.output != VALUES and (not read or (pair.input == VALUES and all(
+            each.input in (VALUES, REVERSE) for each in pairs))):
         return f"nothing would read the {pair.output}"
     listing = {one.algorithm.place for one, each in zip(sides, pairs) if each == pair and (
         one.algorithm.reverses(one) if pair.input == REVERSE else one.algorithm.reads(one))}
