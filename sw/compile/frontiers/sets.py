@@ -67,8 +67,9 @@ _LARGEST = (1 << 11) - 1
 
 @dataclasses.dataclass(frozen=True)
 class Fields:
-    """The fields of a launch's argument: the last bit of the superstep's number, blocks, and a
-    number of the host plus one in all bits above, which is 0 for numbers that have no room."""
+    """The fields of a launch's argument: the last bit of the superstep's number, what a pile has
+    (:mod:`.pile`), blocks, and a number of the host plus one in all bits above, which is 0 for
+    numbers that have no room."""
     pool: "Pool"
     blocks: int  #: Number of blocks.
 
@@ -415,10 +416,14 @@ class Made:
         The set's block in the fields.
     several : bool
         Whether lanes may add the same vertex, so that one of them must :meth:`claim` it.
+
+    Attributes
+    ----------
+    pool : Pool
     """
 
     def __init__(self, k, fields, index, several=False):
-        a, pool, self._k, self._pool = k.a, fields.pool, k, fields.pool
+        a, pool, self._k, self.pool = k.a, fields.pool, k, fields.pool
         self._scan: Any = None
         self._count = self._tail = None
         if not pool.lists:
@@ -453,7 +458,7 @@ class Made:
             self._open_map(block, other)
 
     def _open_map(self, block, other):
-        k, a, form = self._k, self._k.a, self._pool.form
+        k, a, form = self._k, self._k.a, self.pool.form
         self._map = a.reg("map_add")
         a.lw(self._map, block, 4 * _MAP)
         if k.clears:
@@ -468,14 +473,14 @@ class Made:
         self._k.a.add(stamp, vertex.reg, self._stamps)
         return stamp
 
-    def claim(self, vertex, into):
+    def claim(self, vertex, into, key=None):
         """``into`` = 1 in the lane that is the first to claim its vertex, which it must then add,
-        else 0."""
+        else 0. ``key`` is for a set beside a pile (:mod:`.pile`)."""
         k, a = self._k, self._k.a
-        if self._pool.claims_bits:
+        if self.pool.claims_bits:
             pointer, bit = a.regs("pointer", "bit")
-            self._pool.form.bit(k, vertex, bit)
-            self._pool.form.pointer(k, vertex, self._map, pointer)
+            self.pool.form.bit(k, vertex, bit)
+            self.pool.form.pointer(k, vertex, self._map, pointer)
             a.amoor_w(pointer, bit, pointer)
             a.and_(into, bit, pointer)
             a.seqz(into, into)
@@ -490,8 +495,9 @@ class Made:
         self.mark(vertex, claimed)
         self.append(vertex)
 
-    def append(self, vertex):
-        """Each active lane adds its vertex, which has been marked."""
+    def append(self, vertex, number=None):
+        """Each active lane adds its vertex, which has been marked; ``number`` is for a set beside a
+        pile."""
         k, a = self._k, self._k.a
         if self._count is not None:
             a.addi(self._count, self._count, 4)
@@ -503,14 +509,19 @@ class Made:
     def _store(self, vertex, entry):
         a = self._k.a
         a.sw(vertex.reg, entry)
-        if self._pool.noted:
+        if self.pool.noted:
             note = a.reg("note")
             a.add(note, vertex.reg, self._notes)
             a.sw(entry, note)
 
+    def keep(self, bits, chosen):
+        """The lanes in which ``chosen`` is not 0, active or not, note their vertices, which have
+        been marked, in :class:`~sw.compile.compaction.contraction.Bits`."""
+        bits.keep_chosen(chosen)
+
     def mark(self, vertex, claimed=False):
         """Each active lane's vertex gets its stamp, and is put into the map."""
-        pool = self._pool
+        pool = self.pool
         if pool.marks and not claimed:
             self._k.a.sw(self._number, self._stamp_of(vertex))
         if pool.form is not None and not (claimed and pool.claims_bits):

@@ -13,6 +13,7 @@ from sw.compile.frontiers import Pair
 from sw.compile.frontiers.frontier import PULLING, Frontier, Input
 from sw.compile.frontiers.made import REVERSE, VALUES, List, Map, ReverseQueue
 from sw.compile.frontiers.maps import FORMS
+from sw.compile.frontiers.pile import NearSet
 from sw.compile.frontiers.queue import Queue
 from sw.compile.frontiers.sets import Made, SetList, SetMap, StampTest
 
@@ -101,6 +102,8 @@ class Superstep(Frontier):
     def BITS(self):
         """As of :class:`~sw.compile.frontiers.frontier.Frontier`."""
         operator = self._operator
+        if operator.pile is not None:
+            return (*Queue.BITS, "far_bits")
         return Queue.BITS if operator.makes_set and operator.fields.pool.lists else ()
 
     def note(self, bits):
@@ -109,20 +112,27 @@ class Superstep(Frontier):
 
     def take(self, k, number, vertex):
         """As of :class:`~sw.compile.frontiers.queue.Queue`."""
-        self.made[0].append(vertex)
+        self.made[0].append(vertex, number)
 
     def targets(self, session, argument) -> list:
         """As of :class:`~sw.compile.frontiers.queue.Queue`."""
-        fields = self._operator.fields
-        return [fields.pool.target(session, fields.block_of(argument, self._operator.reads_set))]
+        fields, pile = self._operator.fields, self._operator.pile
+        block = fields.block_of(argument, self._operator.reads_set)
+        return [fields.pool.target(session, block), *([pile.target(session)] if pile else ())]
 
     def prepare(self, k):
         self.number = k.given
 
     def make(self, k):
         fields, makers = self._operator.makers(k)
-        self.made = {number: Made(k, fields, index, self._claimed and not number)
+        self.made = {number: self._make(k, fields, index, number)
                      for index, number in enumerate(makers, int(self._operator.reads_set))}
+
+    def _make(self, k, fields, index, number):
+        """The set that a member of the kernel's group makes."""
+        if not number and self._operator.pile is not None:
+            return NearSet(k, fields, index, self._operator.pile)
+        return Made(k, fields, index, self._claimed and not number)
 
     def finish(self, k):
         for made in self.made.values():
@@ -135,9 +145,10 @@ class Superstep(Frontier):
     def number_of(self, session, argument):
         return argument & 1
 
-    def claim(self, vertex, into):
-        """``into`` = 1 in the lane that is the first to claim its vertex."""
-        self.made[0].claim(vertex, into)
+    def claim(self, vertex, into, key):
+        """``into`` = 1 in the lane that is the first to claim its vertex; ``key`` is a register
+        with the vertex's tracked word, or None."""
+        self.made[0].claim(vertex, into, key)
 
     def add_new(self, vertex, claimed, chosen):
         """Add the active lanes' vertices, which no other lane adds; ``claimed`` tells whether they
@@ -145,9 +156,9 @@ class Superstep(Frontier):
         count."""
         if self._bits is None:
             self.made[0].add(vertex, claimed)
-        else:
-            self.made[0].mark(vertex, claimed)
-            self._bits.keep_chosen(chosen)
+            return
+        self.made[0].mark(vertex, claimed)
+        self.made[0].keep(self._bits, chosen)
 
 
 def choose(sides) -> list:

@@ -9,6 +9,7 @@ a group                    functions of vertices, filters and sums over one set
 ``copy``                   copies vectors whose words at the start an operator reads
 ``changed``                makes the set of the vertices whose word has changed
 ``split``, ``least``       for queues
+``advance``                for queues with a pile of the far vertices (:mod:`.pile`)
 ``include``, ``join``      for sets
 ``store``                  stores an element
 ``slot``                   stores the launch's argument as a word for later kernels
@@ -26,6 +27,7 @@ import functools
 
 from base.errors import UserError
 from sw.compile.frontiers.maps import FORMS
+from sw.compile.frontiers.pile import Pile
 from sw.compile.frontiers.queue import Queue
 from sw.compile.frontiers.sets import Fields, Pool
 from sw.compile.lower import described
@@ -39,7 +41,7 @@ from sw.compile.lower.host_numbers import SLOTS, HostNumbers
 from sw.compile.lower.kernels import VertexKernels
 from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
-from sw.compile.lower.queues import takes_all, without_infinite_deltas
+from sw.compile.lower.queues import has_pile, takes_all, without_infinite_deltas
 from sw.compile.lower.run import ProgramRun
 from sw.compile.lower.specialised import specialised
 from sw.lang import facts
@@ -80,6 +82,8 @@ class ProgramAlgorithm(ProgramRun):
         The filters that need no kernel, as nobody reads their sets.
     pool : Pool
         The memory of the sets.
+    piles : dict of str to Pile
+        The piles of the far vertices, by the names of the queues that have one.
     """
     way = "by operators that share kernels"
 
@@ -108,9 +112,9 @@ class ProgramAlgorithm(ProgramRun):
                  if isinstance(node, ir.NewVertexSet | ir.NewQueue | ir.Dequeue | ir.VertexFilter
                                | ir.EdgeSetIterator | ir.Assign) and hasattr(node, field)}
         self.pool = Pool(len(names - {None}) + _STORAGES, self.anchor)
-        self._queues = list(dict.fromkeys(node.vector for node in nodes
-                                          if isinstance(node, ir.NewQueue) and not (
-                                              node.delta is None and takes_all(program, node))))
+        self._split = [node for node in nodes if isinstance(node, ir.NewQueue) and not (
+            node.delta is None and takes_all(program, node))]
+        self.piles = {}
         self._stored = list(dict.fromkeys(
             node.vector for node in ir.instructions(behind_beginning(program))
             if isinstance(node, ir.ElementStore)))
@@ -134,11 +138,20 @@ class ProgramAlgorithm(ProgramRun):
         owned = {number: vectors for number, vectors in owned.items() if vectors}
         self._group_operators(owned)
         form = kind if kind in FORMS else None
-        lists = kind == Queue.name or (form is None and (bool(self._queues) or any(
+        lists = kind == Queue.name or (form is None and (bool(self._split) or any(
             group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)))
         several = (any(side.plan.deduplicate is False for side in sides)
                    and not any(side.schedule.notes for side in sides))
         self.pool.keep(lists, marks, form, several)
+        if lists and not sides[0].fused:
+            self.piles = {queue.name: Pile(
+                queue.name, self.anchor, self.array(queue.vector),
+                self.beginning.queues[queue.name].delta)
+                for queue in self._split if has_pile(self.program, queue) and not any(
+                    self.host.number(group) for group in self.groups.all
+                    if group[0].op.kind == EDGES
+                    and self.edges[group[0].op.what].output_vset == queue.name)}
+            self._split = [queue for queue in self._split if queue.name not in self.piles]
         if lists or marks or form or sides[0].switches:
             return
         # Words tell which vertices are in each set, so a set is only made to be counted.
@@ -151,7 +164,7 @@ class ProgramAlgorithm(ProgramRun):
         """It is known what the operators of edges, those of the tasks ``sides``, count once."""
         pool = self.pool
         pool.counted = not pool.lists and not sides[0].fused
-        claims = pool.lists and bool(self._queues)
+        claims = pool.lists and bool(self._split)
         claims |= any(side.algorithm.claims(side) for side in sides)
         pool.stamped = pool.marks or (claims and not pool.claims_bits)
 
@@ -222,6 +235,8 @@ class ProgramAlgorithm(ProgramRun):
         for name in self.used_degrees:
             task.buffers.reserve(name, words)
         self.pool.reserve(task, words)
+        for pile in self.piles.values():
+            pile.reserve(task, words)
         if not task.fused:
             task.buffers.reserve(SLOTS, self.host.words)
         task.buffers.reserve("results", 2)
@@ -237,7 +252,14 @@ class ProgramAlgorithm(ProgramRun):
                                 if name not in self.addresses.vectors}, rest)
         for name in self.addresses.vectors & arrays.keys():
             self.addresses.fill(task, self.array(name), arrays[name])
-        self.pool.fill(task, self.beginning.sets)
+        sets = dict(self.beginning.sets)
+        for name, pile in self.piles.items():
+            block = self.beginning.values[name].block
+            near = pile.fill(task, sets.get(block, []),
+                             self.beginning.arrays[self.beginning.queues[name].vector])
+            if block in sets:
+                sets[block] = near
+        self.pool.fill(task, sets)
 
     @functools.cached_property
     def beginning(self) -> RtlMachine:
@@ -268,10 +290,14 @@ class ProgramAlgorithm(ProgramRun):
             node = self.edges[head.what]
             if node.tracking is not None and not self.dependence.tells(node):
                 add(f"changed{head.what}", "changed", node.tracking)
-        for vector in self._queues:
+        for name in self.piles:
+            add(f"advance_{name}", "advance", name)
+            add(f"leap_{name}", "leap", name)
+            add(f"restamp_{name}", "restamp", name)
+        for vector in dict.fromkeys(queue.vector for queue in self._split):
             add(f"split_{vector}", "split", vector)
             add(f"least_{vector}", "least", vector)
-        if self._queues:
+        if self._split:
             add("join", "join")
             add("infinite", "infinite")
         for vector in self._stored:
