@@ -44,9 +44,12 @@ def _one_of(*values):
     return Legal(values, " or ".join(map(repr, values)))
 
 
+#: A delay line has two cycles at least (:mod:`hw.delays`).
+_LATENCIES = Legal((0, *range(2, 513)), "0 or a number from 2 to 512")
+
 #: The legal values of every field but the name, listed only here. Validation, documentation and
 #: ``./graphloom campaign`` read this table. The campaign builds and runs every legal value, and of
-#: the fields of the exchange the least and the greatest.
+#: the exchange and of latencies the least and the greatest.
 LEGAL = {
     "cores": _numbers(1, 8),
     "warps": _powers(1, 32),
@@ -57,12 +60,14 @@ LEGAL = {
     "l1_ways": _powers(1, 8),
     "l1_banks": _powers(1, 4),
     "l1_mshrs": _powers(2, 64),
+    "l1_latency": _LATENCIES,
     "load_queue": _powers(2, 64),
     "atomic_words": _one_of("one", "line"),
     "l2_bytes": _or_zero(_powers(1 << 5, 1 << 23)),
     "l2_ways": _powers(1, 16),
     "l2_banks": _powers(1, 8),
     "l2_mshrs": _powers(2, 64),
+    "l2_latency": _LATENCIES,
     "barriers": _powers(1, 32),
     "memory_bytes": _powers(1 << 16, 1 << 31),
     "gather": _one_of("none", *VARIANTS),
@@ -114,6 +119,9 @@ class HardwareConfig:
     #: bank has an equal part of ``l1_bytes`` and ``l1_mshrs``.
     l1_banks: int = 1
     l1_mshrs: int = 64  #: Line misses that an L1 can have outstanding; at least two a bank.
+    #: Cycles by which L1 and local memory answer loads later, hits and misses. As many accesses a
+    #: cycle as without.
+    l1_latency: int = 0
     load_queue: int = 32  #: Load instructions that a core can have outstanding.
     #: ``"line"``: one access performs an instruction's atomics of global memory on all words of a
     #: line, if their old values are not wanted, and a bank of the L2 has an ALU for each word;
@@ -128,6 +136,8 @@ class HardwareConfig:
     l2_banks: int = 1
     #: Line requests that a bank of the L2 can have outstanding at the memory port.
     l2_mshrs: int = 64
+    #: Cycles by which the L2 answers later, hits and misses. As many answers a cycle as without.
+    l2_latency: int = 0
     barriers: int = 4  #: Barriers of a core.
     memory_bytes: int = 1 << 28  #: Mapped global memory, in bytes.
     #: The unit that hands out edges, by the name of its folder in ``hw/gather``; ``none``: no such

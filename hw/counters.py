@@ -12,7 +12,7 @@ from hw.scu.interface import event_layout as scu_event_layout
 from hw.stalls import L1_STALLS, SCU_STALLS
 
 
-__all__ = ["SCU_EVENTS", "Counters", "counting_cycles", "event_layout", "gpu_event_layout"]
+__all__ = ["SCU_EVENTS", "TURNS", "Counters", "counting_cycles", "event_layout", "gpu_event_layout"]
 
 
 #: {counter of the SCU: event that it counts} (:func:`hw.scu.interface.event_layout`).
@@ -24,11 +24,16 @@ SCU_EVENTS = {
 }
 
 
+#: Counters that a memory holds at most: each waits for its turn as many cycles.
+TURNS = 28
+
+
 def event_layout(config: HardwareConfig):
     """Events of a core in a cycle: for each of the core's counters, the increment."""
     lanes, banks = ceil_log2(config.threads + 1), ceil_log2(config.l1_banks + 1)
     performed = ceil_log2(config.l1_banks * config.threads + 1)     # a pass in each bank
     widths = {"lanes": lanes, "atomic_lanes": performed,
+              "loads_under_way": ceil_log2(config.load_queue + 1),
               "weaver_skipped": 1 if config.unit is None else 32} | dict.fromkeys(
         ("l1_accesses", "l1_loads", "l1_load_hits", "atomics",
          *(f"l1_stall_{cause}" for cause in L1_STALLS)), banks)
@@ -58,16 +63,17 @@ def counting_cycles(config: HardwareConfig) -> int:
 
 
 def _latency(layout):
-    """Cycles from an event to its counter: a turn for each counter, then one to pick the
-    increment and one to add it."""
-    return len(layout.members) + 2
+    """Cycles from an event to its counter: a turn for each counter of a memory, then one to pick
+    the increment and one to add it."""
+    return min(TURNS, len(layout.members)) + 2
 
 
 class Counters(wiring.Component):
     """A 64-bit counter for each kind of event.
 
-    The counters are in a memory and have turns. A small register for each counter counts the events
-    between two turns. The counter's next turn adds the register to the counter.
+    The counters are in memories of :data:`TURNS` counters, and those of a memory have turns. A
+    small register for each counter counts the events between two turns. The counter's next turn
+    adds the register to the counter.
 
     Parameters
     ----------
@@ -79,8 +85,8 @@ class Counters(wiring.Component):
     clear : In(1)
         Zero all counters.
     events : In(layout)
-        Increments of this cycle. Reads include them after as many cycles as there are counters,
-        plus two.
+        Increments of this cycle. Reads include them after as many cycles as there are counters in
+        a memory, plus two.
     read : In(1)
         Read the counter ``index``.
     index : In(BLOCK_BITS - 2)
@@ -97,24 +103,32 @@ class Counters(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        number = len(self._layout.members)
-        m.submodules.counts = counts = Memory(shape=64, depth=number, init=[],
-                                              attrs={"ram_style": "distributed"})
+        fields = list(self._layout)
+        for first in range(0, len(fields), TURNS):
+            self._count(m, first, fields[first:first + TURNS])
+        return m
+
+    def _count(self, m, first, fields):
+        """The counters of one memory, from number ``first`` on."""
+        number = len(fields)
+        counts = Memory(shape=64, depth=number, init=[], attrs={"ram_style": "distributed"})
+        m.submodules[f"counts_{first}" if first else "counts"] = counts
         old, new = counts.read_port(domain="comb"), counts.write_port()
         counted = Signal(number)            # counters that had a turn: memories cannot be zeroed
-        events = Signal(self._layout)
         turn = Signal(range(number))
-        m.d.sync += [events.eq(self.events), turn.eq(Mux(turn == number - 1, 0, turn + 1))]
+        m.d.sync += turn.eq(Mux(turn == number - 1, 0, turn + 1))
 
         # Events since each counter's last turn.
         recent = []
-        for i, (name, field) in enumerate(self._layout):
+        for i, (name, field) in enumerate(fields):
             most = number * ((1 << field.width) - 1)
+            event = Signal(field.shape, name=name)
             count = Signal(range(most + 1), name=f"recent_{name}")
+            m.d.sync += event.eq(self.events[name])
             with m.If(self.clear):
                 m.d.sync += count.eq(0)
             with m.Else():
-                m.d.sync += count.eq(Mux(turn == i, 0, count) + events[name])
+                m.d.sync += count.eq(Mux(turn == i, 0, count) + event)
             recent.append(count)
 
         # One cycle picks the increment, the next cycle adds the increment.
@@ -131,8 +145,8 @@ class Counters(wiring.Component):
         half = Signal()
         known = Signal()
         with m.If(self.read):
-            m.d.sync += [port.addr.eq(self.index[1:]), half.eq(self.index[0]),
-                         known.eq(self.index[1:] < number)]
+            m.d.sync += [port.addr.eq(self.index[1:] - first), half.eq(self.index[0]),
+                         known.eq((self.index[1:] >= first)
+                                  & (self.index[1:] < first + number))]
         with m.If(known & counted.bit_select(port.addr, 1)):
             m.d.comb += self.value.eq(port.data.word_select(half, 32))
-        return m

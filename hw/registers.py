@@ -105,6 +105,9 @@ CORE_COUNTERS = {
     **{f"stall_{name}": f"no instruction issued: {stall.doc}" for name, stall in STALLS.items()},
     "stall_idle": "no instruction issued: no warp left, memory draining",
     "memory_instructions": "loads, stores and atomics on global memory",
+    "coalescer_busy": "cycles in which the coalescer had lanes of an instruction to serve",
+    "loads_under_way": "loads, and atomics whose old value is wanted, in the load queue, summed "
+                       "over the cycles",
     "l1_accesses": "line accesses of global memory instructions",
     "l1_loads": "line accesses by loads",
     "l1_load_hits": "line accesses by loads that hit in L1",

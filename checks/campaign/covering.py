@@ -83,6 +83,10 @@ _ROLES = {
         "least": lambda config: LEGAL["exchange_interval"].values[1] if config.cores > 1 else None,
         "most": lambda config: LEGAL["exchange_interval"].values[-1] if config.cores > 1 else None,
     },
+    **{name: {"0": lambda config: 0,
+              "least": lambda config, name=name: LEGAL[name].values[1],
+              "most": lambda config, name=name: LEGAL[name].values[-1]}
+       for name in ("l1_latency", "l2_latency")},
     "exchange_threshold": {
         "least": lambda config: LEGAL["exchange_threshold"].values[0],
         "most": lambda config: LEGAL["exchange_threshold"].values[-1],

@@ -56,7 +56,8 @@ CONFIGS = {
                           imem_bytes=1 << 14),
     "graphpeg": _TINY.replace(name="graphpeg", warps=4, gather="graphpeg", alwt_entries=8,
                               gather_requests=4, edge_buffer_rows=4, imem_bytes=1 << 14),
-    "late": _TINY.replace(name="late", warps=4, table_latency=10),
+    "late": _TINY.replace(name="late", warps=4, table_latency=10, l1_latency=7,
+                          l2_latency=30),
 }
 
 #: Configurations with several cores.
@@ -202,6 +203,12 @@ def check_counters(config: HardwareConfig, counters):
          "cycles", "instructions", *stalls)
     hold(c.lanes <= c.instructions * config.threads, "instructions", "lanes")
     hold(c.l1_load_hits <= c.l1_loads <= c.l1_accesses, "l1_load_hits", "l1_loads", "l1_accesses")
+    # A pass of a core leaves the coalescer, or waits there, only while it is busy.
+    hold(c.coalescer_busy <= config.cores * c.cycles, "coalescer_busy", "cycles")
+    hold(c.l1_accesses + c.local_accesses <= config.l1_banks * c.coalescer_busy,
+         "l1_accesses", "local_accesses", "coalescer_busy")
+    hold(c.loads_under_way <= config.load_queue * config.cores * c.cycles, "loads_under_way",
+         "cycles")
     hold(c.atomics <= c.l1_accesses, "atomics", "l1_accesses")
     hold(c.atomics <= c.atomic_lanes <= c.atomics * config.threads, "atomics", "atomic_lanes")
     hold(c.l2_hits <= c.l2_accesses, "l2_hits", "l2_accesses")

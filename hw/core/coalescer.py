@@ -97,6 +97,8 @@ class Coalescer(wiring.Component):
         Cause and place of the fault, for the lowest lane that fails.
     busy : Out(1)
         An instruction is under way.
+    serving : Out(1)
+        Lanes of an instruction are left to serve, whether a pass leaves in this cycle or waits.
     started_global : Out(1)
         An instruction whose lowest active lane is in global memory begins. Accesses of the unit
         that hands out edges do not count.
@@ -121,7 +123,7 @@ class Coalescer(wiring.Component):
             "fault": Out(1), "fault_cause": Out(Cause), "fault_address": Out(32),
             "fault_pc": Out(32), "fault_warp": Out(warp_bits),
             "fault_lane": Out(index_bits(config.threads)),
-            "busy": Out(1),
+            "busy": Out(1), "serving": Out(1),
             "started_global": Out(1), "started_local": Out(1),
             "started_warp": Out(warp_bits), "started_rd": Out(5),
             "bank_conflict": Out(1), "local_conflict": Out(1),
@@ -224,6 +226,7 @@ class Coalescer(wiring.Component):
             # Without waiting for ``served``.
             done.eq(working & ~Cat(more).any()),
             self.bank_conflict.eq(advance.any() & ~done),
+            self.serving.eq(working),
             self.busy.eq(working | holds | self.operation.valid | reporting),
         ]
 

@@ -36,6 +36,7 @@ from amaranth.utils import ceil_log2
 
 from hw.bits import and_or, encode, index_bits, lowest, merge_bytes
 from hw.config import HardwareConfig
+from hw.delays import DelayLine
 from hw.core.access import LOCAL, AccessOp, bank_bits, loaded_layout, mapped_bits, pass_layout
 from hw.core.local import LocalMemory
 from hw.isa import MemoryMap
@@ -167,6 +168,8 @@ class L1(wiring.Component):
     - a pass of local memory after an atomic of local memory,
     - a pass of a set in which a line is installed.
 
+    With ``l1_latency``, each line, of a hit or an answer, is given that much later.
+
     A pass also waits when an answer has waited for the load queue for :data:`PATIENCE` cycles.
 
     In the long pipeline each of these takes a cycle more; a pass of local memory after an atomic of
@@ -238,7 +241,7 @@ class L1(wiring.Component):
         self._act(m, parts, s1, s2, found)
         self._change_local(m, s2, found, change)
         self._give_answer(m, parts, taken, s2, found, r1)
-        self._write_lines(m, parts, s2, found, r1)
+        self._write_lines(m, parts, s2, found, r1, *self._leaving(m))
         self._ask(m, parts, s2, found)
         self._sweep(m, parts, s2, sweeping)
         m.d.comb += [
@@ -435,7 +438,17 @@ class L1(wiring.Component):
         with m.Else():
             m.d.sync += r1.patience.eq(r1.patience.init)
 
-    def _write_lines(self, m, parts, s2, found, r1):
+    def _leaving(self, m):
+        """Where a line for the load queue goes, and whether there is one: with a latency to a delay
+        in front of the outputs."""
+        if not self._config.l1_latency:
+            return self.loaded, self.loaded_valid
+        m.submodules.delay = delay = DelayLine(loaded_layout(self._config),
+                                               self._config.l1_latency)
+        m.d.comb += [self.loaded.eq(delay.o), self.loaded_valid.eq(delay.o_valid)]
+        return delay.i, delay.i_valid
+
+    def _write_lines(self, m, parts, s2, found, r1, loaded, loaded_valid):
         """S2 and R1: write a line, and give a line to the load queue: one that hits, words of local
         memory, or an answer."""
         config, access, is_store = self._config, s2.access, s2.is_.store
@@ -457,16 +470,16 @@ class L1(wiring.Component):
             ]
         with m.If(found.gives):
             m.d.comb += [
-                self.loaded.line.as_value().eq(
+                loaded.line.as_value().eq(
                     Mux(found.is_local, found.local_words.as_value(), hit_line)),
-                self.loaded.slot.eq(access.slot), self.loaded.lanes.eq(access.lanes),
+                loaded.slot.eq(access.slot), loaded.lanes.eq(access.lanes),
             ]
         with m.Else():
-            m.d.comb += self.loaded.eq(r1.loaded)
+            m.d.comb += loaded.eq(r1.loaded)
             with m.If(r1.replay):
-                m.d.comb += [self.loaded.slot.eq(parts.misses.replay_payload.slot),
-                             self.loaded.lanes.eq(parts.misses.replay_payload.lanes)]
-        m.d.comb += self.loaded_valid.eq(found.gives_line | r1.goes)
+                m.d.comb += [loaded.slot.eq(parts.misses.replay_payload.slot),
+                             loaded.lanes.eq(parts.misses.replay_payload.lanes)]
+        m.d.comb += loaded_valid.eq(found.gives_line | r1.goes)
 
     def _ask(self, m, parts, s2, found):
         """S2: requests to the L2."""

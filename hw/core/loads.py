@@ -71,6 +71,8 @@ class LoadQueue(wiring.Component):
         The load on offer is the unit's that hands out edges; only with a unit that reads memory.
     busy : Out(1)
         A load is under way.
+    level : Out(range(load_queue + 1))
+        Loads under way: slots that are taken. 0 without counters.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -81,7 +83,7 @@ class LoadQueue(wiring.Component):
             "loaded_valid": In(1).array(config.l1_banks),
             "writeback": Out(stream.Signature(writeback_layout(config))),
             **({"of_unit": Out(1)} if config.gather_reads else {}),
-            "busy": Out(1),
+            "busy": Out(1), "level": Out(range(config.load_queue + 1)),
         })
 
     def elaborate(self, platform):
@@ -148,11 +150,18 @@ class LoadQueue(wiring.Component):
             m.d.sync += self.writeback.valid.eq(0)
         m.d.sync += used.eq((used | Mux(self.allot, free_slot, 0))
                             & ~Mux(freed, 1 << back_slot, 0))
+        if config.counters:
+            with m.If(self.allot & ~freed):
+                m.d.sync += self.level.eq(self.level + 1)
+            with m.Elif(freed & ~self.allot):
+                m.d.sync += self.level.eq(self.level - 1)
 
         started = Signal()
         m.d.sync += started.eq(1)
         with m.If(started):
             m.d.sync += Assert(~self.allot | self.free, "a load enters without a slot")
+            if config.counters:
+                m.d.sync += Assert(self.level == sum(used), "loads are counted wrongly")
             for bank in banks:
                 m.d.sync += [
                     Assert(~bank.taking | ((bank.before & bank.taken.lanes) == 0),

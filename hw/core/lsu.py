@@ -24,7 +24,8 @@ __all__ = ["LoadStoreUnit", "memory_event_layout"]
 
 
 #: Counters of the core whose events come from the load/store unit.
-_EVENTS = ("memory_instructions", "l1_accesses", "l1_loads", "l1_load_hits", "l1_stall_bank",
+_EVENTS = ("memory_instructions", "coalescer_busy", "loads_under_way", "l1_accesses", "l1_loads",
+           "l1_load_hits", "l1_stall_bank",
            *(f"l1_stall_{name}" for name in L1_STALLS), "local_accesses", "local_conflicts",
            "atomics", "atomic_lanes")
 
@@ -151,6 +152,7 @@ class LoadStoreUnit(wiring.Component):
                      for i, name in enumerate(L1_STALLS)]
         number = counted(banks)
         m.d.comb += [
+            events.coalescer_busy.eq(coalescer.serving), events.loads_under_way.eq(loads.level),
             events.l1_accesses.eq(sum(bank.load_access | bank.store_access | bank.atomic_access
                                       for bank in banks)),
             events.l1_loads.eq(number["load_access"]), events.l1_load_hits.eq(number["load_hit"]),

@@ -28,6 +28,7 @@ from amaranth.utils import ceil_log2
 
 from hw.bits import and_or, encode, lowest, merge_bytes
 from hw.config import HardwareConfig
+from hw.delays import AgingQueue
 from hw.memory.amo import AmoControls, atomic, controls
 from hw.memory.miss import MissTable, with_lines
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout, line_layout,
@@ -89,8 +90,10 @@ class _Parts:
         self.victim_shape = data.StructLayout({"line": self.line_bits, "data": line_layout(config)})
         m.submodules.victims = self.victims = fifo.SyncFIFO(
             width=self.victim_shape.size, depth=config.l2_mshrs + self.under_way + 2)
-        m.submodules.responses = self.responses = fifo.SyncFIFO(
-            width=core_response_layout(config).size, depth=RESPONSES)
+        width = core_response_layout(config).size
+        m.submodules.responses = self.responses = (
+            AgingQueue(width=width, depth=RESPONSES, latency=config.l2_latency)
+            if config.l2_latency else fifo.SyncFIFO(width=width, depth=RESPONSES))
 
 
 class _Sweep:
@@ -184,7 +187,8 @@ class _Modifying:
 class L2Bank(wiring.Component):
     """A bank of the L2, with the atomic unit.
 
-    Latency: a read that hits is answered three cycles after it is accepted.
+    Latency: a read that hits is answered three cycles after it is accepted, and ``l2_latency``
+    cycles later. So is a read that misses, after the answer of memory.
 
     Throughput: one request a cycle, with three exceptions. A request for a set that the request
     before it writes waits a cycle; with atomics of whole lines in the short pipeline, an atomic on
@@ -278,7 +282,7 @@ class L2Bank(wiring.Component):
         m.d[timing.later] += [
             writeback_room.eq(parts.victims.level + outstanding + parts.under_way + 1
                               <= parts.victims.depth),
-            response_room.eq(parts.responses.level <= RESPONSES - parts.under_way - 1),
+            response_room.eq(parts.responses.level <= parts.responses.depth - parts.under_way - 1),
         ]
         m.d.comb += [
             misses.replay_index.eq(come.payload.answer.tag),

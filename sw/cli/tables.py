@@ -267,6 +267,8 @@ def _rows(result, rival, units):
         yield f"  {text}", _ratio(of(name), slots, "{:.1f} %", 100)
     yield None
     yield "L1 hit rate", _ratio(of("l1_load_hits"), of("l1_loads"), "{:.1f} %", 100)
+    yield "mean loads under way", _ratio(of("loads_under_way"), slots, "{:.1f}")
+    yield "coalescer busy", _ratio(of("coalescer_busy"), slots, "{:.1f} %", 100)
     yield "lines per access", _ratio(of("l1_accesses"), of("memory_instructions"), "{:.2f}")
     yield "DRAM bytes", f"{of('dram_bytes_read') + of('dram_bytes_written'):,}"
     if "slow_bytes_read" in result.counters:

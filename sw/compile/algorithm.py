@@ -32,6 +32,7 @@ class SentWord:
     #: in this superstep or before, whose word is not larger.
     drops: bool = False
     forgets: bool = False  #: Whether it may only be dropped for an edge of this superstep.
+    work: str = "the work on an edge"  #: What needs the word, for messages.
 
     def array_of(self, task) -> str:
         """The vertex array of the source's word."""
@@ -280,6 +281,8 @@ class Algorithm(Operator):
     switches : bool
         Whether each superstep can go by another plan (:class:`sw.compile.plan.Hybrid`). Such an
         algorithm names its kernels by the task's sides.
+    stays : str
+        Why not, if it :attr:`switches` not.
     operator_names : tuple of str
         The names of its operators of edges (:meth:`operators`), if it is a program.
     labels : dict of str to tuple of str
@@ -298,6 +301,7 @@ class Algorithm(Operator):
     options: dict[str, tuple] = {}
     TRIES: dict[str, tuple] = {}
     switches = False
+    stays = "all vertices take part in each superstep"
     operator_names: tuple[str, ...] = ()
     labels: dict[str, tuple[str, ...]] = {}
     check: Any = None
@@ -314,7 +318,7 @@ class Algorithm(Operator):
         """Raise UserError if the algorithm cannot take this direction."""
         if direction == "auto" and not cls.switches:
             raise UserError(f"algorithm {cls.name!r} cannot change its direction (auto) or its "
-                            "plan between supersteps; it has the directions "
+                            f"plan between supersteps: {cls.stays}; it has the directions "
                             f"{', '.join(cls.directions)}")
         if direction not in (*cls.directions, "auto"):
             raise UserError(f"algorithm {cls.name!r} has no direction {direction!r}; it has "

@@ -66,8 +66,20 @@ def _side(config, algorithm, plan, buffers, switches=False):
                 plan, buffers, switches=switches)
     task.choices.most = algorithm.edges_at_once(task)
     task.schedule.check(task)
-    task.format.check(task)
+    _check_access(task)
     return task
+
+
+def _check_access(task):
+    """Refuse a schedule that finds edges in a way in which the format does not have them."""
+    needs = task.schedule.needs
+    try:
+        task.format.image.require("getNeighbor" if needs == "rows" else "searchVID")
+    except UserError as error:
+        others = ", ".join(each for each in schedules.names()
+                           if schedules.make(each).needs != needs)
+        raise UserError(f"{error}; schedule {task.schedule.name!r} needs it, and {others} goes "
+                        "without") from None
 
 
 def _with_frontiers(sides, chosen):
@@ -119,4 +131,4 @@ def _check_sides(one, other):
     if one.format.has_lists and other.format.has_lists:
         raise UserError(f"both plans make lists of the frontier's records, by formats "
                         f"{one.plan.format} and {other.plan.format}, and there is room for "
-                        "one")
+                        "one; by a bitmap, a bytemap or a counter a plan makes none")

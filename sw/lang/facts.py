@@ -203,9 +203,11 @@ class Early(Fact):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Superset(Fact):
-    """O may go through edges of vertices outside of S, too, in every round: they change nothing, or
-    what an edge of S would change anyway. Implies :class:`Early`."""
+    """O may go through edges of vertices outside of S, too, in every round, where a predicate is
+    true at the source by its words of then: they change nothing, or what an edge of S would change
+    anyway. Implies :class:`Early`."""
     key: ClassVar[str] = "superset"
+    test: tuple[Any, ...] = ()  #: A predicate; () for all vertices.
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -428,7 +430,10 @@ class Counted(Fact):
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OrderFree(Fact):
     """Every order of calls, and reads of racing words of the vector by all operators of L, end in
-    the same words of all vectors that are read behind L. The number of rounds may differ."""
+    the same words of all vectors that are read behind L. The number of rounds may differ.
+
+    The vector's words are then the least vertices of the components of the graph. Only L changes
+    it, and what else L changes does not depend on it."""
     key: ClassVar[str] = "order_free"
     vector: str
 

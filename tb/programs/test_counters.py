@@ -369,6 +369,36 @@ def test_hits_do_not_wait_in_front_of_the_l1():
     assert not any(counters[f"l1_stall_{name}"] for name in ("bank", "fill", "replay", "l2"))
 
 
+def test_the_coalescer_is_busy_for_each_pass():
+    """Where no pass waits, lanes are served in as many cycles as there are passes."""
+    def build(a, lane, x, y, z, scale, loads):
+        words(a, lane, x, MemoryMap.LOCAL, scale)
+        for _ in range(loads):      # the first waits until the launch has emptied the L1
+            a.lw(y, x, 0)
+            a.add(y, y, y)
+    for scale, passes in ((2, CONFIG.warps), (CONFIG.line_bits, LANES)):
+        one, more = (counted(functools.partial(build, scale=scale, loads=n)) for n in (1, 11))
+        for name in ("coalescer_busy", "local_accesses"):
+            assert more[name] - one[name] == 10 * passes
+    assert counted(lambda a, lane, x, y, z: a.nop())["coalescer_busy"] == 0
+
+
+def test_loads_under_way():
+    """A load that hits is under way for six cycles, whether others are or not; a store is not."""
+    def build(a, lane, x, y, z, loads):
+        words(a, lane, x)
+        a.sw(lane, x, 0)
+        a.lw(y, x, 0)
+        a.add(y, y, y)
+        for _ in range(loads):
+            a.lw(z, x, 0)
+    before, after = (counted(functools.partial(build, loads=loads)) for loads in (0, 20))
+    assert after["l1_load_hits"] - before["l1_load_hits"] == 20 * CONFIG.warps
+    assert after["loads_under_way"] - before["loads_under_way"] == 6 * 20 * CONFIG.warps
+    stores = counted(lambda a, lane, x, y, z: [words(a, lane, x), a.sw(lane, x, 0)])
+    assert stores["loads_under_way"] == 0 < stores["coalescer_busy"]
+
+
 def test_one_instruction():
     counters = run(machine("tiny"), Launch((encode("tmc", rs1=0),))).counters
     assert counters["instructions"] == CONFIG.warps and counters["lanes"] == LANES

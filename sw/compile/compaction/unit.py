@@ -19,8 +19,6 @@ block of the contraction. Three words tell where they end: the pieces use them i
 import functools
 
 from base.errors import UserError
-from hw.isa import Csr
-from sw.compile.asm.assembler import Condition
 from sw.compile.compaction import lists, prepared
 from sw.compile.compaction.contraction import ADDRESSES
 from sw.compile.compaction.lists import EDGES, VALUES
@@ -100,7 +98,8 @@ class ByUnit:
             raise schedule.refuse(
                 "adds weights on the unit, which does not notice if a sum passes 32 bits; with "
                 f"weights up to {int(task.graph.weights.max())} the sum of a path in "
-                f"{task.graph.name} may")
+                f"{task.graph.name} may; that none does is known for small weights in a loop that "
+                f"changes the words by {self._sent.work} only, whenever they are read (fact early)")
         self.tables.check()
 
     # Memory
@@ -185,8 +184,9 @@ class ByUnit:
 
     def _ends(self, before, this, k):
         a, start = k.a, None
-        if before is None and self.looks_up and not self.task.input.still:
-            self._lead(k)
+        if before is None and self.looks_up:
+            with k.last_warp():
+                self.task.frontier.lead(k)
         end, place = a.regs("edges_end", "place")
         a.li(place, k.address(lists.ends(k.layout)))
         a.lw(end, place, 4 * this)
@@ -195,17 +195,6 @@ class ByUnit:
             a.lw(start, place, 4 * before)
         a.slli(end, end, 2)
         return start, end
-
-    @staticmethod
-    def _lead(k):
-        """The last warp of each core prepares the frontier of the next superstep. In a short list
-        that warp has no elements."""
-        a = k.a
-        warp, last = a.regs("warp", "last_warp")
-        a.csrr(warp, Csr.WARP_ID)
-        a.li(last, k.task.warps - 1)
-        with a.if_uniform(Condition("eq", warp, last), "lead"):
-            k.task.frontier.lead(k)
 
     def expand(self) -> list:
         made = Pass("expand", operate=self._stream if self._streams else self._expand)

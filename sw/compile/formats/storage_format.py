@@ -32,10 +32,6 @@ class StorageFormat:
     def __init__(self, image: Image):
         self.image = image
 
-    def check(self, task):
-        """Raise UserError if the format cannot serve this task."""
-        self.image.require("getNeighbor" if task.schedule.needs == "rows" else "searchVID")
-
     def finds_rows(self, task) -> bool:
         """Whether a vertex's edges are found from the vertex, so that the frontier may be a queue.
         """

@@ -49,6 +49,8 @@ class Input:
         Whether kernels leave its memory as it is. If not, a kernel of each superstep prepares it.
     by_words : bool
         Whether :meth:`member` goes by words that the algorithm knows, and not by what is stored.
+    by_unit : bool
+        Whether it is lists that the units of the cores keep.
     start, end : GeneralRegister
         In a kernel, of a list: the addresses of its first entry and behind its last. The code that
         goes through the list takes ``start`` over.
@@ -56,7 +58,7 @@ class Input:
     name: Any = None
     listed = False
     keeps = True
-    noted = still = by_words = False
+    noted = still = by_words = by_unit = False
     start: Any
     end: Any
 
@@ -82,10 +84,6 @@ class Input:
         raise NotImplementedError
 
     # Kernels: lists
-
-    def starts(self, task) -> tuple:
-        """The addresses of the lists of even and of odd supersteps."""
-        raise NotImplementedError
 
     def most_entries(self, task) -> int:
         """Words of a list: the largest number of entries, and those over which kernels may run."""
@@ -129,6 +127,10 @@ class Frontier(Input):
 
     #: Whether the Stream Compaction Unit adds to lists of this frontier.
     counts_entries = False
+
+    #: Whether the kernel that goes through a list may prepare the next frontier behind its
+    #: prologue, which warps without an entry leave before.
+    leads_late = False
 
     #: Buffers of bits, one for each list that additions may go to (:meth:`note`); empty if the
     #: frontier has no lists.

@@ -1,6 +1,5 @@
 """A frontier as lists of its vertices, one for each core, which a unit of the hardware keeps."""
 
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ class Lists(Frontier):
     """
     name = "lists"
     default_deduplicate = True
-    listed = True
+    listed = by_unit = True
 
     _LISTS, _COUNTS = "lists", "list_lengths"
 
@@ -93,12 +92,8 @@ class Lists(Frontier):
             a.li(first, k.address(self._LISTS))
             a.add(first, first, distance)
 
-    def program(self, k, count=None) -> Any:
-        """The first warp of a core stores where its unit puts vertices. Gives a register with the
-        address of the core's list of this superstep. ``count``, a register, becomes the number of
-        the vertices in the list."""
+    def _of_core(self, k, first, length):
         a = k.a
-        first, length, other, room = a.regs("list", "length", "other_list", "room")
         self.of_core_0(k, first, length)
         if k.config.cores > 1:
             with a.scope("core", "distance") as (core, distance):
@@ -107,8 +102,12 @@ class Lists(Frontier):
                 a.add(length, length, distance)
                 k.times(distance, core, self.apart(k.task))
                 a.add(first, first, distance)
-        if count is not None:
-            a.lw(count, length)
+
+    def program(self, k):
+        """The first warp of a core stores where its unit puts vertices."""
+        a = k.a
+        first, length, other, room = a.regs("list", "length", "other_list", "room")
+        self._of_core(k, first, length)
         # The other list begins one list behind an even superstep's, one before an odd one's.
         a.andi(other, self.number, 1)
         a.neg(other, other)
@@ -119,7 +118,15 @@ class Lists(Frontier):
         a.xori(length, length, 4)
         gathering.program(k, {GatherSetting.OUTPUT: other, GatherSetting.COUNT: length,
                               GatherSetting.LIMIT: k.task.graph.num_vertices})
-        return first
+
+    def open_lists(self, k):
+        """As of :class:`~sw.compile.frontiers.superstep.Superstep`."""
+        self.program(k)
+
+    def own(self, k, first, count):
+        """As of :class:`~sw.compile.frontiers.unit_lists.SetLists`."""
+        self._of_core(k, first, count)
+        k.a.lw(count, count)
 
     def open(self, k):
         with gathering.by_first_warp(k):

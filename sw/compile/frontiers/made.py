@@ -73,22 +73,19 @@ class _List(Input):
         buffers = task.buffers
         padding = (buffers.address(task.algorithm.base_array(task)) + 4 * task.graph.num_vertices)
         buffers.fill(self._array, rest=padding)
-        start, _ = self.starts(task)
+        start = buffers.address(self._array)
         buffers.fill(f"{self._array}_ends", [start, start, 0, 0])
-
-    def starts(self, task):
-        return 2 * (task.buffers.address(self._array),)
 
     # Host
 
     def entry_count(self, session, argument) -> int:
         """As of :class:`~sw.compile.frontiers.queue.Queue`."""
         words = session.read(f"{self._array}_ends")
-        return int(words[words[self._NOW // 4] // 4] - self.starts(session.task)[0]) // 4
+        return int(words[words[self._NOW // 4] // 4] - self.first_entry(session, argument)) // 4
 
     def first_entry(self, session, argument) -> int:
         """As of :class:`~sw.compile.frontiers.queue.Queue`."""
-        return self.starts(session.task)[0]
+        return session.task.buffers.address(self._array)
 
     # Kernels
 

@@ -35,7 +35,7 @@ import enum
 import numpy as np
 
 from sw.compile.asm.assembler import Condition
-from sw.compile.frontiers.sets import Made
+from sw.compile.frontiers.sets import Fields, Made
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.vertices import each_vertex
 
@@ -110,12 +110,12 @@ class Pile:
         vertices : list of int
             By the graph's numbers.
         keys : uint32 array
-            By the graph's numbers. A vertex whose key is all ones is left out: it is below no
-            threshold, and would never become near.
+            By the graph's numbers. None of the vertices has a key of all ones, which is below no
+            threshold.
         """
         near = [each for each in vertices if keys[each] < self._delta]
         far = np.array([task.vertices.number(each) for each in vertices
-                        if self._delta <= keys[each] < 0xFFFF_FFFF], np.int64)
+                        if keys[each] >= self._delta], np.int64)
         self._moves, self._number, buffers = 0, 0, task.buffers
         base = buffers.address(self._anchor)
         for name, own in zip(self._names, (far, far[:0])):
@@ -204,11 +204,11 @@ class Pile:
         k.a.lw(key, k.pointer(vertex, self._keys, key))
         return key
 
-    def advance(self, k, made, again):
+    def advance(self, k, pool, again):
         """The kernel that moves the threshold and goes through the pile. The vertices that become
-        near are the set that it makes. ``again`` tells that the last move has found no near vertex.
-        """
-        a, task, counts = k.a, k.task, made.pool.counts
+        near are the set of its only field. ``again`` tells that the last move has found no near
+        vertex."""
+        a, task, made = k.a, k.task, Made(k, Fields(pool, 1), 0)
         epoch, following, after = self.epoch(k), self.epoch(k, True), a.reg("after")
         a.xori(after, epoch, 4 * _STRIDE * _EPOCHS // 2)    # the epoch after the next
         entry, end, old, threshold = a.regs("entry", "pile_end", "old", "threshold")
@@ -216,7 +216,7 @@ class Pile:
             a.lw(register, epoch, 4 * word)
         if again:
             a.lw(threshold, epoch, 4 * _Epoch.LEAST)
-        if counts:
+        if pool.counts:
             count = a.reg("count")
             a.lw(count, epoch, 4 * _Epoch.COUNT)
             a.slli(count, count, 2)
@@ -314,17 +314,20 @@ class NearSet(Made):
         a.amomaxu_w(into, value, stamp)
         a.sltu(into, into, value)
 
+    def marks(self, claimed):
+        return self._pool.marks
+
     def mark(self, vertex, claimed=False):
         """As of Made; far vertices are not in the set."""
-        if self.pool.marks:
+        if self._pool.marks:
             with self._k.a.if_(self._near):
                 super().mark(vertex)
 
     def keep(self, bits, chosen):
-        """As of Made: the active lanes' vertices, which have been claimed, in one of two buffers.
-        """
+        """As of Made, in one of two buffers."""
+        self._k.a.and_(self._near, self._near, chosen)
         bits.keep(0, self._near)
-        self._k.a.addi(self._near, self._near, 1)
+        self._k.a.sub(self._near, chosen, self._near)
         bits.keep(1, self._near)
 
     def append(self, vertex, number=None):

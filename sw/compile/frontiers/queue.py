@@ -125,9 +125,6 @@ class QueueMemory(Frontier):
     def argument(self, task, number):
         return self._ring.address(task, number)
 
-    def starts(self, task):
-        return self._start_of(task, 0), self._start_of(task, 1)
-
     def first_entry(self, session, argument) -> int:
         """The address of the first entry that a superstep goes through."""
         return self._start_of(session.task, self.number_of(session, argument))

@@ -16,22 +16,22 @@ It has two *blocks*, which it uses in turn, one for each set that is made in it:
 END     address behind the last entry; the kernel that makes the set adds entries by this word.
         Without a list it only counts them.
 START   address of the list
-NUMBER  1 more than in the storage's other block when the set was made. A vertex of the set has this
-        number as its stamp, and no vertex has a larger one.
+NUMBER  the stamp of the set's vertices. No vertex has a larger one, unless it is in the next set of
+        the storage.
 STAMPS  distance from the anchor to the storage's stamps
 MAP     place of the block's map
 COUNT   number of entries behind END, which the Stream Compaction Unit has added
 NOTES   distance from the anchor to the storage's notes
 ======  ==========================================================================================
 
-The kernel that makes a set writes its NUMBER. It sets END of the other block to START, and clears
-the map of the other block, which the next set of the storage will find. The host chooses the blocks
-of a launch by fields of its argument (:class:`Fields`), the last bit of which is that of the
-superstep's number. So there is no work of the host in memory, and no kernel reads a word that it
-writes.
+The kernel that makes a set prepares the other block for the next set of the storage: it sets END to
+START and NUMBER to 1 more than the set's, and clears the map. The host chooses the blocks of a
+launch by fields of its argument (:class:`Fields`), the last bit of which is that of the superstep's
+number. So there is no work of the host in memory, and no kernel reads a word that it writes.
 
 A kernel goes through a set's list (:class:`SetList`), or through all vertices and tests each by the
-map (:class:`SetMap`) or by its stamp (:class:`StampTest`).
+map (:class:`SetMap`) or by its stamp (:class:`StampTest`). The units of the cores may keep the
+lists (:mod:`.unit_lists`).
 """
 
 import dataclasses
@@ -41,10 +41,12 @@ import numpy as np
 
 from sw.compile.frontiers.frontier import Input
 from sw.compile.frontiers.maps import FORMS, clear
+from sw.compile.frontiers.unit_lists import OwnList, UnitLists
+from sw.compile.kernels import gathering
 from sw.compile.kernels.distribution import Scan
 
 
-__all__ = ["ALL", "EMPTY", "Fields", "Made", "Pool", "SetList", "SetMap", "StampTest"]
+__all__ = ["ALL", "EMPTY", "Fields", "Made", "Pool", "SetList", "SetMap", "StampTest", "lead"]
 
 
 #: The block of the set of all vertices, and of the set without vertices.
@@ -92,9 +94,10 @@ class Fields:
         """The block in an argument."""
         return argument >> self._place(index) & (1 << self.pool.bits) - 1
 
-    def block(self, k, index):
-        """A register with the address of a block."""
-        a, into, source = k.a, k.a.reg("block"), k.given
+    def block(self, k, index, argument=None):
+        """A register with the address of a block; ``argument`` is one with the argument, outside of
+        the prologue."""
+        a, into, source = k.a, k.a.reg("block"), argument or k.given
         if index:
             k.shifted(into, source, _SHIFT - self._place(index))
             source = into
@@ -105,6 +108,11 @@ class Fields:
             a.andi(into, source, mask)
         a.add(into, into, k.constant(k.address(self.pool.BLOCKS), "blocks"))
         return into
+
+    def storage(self, k, into, index):
+        """``into`` = the number of a block's storage."""
+        k.a.srli(into, k.given, self._place(index) + 1)
+        k.a.andi(into, into, (1 << self.pool.bits - 1) - 1)
 
     def of_distance(self, k, into, index, distance):
         """``into`` = the field of a block at a distance (:meth:`Pool.distance`)."""
@@ -133,6 +141,8 @@ class Pool:
     ----------
     lists : bool
         Whether there are lists. If not, vertices are only counted.
+    unit : UnitLists or None
+        The lists, if the units of the cores keep them.
     noted : bool
         Whether there are notes.
     marks : bool
@@ -147,7 +157,7 @@ class Pool:
     counts : bool
         Whether the Stream Compaction Unit adds to lists.
     """
-    lists, marks, form, counted = True, False, None, False
+    lists, marks, form, counted, unit = True, False, None, False, None
     stamped, counts, noted = True, False, False
     BLOCKS, COUNTS, _LISTS, _ALL_NOTES = "set_blocks", "set_counts", "set_lists", "set_notes"
     _STAMPS, _MAPS = "set_stamps", "set_maps"
@@ -156,11 +166,22 @@ class Pool:
         self.storages, self.anchor = storages, anchor
         self.bits = (2 * storages - 1).bit_length()
 
-    def keep(self, lists, marks, form, several=False):
+    def keep(self, lists, marks, form, several=False, by_unit=False):
         """Settle what a storage has: ``form`` is the name of the maps' form, or None; ``several``
-        says that a list may have a vertex several times."""
+        says that a list may have a vertex several times, ``by_unit`` that units keep the lists."""
         self.lists, self.noted, self.marks = lists, lists and several, marks
+        self.unit = UnitLists(self.storages) if by_unit else None
         self.form = FORMS[form] if form else None
+
+    @property
+    def ends(self) -> bool:
+        """Whether END tells how many vertices a set has."""
+        return not self.counted and self.unit is None
+
+    @property
+    def leads(self) -> bool:
+        """Whether a kernel that makes a set prepares words of the next one of the storage."""
+        return self.ends or self.stamped
 
     @property
     def claims_bits(self) -> bool:
@@ -169,6 +190,8 @@ class Pool:
 
     def read(self, fields, index):
         """A set as a kernel of vertices reads it, an Input."""
+        if self.unit is not None:
+            return OwnList(fields, index)
         return SetList(fields, index) if self.lists else SetMap(fields, index)
 
     def reserve(self, task, words):
@@ -176,7 +199,10 @@ class Pool:
         buffers = task.buffers
         buffers.reserve(self.BLOCKS, -(-self.storages * (2 << _SHIFT) // _PAGE), width=_PAGE)
         buffers.reserve(self.COUNTS, _COUNTS)
-        buffers.reserve(self._LISTS, self.storages * self.entries(task, words))
+        if self.unit is not None:
+            self.unit.reserve(task)
+        else:
+            buffers.reserve(self._LISTS, self.storages * self.entries(task, words))
         if self.noted:
             buffers.reserve(self._ALL_NOTES, self.storages * words)
         buffers.reserve(self._STAMPS, self.storages * words)
@@ -191,15 +217,16 @@ class Pool:
         """Fill the buffers; ``sets`` has the vertices, by the graph's numbers, of the blocks that
         sets begin in."""
         buffers, count = task.buffers, task.graph.num_vertices
-        room, words = (buffers.words(name) // self.storages
-                       for name in (self._LISTS, self._STAMPS))
+        words = buffers.words(self._STAMPS) // self.storages
         first = buffers.address(self.anchor)
         blocks = np.zeros((2 * self.storages, _WORDS), np.uint32)
-        lists = np.full((self.storages, room), first + 4 * count & 0xFFFF_FFFF, np.uint32)
         stamps = np.zeros((self.storages, words), np.uint32)
         for block, words_of in enumerate(blocks):
             storage = block // 2
-            words_of[_START] = words_of[_END] = buffers.address(self._LISTS) + 4 * room * storage
+            if self.unit is None:
+                words_of[_START] = words_of[_END] = (
+                    buffers.address(self._LISTS) + 4 * self._room(task) * storage)
+            words_of[_NUMBER] = 1 + block % 2
             words_of[_STAMPS] = (buffers.address(self._STAMPS) + 4 * words * storage
                                  - first) % (1 << 32)
             if self.noted:
@@ -209,10 +236,9 @@ class Pool:
                                               len(vertices)))
                    for block, vertices in {ALL: range(count), EMPTY: (), **sets}.items()}
         for block, numbers in members.items():
-            lists[block // 2, :len(numbers)] = first + 4 * numbers
             stamps[block // 2, numbers] = 1
             blocks[block, _END] += 4 * len(numbers)
-            blocks[block, _NUMBER] = 1
+            blocks[block, _NUMBER], blocks[block ^ 1, _NUMBER] = 1, 2
         self._before = np.zeros(_COUNTS, np.uint32)
         if self.noted:
             notes = np.zeros((self.storages, words), np.uint32)
@@ -230,8 +256,20 @@ class Pool:
             buffers.fill(self._MAPS, maps.reshape(-1))
         buffers.fill(self.BLOCKS, blocks.reshape(-1))
         buffers.fill(self.COUNTS)
-        buffers.fill(self._LISTS, lists.reshape(-1))
         buffers.fill(self._STAMPS, stamps.reshape(-1))
+        members = {block // 2: numbers for block, numbers in members.items()}
+        if self.unit is not None:
+            self.unit.fill(task, members, self.anchor)
+            return
+        lists = np.full((self.storages, self._room(task)), first + 4 * count & 0xFFFF_FFFF,
+                        np.uint32)
+        for storage, numbers in members.items():
+            lists[storage, :len(numbers)] = first + 4 * numbers
+        buffers.fill(self._LISTS, lists.reshape(-1))
+
+    def _room(self, task):
+        """Words of a list."""
+        return task.buffers.words(self._LISTS) // self.storages
 
     def argument(self, *sets) -> int:
         """The argument of a kernel that has fields for these sets only."""
@@ -245,6 +283,8 @@ class Pool:
 
     def size(self, session, block) -> int:
         """The number of vertices of the set in a block."""
+        if self.unit is not None:
+            return self.unit.size(session, block // 2)
         words = self._words(session, block)
         return (words[_END] - words[_START]) // 4 + words[_COUNT]
 
@@ -345,6 +385,13 @@ class SetList(_Set):
         k.a.add(into, vertex.reg, self._notes)
         k.a.lw(into, into)
 
+    def walk(self, k, entry) -> int:
+        """``entry`` = the address of the lane's first entry; gives the bytes to its next."""
+        k.lane_index(entry)
+        k.a.slli(entry, entry, 2)
+        k.a.add(entry, entry, self.start)
+        return 4 * k.task.lanes
+
     def entry_count(self, session, argument) -> int:
         """As of :class:`~sw.compile.frontiers.queue.Queue`."""
         return self._fields.pool.size(session, self._fields.block_of(argument, self._index))
@@ -404,6 +451,29 @@ class StampTest(_Set):
         k.a.seqz(into, into)
 
 
+def lead(k, fields, index, block=None):
+    """In one warp at least, of a kernel of the superstep: prepare the other block of a set that is
+    made, as of :class:`Made`. ``block`` is a register with the address of the set's block, if there
+    is one."""
+    a, pool = k.a, fields.pool
+    other, start, number, argument = a.regs("other_block", "list", "next_number", "argument")
+    if block is None:
+        k.argument(argument)
+        block = fields.block(k, index, argument)
+    a.xori(other, block, 4 * _WORDS)
+    if pool.ends:
+        a.lw(start, block, 4 * _START)
+    if pool.stamped:
+        a.lw(number, block, 4 * _NUMBER)
+    if pool.ends:
+        a.sw(start, other, 4 * _END)
+    if pool.counts:
+        a.sw(a.zero, other, 4 * _COUNT)
+    if pool.stamped:
+        a.addi(number, number, 1)
+        a.sw(number, other, 4 * _NUMBER)
+
+
 class Made:
     """A set that a kernel makes, as its registers.
 
@@ -416,54 +486,53 @@ class Made:
         The set's block in the fields.
     several : bool
         Whether lanes may add the same vertex, so that one of them must :meth:`claim` it.
-
-    Attributes
-    ----------
-    pool : Pool
     """
 
     def __init__(self, k, fields, index, several=False):
-        a, pool, self._k, self.pool = k.a, fields.pool, k, fields.pool
+        a, pool, self._k, self._pool = k.a, fields.pool, k, fields.pool
         self._scan: Any = None
-        self._count = self._tail = None
+        self._count = self._tail = self._number = self._stamps = None
         if not pool.lists:
             self._count = a.reg("added")
             a.mv(self._count, a.zero)
         self._word = k.address(pool.COUNTS) + 4 * index if pool.counted else None
+        self._fields, self._index = fields, index
         stamps = pool.marks or (several and not pool.claims_bits)
-        if self._word is not None and not stamps and pool.form is None:
+        if not pool.ends and not stamps and pool.form is None:
+            if k.leads:
+                self._lead()
             return
         block = self._tail = fields.block(k, index)         # END is its first word
-        other, start = a.regs("other_block", "list")
-        a.xori(other, block, 4 * _WORDS)
-        if self._word is None:
-            a.lw(start, block, 4 * _START)
-        self._number = a.reg("set_number") if pool.stamped else None
-        if self._number is not None:
-            a.lw(self._number, other, 4 * _NUMBER)
-        self._stamps = a.reg("stamps") if stamps else None
-        if self._stamps is not None:
+        if stamps:
+            self._number, self._stamps = a.regs("set_number", "stamps")
+            a.lw(self._number, block, 4 * _NUMBER)
             a.lw(self._stamps, block, 4 * _STAMPS)
         if pool.noted:
             self._notes = a.reg("notes")
             a.lw(self._notes, block, 4 * _NOTES)
-        if self._word is None:
-            a.sw(start, other, 4 * _END)                # of all warps the same, as the next
-        if pool.counts:
-            a.sw(a.zero, other, 4 * _COUNT)
-        if self._number is not None:
-            a.addi(self._number, self._number, 1)
-            a.sw(self._number, block, 4 * _NUMBER)
+        if k.leads:
+            self._lead()
         if pool.form is not None:
-            self._open_map(block, other)
+            self._open_map(block)
 
-    def _open_map(self, block, other):
-        k, a, form = self._k, self._k.a, self.pool.form
+    def open(self):
+        """In the first warp of each core, if units keep lists: vertices may be added behind this.
+        """
+        self._pool.unit.open(self._k, self._fields, self._index)
+
+    def _lead(self):
+        if self._pool.leads:
+            with self._k.last_warp():
+                lead(self._k, self._fields, self._index, self._tail)
+
+    def _open_map(self, block):
+        k, a, form = self._k, self._k.a, self._pool.form
         self._map = a.reg("map_add")
         a.lw(self._map, block, 4 * _MAP)
         if k.clears:
             cleared = a.reg("clear")
-            a.lw(cleared, other, 4 * _MAP)
+            a.xori(cleared, block, 4 * _WORDS)
+            a.lw(cleared, cleared, 4 * _MAP)
             a.add(cleared, cleared, k.constant(form.first(k.task), "map_first"))
             clear(k, cleared, form.words(k.task))
 
@@ -477,10 +546,10 @@ class Made:
         """``into`` = 1 in the lane that is the first to claim its vertex, which it must then add,
         else 0. ``key`` is for a set beside a pile (:mod:`.pile`)."""
         k, a = self._k, self._k.a
-        if self.pool.claims_bits:
+        if self._pool.claims_bits:
             pointer, bit = a.regs("pointer", "bit")
-            self.pool.form.bit(k, vertex, bit)
-            self.pool.form.pointer(k, vertex, self._map, pointer)
+            self._pool.form.bit(k, vertex, bit)
+            self._pool.form.pointer(k, vertex, self._map, pointer)
             a.amoor_w(pointer, bit, pointer)
             a.and_(into, bit, pointer)
             a.seqz(into, into)
@@ -499,6 +568,9 @@ class Made:
         """Each active lane adds its vertex, which has been marked; ``number`` is for a set beside a
         pile."""
         k, a = self._k, self._k.a
+        if self._pool.unit is not None:
+            a.push_vert(vertex.reg)
+            return
         if self._count is not None:
             a.addi(self._count, self._count, 4)
             return
@@ -509,7 +581,7 @@ class Made:
     def _store(self, vertex, entry):
         a = self._k.a
         a.sw(vertex.reg, entry)
-        if self.pool.noted:
+        if self._pool.noted:
             note = a.reg("note")
             a.add(note, vertex.reg, self._notes)
             a.sw(entry, note)
@@ -519,9 +591,15 @@ class Made:
         been marked, in :class:`~sw.compile.compaction.contraction.Bits`."""
         bits.keep_chosen(chosen)
 
+    def marks(self, claimed) -> bool:
+        """Whether :meth:`mark` does anything."""
+        pool = self._pool
+        return (pool.marks and not claimed) or (
+            pool.form is not None and not (claimed and pool.claims_bits))
+
     def mark(self, vertex, claimed=False):
         """Each active lane's vertex gets its stamp, and is put into the map."""
-        pool = self.pool
+        pool = self._pool
         if pool.marks and not claimed:
             self._k.a.sw(self._number, self._stamp_of(vertex))
         if pool.form is not None and not (claimed and pool.claims_bits):
@@ -529,6 +607,8 @@ class Made:
 
     def finish(self):
         """At the end of the kernel, in all lanes."""
+        if self._pool.unit is not None:
+            gathering.close_list(self._k)
         if self._count is None:
             return
         a, place = self._k.a, self._tail
@@ -546,7 +626,7 @@ class Made:
         adds; all together by one atomic addition of the warp. All lanes are active, here and
         afterwards."""
         k, a = self._k, self._k.a
-        if self._count is not None:
+        if self._count is not None or self._pool.unit is not None:
             with k.only(chosen, "chosen"):
                 self.add(vertex)
             return

@@ -9,16 +9,22 @@ A set that is a ``counter`` has stamps, unless its vertices' words tell that the
 from typing import Any
 
 from base.errors import UserError
-from sw.compile.frontiers import Pair
+from sw.compile.frontiers import FRONTIERS, Pair
 from sw.compile.frontiers.frontier import PULLING, Frontier, Input
 from sw.compile.frontiers.made import REVERSE, VALUES, List, Map, ReverseQueue
 from sw.compile.frontiers.maps import FORMS
 from sw.compile.frontiers.pile import NearSet
 from sw.compile.frontiers.queue import Queue
-from sw.compile.frontiers.sets import Made, SetList, SetMap, StampTest
+from sw.compile.frontiers.sets import Made, SetList, SetMap, StampTest, lead
+from sw.compile.frontiers import unit_lists
+from sw.compile.frontiers.unit_lists import SetLists
 
 
 __all__ = ["Superstep", "choose"]
+
+
+#: Kinds of sets that list their vertices.
+_LISTS = Queue.name, unit_lists.NAME
 
 
 class _WordTest(Input):
@@ -124,9 +130,37 @@ class Superstep(Frontier):
         self.number = k.given
 
     def make(self, k):
-        fields, makers = self._operator.makers(k)
-        self.made = {number: self._make(k, fields, index, number)
-                     for index, number in enumerate(makers, int(self._operator.reads_set))}
+        fields, made = self._operator.makers(k)
+        self.made = {}
+        if k.gathers or fields.pool.form is not None:       # others only clear maps
+            self.made = {number: self._make(k, fields, index, number)
+                         for number, index in made.items()}
+        elif k.leads and made and fields.pool.leads:
+            with k.last_warp():
+                self.lead(k)
+
+    @property
+    def leads_late(self):
+        """As of :class:`~sw.compile.frontiers.frontier.Frontier`."""
+        # Without a list of edges no set is made, and the host takes the same block again.
+        return self._operator.fields.pool.counts
+
+    def lead(self, k):
+        """Prepare the sets of the next superstep, in one warp at least of a kernel whose prologue
+        does not."""
+        fields, made = self._operator.makers(k)
+        for index in made.values():
+            lead(k, fields, index)
+
+    @property
+    def by_unit(self):
+        return self._operator.makes_set and self._operator.fields.pool.unit is not None
+
+    def open_lists(self, k):
+        """In the first warp of each core, if units keep lists: vertices may be added behind this.
+        """
+        for made in self.made.values():
+            made.open()
 
     def _make(self, k, fields, index, number):
         """The set that a member of the kernel's group makes."""
@@ -149,6 +183,10 @@ class Superstep(Frontier):
         """``into`` = 1 in the lane that is the first to claim its vertex; ``key`` is a register
         with the vertex's tracked word, or None."""
         self.made[0].claim(vertex, into, key)
+
+    def only_notes(self, claimed) -> bool:
+        """Whether all that :meth:`add_new` does is to note which lanes add their vertices."""
+        return self._bits is not None and not self.made[0].marks(claimed)
 
     def add_new(self, vertex, claimed, chosen):
         """Add the active lanes' vertices, which no other lane adds; ``claimed`` tells whether they
@@ -177,7 +215,8 @@ def choose(sides) -> list:
         reason = _refusal(side, pair, sides, pairs)
         if reason is not None:
             raise UserError(f"{algorithm.name} {side.direction} cannot have frontier "
-                            f"{side.plan.frontier or pair.text!r}: {reason}")
+                            f"{side.plan.frontier or pair.text!r}: {reason}; it can have "
+                            f"{' or '.join(_possible(sides))}")
     maps = {pair.input for pair in pairs if pair.input in FORMS and pair.input != output}
     if len(maps) > 1:
         raise UserError(f"{algorithm.name} cannot have inputs {' and '.join(sorted(maps))} of a "
@@ -215,6 +254,10 @@ def _output(sides, asked):
     queues = [Pair(Queue.name, Queue.name)] * len(pushing)
     if not any(side.algorithm.reads(side) for side in sides):
         return VALUES                           # without readers a set is only counted
+    if pushing and all(unit_lists.lacks(side) is None and (
+            side.config.cores == 1 or side.config.exchanges) for side in sides):
+        # On other cores a queue shares the work better (docs/schedules.md).
+        return unit_lists.NAME
     listed = [_refusal(side, pair, pushing, queues) is None
               for side, pair in zip(pushing, queues)]
     return Queue.name if listed and (any if hybrid else all)(listed) else VALUES
@@ -228,9 +271,11 @@ def _input(side, pair, output):
         pair = None
     elif pair is not None and not (side.switches and not pulls and pair.input == REVERSE):
         return pair.input
-    lists = output == Queue.name
+    lists = output in _LISTS
     tests = pulls and (lists or side.algorithm.known_by_words)
-    return VALUES if tests or (lists and Queue.lacks_list(side) is not None) else output
+    if tests or (output == Queue.name and Queue.lacks_list(side) is not None):
+        return VALUES
+    return output
 
 
 def _check_nothing(side):
@@ -238,34 +283,46 @@ def _check_nothing(side):
     for what, value in (("frontier", plan.frontier), ("deduplication", plan.deduplicate)):
         if value is not None:
             raise UserError(f"{side.algorithm.name} has no choice of {what}: its operators of "
-                            "edges go through all vertices, and none has a result")
+                            "edges go through all vertices, and none has a result (`from_` and "
+                            "`apply_modified` are about sets)")
+
+
+def _possible(sides):
+    """The names of the frontiers that all sides can have."""
+    for name in FRONTIERS:
+        one = Pair.parse(name)
+        assert one is not None
+        pairs = [Pair(one.input, one.output or VALUES)] * len(sides)
+        if all(_refusal(side, one, sides, pairs) is None for side, one in zip(sides, pairs)):
+            yield name
 
 
 def _refusal(side, pair, sides, pairs):
     """Why a side cannot have a pair, or None; ``pairs`` are those of all ``sides``."""
-    if pair.output not in (Queue.name, VALUES, *FORMS):
-        return f"sets of a program are no {pair.output}"
+    if pair.output == unit_lists.NAME and (reason := unit_lists.lacks(side)) is not None:
+        return reason
+    if pair.input == unit_lists.NAME:
+        return SetLists.lacks(side)
     if pair.input == VALUES != pair.output and all(
             each.input in (VALUES, REVERSE) for each in pairs):
         return f"nothing would read the {pair.output}"
-    listing = {one.algorithm.number for one, each in zip(sides, pairs) if each == pair and (
+    listing = {one.algorithm.place for one, each in zip(sides, pairs) if each == pair and (
         one.algorithm.reverses(one) if pair.input == REVERSE else one.algorithm.reads(one))}
     if pair.input == REVERSE:
         if side.direction == "push":
             return "pushing visits the vertices of the frontier, which the reverse queue has not"
         if not listing:
-            return "no operator of edges has a filter of its destinations"
-        if pair.output == Queue.name and not side.switches:
+            return ("no operator of edges has a filter of its destinations (`to`), whose vertices "
+                    "would be listed")
+        if pair.output in _LISTS and not side.switches:
             return "pulling tests the sources of edges, which a list does not tell"
     if pair.input in (REVERSE, Queue.name):
         if pair.input == Queue.name and side.direction == "pull":
             return PULLING
-        if pair.input == pair.output and side.split != "static":
-            return (f"split {side.split!r} knows the address of a list before it is made, and "
-                    "sets of a program are in turn in several lists")
         # A format that makes lists of the frontier's rows has room for those of one operator.
         if len(listing) > 1 and side.format.image.virtual:
-            return f"format {side.plan.format!r} lists the rows of one operator of edges"
+            return (f"format {side.plan.format!r} has room for a list of the rows of one operator "
+                    f"of edges, and {' and '.join(sorted(listing))} go by lists")
         return Queue.lacks_list(side)
     return None
 
@@ -283,7 +340,7 @@ def _tested(pair):
     """The kind by which a side that reads sets goes, or tests vertices."""
     if pair.input != REVERSE:
         return pair.input
-    return VALUES if pair.output == Queue.name else pair.output
+    return VALUES if pair.output in _LISTS else pair.output
 
 
 def _chosen(side, pair, made):
@@ -292,8 +349,8 @@ def _chosen(side, pair, made):
     if operator.reads(side):
         if made is not None:
             read = made
-        elif kind == Queue.name:
-            read = SetList(fields)
+        elif kind in _LISTS:
+            read = (SetList if kind == Queue.name else SetLists)(fields)
         elif kind in FORMS:
             read = SetMap(fields)
         else:

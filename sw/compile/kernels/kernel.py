@@ -23,7 +23,7 @@ import functools
 from typing import Any
 
 from hw.isa import Csr
-from sw.compile.asm.assembler import AssemblyError, GeneralRegister
+from sw.compile.asm.assembler import AssemblyError, Condition, GeneralRegister
 from sw.compile.kernels.passes import Pass
 from sw.compile.kernels.reductions import Private
 from sw.compile.asm.virtual import VirtualAssembler
@@ -203,6 +203,16 @@ class Kernel:
                 part.prepare(self)
         if self.frontier is not None:
             self.frontier.make(self)
+
+    @contextlib.contextmanager
+    def last_warp(self):
+        """The part that only the last warp of each core runs, which is the most likely to have no
+        work."""
+        warp, last = self.a.regs("warp", "last_warp")
+        self.a.csrr(warp, Csr.WARP_ID)
+        self.a.li(last, self.task.warps - 1)
+        with self.a.if_uniform(Condition("eq", warp, last), "last_warp"):
+            yield
 
     def argument(self, into):
         """``into`` = the argument of the launch; in a fused loop

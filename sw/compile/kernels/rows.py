@@ -195,7 +195,7 @@ class Rows:
             a.bgeu(self._pointer, self._queue.end, done)
         a.lw(self.vertex.reg, self._pointer)
         end = self._queue.end if self._together else None
-        self._split.start(end, queue=self._queue, own=2)
+        self._split.start(end, self._queue.start, own=2)
         self._split.second(self._ahead, self._pointer)
         a.lw(self._next, self._ahead)
         self._load_queued()

@@ -29,7 +29,7 @@ _SLOT = "ticket"
 
 def _arrays(layout, name):
     """The names of the array with the counters of a pass in a layout, and of the array with their
-    values at the beginning of a superstep."""
+    value at the beginning of a superstep."""
     suffix = f"_{name}" if name else ""
     return layout.array(f"tickets{suffix}"), layout.array(f"first_tickets{suffix}")
 
@@ -43,8 +43,8 @@ def reserve(task):
     """Reserve the counters, if the task needs them."""
     if task.split == "counter":
         for names in _all_arrays(task):
-            for name in names:
-                task.buffers.reserve(name, 2)
+            for name, words in zip(names, (2, 1)):
+                task.buffers.reserve(name, words)
         if _SLOT not in task.local:
             task.local.reserve(_SLOT, 1)
 
@@ -62,7 +62,6 @@ def passed(k, task):
     a.slli(parity, parity, 2)
     for counters, firsts in _all_arrays(task):
         a.li(place, k.address(firsts))
-        a.add(place, place, parity)
         a.lw(first, place)
         a.li(place, k.address(counters))
         a.add(place, place, parity)
@@ -72,8 +71,8 @@ def passed(k, task):
 class Split:
     """The static split, and the common part of all splits.
 
-    A part is known by its *place*: bytes from the beginning of the work, or the address in the
-    queue.
+    A part is known by its *place*: bytes from the beginning of the work, whose address a counter
+    does not need to know; where the split is static, it may be the address itself.
 
     Parameters
     ----------
@@ -96,31 +95,32 @@ class Split:
     #: Whether there must be a barrier between :meth:`offer` and :meth:`take`.
     waits = False
 
-    def start(self, end=None, queue=None, own=1):
+    def start(self, end=None, origin=None, own=1):
         """In the prologue.
 
         Parameters
         ----------
         end : int or GeneralRegister, optional
-            The place behind the work; needed for :meth:`more`.
-        queue : sw.compile.frontiers.queue.Queue, optional
-            The queue that holds the work. Its register ``start`` is taken over.
+            The place behind the work; needed for :meth:`more`. With an ``origin``, its address.
+        origin : GeneralRegister, optional
+            The address of the beginning of the work, if that is not known before. The register is
+            taken over.
         own : int
             Number of first parts that each taker owns. If there are two, :meth:`second` gives the
             second, and the taker always takes a part ahead.
         """
         if self._needs_place(end):
-            self._start_place(queue)
+            self._start_place(origin)
         if end is not None:
             self._end = self._k.constant(end, "work_end") if isinstance(end, int) else end
 
     def _needs_place(self, end):
         return end is not None
 
-    def _start_place(self, queue):
+    def _start_place(self, origin):
         k, a = self._k, self._k.a
-        if queue is not None:
-            self._place = queue.start
+        if origin is not None:
+            self._place = origin
         else:
             self._place = k.a.reg("place")
             a.mv(self._place, a.zero)
@@ -167,12 +167,11 @@ class Split:
 class _Counter(Split):
     """Parts from a counter, which holds the place of the next part."""
 
-    def start(self, end=None, queue=None, own=1):
+    def start(self, end=None, origin=None, own=1):
         k, a, task = self._k, self._k.a, self._k.task
-        starts = (0, 0) if queue is None else queue.starts(task)
         counters, firsts = _arrays(k.layout, k.pass_name)
-        for name in (counters, firsts):
-            task.buffers.fill(name, [start + own * self._stride for start in starts])
+        for name, words in ((counters, 2), (firsts, 1)):
+            task.buffers.fill(name, words * [own * self._stride])
         self._counter = k.a.reg("counter")
         self._now = k.a.reg("now") if end is not None and own == 2 else None
         value, other = a.regs("value", "other")
@@ -182,11 +181,13 @@ class _Counter(Split):
         a.li(other, k.address(counters))
         a.add(self._counter, self._counter, other)
         a.xori(other, self._counter, 4)
-        a.li(value, sum(starts) + own * self._stride & 0xFFFF_FFFF)
-        if queue is not None:
-            a.sub(value, value, queue.start)
+        a.li(value, own * self._stride)
         a.sw(value, other)
-        super().start(end, queue, own)
+        if origin is not None and end is not None:
+            length = a.reg("work_length")
+            a.sub(length, end, origin)
+            end = length
+        super().start(end, own=own)
         if not self._together:
             self._drawn = k.a.reg("ticket")
             self._draw(self._drawn)

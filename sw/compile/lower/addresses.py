@@ -11,6 +11,7 @@ from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
 from sw.lang.types import WORD, Type
+from sw.lang.uses import calls
 
 
 __all__ = ["Addresses"]
@@ -38,19 +39,26 @@ class Addresses:
         names = [vector.name for vector in program.vectors if vector.type is Type.VERTEX]
         self.vectors = set(names) if names and _fit(program, names) else set()
         self.array = array(names[0]) if self.vectors else None
-        self._any_order = {fact.vector for node in ir.instructions(program.body)
-                           if isinstance(node, ir.WhileLoop)
-                           and (fact := known(node, facts.OrderFree)) is not None}
+        loops = [(node, fact.vector) for node in ir.instructions(program.body)
+                 if isinstance(node, ir.WhileLoop)
+                 and (fact := known(node, facts.OrderFree)) is not None]
+        self._order_free = {vector for _, vector in loops}
+        self._read_behind = _read_outside(program, [node for node, _ in loops])
 
     @property
     def any_order(self) -> bool:
-        """Whether vertices may be ordered anew: every order gives each component the same word."""
-        return bool(self.vectors) and self.vectors <= self._any_order
+        """Whether vertices may be ordered anew: every order gives each component the same word, and
+        nobody asks which of its vertices the word is."""
+        return self._are_labels and self.vectors.isdisjoint(self._read_behind)
+
+    @property
+    def _are_labels(self):
+        return bool(self.vectors) and self.vectors <= self._order_free
 
     def follows(self, vectors) -> bool:
         """Whether words of these vectors, also those behind the last vertex, are vertices from
         which functions may go on without a test."""
-        return self.any_order and vectors <= self.vectors
+        return self._are_labels and vectors <= self.vectors
 
     def fill(self, task, array, words):
         """Fill an array with the vertices ``words``. Behind the last vertex each word is
@@ -85,6 +93,14 @@ class Addresses:
             np.minimum.at(smallest, found[vertex], own[vertex])
             found[vertex] = smallest[found[vertex]]
         return found
+
+
+def _read_outside(program, loops):
+    """The vectors that functions read that are called outside of these loops."""
+    inside = {id(node) for node in ir.instructions(tuple(loops))}
+    names = {name for node in ir.instructions(program.body) if id(node) not in inside
+             for name in calls(node)}
+    return set().union(*(program.function(name).reads() for name in names))
 
 
 def _fit(program, names):

@@ -26,6 +26,7 @@ import contextlib
 import functools
 
 from base.errors import UserError
+from sw.compile.frontiers import unit_lists
 from sw.compile.frontiers.maps import FORMS
 from sw.compile.frontiers.pile import Pile
 from sw.compile.frontiers.queue import Queue
@@ -41,12 +42,13 @@ from sw.compile.lower.host_numbers import SLOTS, HostNumbers
 from sw.compile.lower.kernels import VertexKernels
 from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
-from sw.compile.lower.queues import has_pile, takes_all, without_infinite_deltas
+from sw.compile.lower.queues import added_once, has_pile, without_infinite_deltas
 from sw.compile.lower.run import ProgramRun
 from sw.compile.lower.specialised import specialised
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
+from sw.lang.types import WORD
 from sw.vm.host import perform, value_of
 
 
@@ -78,6 +80,8 @@ class ProgramAlgorithm(ProgramRun):
     dependence : Dependence
     groups : Groups
         The kernels of operators.
+    splits : bool
+        Whether a queue's vertices are split into those that are ready, and the others.
     dropped : frozenset of Position
         The filters that need no kernel, as nobody reads their sets.
     pool : Pool
@@ -113,8 +117,8 @@ class ProgramAlgorithm(ProgramRun):
                                | ir.EdgeSetIterator | ir.Assign) and hasattr(node, field)}
         self.pool = Pool(len(names - {None}) + _STORAGES, self.anchor)
         self._split = [node for node in nodes if isinstance(node, ir.NewQueue) and not (
-            node.delta is None and takes_all(program, node))]
-        self.piles = {}
+            node.delta is None and added_once(program, node))]
+        self.splits, self.piles = bool(self._split), {}
         self._stored = list(dict.fromkeys(
             node.vector for node in ir.instructions(behind_beginning(program))
             if isinstance(node, ir.ElementStore)))
@@ -136,21 +140,18 @@ class ProgramAlgorithm(ProgramRun):
             number, vectors = side.algorithm.number, side.algorithm.owned(side)
             owned[number] = owned.get(number, vectors) & vectors
         owned = {number: vectors for number, vectors in owned.items() if vectors}
-        self._group_operators(owned)
+        by_unit = kind == unit_lists.NAME
+        most_made = 1 if by_unit else _MOST_SETS
+        self._group_operators(owned, most_made)
         form = kind if kind in FORMS else None
-        lists = kind == Queue.name or (form is None and (bool(self._split) or any(
+        lists = by_unit or kind == Queue.name or (form is None and (bool(self._split) or any(
             group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)))
         several = (any(side.plan.deduplicate is False for side in sides)
                    and not any(side.schedule.notes for side in sides))
-        self.pool.keep(lists, marks, form, several)
+        self.pool.keep(lists, marks, form, several and not by_unit, by_unit)
         if lists and not sides[0].fused:
-            self.piles = {queue.name: Pile(
-                queue.name, self.anchor, self.array(queue.vector),
-                self.beginning.queues[queue.name].delta)
-                for queue in self._split if has_pile(self.program, queue) and not any(
-                    self.host.number(group) for group in self.groups.all
-                    if group[0].op.kind == EDGES
-                    and self.edges[group[0].op.what].output_vset == queue.name)}
+            self.piles = {queue.name: pile for queue in self._split
+                          if (pile := self._pile_of(queue)) is not None}
             self._split = [queue for queue in self._split if queue.name not in self.piles]
         if lists or marks or form or sides[0].switches:
             return
@@ -159,6 +160,20 @@ class ProgramAlgorithm(ProgramRun):
             node.position for node in self._nodes if isinstance(node, ir.VertexFilter)
             and (asked := known(node, facts.Asked)) is not None and asked.asked <= {"members"})
         self._group_operators(owned)
+
+    def _pile_of(self, queue):
+        """The pile of a queue, or None. The argument of a launch has room for one number, which is
+        the superstep's then."""
+        begun = self.beginning
+        if not has_pile(self.program, queue) or any(
+                self.host.number(group) for group in self.groups.all if group[0].op.kind == EDGES
+                and self.edges[group[0].op.what].output_vset == queue.name):
+            return None
+        first = begun.sets.get(begun.values[queue.name].block, [])
+        if (begun.arrays[queue.vector][first] == WORD - 1).any():
+            return None
+        return Pile(queue.name, self.anchor, self.array(queue.vector),
+                    begun.queues[queue.name].delta)
 
     def settle_stamps(self, sides):
         """It is known what the operators of edges, those of the tasks ``sides``, count once."""
@@ -188,9 +203,9 @@ class ProgramAlgorithm(ProgramRun):
 
     # Kernels of groups
 
-    def _group_operators(self, owned):
-        """Find the kernels of operators; ``owned`` is as of Dependence."""
-        self.dependence = Dependence(self.program, self.edges, _MOST_SETS, owned)
+    def _group_operators(self, owned, most_made=_MOST_SETS):
+        """Find the kernels of operators; ``owned`` and ``most_made`` are as of Dependence."""
+        self.dependence = Dependence(self.program, self.edges, _MOST_SETS, most_made, owned)
         self.groups = Groups(self.program, self.numbers, self.dependence, self.dropped)
 
     def load_words(self, k, group) -> list:

@@ -9,6 +9,7 @@ from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known, suffices
 from sw.lang.passes.chain import certain_loads, chained, loaded_behind, without_stores
+from sw.lang.passes.races import start_copies
 
 
 __all__ = ["Dependence", "Touched", "behind_beginning", "index_of", "own_loads",
@@ -96,8 +97,8 @@ class Dependence:
         After all passes.
     edges : dict of int to EdgeSetIterator
         The edge operators by their numbers.
-    most_sets : int
-        Most sets that a kernel may read and make.
+    most_sets, most_made : int
+        Most sets that a kernel may read and make, and that it may make.
     owned : dict of int to frozenset of str, optional
         By the numbers of the edge operators whose lanes have all edges of a vertex: the vectors
         whose reductions they collect in registers.
@@ -108,8 +109,9 @@ class Dependence:
         As of :class:`~sw.compile.lower.flow.WordFlow`.
     """
 
-    def __init__(self, program, edges, most_sets, owned=None):
-        self._program, self._edges, self._most_sets = program, edges, most_sets
+    def __init__(self, program, edges, most_sets, most_made, owned=None):
+        self._program, self._edges = program, edges
+        self._most_sets, self._most_made = most_sets, most_made
         self._owned = owned or {}
         self.defined, self.marks = {}, frozenset()
         self._order_free = _order_free(program)
@@ -152,7 +154,8 @@ class Dependence:
         """Whether an operator may join a group, by what both read and write."""
         if member.op.kind == EDGES or (member.op.kind == VERTICES and self._copied[member.op.what]):
             return False
-        if self.sets(*group, member) > self._most_sets:
+        if self.sets(*group, member) > self._most_sets \
+                or sum(map(self.makes_set, (*group, member))) > self._most_made:
             return False
         if group[0].op.kind == EDGES:
             return self._joins_edges(group, member)
@@ -345,37 +348,16 @@ class Dependence:
     def copies(self, node, stored=frozenset()) -> set[str]:
         """The vectors that an edge operator reads from a copy of their words at the start, if the
         vertices that it changes also store the vectors ``stored``."""
-        function, found = self._program.function(node.apply_f), set()
-        changed = function.writes() | stored
-        apart, early = known(node, facts.Apart), known(node, facts.Early)
-        racing = set(early.vectors if early else ()) | self._order_free[node.position]
+        early, stamps = known(node, facts.Early), self._stamps.get(node.position)
+        racing = {*(early.vectors if early else ()), *self._order_free[node.position],
+                  *(stamp.vector for stamp in (stamps.stamps if stamps else ()))}
         if node.metadata.get("any_order"):
             racing.add(node.tracking)
-        at_destination = self._at_destination(function)
-        for load in (part for part in ir.walk(*function.body) if isinstance(part, ir.VectorLoad)):
-            vector, place = load.vector, index_of(function, load.index)
-            if vector not in changed or vector in racing or self.stamp(node, vector):
-                continue
-            if not (place == 0 and apart and vector in at_destination | stored):
-                found.add(vector)
-        if node.to_filter is not None:
-            wants = self._touched[node.to_filter]
-            repeats = suffices(node, "any") and at_destination >= function.writes()
-            found |= {vector for vector in (wants.own | wants.others) & changed
-                      if vector not in racing and not self.stamp(node, vector)
-                      and not (repeats and vector not in wants.others)}
-        return found
+        return start_copies(node, racing, stored=stored)
 
     def all_members(self) -> list:
         """The expressions of :meth:`members` of all operators."""
         return [node for number in self._edges for node in self.members(number)]
-
-    @staticmethod
-    def _at_destination(function):
-        """The vectors that a function of edges reduces at the destination only."""
-        reduces = [part for part in ir.walk(*function.body) if isinstance(part, ir.Reduce)]
-        return {part.vector for part in reduces} - {
-            part.vector for part in reduces if index_of(function, part.index) != 1}
 
     def stamp(self, node, vector):
         """The stamp that a vector is in the loop around an edge operator, or None."""

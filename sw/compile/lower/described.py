@@ -81,9 +81,8 @@ def _of_edges(run, task):
     """The choices by who has the edges of a vertex."""
     follow = any(group[0].op.kind == "vertices" and group[0].op.every for group in run.groups.all)
     for side in task.sides.values():
-        number = side.algorithm.number
+        number, where = side.algorithm.number, side.algorithm.place
         node = run.edges[number]
-        where = place_of(run.program, node)
         if side.direction == "pull":
             own = bool(side.algorithm.private(side))
             yield LoweringDecision("reductions in registers", own, "a lane has the edges of a row"

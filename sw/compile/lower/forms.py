@@ -42,15 +42,19 @@ def algorithm_of(program: ir.GraphProgram, check: Any = None) -> type[ProgramRun
     kind, form = next((kind, form) for kind in FORMS
                       if (form := kind.form_of(program)) is not None)
     bases: tuple[Any, ...] = (kind,)
+    from_sets = any(isinstance(node, ir.EdgeSetIterator) and node.input_vset != ir.ALL
+                    for node in ir.instructions(program.body))
     return type(program.name, bases, {
         "__doc__": program.summary, "name": program.name, "text": text, "program": program,
         "form": form,
         "check": check, "MODEL": "the interpreter of its text" + (
             "" if check else ", which is its only check"),
         "weighted": program.weighted, "options": options, **_operators(program),
-        "switches": kind is ProgramAlgorithm and any(
-            isinstance(node, ir.EdgeSetIterator) and node.input_vset != ir.ALL
-            for node in ir.instructions(program.body)),
+        "switches": kind is ProgramAlgorithm and from_sets,
+        "stays": "its loop reads words while they change (fact early), and has one plan for that"
+                 if from_sets else
+                 "a plan is chosen by the size of a set, and its operators of edges go out from "
+                 "all vertices, not `from_` a set",
         "vertex_outputs": tuple(name for name in program.outputs
                                 if program.vector(name).type is Type.VERTEX),
         **kind.attributes(program, form, options)})

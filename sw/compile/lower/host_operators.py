@@ -12,10 +12,10 @@ from typing import Any
 
 from base.errors import UserError
 from sw.compile.frontiers.sets import ALL, EMPTY, Fields
-from sw.compile.lower.fuse import EDGES, TOTAL, WHERE, Member, group_name, op_of
+from sw.compile.lower.fuse import EDGES, TOTAL, WHERE, Member, op_of
+from sw.compile.lower.held import GroupLaunch, HeldBack
 from sw.compile.lower.host_actions import HostCall, HostMeeting, HostSum, HostWord
 from sw.compile.lower.host_expressions import check, folded, substituted
-from sw.compile.lower.host_state import HeldBack
 from sw.lang import graph_ir as ir
 from sw.lang.types import Type
 
@@ -155,9 +155,8 @@ class HostOperators:
         if ahead is not None and ahead[0].op == op and ahead[1] == vset:
             return state, ahead[2]
         held = state.held
-        member = Member(op, None if held is None else held.on(op, vset))
-        if held is None or member.on == -1 \
-                or not self._parent.groups.may_join(held.group, member):
+        member = held and held.member(op, vset, self._parent.groups)
+        if member is None:
             state = self._flush(state)
             held, member = HeldBack((), vset, ()), Member(op, None)
         result = self._new(state) if makes else None
@@ -191,36 +190,28 @@ class HostOperators:
         """Launch what is held back. ``values`` has the expressions of values of the host that
         change until their operator comes."""
         held, values = state.held, values or {}
-        if held is None:
-            return state
-        parent, head = self._parent, held.group[0].op
-        name = group_name(held.group, state.turned & self._dependence.vectors(held.group))
+        launch = GroupLaunch.of(self._parent, held, state.turned)
         state = dataclasses.replace(state, held=None)
-        if name not in parent.groups.kernels:
-            return state                # nobody reads what it does
-        state = dataclasses.replace(state, turned=state.turned ^ self._dependence.swapped(
-            held.group))
-        if self._dependence.copied(head):
-            state = self._call(state, f"copy_{head.name}", Fields(parent.pool, 0))
-        host, chosen = parent.host, parent.host.number(held.group)
-        for node in self._uniforms(held):
-            if node in host.slots and node not in held.saved \
-                    and host.offset(node, chosen) is None:
+        if launch is None:
+            return state
+        pool, head = self._parent.pool, held.group[0].op
+        state = dataclasses.replace(state, turned=state.turned ^ launch.swapped)
+        if launch.before is not None:
+            state = self._call(state, launch.before, Fields(pool, 0))
+        for node in launch.slotted:
+            if node not in held.saved:
                 self._keep(state, node, values.get(node) or self._folded(node.value))
-        number = None
+        number, chosen = None, launch.number
         if chosen is not None:
             number = chosen, values.get(chosen) or self._folded(chosen.value), chosen in held.saved
             self._checked(number[1])
-        tells = head.kind != EDGES or self._dependence.makes_set(held.group[0])
-        made = tuple(each for each in held.results[not tells:] if each is not None)
-        sets = (() if head.every else (held.input,)) + made
         if _RESULTS in state.read and any(member.op.kind == TOTAL for member in held.group):
             self._actions.append(HostMeeting())
-        state = self._call(state, name, parent.fields(held.group), sets, made,
+        state = self._call(state, launch.kernel, launch.fields, launch.sets, launch.made,
                            head.name, number, int(head.kind == EDGES))
-        if not tells and held.results[0] is not None:
-            state = self._call(state, f"changed{head.what}", Fields(parent.pool, 1),
-                               held.results[:1], held.results[:1])
+        if launch.behind is not None:
+            state = self._call(state, launch.behind, Fields(pool, 1), held.results[:1],
+                               held.results[:1])
         return state
 
     def _call(self, state, kernel, fields, storages=(), made=(), head=None, number=None,

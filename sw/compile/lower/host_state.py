@@ -4,35 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
-from sw.compile.lower.fuse import Group
+from sw.compile.lower.held import HeldBack
 from sw.compile.lower.host_steps import HostStep
 
 
-__all__ = ["HeldBack", "HostState"]
-
-
-@dataclasses.dataclass(frozen=True)
-class HeldBack:
-    """The operators that are held back."""
-    group: Group
-    input: int  #: The storage of the input.
-    results: tuple[int | None, ...]  #: The storage of the set that each member makes.
-    saved: frozenset = frozenset()  #: Values of the host that are in their slots.
-
-    def with_member(self, member, result):
-        """With a further member."""
-        return dataclasses.replace(self, group=(*self.group, member),
-                                   results=(*self.results, result))
-
-    def result(self, storage):
-        """The number of the member that makes a set; -1 if none does."""
-        return self.results.index(storage) if storage in self.results else -1
-
-    def on(self, op, storage):
-        """As of :class:`~sw.compile.lower.machine.RtlMachine`."""
-        if op.every:
-            return None if self.group[0].op.every else -1
-        return None if storage == self.input else self.result(storage)
+__all__ = ["HostState"]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,6 +12,7 @@ import dataclasses
 from hw.isa import Csr
 from sw.compile.asm.assembler import Condition
 from sw.compile.frontiers.sets import Fields, Made
+from sw.compile.kernels import gathering
 from sw.compile.kernels.distribution import Scan
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.vertices import each_vertex
@@ -91,6 +92,14 @@ class VertexKernels:
             self._narrow(k, [read], vertex, active)
             yield vertex, active
 
+    def _begin(self, k, sets):
+        """At the end of the prologue: make ready the ``sets`` that the kernel makes."""
+        if self._parent.pool.unit is not None and sets:
+            with gathering.by_first_warp(k):
+                for made in sets:
+                    made.open()
+            k.barrier()
+
     @staticmethod
     def _narrow(k, inputs, vertex, active):
         """``active`` = 0 where the vertex is in none of the inputs."""
@@ -104,11 +113,9 @@ class VertexKernels:
     @contextlib.contextmanager
     def _listed(self, k, read):
         """The body for an entry of each lane, of a list; as :meth:`_every`."""
-        a, index = k.a, k.a.reg("index")
+        a = k.a
         entry, vertex, active = a.regs("entry", "vertex", "active")
-        k.lane_index(index)
-        a.slli(index, index, 2)
-        a.add(entry, read.start, index)
+        step = read.walk(k, entry)
         k.phase(5)
         with a.while_uniform(Condition("ltu", entry, read.end), "entries"):
             a.lw(vertex, entry)
@@ -117,7 +124,7 @@ class VertexKernels:
                 note = a.reg("note")
                 read.note_data(k, found, note)
             read.present(k, entry, note, active)
-            k.step(entry, 4 * k.task.lanes)
+            k.step(entry, step)
             yield found, active
 
     # Groups
@@ -144,6 +151,7 @@ class VertexKernels:
                 sums[number] = a.regs("low", "high")
                 for register in sums[number]:
                     a.mv(register, a.zero)
+        self._begin(k, made.values())
         with self._every(k) if read is None else self._of(k, read) as (vertex, active):
             for register in chosen.values():
                 a.mv(register, a.zero)
@@ -248,6 +256,7 @@ class VertexKernels:
         a = k.a
         made, chosen = Made(k, Fields(self._parent.pool, 1), 0), a.reg("chosen")
         made.prepare(Scan(k))
+        self._begin(k, [made])
         with self._every(k) as (vertex, active):
             a.mv(chosen, a.zero)
             with k.only(active, "vertex_next"):
@@ -265,6 +274,7 @@ class VertexKernels:
         made = Made(k, Fields(self._parent.pool, 1), 0)
         vertex, only = load_slot(k, VERTEX, "vertex"), a.reg("only")
         k.scaled(vertex, vertex, self._parent.anchor)
+        self._begin(k, [made])
         k.lane_index(only)
         a.seqz(only, only)
         with k.only(only):
@@ -327,8 +337,7 @@ class VertexKernels:
 
     def _advance(self, k, queue, again=False):
         """The threshold between near and far vertices of a queue moves on."""
-        parent = self._parent
-        parent.piles[queue].advance(k, Made(k, Fields(parent.pool, 1), 0), again)
+        self._parent.piles[queue].advance(k, self._parent.pool, again)
 
     def _leap(self, k, queue):
         """The same behind a move that has found no near vertex."""

@@ -5,7 +5,8 @@ from typing import Any
 
 from base.errors import UserError
 from sw.compile.frontiers.sets import ALL, EMPTY
-from sw.compile.lower.fuse import EDGES, WHERE, Member, group_name, in_beginning, op_of
+from sw.compile.lower.fuse import EDGES, WHERE, Member, in_beginning, op_of
+from sw.compile.lower.held import GroupLaunch, HeldBack
 from sw.compile.lower.host_numbers import LARGE, THRESHOLD, VERTEX, WORD
 from sw.vm.host import Machine
 from sw.vm.reference import ReferenceMachine
@@ -58,41 +59,6 @@ class _PiledQueue:
         return self.near.count
 
 
-class _Held:
-    """The operators that are held back: the members of a group so far.
-
-    Attributes
-    ----------
-    group : Group
-    input : DeviceSet
-    results : list of DeviceSet or None
-        The set that each member makes.
-    words : dict of Uniform to int
-        The values of the host that the members use.
-    """
-
-    def __init__(self, member, vset, result, words):
-        self.group, self.input = (member,), vset
-        self.results, self.words = [result], dict(words)
-
-    def add(self, member, result, words):
-        """A further member."""
-        self.group += (member,)
-        self.results.append(result)
-        self.words |= words
-
-    def on(self, op, vset):
-        """The number of the member whose result a set is; None if it is the group's input, -1 if
-        it is neither."""
-        if op.every:
-            return None if self.group[0].op.every else -1
-        return None if vset is self.input else self.result(vset)
-
-    def result(self, vset):
-        """The number of the member that makes a set; -1 if none does."""
-        return next((number for number, result in enumerate(self.results) if result is vset), -1)
-
-
 class RtlMachine(Machine):
     """Launches kernels through a session.
 
@@ -133,7 +99,8 @@ class RtlMachine(Machine):
         self.supersteps = 0
         self.ways: list[str] = []
         self._begun = False
-        self._held: Any = None
+        self._held: Any = None                  # HeldBack
+        self._words: dict = {}                  # values of the host that the members use
         self._ahead: Any = None                 # (op, input set, result), performed in advance
         self._all = DeviceSet(ALL, parent.graph.num_vertices)
         self._host = ReferenceMachine(parent.program, parent.graph)
@@ -208,7 +175,8 @@ class RtlMachine(Machine):
             nodes = self._parent.dependence.uniforms(ahead.op)
             words = _words_ahead(ahead, nodes, self.values, self._evaluate, self._word)
             result = self._new() if ahead.op.kind == WHERE else None
-            held.add(Member(ahead.op, number), result, words)
+            self._held = held.with_member(Member(ahead.op, number), result)
+            self._words |= words
             self._ahead = ahead.op, vset, result
         self._flush()
 
@@ -254,46 +222,35 @@ class RtlMachine(Machine):
         if ahead is not None and ahead[0] == op and ahead[1] is vset:
             return ahead[2]
         held = self._held
-        if held is not None:
-            member = Member(op, held.on(op, vset))
-            if member.on != -1 and parent.groups.may_join(held.group, member):
-                result = self._new() if makes else None
-                held.add(member, result, uniforms)
-                return result
+        member = held and held.member(op, vset, parent.groups)
+        if member is None:
             self._flush()
+            held, member, self._words = HeldBack((), vset, ()), Member(op, None), {}
         result = self._new() if makes else None
-        self._held = _Held(Member(op, None), vset, result, uniforms)
+        self._held = held.with_member(member, result)
+        self._words |= uniforms
         return result
 
     def _flush(self):
         """Launch what is held back."""
         held, self._held = self._held, None
-        if held is None:
+        launch = GroupLaunch.of(self._parent, held, self._turned)
+        if held is None or launch is None:
             return
         parent, head = self._parent, held.group[0].op
-        copies = parent.dependence.copied(head)
-        name = group_name(
-            held.group, self._turned & parent.dependence.vectors(held.group))
-        if name not in parent.groups.kernels:
-            return
-        self._turned ^= parent.dependence.swapped(held.group)
-        if copies:
-            self._launch(f"copy_{head.name}")
-        offered = held.words.items()
-        host, chosen = parent.host, parent.host.number(held.group)
-        for node, word in offered:
-            if node in host.slots and host.offset(node, chosen) is None:
-                self._set(host.slots[node], word)
-        fields, number = parent.fields(held.group), chosen and held.words[chosen]
+        self._turned ^= launch.swapped
+        if launch.before is not None:
+            self._launch(launch.before)
+        for node in launch.slotted:
+            self._set(parent.host.slots[node], self._words[node])
+        name, fields, sets = launch.kernel, launch.fields, launch.sets
+        number = launch.number and self._words[launch.number]
         if number is not None and number > fields.most:
             self._set(LARGE, number)
             number = None
-        sets = [] if head.every else [held.input]
-        tells = head.kind != EDGES or parent.dependence.makes_set(held.group[0])
-        sets += [result for result in held.results[not tells:] if result is not None]
         superstep = self._supersteps.get(head.name, -1) + 1
         self._supersteps[head.name] = superstep
-        inputs = [] if head.every else [None]
+        inputs = [None] * (len(sets) - len(launch.made))
         if head.kind == EDGES and any(side.switches for side in self._session.task.sides.values()):
             self.ways.append(_way(self._session, self._parent.pool, held.input))
             name = f"{self.ways[-1]}_{name}"
@@ -305,9 +262,8 @@ class RtlMachine(Machine):
             bits, number = pile.superstep()
         self._make(name, bits | fields.word(superstep, [each.block for each in sets], number),
                    [*inputs, *sets[len(inputs):]])
-        if not tells and held.results[0] is not None:
-            self._make(f"changed{head.what}", parent.pool.argument(held.results[0]),
-                       held.results[:1])
+        if launch.behind is not None:
+            self._make(launch.behind, parent.pool.argument(held.results[0]), held.results[:1])
 
     def edges(self, node, vset, uniforms):
         self.supersteps += 1

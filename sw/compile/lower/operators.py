@@ -22,6 +22,7 @@ from sw.compile.lower.emitter import Emitter, Tracked
 from sw.compile.lower.finish import Finish
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
 from sw.compile.lower.machine import first_words
+from sw.compile.lower.places import place_of
 from sw.compile.lower.relaxation import Relaxation, improves
 from sw.compile.lower.sending import loops_around, sent_nodes, sent_word, sums_fit
 from sw.graph.graph import Graph
@@ -77,10 +78,14 @@ class EdgeOperator(Operator):
     ----------
     number : int
         The operator's number.
+    place : str
+        Where it stands in the program (:func:`.places.place_of`).
     reads_set, makes_set, has_sets : bool
         Whether the kernel reads a set of the pool, makes one, or one of both.
     fields : Fields
         The fields of the launch's argument.
+    splits : bool
+        As of :class:`~.algorithm.ProgramAlgorithm`.
     known_by_words : bool
         Whether a vertex's words tell if it is in the set.
     """
@@ -91,6 +96,7 @@ class EdgeOperator(Operator):
         self.name, self.number, self._parent, self._node = parent.name, number, parent, node
         self._asked = None
         self._function = parent.program.function(node.apply_f)
+        self.place = place_of(parent.program, node)
         self.weighted = any(
             isinstance(part, ir.Local) and part.name in self._function.parameters[2:]
             for part in ir.walk(*self._function.body))
@@ -102,6 +108,7 @@ class EdgeOperator(Operator):
         self._relaxes = Relaxation.of(parent, node) if self.makes_set else None
         self._group = (Member(Op(EDGES, number, not self.reads_set), None),)
         self.fields = parent.fields(self._group)
+        self.splits = parent.splits
         tests = parent.dependence.members(number)
         self.known_by_words = bool(tests)
         self._membership = _conjunction(tests, node.position) if tests else None
@@ -112,8 +119,9 @@ class EdgeOperator(Operator):
     def reads(self, task) -> bool:
         """Whether it asks for the members of its set, and does not go through a superset of their
         edges."""
-        return self.reads_set and not (task.direction == "pull"
-                                       and known(self._node, facts.Superset) is not None)
+        superset = known(self._node, facts.Superset)
+        return self.reads_set and not (task.direction == "pull" and superset is not None
+                                       and not superset.test)
 
     @functools.cached_property
     def _sent(self):
@@ -162,6 +170,8 @@ class EdgeOperator(Operator):
         self.counts_once = any(map(self._is_exact, self._parent.groups.of(self.number)))
         if asked is not False or not self.makes_set or not self.counts_once:
             return None
+        if self._parent.pool.unit is not None:
+            return "a list has room for each vertex once"
         if self._parent.pool.lists and not self._parent.pool.noted:
             return "its list is made of bits, and no vertex knows its entry"
         if self.pile is not None:
@@ -169,7 +179,10 @@ class EdgeOperator(Operator):
         result = known(self._node, facts.Asked)
         if result is None or "size" in result.asked:
             return f"the size of {self._node.output_vset} is asked"
-        return "what is performed where a vertex is added gives the same only once"
+        again = {member.op.what for group in self._parent.groups.of(self.number)
+                 if not self._repeatable(group) for member in group[1:]}
+        return (f"{' and '.join(sorted(again))} would run each time a vertex is added, and gives "
+                "the same only once")
 
     @property
     def pile(self):
@@ -577,13 +590,13 @@ class EdgeOperator(Operator):
         self._finish = Finish(k, self._parent, group, turned, self._words)
 
     def makers(self, k):
-        """The fields of a kernel's argument, and the numbers of the members of its group that make
-        sets. A kernel that does not gather makes none, but it may clear their maps."""
+        """The fields of a kernel's argument, and the indexes there of the sets that members of its
+        group make, by the members' numbers."""
         group = self._members(k)
-        makes = k.gathers or self._parent.pool.form is not None
-        return self._parent.fields(group), [
-            number for number, member in enumerate(group)
-            if makes and self._parent.dependence.makes_set(member)]
+        makers = [number for number, member in enumerate(group)
+                  if self._parent.dependence.makes_set(member)]
+        return self._parent.fields(group), {
+            number: index for index, number in enumerate(makers, int(self.reads_set))}
 
     def _members(self, k):
         """The group of a kernel; the operator alone in a pass that belongs to several."""
@@ -811,21 +824,23 @@ class EdgeOperator(Operator):
         is a register with the vertex's tracked word, or None."""
         a, chosen, stored, group = k.a, {}, set(), self._members(k)
         claimed = self.pile is not None or self._claims(k.task, group)
-        if claimed or (self._exact and not self.adds_once(k.task, True)):
+        first = claimed or (self._exact and not self.adds_once(k.task, True))
+        if first:
             if claimed:
                 k.frontier.claim(vertex, flag, word)
             else:
                 stored = {self._stamp}
                 pointer = k.pointer(vertex, self._array(self._stamp), a.reg("pointer"))
-                a.amominu_w(flag, self._stamped[self._stamp], pointer)
+                a.amominu_w(flag, self._stamp_word(k, flag), pointer)
                 a.addi(flag, flag, 1)
                 a.seqz(flag, flag)
+        functions = [without_stores(self._parent.dependence.functions(member.op)[0], stored)
+                     for member in group[1:]]
+        if first and not (
+                k.frontier.only_notes(claimed) and not any(each.body for each in functions)):
             only(flag)
-        for number, (member, words) in enumerate(zip(group, self._words)):
-            if not number:
-                continue
-            function, = self._parent.dependence.functions(member.op)
-            function = without_stores(function, stored)
+        for number, (member, words, function) in enumerate(
+                zip(group[1:], self._words[1:], functions), 1):
             emitter = self._parent.emitter(k, words)
             if not member.on:
                 self._perform(k, number, member, emitter, function, vertex, chosen)
@@ -833,6 +848,15 @@ class EdgeOperator(Operator):
             with a.if_(chosen[member.on]):
                 self._perform(k, number, member, emitter, function, vertex, chosen)
         k.frontier.add_new(vertex, claimed, flag)
+
+    def _stamp_word(self, k, into):
+        """A register with the stamp of the vertices that are added. If a number that edges are
+        tested by is smaller by a constant, it is kept alone, and the stamp is made ``into``."""
+        for node, less in self._earlier.items():
+            if node in self._words[0]:
+                k.a.addi(into, self._words[0][node], less)
+                return into
+        return self._stamped[self._stamp]
 
     def _perform(self, k, number, member, emitter, function, vertex, chosen):
         result = emitter.run(function, [vertex], self._parent.degrees)

@@ -79,7 +79,7 @@ def sent_word(node, function, loops, has_value, **more) -> SentWord:
     # A table keeps what it has seen in the rounds of a loop that is performed once.
     forgets = drops and not (fact and fact.ever and fails is not None and len(loops) == 1)
     return SentWord(value=has_value, late=node.to_filter is not None, drops=drops, forgets=forgets,
-                    **more)
+                    work=f"{function.name} (line {function.position.line})", **more)
 
 
 def _alike(test, effect, function, key):

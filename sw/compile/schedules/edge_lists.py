@@ -47,8 +47,9 @@ class EdgeLists(Schedule):
         super().check(task)
         if task.algorithm.weighted and not task.algorithm.sent.value:
             raise self.refuse(f"cannot run {task.algorithm.name!r}: the list of edges has no room "
-                              "for weights, and its edges bring more than a word of the source "
-                              "plus the weight (fact sent)")
+                              f"for weights, and {task.algorithm.sent.work} needs more of the "
+                              "source and the weight than a vector's word plus the weight (fact "
+                              "sent); schedules without lists of edges, as vm, can")
         self.maker(task).check()
 
     def neighbor_shift(self, task):

@@ -18,7 +18,6 @@ and weights. No kernel reads offsets or edges. Base vertices come to the unit in
 
 from hw.isa import Csr
 from hw.operations import GatherSetting, InputMode
-from sw.compile.frontiers.lists import Lists
 from sw.compile.kernels.gathering import (CoreSlices, by_first_warp, close_list, core_place,
                                           open_list, program, start)
 from sw.compile.kernels.kernel import Vertex
@@ -70,7 +69,7 @@ class GraphpegSchedule(Schedule):
 
     def _own_lists(self, task):
         """Whether the vertices come from the unit's lists."""
-        return isinstance(task.input, Lists)
+        return task.input is not None and task.input.by_unit
 
     def _filters(self, task):
         """Whether a pass filters the vertices."""
@@ -81,7 +80,8 @@ class GraphpegSchedule(Schedule):
         if task.queued and task.input.noted:
             raise self.refuse("pops each vertex of a list, so it needs a list that has each vertex "
                               "once; deduplicate=yes gives one")
-        if task.fused and (isinstance(task.frontier, Lists) or self._filters(task)):
+        by_unit = task.frontier is not None and task.frontier.by_unit
+        if task.fused and (by_unit or self._filters(task)):
             raise self.refuse("leaves lists of vertices that are complete when a launch ends, so "
                               "fusion=yes cannot have them")
         if not task.queued:
@@ -147,19 +147,20 @@ class GraphpegSchedule(Schedule):
         lists = self.options["lists"] or ("own" if task.config.exchanges else "dealt")
         dealt = self._own_lists(task) and task.config.cores > 1 and lists == "dealt"
         with by_first_warp(k):
-            first = count = None
-            if self._own_lists(task) and not dealt:
-                count = k.a.reg("count")
-            if isinstance(task.frontier, Lists):
-                first = task.frontier.program(k, count)
+            first, count = k.a.regs("first", "count")
+            own = self._own_lists(task) and not dealt
+            if own:
+                k.input.own(k, first, count)
+            if task.frontier is not None and task.frontier.by_unit:
+                task.frontier.open_lists(k)
             program(k, {GatherSetting.OFFSETS: k.address(layout.row_array) - k.address(base)})
             if weighted:
                 program(k, {GatherSetting.WEIGHTS: k.address(layout.array("weights"))
                             - k.address(layout.array("neighbors"))})
-            if count is not None:
+            if own:
                 start(k, first, count)
             elif not dealt:
-                self._start(k)
+                self._start(k, first, count)
         if task.fused:
             k.barrier()         # a pop that finds the end of the superstep before is answered
         k.phase(3)
@@ -169,10 +170,10 @@ class GraphpegSchedule(Schedule):
         else:
             pops.distribute()
 
-    def _start(self, k):
-        """Start the unit on the core's vertices, which are in no list of the unit."""
+    def _start(self, k, first, count):
+        """Start the unit on the core's vertices, which are in no list of the unit; ``first`` and
+        ``count`` are registers to use."""
         task, a = k.task, k.a
-        first, count = a.regs("first", "count")
         if task.queued:
             self._slice_of_list(k, first, count)
             start(k, first, count)

@@ -35,12 +35,13 @@ __all__ = ["CHOSEN", "FACTS", "LOWER", "PASSES", "analysed", "as_written"]
 #: {name: pass} of those that find facts (:mod:`sw.lang.facts`), in their order.
 FACTS = {"accesses": accesses, "ranges": ranges, "affine": affine, "sets": sets, "stamps": stamps,
          "members": members, "early": early, "one_way": one_way, "rounds": rounds,
-         "addressable": addressable, "operators": operators, "sends": sends}
+         "components": components, "addressable": addressable, "operators": operators,
+         "sends": sends}
 
 #: {name: pass}. The last two give defaults, which a GraphVM may have of its own.
 PASSES = {"normal": normal, "kinds": kinds, "liveness": liveness, "fixpoint": fixpoint,
-          "components": components, **FACTS, "races": races, "edge_blocking": edge_blocking,
-          "kernel_fusion": kernel_fusion, "direction": direction, "deduplication": deduplication}
+          **FACTS, "races": races, "edge_blocking": edge_blocking, "kernel_fusion": kernel_fusion,
+          "direction": direction, "deduplication": deduplication}
 
 #: What follows the passes: from operators, facts and a plan to kernels (:mod:`sw.compile.lowered`).
 LOWER = "lower"

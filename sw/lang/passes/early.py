@@ -11,16 +11,17 @@ Whatever else happens in the loop must depend on nothing but that: stores and re
 that do not change in the loop, done twice without harm. Numbers of the host that the loop changes
 may be read by nobody but themselves, because the number of rounds is not certain.
 
-If x begins with the worst word wherever the set does not begin, and the worst word leads to the
-worst word, then edges of other vertices change nothing: a vertex that was never in the set has the
-worst word, and a vertex that was has passed its word on, or is in the set again.
+A vertex that began in the set, or whose word is not as it began, is in the set at some time; so to
+go through its edges at another time changes nothing else. If x begins with the worst word wherever
+the set does not begin, words tell these vertices; and where the worst word leads to the worst word
+and the operator changes no other vector, edges of all other vertices change nothing.
 """
 
 import dataclasses
 
 from sw.lang import graph_ir as ir
 from sw.lang.effects import effects, given, replaced
-from sw.lang.facts import Early, Superset
+from sw.lang.facts import SELF, Early, Superset
 from sw.lang.faults import can_fail
 from sw.lang.flow import flow_of
 from sw.lang.passes.fixpoint import GROWING, grows
@@ -30,7 +31,7 @@ from sw.lang.types import WORD, Type
 from sw.lang.uses import assigned, written
 
 
-__all__ = ["asks_for_vertices", "early", "is_improvement"]
+__all__ = ["asks_for_vertices", "early", "is_improvement", "read_elsewhere"]
 
 
 #: {reduction: the word that every other word is better than}.
@@ -52,9 +53,10 @@ def early(program):
             yield Early(vectors=frozenset({edges.tracking}),
                         why="its values grow with the source's word, until no word changes, and "
                             "the rest of the loop does not depend on when")
-            if _superset(flow, loop, edges):
-                yield Superset(why="early; a vertex that was never in the set has the worst word, "
-                                   "and sends it")
+            test = _superset(flow, loop, edges)
+            if test is not None:
+                yield Superset(test=test, why="early; a vertex that was never in the set has the "
+                                              "worst word" + ", and sends it" * (not test))
 
     return with_facts(program, facts)
 
@@ -90,7 +92,7 @@ def _operator(program, loop):
     numbers = {node.name for node in loop.body if isinstance(node, ir.Assign)
                and node.value.type is not Type.VERTEXSET}
     changing = written(program, loop)
-    if _read_elsewhere(program, loop, numbers):
+    if read_elsewhere(program, loop, numbers):
         return None
 
     def stays(*values):
@@ -179,7 +181,7 @@ def _only_operator(loop):
     return edges if edges is not None and sets.get(name) == "changed" else None
 
 
-def _read_elsewhere(program, loop, numbers):
+def read_elsewhere(program, loop, numbers):
     """Whether numbers that a loop changes, or its sets, are read by anything but the loop's own
     changes of them; the set of the condition is empty behind the loop."""
     inside = {id(node) for node in ir.instructions(loop.body)} | {id(loop)}
@@ -210,19 +212,21 @@ def _read_elsewhere(program, loop, numbers):
 
 
 def _superset(flow, loop, edges):
+    """The predicate of the vertices whose edges may be gone through at any time; None if there is
+    none."""
     function = flow.program.function(edges.apply_f)
     entry = flow.entries[id(loop)]
     begun = entry.sets.get(asks_for_vertices(loop.condition))
     words = entry.words.get(edges.tracking)
     found = effects(function)
-    if begun is None or {effect.vector for effect in found} != {edges.tracking}:
-        return False
+    if begun is None:
+        return None
     if begun.token == ir.ALL:
-        return True
-    worst = _WORST[found[0].kind]
+        return ()
+    worst = next(_WORST[effect.kind] for effect in found if effect.vector == edges.tracking)
     if words is None or begun.vertices is None or words.default != worst \
             or not {vertex for vertex, _ in words.stored} <= set(begun.vertices):
-        return False
+        return None
     source = function.parameters[0]
 
     def unreached(part):
@@ -231,5 +235,15 @@ def _superset(flow, loop, edges):
             return ir.Literal(value=worst, type=part.type, position=part.position)
         return None
 
-    return all(flow.values.interval(replaced(effect.value, unreached)) == (worst, worst)
-               for effect in found)
+    if {effect.vector for effect in found} == {edges.tracking} and all(
+            flow.values.interval(replaced(effect.value, unreached)) == (worst, worst)
+            for effect in found):
+        return ()
+    stored = dict(words.stored)
+    if any(stored.get(vertex) in (None, worst) for vertex in begun.vertices):
+        return None
+    here = {"position": edges.position}
+    kind = flow.program.vector(edges.tracking).type
+    return ir.Binary(operation="!=", type=Type.BOOL, **here, left=ir.VectorLoad(
+        vector=edges.tracking, index=ir.Local(name=SELF, type=Type.VERTEX, **here), type=kind,
+        **here), right=ir.Literal(value=worst, type=kind, **here)),

@@ -22,7 +22,7 @@ from sw.lang.faults import can_fail, may_lose
 from sw.lang.passes.rewrite import changed, marked
 
 
-__all__ = ["races"]
+__all__ = ["races", "start_copies"]
 
 
 def races(program):
@@ -57,8 +57,8 @@ def races(program):
         early = known(node, Early)
         if early is not None and (node.metadata.get("any_order") or not _tells_time(function)):
             racing |= early.vectors
-        return marked(node, **found, start_copies=_copies(node, racing),
-                      owner_copies=_copies(node, racing, owned=True))
+        return marked(node, **found, start_copies=tuple(sorted(start_copies(node, racing))),
+                      owner_copies=tuple(sorted(start_copies(node, racing, owned=True))))
 
     return changed(program, change)
 
@@ -69,16 +69,27 @@ def _tells_time(function):
         isinstance(part, ir.Reduce) and may_lose(part) for part in ir.walk(*function.body))
 
 
-def _copies(node, racing, owned=False):
-    """The vectors that an operator of edges must copy, but for those that may race."""
+def start_copies(node, racing, owned=False, stored=frozenset()) -> set[str]:
+    """The vectors that an operator of edges must copy.
+
+    Parameters
+    ----------
+    node : EdgeSetIterator
+    racing : set of str
+        The vectors of which it may read any word.
+    owned : bool
+        Whether one worker has all edges of a destination, and changes its words behind them.
+    stored : frozenset of str
+        Further vectors, which the vertices that it changes store at once.
+    """
     touched = known(node, AccessSet)
-    written, at_target = touched.writes, touched.changed_at("dst")
+    written, at_target = touched.writes | stored, touched.changed_at("dst") | stored
     here = {"src": at_target if known(node, Apart) else (), "dst": at_target if owned else ()}
     filtered = written if written == at_target and suffices(node, "any") else here["dst"]
     loads = [(access, here.get(access.at, ())) for access in touched.function]
     loads += [(access, filtered if access.at == "dst" else ()) for access in touched.filter]
-    return tuple(sorted({access.vector for access, right in loads if access.kind == "load"
-                         and access.vector in written - racing and access.vector not in right}))
+    return {access.vector for access, right in loads if access.kind == "load"
+            and access.vector in written - racing and access.vector not in right}
 
 
 def _read_elsewhere(function):

@@ -1,9 +1,9 @@
-"""What the rounds of a loop do as a whole: vectors that each round writes anew, rounds that can be
-counted before, and loops whose order is free."""
+"""What the rounds of a loop do as a whole: vectors that each round writes anew, and rounds that can
+be counted before."""
 
 from sw.lang import graph_ir as ir
 from sw.lang.effects import conjuncts, effects, stored
-from sw.lang.facts import Counted, Covered, OrderFree
+from sw.lang.facts import Counted, Covered
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.predicates import names_in
 from sw.lang.uses import assigned, values_of
@@ -13,8 +13,7 @@ __all__ = ["rounds"]
 
 
 def rounds(program):
-    """Mark loops with :class:`~sw.lang.facts.Covered`, :class:`~sw.lang.facts.Counted` and
-    :class:`~sw.lang.facts.OrderFree`."""
+    """Mark loops with :class:`~sw.lang.facts.Covered` and :class:`~sw.lang.facts.Counted`."""
     def facts(node):
         if not isinstance(node, ir.WhileLoop | ir.ForLoop):
             return
@@ -25,10 +24,6 @@ def rounds(program):
         unless = _unless(program, node)
         if unless is not None:
             yield Counted(unless=unless, why="neither a set nor a sum over one decides")
-        vector = node.metadata.get("component_vector")
-        if vector is not None:
-            yield OrderFree(vector=vector, why="the loop ends with the least vertex of each "
-                                               "component (components)")
 
     return with_facts(program, facts)
 

@@ -72,6 +72,7 @@ def _facts(runs):
                 (f"speed over {runs[0].name}", times(runs[0].total, best.total)))
     record, counters, config = runs[0].record, runs[0].counters, runs[0].config
     reached = record.get("reached")
+    slots = counters.get("cycles", 0) * config.cores
     return (("cycles", count(record["total_cycles"])),
             *((("vertices reached", count(reached)),) if reached is not None else ()),
             ("supersteps", count(record["supersteps"])),
@@ -80,6 +81,8 @@ def _facts(runs):
             (f"active lanes, of {config.threads}",
              f"{counters.get('lanes', 0) / max(1, counters.get('instructions', 0)):.1f}"),
             ("L1 hit rate", percent(counters.get("l1_load_hits", 0), counters.get("l1_loads", 0))),
+            ("mean loads under way", f"{counters.get('loads_under_way', 0) / max(1, slots):.1f}"),
+            ("coalescer busy", percent(counters.get("coalescer_busy", 0), slots)),
             ("DRAM bytes", count(_dram_bytes(counters))))
 
 

@@ -197,8 +197,10 @@ class EdgeTrial:
             for name, (_, number) in stamps.items():
                 members |= {vertex for vertex in range(self._pad)
                             if self._start[name][vertex] < number}
-        if self._fact[facts.Superset] is not None:
-            members |= {vertex for vertex in range(self._pad) if self._maybe()}
+        superset = self._fact[facts.Superset]
+        if superset is not None:
+            holds = machine._holds(superset.test) or (lambda _: False)
+            members |= {vertex for vertex in range(self._pad) if self._maybe() and holds(vertex)}
         elif self._fact[facts.Early] is not None and self._node.output_vset is not None \
                 and len(members) > 1 and not any(isinstance(node, ir.VertexSetIterator)
                                                  for node in self._round.loop.body):

@@ -247,10 +247,22 @@ class AdversaryMachine(ReferenceMachine):
             if vector in sure and name == node.apply_f \
                     and vector not in function.reads():
                 self._arrays[vector][:] = [self._rng.randrange(3) for _ in before[vector]]
-        super().vertices(node, chosen, uniforms)
+        for part in self._parts(round.loop, function, chosen):
+            super().vertices(node, part, uniforms)
         self._end(node, vset, None, round, before)
         if round.run is not None:
             round.run.performed.add(node.apply_f)
+
+    def _parts(self, loop, function, vset):
+        """The vertices in parts, each of which sees what those before it have changed, if the order
+        of calls is free."""
+        free = None if loop is None else known(loop, facts.OrderFree)
+        if free is None or free.vector not in function.reads():
+            return [vset]
+        order = self._rng.sample(vset.tolist(), len(vset))
+        step = self._rng.randint(1, max(1, len(order)))
+        return [np.array(sorted(order[at:at + step]), dtype=np.int64)
+                for at in range(0, len(order), step)]
 
     def where(self, node, vset, uniforms):
         round = self._round(node)

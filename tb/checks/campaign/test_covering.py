@@ -29,7 +29,7 @@ CONFIGS = [point.config for point in covering()]
 
 @pytest.mark.parametrize("name", sorted({field.name for field in dataclasses.fields(HardwareConfig)}
                                         - {"name", "weaver_entries", "exchange_interval",
-                                           "exchange_threshold"}))
+                                           "exchange_threshold", "l1_latency", "l2_latency"}))
 def test_every_value(name):
     """Every field, also a new field, has legal values, and all of them are covered."""
     configs = CONFIGS

@@ -49,6 +49,8 @@ SHAPES = {
                          "pipeline": "long", "atomic_words": "line"},
     "16, 4 banks": {"threads": 16, "warps": 8, "local_bytes": 1024, "l1_bytes": 1024, "l1_ways": 2,
                     "l1_banks": 4, "l1_mshrs": 8, "load_queue": 16, "atomic_words": "line"},
+    "4, late": {"threads": 4, "warps": 8, "local_bytes": 256, "l1_bytes": 256, "l1_ways": 2,
+                "l1_mshrs": 4, "load_queue": 8, "l1_latency": 9},
     "4, line": {"threads": 4, "warps": 8, "local_bytes": 256, "l1_bytes": 256, "l1_ways": 2,
                 "l1_mshrs": 4, "load_queue": 4, "atomic_words": "line"},
 }

@@ -233,8 +233,9 @@ async def timing_of_local_atomics(dut):
     bench.log.clear()
     await bench.run(make(AMO, 0, space=local_address, writes=1))
     taken, = bench.log["taken"]
-    assert bench.log["loaded"] == [taken + 1 + more]
-    assert bench.log["offered"][0] == taken + 4 + more
+    late = more + bench.config.l1_latency
+    assert bench.log["loaded"] == [taken + 1 + late]
+    assert bench.log["offered"][0] == taken + 4 + late
     await bench.verify()
 
 
@@ -334,8 +335,8 @@ async def misses_are_merged(dut):
 
 @cocotb.test()
 async def timing_of_hits(dut):
-    """A line comes a cycle after its pass, and the write-back three cycles after the line. There is
-    a pass a cycle.
+    """A line comes a cycle after its pass, or ``l1_latency`` cycles later, and the write-back three
+    cycles after the line. There is a pass a cycle.
 
     In the long pipeline the line comes a cycle later. A pass that waits for another pass waits a
     cycle more, and also waits after an atomic. Instructions of one pass come every other cycle.
@@ -347,8 +348,9 @@ async def timing_of_hits(dut):
     await bench.run(make(LOAD, 0), make(LOAD, line))
     await bench.run(make(LOAD, 0))
     taken, = bench.log["taken"][-1:]
-    assert bench.log["loaded"][-1] == taken + 1 + more
-    assert bench.log["offered"][-1] == taken + 4 + more
+    late = more + config.l1_latency
+    assert bench.log["loaded"][-1] == taken + 1 + late
+    assert bench.log["offered"][-1] == taken + 4 + late
 
     loads = min(8, config.load_queue)
     found = await bench.gaps(*(make(LOAD, line * (i % 2)) for i in range(loads)))

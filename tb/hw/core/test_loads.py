@@ -140,6 +140,7 @@ class Bench:
                 self.forget()
                 continue
             assert integer(dut.busy) == bool(self.slots)
+            assert integer(dut.level) == len(self.slots)
             if len(self.slots) < self.config.load_queue:
                 assert integer(dut.free) == 1, "a slot is free and is not offered"
             if integer(dut.writeback__valid) == 1:

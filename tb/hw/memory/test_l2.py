@@ -28,6 +28,8 @@ SHAPES = {
                   "pipeline": "long"},
     "1x1_scu, long": {"cores": 1, "l2_banks": 1, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4,
                       "scu": 1, "pipeline": "long"},
+    "2x2_late": {"cores": 2, "l2_banks": 2, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4,
+                 "l2_latency": 6},
     "3x2_scu": {"cores": 3, "l2_banks": 2, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4, "scu": 4,
                 "atomic_words": "line"},
 }
@@ -224,7 +226,7 @@ async def timing(dut):
     await core.read(lines[0])
     await bench.settle()
     (accepted,), (answered,) = bench.accepted, bench.answered
-    assert answered - accepted == detour + 3 + bench.config.long
+    assert answered - accepted == detour + 3 + bench.config.long + bench.config.l2_latency
     bench.answered.clear()
     for _ in range(4):
         for number in lines:

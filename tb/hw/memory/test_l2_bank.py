@@ -22,6 +22,7 @@ SHAPES = {
     "buffer": {"threads": 4, "l2_bytes": 0, "l2_mshrs": 4},
     "4, long": {"threads": 4, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4, "pipeline": "long"},
     "buffer, long": {"threads": 8, "l2_bytes": 0, "l2_mshrs": 8, "pipeline": "long"},
+    "4, late": {"threads": 4, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4, "l2_latency": 21},
     "4, line": {"threads": 4, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4,
                 "atomic_words": "line"},
     "buffer, line": {"threads": 8, "l2_bytes": 0, "l2_mshrs": 4, "atomic_words": "line"},
@@ -275,9 +276,11 @@ async def timing(dut):
     answered three cycles after memory's answer. The L2 takes one request a cycle, but a
     request for a set that was just written waits a cycle. In the long pipeline a hit and the wait
     take one cycle more. The request to memory and the answer to a miss take two cycles more each.
+    With ``l2_latency`` an answer takes so many cycles more, and the throughput is the same.
     """
     bench = await Bench.start(dut)
     more = int(bench.config.long)
+    late = more + bench.config.l2_latency
     for number in (0, 1, 2, 3):
         await bench.read(number)
     await bench.settle()
@@ -293,10 +296,10 @@ async def timing(dut):
 
     for _ in range(3):
         assert await gaps(bench.read(1)) == []
-        assert bench.answered == [bench.accepted[0] + 3 + more]
+        assert bench.answered == [bench.accepted[0] + 3 + late]
     assert await gaps(*(bench.read(i % 4) for i in range(12))) == [1] * 11
-    assert bench.answered == list(range(bench.accepted[0] + 3 + more,
-                                         bench.accepted[0] + 15 + more))
+    assert bench.answered == list(range(bench.accepted[0] + 3 + late,
+                                         bench.accepted[0] + 15 + late))
     assert await gaps(*(bench.read(1) for _ in range(12))) == [1] * 11
     assert await gaps(*(bench.write((0, 1, 3)[i % 3]) for i in range(12))) == [1] * 11
     assert await gaps(bench.write(1), bench.read(1), bench.write(1), bench.write(1)) \
@@ -314,7 +317,7 @@ async def timing(dut):
         await bench.read(number)
         await bench.settle()
         assert bench.asked == [bench.accepted[0] + 3 + 2 * more]
-        assert bench.answered == [bench.came[0] + 3 + 2 * more]
+        assert bench.answered == [bench.came[0] + 3 + more + late]
 
 
 @cocotb.test()

@@ -8,7 +8,7 @@ from sw.lang.reader import read_text
 from tb.sw.lang.spelled import analysed
 
 
-__all__ = ["TEXTS", "read"]
+__all__ = ["TEXTS", "components_text", "read"]
 
 
 #: The end of each pass of facts.
@@ -17,7 +17,7 @@ _LAST = tuple(FACTS)[-1]
 
 def _search(vectors="", functions="", reductions="parent[dst].min(src)", tracking="parent",
             settle="", start="parent[source] = source", to=".to(unvisited)", returns="depth",
-            parent="vector(vertex, none)", after="frontier.apply(settle)"):
+            parent="vector(vertex, none)", after="frontier.apply(settle)", weight=""):
     lines = [*vectors.splitlines(), *(f"{line}" for line in functions.splitlines())]
     inside = "".join(f"        {line}\n" for line in reductions.splitlines())
     stores = "".join(f"        {line}\n" for line in settle.splitlines())
@@ -32,7 +32,7 @@ def search(edges: edgeset, source: vertex = 0):
     def unvisited(v):
         return depth[v] == infinity
 
-    def visit(src, dst):
+    def visit(src, dst{weight}):
 {inside}
     def settle(v):
         depth[v] = level
@@ -66,8 +66,52 @@ def relaxation(edges: edgeset, source: vertex = 0):
 """)
 
 
+#: What :func:`components_text` does for an edge, and for a vertex.
+_HOOK = """if label[src] != label[dst]:
+    label[max(label[src], label[dst])].min(min(label[src], label[dst]))
+    differs[dst] |= True"""
+_SHORTCUT = """label[v] = label[label[v]]
+differs[v] = False"""
+
+
+def components_text(hook=_HOOK, shortcut=_SHORTCUT, vectors="", flags="vector(bool, False)",
+                    needs="", before="", after="", behind="", returns="label",
+                    labels="vector(vertex, lambda v: v)", asked="differs"):
+    """A program that finds components: its functions, and what stands beside them."""
+    def lines(text, depth):
+        return "".join(f"{'    ' * depth}{line}\n" for line in text.splitlines())
+
+    return f"""
+@program{needs}
+def components(edges: edgeset):
+    label = {labels}
+    differs = {flags}
+{lines(vectors, 1)}
+    def shortcut(v):
+{lines(shortcut, 2)}
+    def hook(src, dst):
+{lines(hook, 2)}
+{lines(before, 1)}    changed = vertices
+    while changed:
+        vertices.apply(shortcut)
+        changed = edges.apply_modified(hook, {asked})
+{lines(after, 2)}{lines(behind, 1)}    return {returns}
+"""
+
+
 #: {name: text}.
 TEXTS = {
+    "components": components_text(),
+    "hooked apart": components_text(
+        vectors="seen = vector(uint, 0)", needs="(needs=symmetric)", flags="vector(uint, 0)",
+        hook="if label[src] < label[dst]:\n    root = label[dst]\n    label[root].min(label[src])\n"
+             "    differs[src].max(1)\nseen[dst].max(number)",
+        shortcut="if label[label[v]] != label[v]:\n    label[v] = label[label[v]]\n"
+                 "differs[v] = 0", before="number = 7\nrounds = 0", after="rounds += 1",
+        returns="label, seen"),
+    "counted hooks": components_text(
+        vectors="hooks = vector(uint, 0)", hook=_HOOK + "\n    hooks[dst] += 1",
+        returns="label, hooks"),
     "no parents": _search(reductions="depth[dst].min(level)", tracking="depth", start="",
                           after=""),
     "harmless": _search(vectors="found = vector(uint, 0)", settle="found[v] = 1",
@@ -93,6 +137,19 @@ TEXTS = {
                       vectors="last = vector(uint, 0)",
                       functions="def note(v):\n    last[v] = depth[v] + 1",
                       returns="depth, parent, last"),
+    "late edges": _search(weight=", weight", returns="depth, parent",
+                          reductions="if weight < 3 * level:\n    parent[dst].min(src)"),
+    "strides": _search(after="frontier.apply(settle)\nlevel += 1", returns="depth"),
+    "flips": _relax(body="distance[dst].min(distance[src] ^ 5)", weight=""),
+    "capped": _relax(body="distance[dst].min(min(distance[src], 100))", weight="", begin="7"),
+    "last change": _relax(vectors="change = vector(uint, infinity)", first="rounds = 0",
+                          functions="def note(v):\n    change[v] = rounds",
+                          loop="frontier.apply(note)\nrounds += 1", returns="distance, change"),
+    "sizes": _relax(vectors="least = vector(uint, infinity)", first="size = 1",
+                    functions="def far(v):\n    return distance[v] > 10\n"
+                              "def note(v):\n    least[v] = size",
+                    loop="beyond = vertices.where(far)\nsize = len(beyond)\n"
+                         "frontier.apply(note)", returns="distance, least"),
     "counter": _relax(first="rounds = 0", loop="rounds += 1"),
     "guarded": _relax(body="if distance[src] + weight < distance[dst]:\n"
                            "    distance[dst].min(distance[src] + weight)"),
@@ -114,6 +171,41 @@ TEXTS = {
     "allowed": _relax(vectors="closed = vector(bool, lambda v: uint(v) % 5 == 3)",
                       functions="def allowed(v):\n    return not closed[v]", to=".to(allowed)"),
     "hops": _relax(body="distance[dst].min(distance[src] + 1)", weight=""),
+    "walks": """
+@program
+def walks(edges: edgeset):
+    ways = vector(uint, 1)
+
+    def allowed(v):
+        return uint(v) % 5 != 3
+
+    def count(src, dst):
+        ways[dst] += ways[src]
+
+    edges.to(allowed).apply(count)
+    return ways
+""",
+    "forgotten": """
+@program
+def forgotten(edges: edgeset):
+    seen = vector(uint, 0)
+    times = vector(uint, 0)
+
+    def quiet(v):
+        return seen[v] == 0
+
+    def hit(src, dst):
+        seen[dst].max(1)
+
+    def forget(v):
+        seen[v] = 0
+        times[v] = times[v] + 1
+
+    for step in range(3):
+        changed = edges.to(quiet).apply_modified(hit, seen)
+        changed.apply(forget)
+    return times
+""",
     "searches": """
 @program
 def searches(edges: edgeset):

@@ -60,7 +60,8 @@ def said(program, where):
     ("counter", "relax", ["early=", "superset="]), ("guarded", "relax", ["early=", "superset="]),
     ("marked", "relax", ["early=", "superset="]), ("delta", "relax", ["early=", "superset="]),
     ("allowed", "relax", ["early=", "superset=", "target=((closed, 1))"]),
-    ("touched", "relax", ["early="]), ("searches", "spread", ["early=", "superset="]),
+    ("touched", "relax", ["early=", "superset=[(distance[v] != infinity)"]),
+    ("searches", "spread", ["early=", "superset="]),
     ("widest", "relax", ["early=", "superset=", "drops=[by=largest value, ever=true;"]),
     ("pagerank", "collect", ["members=[();", "sent=[value=share[src], form=sent;",
                              "source=((share, 0))"]),
@@ -92,7 +93,7 @@ def test_programs(name, where, texts):
     ("no filter", "visit", "closed="), ("arrivals", "visit", "drops="),
     ("paths", "visit", "suffices="), ("times", "relax", "early="),
     ("predecessor", "relax", "early="), ("predecessor", "relax", "drops="),
-    ("touched", "relax", "superset="), ("mis", "compete", "settles="),
+    ("mis", "compete", "settles="),
     ("kcore", "lose", "settles="), ("kcore", "lose", "members="), ("bc", "give_back", "sent="),
     ("bc", "loop 0", "counted="), ("pagerank", "collect", "void=[itself=true"),
     ("hops", "relax", "void=[itself=true"), ("triangles", "join", "sent=")])

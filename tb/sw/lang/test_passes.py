@@ -5,7 +5,6 @@ kinds                   test_kinds
 liveness                test_reuse, test_no_reuse
 fixpoint                test_fixpoint, test_no_fixpoint, test_order_does_not_matter
 races                   test_start_copies, test_copies_of_the_programs, test_changed_at
-components              test_components: what stands beside the loop, and may change its vectors
 direction               test_directions, also of both parts of a hybrid schedule
 edge blocking           test_blocking_size, test_no_blocking, test_no_blocking_in_a_hybrid
 kernel fusion           test_fused, test_obstacles, test_fusion_is_asked_for,
@@ -332,44 +331,6 @@ def test_directions(given, found):
     assert hybrid["hybrid"] == ("input_vertexset_size", 0.5, found, PULLED | {
         "pull_input_frontier": SetForm.BOOLMAP})
     assert "direction" not in hybrid
-
-
-# Components
-
-@pytest.mark.parametrize("old, new, found", [
-    ("", "", "label"),
-    ("    changed = vertices\n", "    changed = vertices\n    vertices.apply(first)\n", None),
-    ("    changed = vertices\n", "    changed = vertices\n    edges.apply(other)\n", None),
-    ("    changed = vertices\n", "    changed = vertices\n    vertices.apply(flags)\n", None),
-    ("    changed = vertices\n", "    changed = vertices\n    vertices.apply(note)\n", "label"),
-    ("    changed = vertices\n", "    changed = vertices\n    label[3] = 2\n", None),
-    ("    changed = vertices\n", "    changed = vertices\n    differs[3] = True\n", None),
-    ("differs = vector(bool, False)", "differs = vector(bool, True)", None),
-    ("label = vector(vertex, lambda v: v)", "label = vector(vertex, 0)", None)])
-def test_components(old, new, found):
-    """A loop ends with the components only if its labels begin as the vertices."""
-    text = programs.path("cc").read_text()
-    assert old in text
-    functions = """
-    words = vector(uint, 0)
-
-    def first(v):
-        label[v] = min(label[v], 1)
-
-    def other(src, dst):
-        label[dst].max(src)
-
-    def flags(v):
-        differs[v] = v == 1
-
-    def note(v):
-        words[v] = 3
-
-    changed"""
-    text = text.replace(old, new, 1) if old else text
-    program = read_text(text.replace("\n    changed", functions, 1))
-    [loop] = [node for node in analysed(program).body if isinstance(node, ir.WhileLoop)]
-    assert loop.metadata.get("component_vector") == found
 
 
 # Kernel fusion

@@ -113,6 +113,16 @@ def test_a_trial_is_its_combination():
     assert any(":" in case.plan.format for case in trials(every()))
 
 
+def test_a_frontier_that_is_offered_works():
+    works, offered = {tuple(each.choice.values()): each.works for each in every()}, 0
+    for each in every():
+        names = re.search("cannot have frontier .*; it can have (.*)", each.reason or "")
+        for name in names[1].split(" or ") if names else ():
+            assert works[tuple((each.choice | {"frontier": name}).values())], each.reason
+            offered += 1
+    assert offered
+
+
 def test_no_further_value_helps():
     """A combination that is refused though it leaves deduplication and near and far open is not
     planned again. The planner would refuse it with any value of these axes."""

@@ -213,6 +213,7 @@ FALSE = [
     ("predecessor", "loop 0", fact(facts.OrderFree, vector="distance")),
     ("mis", "vector chosen", fact(facts.Range, least=1, most=2)),
     ("kcore", "vector lost", fact(facts.Range, least=0, most=3)),
+    ("counted hooks", "loop 0", fact(facts.OrderFree, vector="label")),
     ("numbers", "vector next", fact(facts.Addressable, group=F({"next"}))),
 ]
 

@@ -38,6 +38,7 @@ from sw.lang.reader import read_text
 from sw.device import Device
 from sw.vm import reference
 from tb.sw.graphs import graphs
+from tb.sw.lang.fact_programs import components_text
 from tb.sw.vm.random_programs import program_texts
 
 
@@ -160,6 +161,11 @@ def test_orderings(order, tmp_path):
     run_text(SETS, tmp_path, on=on, format=f"csr:reorder={order}")
     with pytest.raises(UserError, match="orders the vertices anew, and .* takes a vertex from a "):
         run_text(FOLLOWS, tmp_path, format=f"csr:reorder={order}")
+    with pytest.raises(UserError, match="orders the vertices anew, and .* takes a vertex from a "):
+        run_text(components_text(
+            vectors="size = vector(uint, 0)\ndef count(v): size[label[v]] += 1",
+            behind="vertices.apply(count)", returns="label, size"), tmp_path,
+            format=f"csr:reorder={order}")
 
 
 @settings(max_examples=25)

@@ -24,6 +24,7 @@ import dataclasses
 from typing import Any
 
 from sw.compile.lower.loops.one_loop import at_parameter, only_loop
+from sw.compile.lower.queues import takes_all
 from sw.lang import graph_ir as ir
 from sw.lang.effects import effects
 from sw.lang.facts import (SELF, Affine, Changes, Closed, Drops, Early, Sent, Settles, Stamps,
@@ -92,7 +93,9 @@ class FrontierForm:
     early: bool  #: Whether reads see words of the same superstep, and there are no stamps.
     stamp: Stamped | None  #: The stamps that the program has itself.
     closed: bool  #: Whether edges of vertices of older sets are not accepted.
-    superset: bool  #: Whether edges of vertices outside of the set change nothing.
+    #: The conditions under which edges of vertices outside of the set change nothing but what edges
+    #: of the set do; None if there are none that words tell.
+    superset: tuple[Any, ...] | None
     sends: bool  #: Whether all that an edge brings is the source's word, plus its weight if any.
     drops: bool  #: Whether an edge may be left out for another (:class:`~sw.lang.facts.Drops`).
     void: bool  #: Whether an edge of weight 0 from a vertex to itself changes nothing.
@@ -330,7 +333,7 @@ class _Reader:
         form = self._form(
             [node for node in conditions if node is not tests[0]], values, after, changes=changes,
             early=False,
-            stamp=stamp, closed=known(edges, Closed) is not None, superset=False, sends=False,
+            stamp=stamp, closed=known(edges, Closed) is not None, superset=None, sends=False,
             void=True)
         need(all(self._linear(part.value) and part.type is Type.UINT for part in ir.walk(
             *form.expressions(), *(form.after.body if form.after else ()))
@@ -427,13 +430,15 @@ class _Reader:
         found, void = effects(function), known(edges, Void)
         tracked = next(effect for effect in found if effect.vector == edges.tracking)
         conditions = [node for node in self._conditions() if not is_improvement(node, tracked)]
-        superset = known(edges, Superset) is not None
+        superset = known(edges, Superset)
         need(self._queue is None or self._queue.delta is None or (
-            tracked.kind == "min" and self._queue.vector == edges.tracking and superset),
+            tracked.kind == "min" and takes_all(self._program, self._queue)),
             "a queue with delta has the words that are reduced by min")
         return self._form(
             conditions, [effect.value for effect in found], self._after, early=True,
-            changes=self._changes(), stamp=None, closed=False, superset=superset,
+            changes=self._changes(), stamp=None, closed=False,
+            superset=superset and tuple(with_vertex(test, SELF, function.parameters[0])
+                                        for test in superset.test),
             sends=self._sends(tracked), void=void is not None and void.itself)
 
     def _sends(self, effect):

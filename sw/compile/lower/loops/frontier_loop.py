@@ -27,11 +27,11 @@ in the next frontier. So the result does not depend on the order of the lanes; o
 supersteps does.
 
 - *Push.* A lane reads its source's word when it begins with the source. An edge counts if it would
-  make its destination's word better. The atomic then tells whether it did. If edges reduce other
-  vectors too, all of them count.
+  make a word of its destination better, of any vector that edges reduce. The atomic then tells
+  whether it did.
 - *Pull.* Every vertex goes through all edges that enter it. If edges of sources that have not
   changed may change something, it asks of each source whether it is in the frontier. If a lane has
-  the row for itself, it takes the best word in a register.
+  the row for itself, it takes the best words in registers.
 - *Near and far* (Davidson et al., IPDPS 2014). With a queue that has a ``delta``, only vertices
   whose word is below a threshold push, until none are left. Then the threshold moves on by
   ``delta``.
@@ -291,7 +291,7 @@ class FrontierLoop(LoopRun):
         k.a.seqz(into, into)
 
     def tested(self, task):
-        return self.form.early and (self.filters(task) or not self.form.superset)
+        return self.form.early and (self.filters(task) or self.form.superset is None)
 
     def adds_once(self, task, asked):
         return self._own(task) if self.form.early else asked or self._settles(task)
@@ -340,8 +340,9 @@ class FrontierLoop(LoopRun):
         return self.void_edge == "padding" and any(layout.voids for layout in task.layouts)
 
     def _asks_source(self, task):
-        """Whether a pull asks of each source whether it is in the frontier."""
-        return self.form.early and task.direction == "pull" and not self.form.superset
+        """Whether each edge asks of its source if it is in the frontier, or if its word tells that
+        the edge may be gone through."""
+        return self.form.early and not self.filters(task) and self.form.superset != ()
 
     def selective(self, task):
         return (not self._own(task) or self._tests_voids(task) or bool(self.form.conditions)
@@ -351,7 +352,7 @@ class FrontierLoop(LoopRun):
         if not self.form.early:
             return True
         # If the sources' words have been gathered, looking at all edges costs less.
-        return task.direction == "push" and not (task.gathers and self.form.superset)
+        return task.direction == "push" and not (task.gathers and self.form.superset == ())
 
     # Kernels
 
@@ -454,12 +455,26 @@ class FrontierLoop(LoopRun):
     def begin(self, k, base):
         if self.form.early:
             k.a.lw(self._base, base.reg)
+        if self._own(k.task):
+            for reduction, word in self._collected(k):
+                k.a.lw(word, self._place(k, base, reduction))
+
+    def _collected(self, k):
+        """The reductions but the tracked one, and the registers in which a lane that has all edges
+        of its vertex collects them."""
+        return [(reduction, k.private.words[_best(reduction)]) for reduction in self.form.further]
+
+    def _place(self, k, vertex, reduction):
+        """The register with the address of a vertex's word that is reduced."""
+        return k.pointer(vertex, self.array(reduction.vector), k.a.reg("pointer"))
 
     def gather(self, k, edges):
-        """What tells whether each edge counts: with stamps, that of the neighbour; else the word
-        that arrives and the word that it would replace. And the other conditions, as registers."""
-        data = self._arriving(k, edges) if self.form.early else self._stamps_of(k, edges)
-        return list(zip(data, [self._passes(k, edge, i) for i, edge in enumerate(edges)]))
+        """What tells whether each edge counts: with stamps, that of the neighbour; else the words
+        that arrive, each with the word that it would replace, that of the tracked vector first. And
+        the other conditions, as registers."""
+        words = [None] * len(edges)
+        data = self._arriving(k, edges, words) if self.form.early else self._stamps_of(k, edges)
+        return list(zip(data, map(functools.partial(self._passes, k), edges, words)))
 
     def _stamps_of(self, k, edges):
         """The stamps of the neighbours."""
@@ -471,22 +486,23 @@ class FrontierLoop(LoopRun):
             k.a.lw(stamp, edge.neighbor.reg)
         return stamps
 
-    def _arriving(self, k, edges):
-        """The word that arrives over each edge, and the word that it would replace."""
+    def _arriving(self, k, edges, sources):
+        """The words that arrive over each edge, and the words that they would replace. The list
+        ``sources`` gets the registers with the tracked words of the sources."""
         a, task = k.a, k.task
-        pull = task.direction == "pull"
-        words, replaced = [], []
+        replaced, others = [], []
         for i, edge in enumerate(edges):
-            target = edge.base if pull else edge.neighbor
-            word = self._base
-            if word is None or pull:
-                word = self.source_word(k, edge, self._word,
-                                        lambda i=i: a.reg(f"source_word{i}"))
-            words.append(word)
+            _, target = self._ends(k, edge)
+            sources[i] = self._base
+            if self._base is None or task.direction == "pull":
+                sources[i] = self.source_word(k, edge, self._word,
+                                              lambda i=i: a.reg(f"source_word{i}"))
             replaced.append(self._base if self._own(task) else None)
             if replaced[i] is None:
                 replaced[i] = a.reg(f"target_word{i}")
                 a.lw(replaced[i], target.reg)
+            others.append(self._replaced(k, target))
+        words = list(sources)
         for i, edge in enumerate(edges):
             if not self.form.sends:
                 reduce = self.form.track
@@ -497,23 +513,38 @@ class FrontierLoop(LoopRun):
                 # A sum that passes 32 bits becomes the largest word.
                 k.add_word(edge.weight, words[i], fits=self._sums_fit and self.filters(task))
                 words[i] = edge.weight
-        return list(zip(words, replaced))
+        return [[(word, before), *((self._value(k, edge, reduction.value), other)
+                                   for reduction, other in zip(self.form.further, more))]
+                for edge, word, before, more in zip(edges, words, replaced, others)]
 
-    def _passes(self, k, edge, place):
+    def _replaced(self, k, target):
+        """The words at a destination that are not tracked, in registers; None in place of each if
+        its lane collects them."""
+        words: list[Any] = [None] * len(self.form.further)
+        for place, reduction in enumerate(() if self._own(k.task) else self.form.further):
+            words[place] = k.a.reg("before")
+            k.a.lw(words[place], self._place(k, target, reduction))
+        return words
+
+    def _passes(self, k, edge, word):
         """A register that is 1 if an edge fulfils the conditions beside those of stamps and of
-        improvements, else 0; None if there are none."""
-        a, found = k.a, []
-        if self.form.early and self._tests_voids(k.task):
-            found.append(a.reg(f"real{place}"))
+        improvements, else 0; None if there are none. ``word`` is the register with the tracked word
+        of its source, without stamps."""
+        a, found, form = k.a, [], self.form
+        if form.early and self._tests_voids(k.task):
+            found.append(a.reg("real"))
             a.sltu(found[0], edge.neighbor.reg, self._end)
         if self._asks_source(k.task):
-            found.append(a.reg(f"member{place}"))
-            k.input.member_data(k, edge.neighbor, found[-1])
-            k.input.member(k, edge.neighbor, found[-1], found[-1])
+            found += [self._value(k, edge, test, dict.fromkeys(loads(test), word))
+                      for test in form.superset or ()]
+            if form.superset is None:
+                found.append(a.reg("member"))
+                k.input.member_data(k, edge.neighbor, found[-1])
+                k.input.member(k, edge.neighbor, found[-1], found[-1])
         found += [self._value(k, edge, node) for node in self.form.conditions]
         if len(found) < 2:
             return found[0] if found else None
-        passes = a.reg(f"passes{place}")
+        passes = a.reg("passes")
         a.and_(passes, *found[:2])
         for other in found[2:]:
             a.and_(passes, passes, other)
@@ -523,11 +554,15 @@ class FrontierLoop(LoopRun):
         word, passes = data
         pull = k.task.direction == "pull"
         sense = counts or passes is not None
-        if self.form.early and self.form.further:
+        if self.form.early and self.form.further and self._own(k.task):
             k.a.li(into, 1)
         elif self.form.early:
-            better, other = word
+            (better, other), *others = word
             improves(k, self._operation, better, other, into)
+            for reduction, (better, other) in zip(self.form.further, others):
+                more = k.a.reg("more")
+                improves(k, reduction.operation, better, other, more)
+                k.a.or_(into, into, more)
         elif pull and not self.form.closed:
             k.a.sub(into, word, self._number)
             (k.a.seqz if sense else k.a.snez)(into, into)
@@ -558,15 +593,15 @@ class FrontierLoop(LoopRun):
     def _relax(self, k, edge, data, predicate):
         """The work on an edge that counts, without stamps."""
         a = k.a
-        (word, _), _ = data
+        [(word, _), *others], _ = data
         _, target = self._ends(k, edge)
-        for reduction in self.form.further:
-            value = self._value(k, edge, reduction.value)
-            reduce_word(k, reduction.operation, value,
-                        k.pointer(target, self.array(reduction.vector), a.reg("pointer")))
         if self._own(k.task):
             k.private.take("base_word", word)
+            for reduction, (value, _) in zip(self.form.further, others):
+                k.private.take(_best(reduction), value)
             return
+        for reduction, (value, _) in zip(self.form.further, others):
+            reduce_word(k, reduction.operation, value, self._place(k, target, reduction))
         known = a.label("known")
         before = a.reg("before")
         self._atomic(k, before, word, target.reg)
@@ -661,16 +696,21 @@ class FrontierLoop(LoopRun):
     # Collecting lanes
 
     def private(self, task):
-        return {"base_word": self._operation} if self._own(task) else {}
+        if not self._own(task):
+            return {}
+        return {"base_word": self._operation} | {
+            _best(reduction): reduction.operation for reduction in self.form.further}
 
     def collect_at(self, k, data, address):
-        (word, _), _ = data
+        [(word, _)], _ = data
         self._atomic(k, k.a.zero, word, address)
 
     def finish(self, k, base):
         if not self._own(k.task):
             return
         a, before = k.a, k.a.reg("before")
+        for reduction, word in self._collected(k):
+            a.sw(word, self._place(k, base, reduction))
         a.lw(before, base.reg)
         improves(k, self._operation, self._base, before, before)
         with k.only(before, "same") as same:
@@ -730,3 +770,8 @@ class FrontierLoop(LoopRun):
         if self._directions is not None:
             found["directions"] = self._directions
         return found
+
+
+def _best(reduction):
+    """The name of the register in which a reduction is collected."""
+    return f"best_{reduction.vector}"

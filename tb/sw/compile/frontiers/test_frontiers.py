@@ -539,6 +539,9 @@ def test_fewer_vertices_are_worked_on():
      "sssp pull cannot have frontier 'rqueue': pulling visits all edges"),
     ("cc", {"frontier": "rqueue", "direction": "pull"},
      "cc pull cannot have frontier 'rqueue': no operator of edges has a filter"),
+    ("bc", {"frontier": "queue", "format": "cr2"},
+     "format 'cr2' has room for a list of the rows of one operator of edges, and s0:s1 and s2:s3 "
+     "go by lists; it can have bitmap or bytemap or counter"),
     ("sssp", {"delta": 5, "frontier": "bitmap"},
      "sssp push cannot have frontier 'bitmap': near vertices are added to a queue"),
     ("bfs", {"delta": 5}, "algorithm 'bfs' has no parameter 'delta'; it has source"),

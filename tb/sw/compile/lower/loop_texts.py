@@ -53,7 +53,8 @@ _FLAGS = _text(
     "frontier.apply(settle)", "parent, seen")
 
 #: {name: (what its form is, text)}: (the stamps' vector or None, changes, which edges suffice) of a
-#: search; whether edges of other vertices change nothing, and whether it sends words, else.
+#: search; whether edges of other vertices change nothing ("reached" if words tell of which), and
+#: whether it sends words, else.
 TEXTS = {
     "levels-only": (("depth", "certain", ("any",)), _search(
         vectors="", visit="depth[dst].min(level)", track="depth", returns="depth").replace(
@@ -103,9 +104,17 @@ TEXTS = {
         "o = vector(uint, 3)\np = vector(uint, 0)", settle="o[v] = depth[v] * 2 + k[v]\n"
         "if k[v] > 3:\n    p[v] = o[v] + 1\nelse:\n    p[v] = k[v]",
         returns="depth, parent, o, p")),
-    "touched": ((False, False), _relax(
+    "touched": (("reached", False), _relax(
         vectors="touched = vector(uint, 0)\nnear = vector(vertex, none)",
         visit="touched[dst] |= 1\nnear[dst].min(src)", returns="distance, touched, near")),
+    "touched-near-and-far": (("reached", False), _relax(
+        vectors="touched = vector(uint, 0)", visit="touched[dst].max(3)",
+        arguments="source: vertex = 0, delta: uint = 8", returns="distance, touched",
+        first="distance[source] = 0\nfrontier = PriorityQueue(distance, source, delta=delta)",
+        ).replace(
+            "        frontier = edges.from_(frontier).apply_modified(relax, distance)\n",
+            "        near = frontier.dequeue()\n"
+            "        edges.from_(near).apply_update_priority(relax, frontier)\n")),
     "marked": ((True, True), _relax(vectors=_KEEP, after="frontier.apply(note)",
                                     returns="distance, mark")),
     "filtered": ((True, True), _relax(vectors=_KEEP, to=".to(allowed)")),
@@ -137,7 +146,7 @@ TEXTS = {
         own="x = vector(uint, 50)\ny = vector(uint, infinity)", value="x[dst].min(weight)",
         visit="y[dst].min(x[src] + 1)", track="x", returns="x, y",
         first="x[source] = 4\nfrontier = vertexset(source)")),
-    "reached": ((False, False), _relax(
+    "reached": (("reached", False), _relax(
         own="found = vector(bool, False)", value="found[dst] |= True", track="found",
         returns="found", weight="", first="found[source] = True\nfrontier = vertexset(source)")),
 }

@@ -6,7 +6,8 @@ every plan                   test_runs, test_drawn_plans: against the interprete
                              instruction-set simulator
 no more work than shipped    test_same_words: equal machine words; test_launches
 by operators                 test_by_operators, test_no_edges_for_the_unit: the same words;
-                             test_work_by_operators: as little work as by the loop
+                             test_work_by_operators: as little work as by the loop;
+                             test_parts_of_a_queue_are_counted; test_unit_lists
 ===========================  ==================================================================
 """
 
@@ -54,7 +55,8 @@ def test_facts(name):
     wanted, text = TEXTS[name]
     form = find(analysed(read_text(text)))
     if form.early:
-        assert (form.superset, form.sends) == wanted
+        superset = {(): True, None: False}.get(form.superset, "reached")
+        assert (superset, form.sends) == wanted
     else:
         stamp = form.stamp and form.stamp.vector
         suffices = tuple(reduction.suffices for reduction in form.reductions)
@@ -116,8 +118,37 @@ def test_no_edges_for_the_unit(tmp_path, monkeypatch):
     """Ready vertices without edges start no kernel of a list, so no set is made in its place."""
     monkeypatch.setattr(forms, "FORMS", (ProgramAlgorithm,))
     runs = [run(TEXTS["near-and-far"][1], tmp_path / "text.py", GRAPHS[1], schedule,
-                direction="push", seed=8) for schedule in ("vm", "scu", "scu-enhanced")]
+                direction="push", seed=8) for schedule in ("vm", "scu", "scu-enhanced", "compact")]
     assert len({result.supersteps for result in runs}) == 1
+
+
+@pytest.mark.parametrize("direction", ["push", "auto"])
+def test_parts_of_a_queue_are_counted(direction, tmp_path, monkeypatch):
+    """Sets without lists are counted, those of a queue that is split or joined, too."""
+    monkeypatch.setattr(forms, "FORMS", (ProgramAlgorithm,))
+    result = run(TEXTS["near-and-far"][1], tmp_path / "text.py", GRAPHS[1],
+                 direction=direction, frontier="bitmap")
+    assert result.supersteps > 3
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+@pytest.mark.parametrize("lists", ["own", "dealt"])
+@pytest.mark.parametrize("name", TEXTS)
+def test_unit_lists(name, lists, cores, tmp_path, monkeypatch):
+    """Units keep the sets of any operators; two sets of a kernel are too many."""
+    monkeypatch.setattr(forms, "FORMS", (ProgramAlgorithm,))
+    path, text = tmp_path / "text.py", TEXTS[name][1]
+    path.write_text(text)
+    config = equip(preset("default"), ["graphpeg"]).replace(cores=cores, gather="graphpeg")
+    given = {"source": "hub"} if "source:" in text else {}
+    with Device.functional(config, seed=cores) as device:
+        choices = {"schedule": f"graphpeg:lists={lists}", "direction": "push",
+                   "frontier": "lists", **given}
+        if name == "near-and-far":
+            with pytest.raises(UserError, match="a unit has one list at a time"):
+                device.plan(str(path), load(GRAPHS[0]), **choices)
+            return
+        assert device.run(str(path), load(GRAPHS[0]), **choices).verified
 
 
 @pytest.mark.parametrize("name", ["bfs", "sssp"])

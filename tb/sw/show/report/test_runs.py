@@ -111,12 +111,16 @@ def test_facts(made):
     record, = made.run["results"]
     counters = record["counters"]
     assert 0 < counters["l1_load_hits"] < counters["l1_loads"]
+    busy, loads = counters["coalescer_busy"], counters["loads_under_way"]
+    assert 0 < busy < counters["cycles"] < loads
     assert dict(runs.page(made.run, "").facts) == {
         "cycles": f"{record['total_cycles']:,}", "vertices reached": "34",
         "supersteps": str(record["supersteps"]),
         "instructions a cycle": f"{counters['instructions'] / record['cycles']:.3f}",
         "active lanes, of 4": f"{counters['lanes'] / counters['instructions']:.1f}",
         "L1 hit rate": f"{100 * counters['l1_load_hits'] / counters['l1_loads']:.1f} %",
+        "mean loads under way": f"{loads / counters['cycles']:.1f}",
+        "coalescer busy": f"{100 * busy / counters['cycles']:.1f} %",
         "DRAM bytes": f"{counters['dram_bytes_read'] + counters['dram_bytes_written']:,}"}
     value = copy.deepcopy(made.compare)
     for record, cycles in zip(value["results"], (900, 300)):
