@@ -68,6 +68,7 @@ LEGAL = {
     "l2_banks": _powers(1, 8),
     "l2_mshrs": _powers(2, 64),
     "l2_latency": _LATENCIES,
+    "memory_ports": _powers(1, 8),
     "barriers": _powers(1, 32),
     "memory_bytes": _powers(1 << 16, 1 << 31),
     "gather": _one_of("none", *VARIANTS),
@@ -138,6 +139,9 @@ class HardwareConfig:
     l2_mshrs: int = 64
     #: Cycles by which the L2 answers later, hits and misses. As many answers a cycle as without.
     l2_latency: int = 0
+    #: Memory ports, each with its own channel of memory behind it; at most ``l2_banks``. Each port
+    #: serves an equal part of the banks of the L2.
+    memory_ports: int = 1
     barriers: int = 4  #: Barriers of a core.
     memory_bytes: int = 1 << 28  #: Mapped global memory, in bytes.
     #: The unit that hands out edges, by the name of its folder in ``hw/gather``; ``none``: no such
@@ -210,6 +214,9 @@ class HardwareConfig:
         if self.exchange_interval and self.cores == 1:
             self._refuse("exchange_interval", "must be 0 with one core: there is no core to "
                          "exchange edges with")
+        if self.memory_ports > self.l2_banks:
+            self._refuse("memory_ports", f"must be at most l2_banks ({self.l2_banks}): each port "
+                         "serves banks of its own")
         if self.l1_mshrs < 2 * self.l1_banks:
             self._refuse("l1_mshrs", f"must be at least 2 in each of {self.l1_banks} banks "
                          f"({2 * self.l1_banks})")
@@ -300,7 +307,19 @@ class HardwareConfig:
     @property
     def bank(self) -> "HardwareConfig":
         """The configuration of one bank of the L2."""
-        return self.replace(l2_bytes=self.l2_bytes // self.l2_banks, l2_banks=1)
+        return self.replace(l2_bytes=self.l2_bytes // self.l2_banks, l2_banks=1, memory_ports=1)
+
+    @property
+    def port_banks(self) -> int:
+        """Banks of the L2 that a memory port serves."""
+        return self.l2_banks // self.memory_ports
+
+    def port_names(self, prefix) -> tuple[str, ...]:
+        """The beginning of the names of each memory port's signals: the prefix, and with several
+        ports the port's number behind it, as in ``memory_0``."""
+        if self.memory_ports == 1:
+            return (prefix,)
+        return tuple(f"{prefix}_{port}" for port in range(self.memory_ports))
 
     @property
     def requesters(self) -> int:

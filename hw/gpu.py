@@ -1,8 +1,8 @@
 # amaranth: UnusedElaboratable=no
-"""The GPU: cores, SCU, L2, host control port, one memory port."""
+"""The GPU: cores, SCU, L2, host control port, memory ports."""
 
 from amaranth.hdl import Cat, ClockSignal, Instance, Module, Mux, ResetSignal, Signal
-from amaranth.lib import stream, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.bits import lowest
@@ -14,7 +14,7 @@ from hw.core.trace import trace_layout
 from hw.counters import SCU_EVENTS, Counters, event_layout, gpu_event_layout
 from hw.exchange import ControlProcessor
 from hw.memory.l2 import L2
-from hw.memory.port import memory_request_layout, memory_response_layout
+from hw.memory.port import memory_ports, memory_response_layout
 from hw.registers import ADDRESS_BITS, BLOCK_BITS, WARP_OFFSET
 from hw.scu.scu import Scu
 from hw.streams import check_stream
@@ -34,8 +34,7 @@ def _ports(config):
         "host_read": In(1), "host_write": In(1), "host_address": In(ADDRESS_BITS),
         "host_write_data": In(32), "host_read_data": Out(32),
         "busy": Out(1), "error": Out(1),
-        "memory_request": Out(stream.Signature(memory_request_layout(config))),
-        "memory_response": In(stream.Signature(memory_response_layout(config))),
+        **memory_ports(config),
     }
 
 
@@ -75,12 +74,14 @@ class Uncore(wiring.Component):
         config, timing = self._config, Timing(self._config)
         m.submodules.control = control = ControlPort(config)
         m.submodules.l2 = l2 = L2(config)
-        connect(m, l2.memory_request, flipped(self.memory_request))
-        # An answer from memory goes through a register before any logic uses it.
-        m.submodules.answers = answers = timing.register(memory_response_layout(config))
-        connect(m, flipped(self.memory_response), answers.i)
-        connect(m, answers.o, l2.memory_response)
-        check_stream(m, self.memory_response, name="memory_response")
+        for name, answers in zip(config.port_names("memory"), config.port_names("answers")):
+            response = getattr(self, f"{name}_response")
+            connect(m, getattr(l2, f"{name}_request"), flipped(getattr(self, f"{name}_request")))
+            # An answer from memory goes through a register before any logic uses it.
+            m.submodules[answers] = register = timing.register(memory_response_layout(config))
+            connect(m, flipped(response), register.i)
+            connect(m, register.o, getattr(l2, f"{name}_response"))
+            check_stream(m, response, name=f"{name}_response")
 
         cores = [getattr(self, f"core_{c}") for c in range(config.cores)]
         failed = Signal(config.cores)
@@ -219,6 +220,9 @@ class Gpu(wiring.Component):
         The memory answers reads by tag, in any order, and does not answer writes. A read sees the
         writes requested before the read.
     memory_response : In(stream(memory_response_layout))
+        With several memory ports ``memory_0_request`` and so on
+        (:func:`hw.memory.port.memory_ports`). All requests for a line are at one port
+        (:func:`hw.memory.port.port_of_line`), so the promise of order is each port's own.
     trace_0, … : Out(trace_layout)
         The trace port of each core; only with ``config.trace``.
 
@@ -247,8 +251,10 @@ class Gpu(wiring.Component):
             self.host_read_data.eq(uncore.host_read_data),
             self.busy.eq(uncore.busy), self.error.eq(uncore.error),
         ]
-        connect(m, uncore.memory_request, flipped(self.memory_request))
-        connect(m, flipped(self.memory_response), uncore.memory_response)
+        for name in config.port_names("memory"):
+            request, response = f"{name}_request", f"{name}_response"
+            connect(m, getattr(uncore, request), flipped(getattr(self, request)))
+            connect(m, flipped(getattr(self, response)), getattr(uncore, response))
         for c in range(config.cores):
             trace = {"trace": getattr(self, f"trace_{c}")} if config.trace else {}
             m.submodules[f"core_{c}"] = _black_box(

@@ -11,7 +11,7 @@ from hw.core.interface import core_signature
 from hw.core.trace import trace_layout
 from hw.emit import verilog as emit
 from hw.gpu import CORE_MODULE, Gpu, Uncore
-from hw.memory.port import memory_tag_bits
+from hw.memory.port import plain_connect, plain_ports
 from hw.registers import ADDRESS_BITS
 
 
@@ -19,7 +19,7 @@ __all__ = ["FlatGpu", "parts", "verilog"]
 
 
 class FlatGpu(wiring.Component):
-    """The GPU with a plain port for each field of the memory port, for use from other languages.
+    """The GPU with a plain port for each field of a memory port, for use from other languages.
 
     Parameters
     ----------
@@ -42,7 +42,8 @@ class FlatGpu(wiring.Component):
         Line requests. ``mem_req_line`` is the byte address divided by the line size.
     mem_rsp_valid, mem_rsp_ready : In(1), Out(1)
     mem_rsp_tag, mem_rsp_data : In(memory_tag_bits), In(8 * line_bytes)
-        Answers to reads, in any order.
+        Answers to reads, in any order. With several memory ports the names are ``mem_0_req_valid``
+        and so on, with the port's number.
     trace_words : Out(cores * size of a record)
         The records of all cores (:func:`hw.core.trace.trace_layout`), core 0 first; only with
         ``config.trace``, and only if the cores are inside.
@@ -59,15 +60,11 @@ class FlatGpu(wiring.Component):
         self._config, self._cores = config, cores
         self._gpu = Gpu(config) if cores else Uncore(config)
         self.black_boxes = getattr(self._gpu, "black_boxes", {})
-        line, tag = 8 * config.line_bytes, memory_tag_bits(config)
         super().__init__({
             "host_read": In(1), "host_write": In(1), "host_addr": In(ADDRESS_BITS),
             "host_wdata": In(32), "host_rdata": Out(32), "busy": Out(1), "error": Out(1),
-            "mem_req_valid": Out(1), "mem_req_ready": In(1), "mem_req_write": Out(1),
-            "mem_req_line": Out(32 - config.line_bits), "mem_req_data": Out(line),
-            "mem_req_mask": Out(config.line_bytes), "mem_req_tag": Out(tag),
-            "mem_rsp_valid": In(1), "mem_rsp_ready": Out(1), "mem_rsp_tag": In(tag),
-            "mem_rsp_data": In(line),
+            **{name: member for port in config.port_names("mem")
+               for name, member in plain_ports(config, port).items()},
             **({"trace_words": Out(config.cores * trace_layout(config).size)}
                if cores and config.trace else {}),
             **{f"core_{core}": In(core_signature(config))
@@ -77,21 +74,15 @@ class FlatGpu(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.gpu = gpu = self._gpu
-        request, response = gpu.memory_request, gpu.memory_response
         m.d.comb += [
             gpu.host_read.eq(self.host_read), gpu.host_write.eq(self.host_write),
             gpu.host_address.eq(self.host_addr), gpu.host_write_data.eq(self.host_wdata),
             self.host_rdata.eq(gpu.host_read_data),
             self.busy.eq(gpu.busy), self.error.eq(gpu.error),
-            self.mem_req_valid.eq(request.valid), request.ready.eq(self.mem_req_ready),
-            self.mem_req_write.eq(request.payload.write),
-            self.mem_req_line.eq(request.payload.line),
-            self.mem_req_data.eq(request.payload.data.as_value()),
-            self.mem_req_mask.eq(request.payload.mask), self.mem_req_tag.eq(request.payload.tag),
-            response.valid.eq(self.mem_rsp_valid), self.mem_rsp_ready.eq(response.ready),
-            response.payload.tag.eq(self.mem_rsp_tag),
-            response.payload.data.as_value().eq(self.mem_rsp_data),
         ]
+        for inner, port in zip(self._config.port_names("memory"), self._config.port_names("mem")):
+            plain_connect(m, self, port, getattr(gpu, f"{inner}_request"),
+                          getattr(gpu, f"{inner}_response"))
         if not self._cores:
             for core in range(self._config.cores):
                 name = f"core_{core}"

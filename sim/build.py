@@ -83,7 +83,9 @@ def _waves():
 
 def harness_defines(config: HardwareConfig, cores: int) -> list:
     """The definitions for ``harness.cpp`` with a number of cores that are models of their own."""
-    defines = [f"-DGPU_LINE_BYTES={config.line_bytes}", f"-DGPU_CORES={cores}"]
+    ports = ",".join(f"PINS({name})" for name in config.port_names("mem"))
+    defines = [f"-DGPU_LINE_BYTES={config.line_bytes}", f"-DGPU_CORES={cores}",
+               f"-DGPU_PORTS={ports}"]
     if config.trace:
         defines += [f"-DGPU_TRACE_CORES={config.cores}", f"-DGPU_TRACE_LANES={config.threads}",
                     f"-DGPU_TRACE_WARPS={config.warps}"]

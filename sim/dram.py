@@ -1,7 +1,8 @@
-"""The configuration of the DRAM that stands behind the GPU's memory port in simulation.
+"""The configuration of the DRAM that stands behind a memory port of the GPU in simulation.
 
-The DRAM is a pipe with a queue in front. Time is counted in core cycles. A DRAM cycle takes `ratio`
-core cycles, so a faster core sees a DRAM that is slower in every respect:
+Each port has such a DRAM, a channel of its own: all figures are of one port, and the ports do not
+slow each other down. A channel is a pipe with a queue in front. Time is counted in core cycles. A
+DRAM cycle takes `ratio` core cycles, so a faster core sees a DRAM that is slower in every respect:
 
 * The memory holds at most `queue` requests: a read from its acceptance until its response is
   taken, a write until its transfer is over. While it is full, ``mem_req_ready`` is low.
@@ -39,7 +40,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from base import numbers
-from hw.config import ConfigError
+from hw.config import ConfigError, HardwareConfig
 
 
 __all__ = ["DramConfig"]
@@ -62,7 +63,7 @@ _OF_REGION = ("slow_latency", "slow_queue")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DramConfig:
-    """How fast the simulated DRAM is.
+    """How fast the simulated DRAM behind each memory port is.
 
     Raises
     ------
@@ -143,6 +144,11 @@ class DramConfig:
     def slow_occupancy(self, line_bytes: int) -> int:
         """Core cycles one line occupies the bus of the slow region, rounded up."""
         return -(-line_bytes * self.ratio // self.slow_bytes_per_cycle)
+
+    def peak_bytes(self, config: HardwareConfig) -> float:
+        """The most bytes that all memory ports together move in a core cycle."""
+        return (config.memory_ports * config.line_bytes
+                / self.occupancy(config.line_bytes))
 
     @property
     def latency_cycles(self) -> int:

@@ -5,7 +5,7 @@ import enum
 import os
 
 
-__all__ = ["DramTiming", "Report", "SimulatorStatus", "load"]
+__all__ = ["DramTiming", "PortReport", "Report", "SimulatorStatus", "load"]
 
 
 class SimulatorStatus(enum.IntEnum):
@@ -22,6 +22,12 @@ class Report(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in
                 ("cycles", "lines_read", "lines_written", "fault_address", "fault_write",
                  "slow_lines_read", "slow_lines_written")]
+
+
+class PortReport(ctypes.Structure):
+    """The counts of a memory port that ``gl_port_report`` fills in, since they were cleared."""
+    _fields_ = [(name, ctypes.c_uint64) for name in
+                ("lines_read", "lines_written", "busy", "waits")]
 
 
 class DramTiming(ctypes.Structure):
@@ -43,6 +49,7 @@ def load(path: str | os.PathLike[str]) -> ctypes.CDLL:
             ("gl_run", ctypes.c_int, machine, u64),
             ("gl_error", ctypes.c_int, machine),
             ("gl_report", None, machine, ctypes.POINTER(Report)),
+            ("gl_port_report", None, machine, u32, ctypes.POINTER(PortReport)),
             ("gl_clear_lines", None, machine),
             ("gl_place_slow", None, machine, u64),
             ("gl_message", ctypes.c_char_p, machine),

@@ -22,7 +22,7 @@ from hw.isa import MemoryMap
 from . import build, compiled
 from .dram import DramConfig
 from .errors import SimulationError
-from .interface import DramTiming, Report, SimulatorStatus, load
+from .interface import DramTiming, PortReport, Report, SimulatorStatus, load
 from .machine import RegisterMachine
 from .memory import ArrayMemory
 
@@ -153,7 +153,9 @@ class NativeMachine(ArrayMemory, RegisterMachine):
 
         With a slow region also ``slow_bytes_read`` and ``slow_bytes_written``, the parts of slow
         lines. A masked write counts as a whole line, because it takes a whole line's time on the
-        bus.
+        bus. With several memory ports also, for each port, ``port_0_lines_read`` and so on: lines
+        read and written; ``busy``, the cycles that their transfers take on the port's bus; and
+        ``waits``, the cycles in which the port's memory refused a request.
         After a failed assertion there are only these byte counters. After a launch that was
         stopped half-way the counters still run while they are read, for some 50 cycles.
         """
@@ -164,6 +166,12 @@ class NativeMachine(ArrayMemory, RegisterMachine):
         if self.dram.has_slow:
             values["slow_bytes_read"] = report.slow_lines_read * self.config.line_bytes
             values["slow_bytes_written"] = report.slow_lines_written * self.config.line_bytes
+        if self.config.memory_ports > 1:
+            for port in range(self.config.memory_ports):
+                counts = PortReport()
+                self._library.gl_port_report(self._handle, port, counts)
+                for name, *_ in PortReport._fields_:
+                    values[f"port_{port}_{name}"] = getattr(counts, name)
         return values
 
     def clear_counters(self) -> None:

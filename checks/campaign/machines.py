@@ -63,7 +63,8 @@ CONFIGS = {
 #: Configurations with several cores.
 CORES = {
     "pair": _TINY.replace(name="pair", cores=2, imem_bytes=1 << 14, l1_banks=2,
-                         atomic_words="line", l2_bytes=1 << 10, l2_ways=2, l2_banks=4),
+                         atomic_words="line", l2_bytes=1 << 10, l2_ways=2, l2_banks=4,
+                         memory_ports=2),
     "trio": _TINY.replace(name="trio", cores=3, warps=4, threads=2, imem_bytes=1 << 14,
                           l2_banks=1, l2_mshrs=2, pipeline="long"),
 }
@@ -229,6 +230,10 @@ def check_counters(config: HardwareConfig, counters):
     # The L2 requested every line read at the memory port; line sizes agree.
     hold(c.dram_reads <= c.l2_accesses - c.l2_hits, "dram_reads", "l2_accesses", "l2_hits")
     hold(c.dram_bytes_read == c.dram_reads * config.line_bytes, "dram_bytes_read", "dram_reads")
+    if "port_0_busy" in counters:
+        for total, name in (("dram_reads", "lines_read"), ("dram_writes", "lines_written")):
+            ports = [f"port_{port}_{name}" for port in range(config.memory_ports)]
+            hold(sum(counters[port] for port in ports) == counters[total], total, *ports)
     hold(c.weaver_waits <= config.cores * c.cycles, "weaver_waits", "cycles")
     # Only the causes of a stall before the Weaver hide a wait for it.
     hold(c.stall_weaver <= c.weaver_stalls <= c.stall_weaver + c.stall_memory + c.stall_local,

@@ -33,6 +33,7 @@ from checks.formal.sdram import SdramPromise
 from checks.formal.store import StorePromise
 from checks.formal.stream_weaver import StreamWeaverPromise
 from checks.formal.streams import StreamPromise, waits_on_ready
+from checks.formal.turns import TurnsPromise
 from checks.formal.weaver import WeaverPromise
 from checks.formal.weaver_invariants import add_invariants
 from hw.config import HardwareConfig
@@ -359,6 +360,20 @@ PROPERTIES = (
                 "an atomic of local memory is answered"), reach=12),
     *_streams("l1", lambda: L1(_config(l1_ways=4)), "2 lanes, 4 sets x 4 ways",
               kept=("access", "request", "response"), reach=11),
+    Property(
+        "turns", "requests",
+        "each request of a bank comes to its memory port once and unchanged, but for the bank's "
+        "number; each read is answered once, at its bank; no other answer is given",
+        "a bank reuses a tag when the read has its answer; the memory answers what was asked",
+        _shapes(TurnsPromise, {
+            "2 banks": {"l2_banks": 2}, "4 banks": {"l2_banks": 4},
+            "2 banks, 2 ports": {"l2_banks": 2, "memory_ports": 2},
+            "4 banks, 2 ports": {"l2_banks": 4, "memory_ports": 2}}),
+        covers=("a read is answered after a later one",
+                "the memory refuses a read, then takes it",
+                "a line is written while a read is under way",
+                "a bank does not take an answer at once"),
+        covered="4 banks, 2 ports", reach=9),
     *_streams("l2", lambda: L2Bank(_config()), "line buffer, 2 MSHRs",
               kept=("request", "response", "memory_request", "memory_response"), reach=16),
     Property(

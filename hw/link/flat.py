@@ -9,7 +9,7 @@ from hw.board_system import BoardSystem
 from hw.config import HardwareConfig
 from hw.emit import verilog as emit
 from hw.link.linked_gpu import LinkedGpu
-from hw.memory.port import memory_tag_bits
+from hw.memory.port import memory_tag_bits, plain_connect, plain_ports
 from hw.sdram.pins import Pins
 
 
@@ -37,31 +37,18 @@ class FlatBoard(wiring.Component):
     def __init__(self, config: HardwareConfig, divisor, clock_hz):
         self._board = LinkedGpu(config, divisor, clock_hz)
         self.black_boxes = self._board.black_boxes
-        line, tag = 8 * config.line_bytes, memory_tag_bits(config) + 1
         super().__init__({
             "rx": In(1, init=1), "tx": Out(1, init=1), "busy": Out(1),
-            "mem_req_valid": Out(1), "mem_req_ready": In(1), "mem_req_write": Out(1),
-            "mem_req_line": Out(32 - config.line_bits), "mem_req_data": Out(line),
-            "mem_req_mask": Out(config.line_bytes), "mem_req_tag": Out(tag),
-            "mem_rsp_valid": In(1), "mem_rsp_ready": Out(1), "mem_rsp_tag": In(tag),
-            "mem_rsp_data": In(line),
+            **plain_ports(config, "mem", memory_tag_bits(config) + 1),
         })
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.board = board = self._board
-        request, response = board.memory_request, board.memory_response
         m.d.comb += [
             board.rx.eq(self.rx), self.tx.eq(board.tx), self.busy.eq(board.busy),
-            self.mem_req_valid.eq(request.valid), request.ready.eq(self.mem_req_ready),
-            self.mem_req_write.eq(request.payload.write),
-            self.mem_req_line.eq(request.payload.line),
-            self.mem_req_data.eq(request.payload.data.as_value()),
-            self.mem_req_mask.eq(request.payload.mask), self.mem_req_tag.eq(request.payload.tag),
-            response.valid.eq(self.mem_rsp_valid), self.mem_rsp_ready.eq(response.ready),
-            response.payload.tag.eq(self.mem_rsp_tag),
-            response.payload.data.as_value().eq(self.mem_rsp_data),
         ]
+        plain_connect(m, self, "mem", board.memory_request, board.memory_response)
         return m
 
 

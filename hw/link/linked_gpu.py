@@ -5,7 +5,7 @@ from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetS
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hw.config import HardwareConfig
+from hw.config import ConfigError, HardwareConfig
 from hw.gpu import Gpu
 from hw.link.frames import check_divisor
 from hw.link.link import Link
@@ -45,8 +45,16 @@ class LinkedGpu(wiring.Component):
     ----------
     black_boxes : dict
         As for the :class:`~hw.gpu.Gpu`.
+
+    Raises
+    ------
+    ConfigError
+        The GPU has several memory ports.
     """
     def __init__(self, config: HardwareConfig, divisor, clock_hz):
+        if config.memory_ports > 1:
+            raise ConfigError(f"HardwareConfig: memory_ports = {config.memory_ports}: must be 1 on "
+                              "a board, which has one memory")
         check_divisor(divisor)
         self._config = config
         self._gpu, self._link = Gpu(config), Link(config, divisor, clock_hz)

@@ -1,16 +1,18 @@
-"""The whole L2: its banks, and the paths from requesters to banks to memory port."""
+"""The whole L2: its banks, and the paths from requesters to banks to memory ports."""
 
-from amaranth.hdl import Cat, Const, Module, Signal
+import operator
+from functools import reduce
+
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
-from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.memory.crossbar import Crossbar, Gather
+from hw.memory.crossbar import Crossbar
 from hw.memory.l2_bank import L2Bank
 from hw.memory.merge import Merge
-from hw.memory.port import (core_request_layout, core_response_layout, memory_request_layout,
-                            memory_response_layout)
+from hw.memory.port import core_request_layout, core_response_layout, memory_ports
+from hw.memory.turns import take_turns
 
 
 __all__ = ["L2"]
@@ -20,12 +22,13 @@ class L2(wiring.Component):
     """The L2 of all cores and the SCU.
 
     One core and one bank are connected directly. An SCU, if there is one, shares this connection
-    (:class:`~hw.memory.merge.Merge`). With more cores or banks, a crossbar connects them. Several
-    banks take turns at the memory port. Requests for one line are performed in the order in which
+    (:class:`~hw.memory.merge.Merge`). With more cores or banks, a crossbar connects them. Each
+    memory port serves as many consecutive banks, which take turns at the port
+    (:func:`~hw.memory.turns.take_turns`). Requests for one line are performed in the order in which
     the L2 accepted the requests.
 
-    Latency: as the bank's. The crossbar adds a cycle each way. The turns at the memory port add a
-    cycle to requests.
+    Latency: as the bank's. The crossbar adds a cycle each way. The turns at a memory port add a
+    cycle to requests; a bank that has a port to itself has no turns.
 
     Members
     -------
@@ -34,7 +37,9 @@ class L2(wiring.Component):
         As :class:`~hw.memory.l2_bank.L2Bank`'s.
     memory_request : Out(stream(memory_request_layout))
     memory_response : In(stream(memory_response_layout))
-        The memory port.
+        The memory port. With several ports ``memory_0_request`` and so on
+        (:func:`hw.memory.port.memory_ports`). A line's requests go to one port
+        (:func:`hw.memory.port.port_of_line`).
     flush, invalidate : In(1)
     busy : Out(1)
         As for a bank, for all banks together.
@@ -50,8 +55,7 @@ class L2(wiring.Component):
             "request": In(stream.Signature(core_request_layout(config))).array(config.requesters),
             "response": Out(stream.Signature(core_response_layout(config))).array(
                 config.requesters),
-            "memory_request": Out(stream.Signature(memory_request_layout(config))),
-            "memory_response": In(stream.Signature(memory_response_layout(config))),
+            **memory_ports(config),
             "flush": In(1), "invalidate": In(1), "busy": Out(1),
             "accesses": Out(count), "hits": Out(count),
             "memory_reads": Out(count), "memory_writes": Out(count),
@@ -65,7 +69,7 @@ class L2(wiring.Component):
             m.submodules[f"bank_{b}" if len(banks) > 1 else "bank"] = bank
             m.d.comb += [bank.flush.eq(self.flush), bank.invalidate.eq(self.invalidate)]
         arriving = Signal()         # on the way to a bank
-        leaving = Signal()          # on the way to the memory port
+        leaving = Signal()          # on the way to a memory port
         m.d.comb += [
             self.busy.eq(Cat(bank.busy for bank in banks).any() | arriving | leaving),
             self.accesses.eq(sum(bank.access for bank in banks)),
@@ -96,43 +100,12 @@ class L2(wiring.Component):
                 connect(m, crossbar.bank_request[b], bank.request)
                 connect(m, bank.response, crossbar.bank_response[b])
 
-        if len(banks) == 1:
-            bank, = banks
-            connect(m, bank.memory_request, flipped(self.memory_request))
-            connect(m, flipped(self.memory_response), bank.memory_response)
-        else:
-            self._share_port(m, banks, leaving)
+        count, sending = config.port_banks, []
+        for p, name in enumerate(config.port_names("memory")):
+            valid = take_turns(m, config, banks[p * count:(p + 1) * count],
+                               getattr(self, f"{name}_request"),
+                               getattr(self, f"{name}_response"), port=p)
+            sending += [] if valid is None else [valid]
+        if sending:
+            m.d.comb += leaving.eq(reduce(operator.or_, sending))
         return m
-
-    def _share_port(self, m, banks, leaving):
-        """Connects the banks to the memory port.
-
-        Requests take turns. The bank's number is added to line address and tag. Answers find their
-        bank by tag.
-        """
-        bank_bits = ceil_log2(len(banks))
-        mshr_bits = ceil_log2(self._config.l2_mshrs)
-        m.submodules.port = port = Gather(memory_request_layout(self._config), len(banks))
-        connect(m, port.o, flipped(self.memory_request))
-        m.d.comb += leaving.eq(port.o.valid)
-        answer = self.memory_response
-        readies = []
-        for b, bank in enumerate(banks):
-            request, i = bank.memory_request, port.i[b]
-            line = request.payload.line
-            m.d.comb += [
-                i.valid.eq(request.valid), request.ready.eq(i.ready),
-                i.payload.write.eq(request.payload.write),
-                i.payload.data.eq(request.payload.data), i.payload.mask.eq(request.payload.mask),
-                i.payload.line.eq(Cat(line[-bank_bits:], line[:-bank_bits])),
-                i.payload.tag.eq(Cat(request.payload.tag, Const(b, bank_bits))),
-            ]
-            comes = Signal(name=f"comes_{b}")
-            m.d.comb += [
-                comes.eq(answer.payload.tag[mshr_bits:] == b),
-                bank.memory_response.valid.eq(answer.valid & comes),
-                bank.memory_response.payload.tag.eq(answer.payload.tag[:mshr_bits]),
-                bank.memory_response.payload.data.eq(answer.payload.data),
-            ]
-            readies.append(comes & bank.memory_response.ready)
-        m.d.comb += answer.ready.eq(Cat(readies).any())

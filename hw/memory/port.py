@@ -1,6 +1,7 @@
-"""Layouts of the requests and answers at the L2 and at the memory port."""
+"""Layouts of the requests and answers at the L2 and at the memory ports."""
 
-from amaranth.lib import data, enum
+from amaranth.lib import data, enum, stream
+from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.bits import index_bits
@@ -9,8 +10,8 @@ from hw.operations import AmoOp
 
 
 __all__ = ["LineOp", "line_layout", "core_tag_layout", "core_request_layout",
-           "core_response_layout", "memory_tag_bits", "memory_request_layout",
-           "memory_response_layout"]
+           "core_response_layout", "memory_ports", "memory_tag_bits", "memory_request_layout",
+           "memory_response_layout", "plain_connect", "plain_ports", "port_of_line"]
 
 
 #: Bits of the tag's ``mshr`` that the SCU uses.
@@ -75,13 +76,31 @@ def core_response_layout(config: HardwareConfig):
     })
 
 
+def memory_ports(config: HardwareConfig):
+    """The members of a component for its memory ports: ``memory_request`` and ``memory_response``,
+    or with several ports ``memory_0_request`` and so on (:meth:`HardwareConfig.port_names`)."""
+    request, response = memory_request_layout(config), memory_response_layout(config)
+    return {f"{name}_{member}": port for name in config.port_names("memory")
+            for member, port in (("request", Out(stream.Signature(request))),
+                                 ("response", In(stream.Signature(response))))}
+
+
+def port_of_line(config: HardwareConfig, line):
+    """The number of the memory port that a line, given by byte address / line size, belongs to.
+
+    The lowest bits of a line's address name its bank of the L2. Of these, the upper ones name the
+    port. So as many consecutive lines as a port has banks belong to one port.
+    """
+    return line // config.port_banks % config.memory_ports
+
+
 def memory_tag_bits(config: HardwareConfig):
-    """Bits of a tag at the memory port: bank and MSHR."""
-    return ceil_log2(config.l2_mshrs) + ceil_log2(config.l2_banks)
+    """Bits of a tag at a memory port: the bank among the port's banks, and the MSHR."""
+    return ceil_log2(config.l2_mshrs) + ceil_log2(config.port_banks)
 
 
 def memory_request_layout(config: HardwareConfig, tag_bits=None):
-    """A request at the GPU's memory port; ``line`` is the byte address / line size.
+    """A request at a memory port of the GPU; ``line`` is the byte address / line size.
 
     ``tag_bits`` is the width of the tag at a port that the GPU shares with other requesters.
     """
@@ -100,3 +119,31 @@ def memory_response_layout(config: HardwareConfig, tag_bits=None):
         "tag": memory_tag_bits(config) if tag_bits is None else tag_bits,
         "data": line_layout(config),
     })
+
+
+def plain_ports(config: HardwareConfig, name, tag_bits=None):
+    """The members of a component that has a plain port for each field of a memory port, for use
+    from other languages: ``NAME_req_valid`` and so on. ``tag_bits`` as for the request."""
+    line, tag = 8 * config.line_bytes, memory_tag_bits(config) if tag_bits is None else tag_bits
+    return {f"{name}_{port}": member for port, member in {
+        "req_valid": Out(1), "req_ready": In(1), "req_write": Out(1),
+        "req_line": Out(32 - config.line_bits), "req_data": Out(line),
+        "req_mask": Out(config.line_bytes), "req_tag": Out(tag),
+        "rsp_valid": In(1), "rsp_ready": Out(1), "rsp_tag": In(tag), "rsp_data": In(line),
+    }.items()}
+
+
+def plain_connect(m, component, name, request, response):
+    """Connect the plain ports of a component to the streams of a memory port inside it."""
+    def plain(port):
+        return getattr(component, f"{name}_{port}")
+
+    asked, answer = request.payload, response.payload
+    m.d.comb += [
+        plain("req_valid").eq(request.valid), request.ready.eq(plain("req_ready")),
+        plain("req_write").eq(asked.write), plain("req_line").eq(asked.line),
+        plain("req_data").eq(asked.data.as_value()), plain("req_mask").eq(asked.mask),
+        plain("req_tag").eq(asked.tag),
+        response.valid.eq(plain("rsp_valid")), plain("rsp_ready").eq(response.ready),
+        answer.tag.eq(plain("rsp_tag")), answer.data.as_value().eq(plain("rsp_data")),
+    ]

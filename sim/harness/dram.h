@@ -115,6 +115,9 @@ public:
         --m_held;
     }
 
+    /// Cycles that the transfers of the counted lines take on the bus.
+    std::uint64_t busy() const { return (lines_read + lines_written) * m_occupancy; }
+
     std::uint64_t lines_read = 0;
     std::uint64_t lines_written = 0;
 

@@ -1,23 +1,25 @@
-// The machine: the Verilated GPU, its clock, the DRAM model at its memory port, and the C functions
-// that sim/native.py calls. Compiled with
+// The machine: the Verilated GPU, its clock, a DRAM model at each of its memory ports, and the C
+// functions that sim/native.py calls. Compiled with
 //   GPU_LINE_BYTES  bytes of a line
+//   GPU_PORTS  the memory ports: PINS(name of a port at the top), ...
 //   GPU_TRACE_CORES  if there are trace ports; see trace.h
 //   GPU_PAGE  for the live page, whose functions are in page.cpp
 // and the definitions of models.h.
 //
 // The tops of the models (sim/wrapper.py) have a register at most inputs: a value that is set
-// before a rising edge is seen in the cycle after the edge. The memory's answer in a cycle depends
-// on earlier cycles only. So after a cycle() the whole next cycle has settled, and the GPU's
-// requests and its readiness are known.
+// before a rising edge is seen in the cycle after the edge. So after a cycle() the whole next cycle
+// has settled, and the GPU's requests and its readiness are known.
 //
 // Only Verilated models throw exceptions. So a library of compiled models needs no C++ library
 // (runtime.h).
 
+#include <array>
 #include <cstdint>
-#include <cstring>
+#include <memory>
+#include <type_traits>
 
-#include "dram.h"
 #include "glue.h"
+#include "memory_port.h"
 #include "models.h"
 #if defined(COMPILED)
 #include "runtime.h"
@@ -42,12 +44,16 @@ enum Status : int {
 constexpr std::size_t LINE_BYTES = GPU_LINE_BYTES;
 constexpr unsigned RESET_CYCLES = 4;
 
+auto pins_of(Vgpu& gpu) { return std::array{GPU_PORTS}; }
+
+constexpr std::size_t PORTS = std::tuple_size_v<decltype(pins_of(std::declval<Vgpu&>()))>;
+
 }  // namespace
 
 /// Numbers of a machine; sim/native.py has the same structure.
 struct Report {
     std::uint64_t cycles;         ///< since power on
-    std::uint64_t lines_read;
+    std::uint64_t lines_read;     ///< of all ports
     std::uint64_t lines_written;
     std::uint64_t fault_address;  ///< of the request outside the memory
     std::uint64_t fault_write;
@@ -59,18 +65,22 @@ class Machine {
 public:
     Machine(std::uint8_t* memory, std::uint64_t bytes, std::uint64_t base,
             const DramTiming& fast, const DramTiming& slow, std::uint32_t threads)
-        : models{threads},
-          m_dram{memory, bytes, static_cast<std::uint32_t>(base / LINE_BYTES), fast, slow} {}
+        : models{threads} {
+        for (auto& port : m_ports)
+            port = std::make_unique<Port>(memory, bytes,
+                                          static_cast<std::uint32_t>(base / LINE_BYTES), fast, slow);
+    }
 
     /// A new GPU, as after power on, out of reset and idle.
     void power_on() {
         models.power_on();
-        m_dram.clear();
+        m_pins = pins_of(models.gpu());
+        for (auto& port : m_ports) port->power_on();
 #if defined(GPU_TRACE_CORES)
         trace.power_on();
 #endif
         report = {};
-        m_ready = m_shown = m_offered = m_outside = false;
+        m_outside = false;
         m_reset = true;
         models.gpu().rst = 1;
         for (unsigned i = 0; i < RESET_CYCLES && cycle(); ++i) {}
@@ -130,16 +140,24 @@ public:
 
     /// Brings the line counts up to date.
     const Report& numbers() {
-        const auto& fast = m_dram.fast();
-        const auto& slow = m_dram.slow();
-        report.lines_read = fast.lines_read + slow.lines_read;
-        report.lines_written = fast.lines_written + slow.lines_written;
-        report.slow_lines_read = slow.lines_read;
-        report.slow_lines_written = slow.lines_written;
+        report.lines_read = report.lines_written = 0;
+        report.slow_lines_read = report.slow_lines_written = 0;
+        for (const auto& port : m_ports) {
+            const auto &fast = port->dram.fast(), &slow = port->dram.slow();
+            report.lines_read += fast.lines_read + slow.lines_read;
+            report.lines_written += fast.lines_written + slow.lines_written;
+            report.slow_lines_read += slow.lines_read;
+            report.slow_lines_written += slow.lines_written;
+        }
         return report;
     }
-    void clear_lines() { m_dram.clear_lines(); }
-    void place_slow(std::uint64_t address) { m_dram.place_slow(address / LINE_BYTES); }
+    PortReport port_report(std::size_t port) const { return m_ports[port]->report(); }
+    void clear_lines() {
+        for (auto& port : m_ports) port->clear_report();
+    }
+    void place_slow(std::uint64_t address) {
+        for (auto& port : m_ports) port->dram.place_slow(address / LINE_BYTES);
+    }
 
     Models models;
 #if defined(GPU_TRACE_CORES)
@@ -151,30 +169,11 @@ public:
 private:
     /// From one settled cycle to the next. Returns whether there may be another one.
     bool cycle() {
-        Vgpu& gpu = models.gpu();
         const std::uint64_t now = report.cycles;
-        if (!m_reset && !m_outside) {
-            if (m_shown && gpu.mem_rsp_ready) {
-                m_dram.taken();
-                m_shown = false;
-            }
-            if (gpu.mem_req_valid) {
-                if (!request(now)) return false;
-            } else if (m_offered) {
-                stop("a memory request was withdrawn before it was accepted");
-                return false;
-            }
-        }
-        m_ready = !m_outside && m_dram.ready(now + 1);
-        gpu.mem_req_ready = m_ready;
-        if (!m_shown) {
-            const auto* response = m_dram.response(now + 1);
-            if (response) {
-                gpu.mem_rsp_tag = response->tag;
-                std::memcpy(&gpu.mem_rsp_data[0], response->data, LINE_BYTES);
-            }
-            gpu.mem_rsp_valid = m_shown = response;
-        }
+        if (!m_reset && !m_outside)
+            for (std::size_t p = 0; p < PORTS; ++p)
+                if (!take(p, now)) return false;
+        for (std::size_t p = 0; p < PORTS; ++p) m_ports[p]->show(m_pins[p], now + 1, !m_outside);
         models.edge(now);
         if (log.stopped() || models.wave_failed()) return false;
         ++report.cycles;
@@ -184,45 +183,24 @@ private:
         return true;
     }
 
-    /// Gives the memory the request of a cycle. Returns false if that cannot be.
-    bool request(std::uint64_t now) {
-        const Vgpu& gpu = models.gpu();
-        const std::uint32_t line = gpu.mem_req_line;
-        if (m_offered && line != m_offered_line) {
-            stop("a memory request changed before it was accepted");
-            return false;
-        }
-        m_offered = !m_ready;
-        m_offered_line = line;
-        if (!m_ready) return true;
-        if (!m_dram.inside(line)) {
-            report.fault_address = std::uint64_t{line} * LINE_BYTES;
-            report.fault_write = gpu.mem_req_write;
+    /// Takes what the GPU shows at a port. Returns whether there may be another cycle.
+    bool take(std::size_t p, std::uint64_t now) {
+        const Port::Outcome outcome = m_ports[p]->take(m_pins[p], now);
+        if (outcome == Port::Outcome::OUTSIDE) {
+            report.fault_address = std::uint64_t{*m_pins[p].line} * LINE_BYTES;
+            report.fault_write = *m_pins[p].request_write;
             m_outside = m_outside_now = true;
-            return false;
         }
-        if (gpu.mem_req_write) {
-            m_dram.write(now, line, &gpu.mem_req_data[0], mask_of<LINE_BYTES>(gpu.mem_req_mask));
-        } else {
-            if (m_dram.waiting(gpu.mem_req_tag)) {
-                stop("a memory read has the tag of one that was not answered yet");
-                return false;
-            }
-            m_dram.read(now, line, gpu.mem_req_tag);
-        }
-        return true;
+        return outcome == Port::Outcome::OK;
     }
 
-    Dram<LINE_BYTES> m_dram;
-    // At the GPU in the current cycle:
-    bool m_reset = true;
-    bool m_ready = false;    // mem_req_ready
-    bool m_shown = false;    // mem_rsp_valid
-    // From the last cycle:
-    bool m_offered = false;  // a request was not accepted
-    bool m_outside = false;  // a request was outside the memory: from then on none is accepted
+    using Port = MemoryPort<LINE_BYTES>;
+
+    std::array<std::unique_ptr<Port>, PORTS> m_ports;
+    decltype(pins_of(std::declval<Vgpu&>())) m_pins{};
+    bool m_reset = true;         // in the current cycle
+    bool m_outside = false;      // a request was outside the memory: from then on none is accepted
     bool m_outside_now = false;  // that was in the present function
-    std::uint32_t m_offered_line = 0;
 };
 
 namespace {
@@ -271,6 +249,10 @@ EXPORT int gl_run(Machine* machine, std::uint64_t cycles) {
 EXPORT int gl_error(Machine* machine) { return machine->error(); }
 
 EXPORT void gl_report(Machine* machine, Report* report) { *report = machine->numbers(); }
+
+EXPORT void gl_port_report(Machine* machine, std::uint32_t port, PortReport* report) {
+    *report = machine->port_report(port);
+}
 
 EXPORT void gl_clear_lines(Machine* machine) { machine->clear_lines(); }
 

@@ -273,6 +273,12 @@ def _rows(result, rival, units):
     yield "DRAM bytes", f"{of('dram_bytes_read') + of('dram_bytes_written'):,}"
     if "slow_bytes_read" in result.counters:
         yield "  slow memory", f"{of('slow_bytes_read') + of('slow_bytes_written'):,}"
+    if "port_0_busy" in result.counters:
+        ports = range(result.config.memory_ports)
+        yield "bus of a memory port busy", _ratio(
+            sum(of(f"port_{port}_busy") for port in ports), len(ports) * cycles, "{:.1f} %", 100)
+        yield "  of the busiest", _ratio(
+            max(of(f"port_{port}_busy") for port in ports), cycles, "{:.1f} %", 100)
 
 
 def _areas(lanes) -> dict:

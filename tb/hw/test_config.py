@@ -47,6 +47,8 @@ def test_every_legal_value(name):
     room = {"cores": (2,), "threads": (1, 32), "warps": (32,), "local_bytes": (1 << 17,),
             "l1_ways": (1,), "l1_bytes": (1 << 15,), "l1_banks": (1,), "l1_mshrs": (8,),
             "l2_ways": (1,), "l2_banks": (1,), "l2_bytes": (0,)}
+    if name == "memory_ports":
+        room["l2_banks"] = (8,)
     for value in LEGAL[name].values:
         accepted = []
         for threads in (1, 2, 4, 8, 16, 32):
@@ -190,6 +192,8 @@ def reasons(c):
             yield f"{cache}_bytes"
     if c["exchange_interval"] and c["cores"] == 1:
         yield "exchange_interval"
+    if c["memory_ports"] > c["l2_banks"]:
+        yield "memory_ports"
 
 
 @given(legal_values())
@@ -208,6 +212,7 @@ def test_together(fields):
 
 SMALL = {"cores": (1, 2, 3), "warps": (1, 2, 4), "threads": (1, 2, 4), "weaver_entries": (0,),
          "l1_mshrs": (2, 4, 8), "l2_mshrs": (2, 4, 8), "load_queue": (2, 4, 8), "l2_banks": (1, 2),
+         "memory_ports": (1, 2),
          "barriers": (1, 2, 4)}
 
 

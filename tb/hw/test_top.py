@@ -1,7 +1,10 @@
+# amaranth: UnusedElaboratable=no
 """The parts of the GPU's Verilog."""
 
 import functools
 import re
+
+from amaranth.hdl import Shape
 
 from hw import top
 from hw.config import preset
@@ -30,3 +33,19 @@ def test_parts():
 def test_large_memories_are_short_in_verilog():
     small, large = (len(each[0]) for each in (parts(), parts(1 << 20)))
     assert abs(large - small) < 10_000
+
+
+def test_memory_ports():
+    def ports(count):
+        config = CONFIG.replace(cores=1, l2_banks=4, memory_ports=count)
+        return {name: member for name, member in top.FlatGpu(config).signature.members.items()
+                if name.startswith("mem")}
+
+    one, four = ports(1), ports(4)
+    assert set(four) == {f"mem_{port}{name[3:]}" for port in range(4) for name in one}
+    for name, member in four.items():
+        # The tag does not name the bank: each port has one.
+        less = 2 if name.endswith("_tag") else 0
+        of_one = one[f"mem{name[5:]}"]
+        assert (Shape.cast(member.shape).width == Shape.cast(of_one.shape).width - less
+                and member.flow == of_one.flow)

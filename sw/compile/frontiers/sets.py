@@ -499,8 +499,6 @@ class Made:
         self._fields, self._index = fields, index
         stamps = pool.marks or (several and not pool.claims_bits)
         if not pool.ends and not stamps and pool.form is None:
-            if k.leads:
-                self._lead()
             return
         block = self._tail = fields.block(k, index)         # END is its first word
         if stamps:
@@ -510,8 +508,6 @@ class Made:
         if pool.noted:
             self._notes = a.reg("notes")
             a.lw(self._notes, block, 4 * _NOTES)
-        if k.leads:
-            self._lead()
         if pool.form is not None:
             self._open_map(block)
 
@@ -519,11 +515,6 @@ class Made:
         """In the first warp of each core, if units keep lists: vertices may be added behind this.
         """
         self._pool.unit.open(self._k, self._fields, self._index)
-
-    def _lead(self):
-        if self._pool.leads:
-            with self._k.last_warp():
-                lead(self._k, self._fields, self._index, self._tail)
 
     def _open_map(self, block):
         k, a, form = self._k, self._k.a, self._pool.form
@@ -606,7 +597,11 @@ class Made:
             pool.form.put(self._k, vertex, self._map)
 
     def finish(self):
-        """At the end of the kernel, in all lanes."""
+        """At the end of the kernel, in all lanes. The last warp of each core prepares the other
+        block, if the kernel leads."""
+        if self._k.clears and self._pool.leads:
+            with self._k.last_warp():
+                lead(self._k, self._fields, self._index)
         if self._pool.unit is not None:
             gathering.close_list(self._k)
         if self._count is None:

@@ -43,7 +43,7 @@ from sw.compile.lower.kernels import VertexKernels
 from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
 from sw.compile.lower.queues import added_once, has_pile, without_infinite_deltas
-from sw.compile.lower.run import ProgramRun
+from sw.compile.lower.run import ProgramRun, of_graph
 from sw.compile.lower.specialised import specialised
 from sw.lang import facts
 from sw.lang import graph_ir as ir
@@ -98,8 +98,7 @@ class ProgramAlgorithm(ProgramRun):
 
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
-        program = self.program = without_infinite_deltas(
-            specialised(self.program, self._values, graph), self._values, graph)
+        self.program, self._known_groups = program, _ = self._shared
         self._kernels = VertexKernels(self)
         nodes = self._nodes = list(ir.instructions(program.body))
         operators = [node for node in nodes if isinstance(node, ir.EdgeSetIterator)]
@@ -201,12 +200,23 @@ class ProgramAlgorithm(ProgramRun):
         side = f"{EDGES}{group[0].op.what}" if group and group[0].op.kind == EDGES else None
         return f"{way}_{side}" if way else side
 
-    # Kernels of groups
+    # Kernels of groups. All runs with these parameters share them, whatever their plans.
+
+    @of_graph
+    def _shared(self):
+        """The program for these parameters, and the rules and the kernels that were found, by what
+        they depend on."""
+        return without_infinite_deltas(
+            specialised(self.program, self._values, self.graph), self._values, self.graph), {}
 
     def _group_operators(self, owned, most_made=_MOST_SETS):
         """Find the kernels of operators; ``owned`` and ``most_made`` are as of Dependence."""
-        self.dependence = Dependence(self.program, self.edges, _MOST_SETS, most_made, owned)
-        self.groups = Groups(self.program, self.numbers, self.dependence, self.dropped)
+        key = frozenset(owned.items()), most_made, self.dropped
+        if key not in self._known_groups:
+            dependence = Dependence(self.program, self.edges, _MOST_SETS, most_made, owned)
+            self._known_groups[key] = dependence, Groups(
+                self.program, self.numbers, dependence, self.dropped)
+        self.dependence, self.groups = self._known_groups[key]
 
     def load_words(self, k, group) -> list:
         """For each member of a group, the registers with the values of the host that it uses, by

@@ -298,6 +298,7 @@ class VertexKernels:
                 made.claim(vertex, active)
                 k.narrow(active, after)
                 made.add(vertex, claimed=True)
+        made.finish()
 
     def _split(self, k, vector):
         """The vertices of a set whose word is below the threshold (all of them if the threshold is

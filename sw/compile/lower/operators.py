@@ -751,7 +751,8 @@ class EdgeOperator(Operator):
             return
         _, target = self._ends(k.task, edge)
         asks = not certain
-        if self._exact and data is not None and data.racing is not None \
+        if (self._exact or self._parent.pool.noted) and data is not None \
+                and data.racing is not None \
                 and not self._settles(k.task):
             # A lane that sees the vertex found by another lane does not add it.
             found = flag if certain else a.reg("found")

@@ -37,9 +37,10 @@ class Resource:
 
 
 def line_cycles(config, dram) -> float:
-    """Cycles in which the memory port moves a line at best: the bus, one request a cycle, and the
-    requests that the memory holds at a time."""
-    return max(dram.occupancy(config.line_bytes), 1, (1 + dram.latency_cycles) / dram.queue)
+    """Cycles in which the memory ports together move a line at best. Each has a bus, takes one
+    request a cycle, and its memory holds some requests at a time."""
+    return max(dram.occupancy(config.line_bytes), 1,
+               (1 + dram.latency_cycles) / dram.queue) / config.memory_ports
 
 
 def resources(counters, config, dram=None) -> list:
@@ -69,7 +70,8 @@ def resources(counters, config, dram=None) -> list:
                               cycles / line_cycles(config, dram), "lines"))
         if dram.has_slow:
             found.append(Resource("slow memory", slow,
-                                  cycles / dram.slow_occupancy(config.line_bytes), "lines"))
+                                  cycles * config.memory_ports
+                                  / dram.slow_occupancy(config.line_bytes), "lines"))
     if config.scu and of("scu_cycles"):
         found.append(Resource("SCU", of("scu_elements"), of("scu_cycles") * config.scu, "elements"))
     return found

@@ -206,7 +206,7 @@ BENCHMARKS = {benchmark.name: benchmark for benchmark in (
               _counter("instructions"), warps=4),
     Benchmark("copy", "bytes of DRAM", "streaming copy of whole lines", _copy,
               lambda counters, config: counters["dram_bytes_read"] + counters["dram_bytes_written"],
-              lambda config, dram: config.line_bytes / dram.occupancy(config.line_bytes)),
+              lambda config, dram: dram.peak_bytes(config)),
     Benchmark("gather", "lines of L1", "loads of a line a lane that hit", _gather,
               _counter("l1_accesses")),
     Benchmark("local", "warp accesses", "loads of local memory without bank conflicts", _local,

@@ -49,7 +49,7 @@ def limits(counters, config, dram) -> dict:
         "issue": counters["instructions"] / of_cores,
         "L1": counters["l1_accesses"] / of_cores / config.l1_banks,
         "L2": counters["l2_accesses"] / of_banks,
-        "DRAM": lines * dram.occupancy(config.line_bytes) / cycles,
+        "DRAM": lines * config.line_bytes / dram.peak_bytes(config) / cycles,
         "memory": counters["stall_memory"] / of_cores,
         "unit": counters["weaver_stalls"] / of_cores,
         "barrier": counters["stall_barrier"] / of_cores,

@@ -30,9 +30,9 @@ class System:
 
     @property
     def peak_bytes(self) -> float:
-        """Largest number of bytes that memory moves per core cycle. A line occupies the bus for its
-        cycles, and the single port moves at most one line per cycle."""
-        return self.config.line_bytes / self.dram.occupancy(self.config.line_bytes)
+        """Largest number of bytes that memory moves per core cycle. A line occupies the bus of its
+        port for its cycles, and a port moves at most one line per cycle."""
+        return self.dram.peak_bytes(self.config)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

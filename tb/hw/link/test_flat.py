@@ -29,3 +29,10 @@ def test_ports(sdram, more):
 def test_clocks_that_an_sdram_does_not_have(clock_hz):
     with pytest.raises(ConfigError, match=f"SDRAM clock of {clock_hz // 1_000_000} MHz"):
         flat.FlatSystem(CONFIG, 48, clock_hz)
+
+
+@pytest.mark.parametrize("board", [flat.FlatBoard, flat.FlatSystem])
+def test_a_board_has_one_memory_port(board):
+    with pytest.raises(ConfigError, match="memory_ports = 2: must be 1 on a board, which has one "
+                                          "memory"):
+        board(CONFIG.replace(l2_banks=2, memory_ports=2), 48, 48_000_000)

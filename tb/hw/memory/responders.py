@@ -153,11 +153,11 @@ class L2Model(Responder):
 
 
 class MemoryPort(Responder):
-    """Acts as the memory for the L2."""
+    """Acts as the memory for the L2, at the memory port whose streams have these names."""
 
-    def __init__(self, dut, config, rng):
-        super().__init__(dut, config, "memory_request", memory_request_layout, "memory_response",
-                         memory_response_layout, rng)
+    def __init__(self, dut, config, rng, name="memory"):
+        super().__init__(dut, config, f"{name}_request", memory_request_layout,
+                         f"{name}_response", memory_response_layout, rng)
 
     def perform(self, request):
         if request.write:

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Tests of the whole L2: several cores, the SCU, several banks, one memory port."""
+"""Tests of the whole L2: several cores, the SCU, several banks, several memory ports."""
 
 import random
 
@@ -10,6 +10,7 @@ from cocotb.triggers import FallingEdge, ReadOnly
 from hw.config import HardwareConfig
 from hw.operations import AmoOp
 from hw.memory.l2 import L2
+from hw.memory.port import port_of_line
 from tb import runner
 from tb.clocking import integer, reset, start, tick
 from tb.hw.memory.bench_l2_bank import Client
@@ -32,6 +33,12 @@ SHAPES = {
                  "l2_latency": 6},
     "3x2_scu": {"cores": 3, "l2_banks": 2, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4, "scu": 4,
                 "atomic_words": "line"},
+    "2x4, 2 ports": {"cores": 2, "l2_banks": 4, "l2_bytes": 1024, "l2_ways": 2, "l2_mshrs": 4,
+                     "memory_ports": 2},
+    "1x2_scu, 2 ports, long": {"cores": 1, "l2_banks": 2, "l2_bytes": 512, "l2_ways": 2,
+                               "l2_mshrs": 2, "scu": 1, "memory_ports": 2, "pipeline": "long"},
+    "2x8_buffer, 4 ports": {"cores": 2, "l2_banks": 8, "l2_bytes": 0, "l2_mshrs": 2,
+                            "memory_ports": 4},
 }
 
 #: Number of private lines of each core, and number of lines to which all cores add.
@@ -64,12 +71,17 @@ class Bench:
         self.dut = dut
         self.config = HardwareConfig(**runner.parameters()["config"])
         self.rng = random.Random(cocotb.RANDOM_SEED)
-        self.port = MemoryPort(dut, self.config, self.rng)
+        self.ports = [MemoryPort(dut, self.config, self.rng, name)
+                      for name in self.config.port_names("memory")]
+        self.store = self.ports[0].store
+        for port in self.ports:                          # one memory
+            port.store = self.store
         self.cores = [_Core(dut, self.config, self.rng, core)
                       for core in range(self.config.requesters)]
         self.counts = dict.fromkeys(("accesses", "hits", "memory_reads", "memory_writes"), 0)
         self.accepted, self.answered = [], []            # cycles, of any core
         self.takers = []                                 # cores whose request was accepted
+        self.asked = []                                  # cycles with a request at a memory port
         self._cycle = 0
 
     @classmethod
@@ -89,7 +101,8 @@ class Bench:
         quiet = 0
         for _ in range(100_000):
             await FallingEdge(self.dut.clk)
-            under_way = self.port.waiting or any(core.under_way for core in self.cores)
+            under_way = any(end.waiting for end in self.ports) or any(
+                core.under_way for core in self.cores)
             quiet = 0 if under_way or integer(self.dut.busy) == 1 else quiet + 1
             if quiet == 3:
                 return
@@ -107,9 +120,10 @@ class Bench:
 
     def forget(self):
         """Drop everything under way, as for a reset."""
-        self.port.forget()
+        for port in self.ports:
+            port.forget()
         for core in self.cores:
-            core.forget(self.port.store)
+            core.forget(self.store)
 
     async def verify(self, sums):
         """Check that after a flush memory equals the cores' models, with sums in common words."""
@@ -118,16 +132,21 @@ class Bench:
         for core in self.cores:
             for line in core.model.numbers():
                 if core.owns(line):
-                    assert self.port.store.value(line) == core.model.value(line)
+                    assert self.store.value(line) == core.model.value(line)
         for (number, word), amount in sums.items():
-            line = self.port.store.value(self.cores[0].line(number))
+            line = self.store.value(self.cores[0].line(number))
             assert line >> 32 * word & 0xFFFF_FFFF == amount & 0xFFFF_FFFF
-        banks = self.config.l2_banks
-        for request in self.port.requests:          # neighbouring lines belong to different banks
-            assert request.tag // self.config.l2_mshrs == request.line % banks
-        writes = sum(request.write for request in self.port.requests)
+        banks, requests = self.config.l2_banks, []
+        for number, port in enumerate(self.ports):
+            requests += port.requests
+            for request in port.requests:           # neighbouring lines belong to different banks
+                bank = request.line % banks
+                assert bank // self.config.port_banks == number
+                assert port_of_line(self.config, request.line) == number
+                assert request.tag // self.config.l2_mshrs == bank % self.config.port_banks
+        writes = sum(request.write for request in requests)
         assert self.counts["memory_writes"] == writes
-        assert self.counts["memory_reads"] == len(self.port.requests) - writes
+        assert self.counts["memory_reads"] == len(requests) - writes
         assert self.counts["hits"] <= self.counts["accesses"]
 
     async def _watch(self):
@@ -138,6 +157,9 @@ class Bench:
             for name in self.counts:
                 if integer(self.dut.rst) != 1:
                     self.counts[name] += integer(getattr(self.dut, name))
+            if any(integer(getattr(self.dut, f"{name}_request__valid"))
+                   for name in self.config.port_names("memory")):
+                self.asked.append(self._cycle)
             for core in range(self.config.requesters):
                 request = [integer(getattr(self.dut, f"request__{core}__{name}"))
                            for name in ("valid", "ready")]
@@ -151,9 +173,10 @@ class Bench:
 def _shake(bench):
     """Set random speeds of all ports."""
     rng = bench.rng
-    bench.port.latency = rng.choice([(1, 1), (1, 10), (1, 200), (20, 20)])
-    bench.port.stall = rng.choice([0.0, 0.0, 0.5, 0.9])
-    bench.port.blocks = rng.random() < 0.3
+    for port in bench.ports:
+        port.latency = rng.choice([(1, 1), (1, 10), (1, 200), (20, 20)])
+        port.stall = rng.choice([0.0, 0.0, 0.5, 0.9])
+        port.blocks = rng.random() < 0.3
     for core in bench.cores:
         core.source.idle = rng.choice([0.0, 0.0, 0.5])
         core.sink.stall = rng.choice([0.0, 0.0, 0.5, 0.9])
@@ -167,8 +190,7 @@ async def against_model(dut):
     for number in range(OWN, OWN + COMMON):
         for word in range(bench.config.line_words):
             sums[number, word] = first = bench.rng.getrandbits(32)
-            bench.port.store.write(bench.cores[0].line(number), first << 32 * word,
-                                   0xF << 4 * word)
+            bench.store.write(bench.cores[0].line(number), first << 32 * word, 0xF << 4 * word)
 
     async def work(core):
         for _ in range(50):
@@ -195,7 +217,7 @@ async def one_counter_of_all(dut):
     bench = await Bench.start(dut)
     _shake(bench)
     drawn, draws = [], 20
-    bench.port.store.write(bench.cores[0].line(OWN), 0, (1 << bench.config.line_bytes) - 1)
+    bench.store.write(bench.cores[0].line(OWN), 0, (1 << bench.config.line_bytes) - 1)
     for core in bench.cores:
         core.compare = lambda tag, got, right: drawn.append(got >> 32 & 0xFFFF_FFFF)
     for _ in range(draws):
@@ -212,7 +234,6 @@ async def timing(dut):
     Banks work in parallel.
     """
     bench = await Bench.start(dut)
-    bench.port.latency = (1, 1)
     core, banks = bench.cores[0], bench.config.l2_banks
     detour = 0 if bench.config.cores == banks == 1 else 2
     # Lines of all banks, one after the other. These are common lines, because the number of cores
@@ -237,10 +258,49 @@ async def timing(dut):
 
 
 @cocotb.test()
+async def ports_are_independent(dut):
+    """A port that takes no requests holds up no other port: a miss of a line of each other port is
+    answered. When the port takes requests again, all that waited for it is answered."""
+    bench = await Bench.start(dut)
+    core, config = bench.cores[0], bench.config
+    for number, port in enumerate(bench.ports):
+        for each in bench.ports:
+            each.requests.clear()
+        bench.answered.clear()
+        port.stall = 1.0
+        lines = [OWN + k for k in range(config.l2_banks)]
+        held = [k for k in lines if port_of_line(config, core.line(k)) == number]
+        assert len(held) == config.port_banks
+        for k in [*held, *(k for k in lines if k not in held)]:
+            await core.read(k)
+        await tick(dut, 60)
+        assert len(bench.answered) == len(lines) - len(held) and not port.requests
+        assert all(len(other.requests) == config.port_banks
+                   for other in bench.ports if other is not port)
+        port.stall = 0.0
+        await bench.settle()
+        assert len(port.requests) == len(held)
+        await bench.flush(invalidate=True)
+
+
+@cocotb.test()
+async def miss_timing(dut):
+    """A request of several banks comes to a port a cycle later than that of one bank."""
+    bench = await Bench.start(dut)
+    core, config = bench.cores[0], bench.config
+    bench.accepted.clear()
+    bench.asked.clear()
+    await core.read(OWN)
+    await bench.settle()
+    (accepted,), (asked,) = bench.accepted, bench.asked
+    crossbar = 0 if config.cores == config.l2_banks == 1 else 1
+    assert asked - accepted == (5 if config.long else 3) + crossbar + (config.port_banks > 1)
+
+
+@cocotb.test()
 async def turns(dut):
     """Cores that use one bank at the same time take turns: none gets over one request ahead."""
     bench = await Bench.start(dut)
-    bench.port.latency = (1, 1)
     for core in bench.cores:
         await core.read(OWN)
         await bench.settle()
@@ -272,7 +332,8 @@ async def reset_in_flight(dut):
     await reset(dut, 2)
     bench.forget()
     await bench.settle()
-    bench.port.requests.clear()
+    for port in bench.ports:
+        port.requests.clear()
     bench.counts = dict.fromkeys(bench.counts, 0)
     for core in bench.cores:
         for _ in range(10):
@@ -280,7 +341,8 @@ async def reset_in_flight(dut):
     await bench.verify({})
 
 
-TESTS = ["against_model", "one_counter_of_all", "timing", "turns", "reset_in_flight"]
+TESTS = ["against_model", "one_counter_of_all", "timing", "miss_timing", "turns",
+         "ports_are_independent", "reset_in_flight"]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
