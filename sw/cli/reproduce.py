@@ -177,7 +177,7 @@ def _list(paper, figures):
     from .execute import console
     out = console()
     out.print(f"{paper.paper}: {paper.title}\n{paper.source}\n")
-    table = benches.table(("figure", "subject", "in the paper"), ())
+    table = benches.table(("figure", "subject", "source"), ())
     for figure in figures:
         table.add_row(figure.name, figure.title, figure.source)
     out.print(table)
@@ -187,7 +187,7 @@ def _print(out, study, figure, outcome, failures):
     from sw.study.reproduce.study import failed_table
     out.print(f"\n{figure.name}: {figure.title} ({figure.source})", style="bold")
     out.print(f"    {study.command(figure)}", soft_wrap=True)
-    for table in filter(None, [*outcome.tables, outcome.compared()]):
+    for table in filter(None, [*outcome.tables, outcome.compared(study.paper.beside)]):
         _print_table(out, table)
     for note in outcome.notes:
         out.print(note, soft_wrap=True)

@@ -21,3 +21,4 @@ class RankingPaper(Paper):
     source = "this project's own measurements: `graphloom bench ranking --vm cuda`"
     figures = (Correlation(), *map(WaysOf, ("bfs", "pagerank", "sssp", "cc")), WorkOfWays())
     large = "paper"
+    beside = "GPU"
