@@ -69,8 +69,9 @@ _LARGEST = (1 << 11) - 1
 
 @dataclasses.dataclass(frozen=True)
 class Fields:
-    """The fields of a launch's argument: the last bit of the superstep's number, blocks, and a
-    number of the host plus one in all bits above, which is 0 for numbers that have no room."""
+    """The fields of a launch's argument: the last bit of the superstep's number, what a pile has
+    (:mod:`.pile`), blocks, and a number of the host plus one in all bits above, which is 0 for
+    numbers that have no room."""
     pool: "Pool"
     blocks: int  #: Number of blocks.
 
@@ -532,9 +533,9 @@ class Made:
         self._k.a.add(stamp, vertex.reg, self._stamps)
         return stamp
 
-    def claim(self, vertex, into):
+    def claim(self, vertex, into, key=None):
         """``into`` = 1 in the lane that is the first to claim its vertex, which it must then add,
-        else 0."""
+        else 0. ``key`` is for a set beside a pile (:mod:`.pile`)."""
         k, a = self._k, self._k.a
         if self._pool.claims_bits:
             pointer, bit = a.regs("pointer", "bit")
@@ -554,8 +555,9 @@ class Made:
         self.mark(vertex, claimed)
         self.append(vertex)
 
-    def append(self, vertex):
-        """Each active lane adds its vertex, which has been marked."""
+    def append(self, vertex, number=None):
+        """Each active lane adds its vertex, which has been marked; ``number`` is for a set beside a
+        pile."""
         k, a = self._k, self._k.a
         if self._pool.unit is not None:
             a.push_vert(vertex.reg)
@@ -574,6 +576,11 @@ class Made:
             note = a.reg("note")
             a.add(note, vertex.reg, self._notes)
             a.sw(entry, note)
+
+    def keep(self, bits, chosen):
+        """The lanes in which ``chosen`` is not 0, active or not, note their vertices, which have
+        been marked, in :class:`~sw.compile.compaction.contraction.Bits`."""
+        bits.keep_chosen(chosen)
 
     def marks(self, claimed) -> bool:
         """Whether :meth:`mark` does anything."""
