@@ -9,8 +9,12 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 
-__all__ = ["RoundRobin", "and_or", "any_and_several", "at_most", "encode", "highest", "index_bits",
-           "lowest", "merge_bytes", "mux_tree"]
+__all__ = ["RoundRobin", "and_or", "any_and_several", "at_most", "count_ones", "encode",
+           "highest", "index_bits", "lowest", "merge_bytes", "mux_tree"]
+
+
+#: Operators on a path of an expression, at most, for values of any number.
+_LEVELS = 64
 
 
 def index_bits(count):
@@ -82,7 +86,20 @@ def and_or(one_hot, values):
     An AND-OR, the smallest multiplexer.
     """
     # Not an AND with a replicated bit: Verilog, and so a simulator, would compute it bit by bit.
-    return reduce(operator.or_, (Mux(one_hot[i], value, 0) for i, value in enumerate(values)))
+    terms = [Mux(one_hot[i], value, 0) for i, value in enumerate(values)]
+    # Expressions of many hundred levels are too deep for Amaranth.
+    while len(terms) > _LEVELS:
+        terms = [reduce(operator.or_, terms[i:i + _LEVELS])
+                 for i in range(0, len(terms), _LEVELS)]
+    return reduce(operator.or_, terms)
+
+
+def count_ones(value):
+    """The number of bits of ``value`` that are set, by a tree of adders."""
+    terms = list(value)
+    while len(terms) > 1:
+        terms = [sum(terms[i + 1:i + 2], terms[i]) for i in range(0, len(terms), 2)]
+    return terms[0]
 
 
 def mux_tree(index, values):

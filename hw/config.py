@@ -51,22 +51,23 @@ _LATENCIES = Legal((0, *range(2, 513)), "0 or a number from 2 to 512")
 #: ``./graphloom campaign`` read this table. The campaign builds and runs every legal value, and of
 #: the exchange and of latencies the least and the greatest.
 LEGAL = {
-    "cores": _numbers(1, 8),
-    "warps": _powers(1, 32),
+    "cores": _numbers(1, 16),
+    "warps": _powers(1, 64),
     "threads": _powers(1, 32),
     "imem_bytes": _powers(1 << 10, 1 << 20),
     "local_bytes": _powers(1 << 8, 1 << 17),
     "l1_bytes": _powers(1 << 8, 1 << 18),
     "l1_ways": _powers(1, 8),
     "l1_banks": _powers(1, 4),
-    "l1_mshrs": _powers(2, 64),
+    "l1_mshrs": _powers(2, 512),
     "l1_latency": _LATENCIES,
-    "load_queue": _powers(2, 64),
+    "load_queue": _powers(2, 512),
     "atomic_words": _one_of("one", "line"),
+    "combine": _one_of("lanes", "none"),
     "l2_bytes": _or_zero(_powers(1 << 5, 1 << 23)),
     "l2_ways": _powers(1, 16),
-    "l2_banks": _powers(1, 8),
-    "l2_mshrs": _powers(2, 64),
+    "l2_banks": _powers(1, 16),
+    "l2_mshrs": _powers(2, 512),
     "l2_latency": _LATENCIES,
     "memory_ports": _powers(1, 8),
     "barriers": _powers(1, 32),
@@ -128,6 +129,9 @@ class HardwareConfig:
     #: line, if their old values are not wanted, and a bank of the L2 has an ALU for each word;
     #: ``"one"``: one access performs the atomics on one word.
     atomic_words: str = "one"
+    #: ``"lanes"``: lanes of an atomic that access one word, and do not want its old value, share an
+    #: access, and their operands are combined; ``"none"``: each lane has an access of its own.
+    combine: str = "lanes"
     #: Capacity of the L2, in bytes; at least two sets a bank. With 0 bytes there is no L2 cache:
     #: each bank is a buffer of eight lines, which still performs the atomics.
     l2_bytes: int = 1 << 17
@@ -330,6 +334,11 @@ class HardwareConfig:
     def line_atomics(self) -> bool:
         """Whether one access performs atomics on all words of a line."""
         return self.atomic_words == "line"
+
+    @property
+    def combines(self) -> bool:
+        """Whether lanes that perform an atomic on one word share an access."""
+        return self.combine == "lanes"
 
     @property
     def long(self) -> bool:

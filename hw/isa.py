@@ -91,7 +91,7 @@ CSR_DOCS = {
     Csr.THREAD_ID: "lane number within the warp (differs by lane)",
     Csr.WARP_ID: "warp number within the core",
     Csr.CORE_ID: "core number",
-    Csr.ACTIVE_WARPS: "bit mask of the warps that have not ended",
+    Csr.ACTIVE_WARPS: "bit mask of the warps that have not ended, of the first 32",
     Csr.ACTIVE_MASK: "thread mask of this warp",
     Csr.NUM_THREADS: "lanes per warp",
     Csr.NUM_WARPS: "warps per core",

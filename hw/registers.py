@@ -156,10 +156,10 @@ COUNTERS = {**CORE_COUNTERS, **GPU_COUNTERS}
 #: counters and, from ``WARP_OFFSET`` on, ``WARP_COUNTS`` counters a warp: one for each phase, and
 #: one for all cycles of the warp.
 GPU_BASE = 0x0100
-CORE_BASE = 0x0800
-CORE_STRIDE = 0x0800
-BLOCK_BITS = 11              # bits of an address within a block
-WARP_OFFSET = 0x0100
+CORE_BASE = 0x1000
+CORE_STRIDE = 0x1000
+BLOCK_BITS = 12              # bits of an address within a block
+WARP_OFFSET = 0x0200
 WARP_COUNTS = 7
 
 #: Bits of an address, and the first address of instruction memory, which may fill the upper half.

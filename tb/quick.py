@@ -101,8 +101,7 @@ SLOW: dict[str, tuple[str, ...]] = {
         "test_list", "test_tune", "test_reproduce", "test_mutants",
         "test_an_interruption_keeps_what_is_done", "test_the_end_of_servers", "test_no_worker"),
     "tb/sw/show/figures/test_results.py": (
-        "test_a_recorded_run_gives_the_same_cycles", "test_every_file_is_a_picture_or_a_record",
-        "test_pictures_are_up_to_date", "test_a_run_that_fails"),
+        "test_a_recorded_run_gives_the_same_cycles", "test_a_run_that_fails"),
     "tb/sw/show/live/test_machine.py": (
         "test_figures", "test_parts", "test_state_machine", "test_other_words", "test_other_cycles",
         "test_other_counters", "test_outside_memory"),

@@ -17,7 +17,8 @@ Lanes of one instruction that access the same word are served as follows:
 - Stores of words share a pass, and the highest lane's value is stored.
 - Stores of bytes or halfwords get a pass each, in ascending order of lanes.
 - Atomics whose old value is not wanted share a pass, and their operands are combined
-  (:mod:`hw.core.combine`). Other atomics get a pass each, in ascending order.
+  (:mod:`hw.core.combine`), unless the configuration says otherwise. Other atomics get a pass each,
+  in ascending order.
 - Lanes of a CAS always get a pass each, whatever their addresses.
 
 Accesses to one place are in one bank, so they keep their order. Accesses in different banks have no
@@ -299,7 +300,8 @@ class Coalescer(wiring.Component):
         m.d.comb += [
             # Only the first bank has lanes in local memory.
             is_local.eq((leader & current.local).any() if bank == 0 else 0),
-            apart.eq((current.op == MemOp.STORE) & (current.size != 2)),
+            apart.eq((current.op == MemOp.STORE) & (current.size != 2)
+                     | self._apart(current)),
             group.eq(and_or(leader, serving.mates)),
             ahead.eq(left & ~rivaled & current.local),
             gathered.eq(and_or(ahead, serving.mates)),
@@ -348,6 +350,15 @@ class Coalescer(wiring.Component):
         self._assemble(m, bank, picked, leaving.i.payload)
         return served, goes & room, leaving.o.valid | timing.only_later(picked_valid)
 
+    def _apart(self, operation):
+        """Whether an atomic of a whole line serves one lane of each word: operands are not
+        combined. Without atomics of whole lines, a pass serves one lane anyway."""
+        config = self._config
+        if config.combines or not config.line_atomics:
+            return 0
+        return ((operation.op == MemOp.AMO) & ~operation.writes
+                & (operation.amo != AmoOp.CAS))
+
     def _compare(self, m, head):
         """Three masks of lanes for each lane of an instruction that enters. Passes are made of
         them.
@@ -363,14 +374,17 @@ class Coalescer(wiring.Component):
             The lower lanes that cannot share a pass with this lane.
         """
         config, threads = self._config, self._config.threads
-        is_fence, is_amo, is_cas, narrow, combines = (
-            Signal(name=name) for name in ("is_fence", "is_amo", "is_cas", "narrow", "combines"))
+        is_fence, is_amo, is_cas, narrow, together = (
+            Signal(name=name) for name in ("is_fence", "is_amo", "is_cas", "narrow", "together"))
         m.d.comb += [
             is_fence.eq(head.op == MemOp.FENCE), is_amo.eq(head.op == MemOp.AMO),
             is_cas.eq(is_amo & (head.amo == AmoOp.CAS)),
             narrow.eq(is_amo | (head.op == MemOp.STORE) & (head.size != 2)),
-            combines.eq(is_amo & ~head.writes & ~is_cas),
+            # Lanes of an atomic need no pass of their own, if nobody wants the old value.
+            together.eq(is_amo & ~head.writes & ~is_cas),
         ]
+        combines = together if config.combines else Const(0)
+        spreads = self._apart(head)
         mates = [Signal(threads, name=f"new_mates_{i}") for i in range(threads)]
         rivals = [Signal(threads, name=f"new_rivals_{i}") for i in range(threads)]
         parts = [Signal(i, name=f"new_parts_{i}") for i in range(1, threads)]
@@ -385,7 +399,8 @@ class Coalescer(wiring.Component):
                 lined, worded, banked, clash, joined = (
                     Signal(threads, name=f"{name}_{i}")
                     for name in ("lined", "worded", "banked", "clash", "joined"))
-                atomics = Mux(combines, every if config.line_atomics else worded, 0)
+                atomics = Mux(together, every if config.line_atomics
+                              else worded if config.combines else 0, 0)
                 m.d.comb += [
                     lined.eq(Cat(line == lines[i] for line in lines)),
                     worded.eq(Cat(place == places[i] for place in places)),
@@ -399,13 +414,13 @@ class Coalescer(wiring.Component):
                 ]
                 if i:
                     m.d.comb += parts[i - 1].eq(~joined & (clash | ~banked) | (
-                        ~banked & Mux(narrow & ~is_amo, clash, 0)))
+                        ~banked & Mux(narrow & ~is_amo | spreads, clash, 0)))
         return mates, rivals, parts
 
     @property
     def _levels(self):
         """Levels of the tree that combines operands."""
-        return range(ceil_log2(self._config.threads))
+        return range(ceil_log2(self._config.threads) if self._config.combines else 0)
 
     @property
     def _late_levels(self):

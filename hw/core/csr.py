@@ -87,7 +87,7 @@ class CsrFile(wiring.Component):
             Csr.THREAD_ID: 0,
             Csr.WARP_ID: self.reads_warp,
             Csr.CORE_ID: self.core,
-            Csr.ACTIVE_WARPS: self.active, Csr.ACTIVE_MASK: self.mask,
+            Csr.ACTIVE_WARPS: self.active[:32], Csr.ACTIVE_MASK: self.mask,
             Csr.NUM_THREADS: config.threads, Csr.NUM_WARPS: config.warps,
             Csr.NUM_CORES: config.cores,
         }

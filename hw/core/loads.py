@@ -17,7 +17,7 @@ from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.bits import RoundRobin, and_or, encode, index_bits, lowest, mux_tree
+from hw.bits import RoundRobin, and_or, count_ones, encode, index_bits, lowest, mux_tree
 from hw.config import HardwareConfig
 from hw.core.access import bank_bits, loaded_layout
 from hw.streams import check_stream
@@ -161,7 +161,7 @@ class LoadQueue(wiring.Component):
         with m.If(started):
             m.d.sync += Assert(~self.allot | self.free, "a load enters without a slot")
             if config.counters:
-                m.d.sync += Assert(self.level == sum(used), "loads are counted wrongly")
+                m.d.sync += Assert(self.level == count_ones(used), "loads are counted wrongly")
             for bank in banks:
                 m.d.sync += [
                     Assert(~bank.taking | ((bank.before & bank.taken.lanes) == 0),

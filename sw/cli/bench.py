@@ -8,7 +8,7 @@ import typer
 from base.printable import PIECE, printable
 
 from . import (bench_budgets, bench_compiling, bench_core, bench_cores, bench_programs,
-               bench_schedules, bench_tune, bench_units, graph_formats, options)
+               bench_ranking, bench_schedules, bench_tune, bench_units, graph_formats, options)
 from .commands import App
 
 
@@ -71,6 +71,7 @@ bench_budgets.register(app)
 bench_schedules.register(app)
 bench_compiling.register(app)
 bench_programs.register(app)
+bench_ranking.register(app)
 bench_tune.register(app)
 bench_units.register(app)
 graph_formats.register_bench(app)

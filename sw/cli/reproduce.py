@@ -21,14 +21,14 @@ from .completion import one
 _LARGEST = {False: 100_000, True: 2_000_000}
 
 #: The options that figures depend on.
-_OF_FIGURES = ("large", "folder", "largest", "repeat", "preset", "set", "dram")
+_OF_FIGURES = ("large", "folder", "largest", "repeat", "preset", "set", "dram", "gpu")
 
 
 @dataclasses.dataclass(kw_only=True)
 class _Options:
     paper: Annotated[str, typer.Argument(
         metavar="PAPER", help="Paper: cr2, graphpeg, grassembler, sage, scu, sparseweaver or "
-                              "ugf.",
+                              "ugf; or ranking, the comparison with a GPU.",
         show_default=False, autocompletion=one("papers"))]
     figures: Annotated[list[str] | None, typer.Argument(
         metavar="[FIGURE]...", help="Figures and tables of the paper; all if left out.",
@@ -55,6 +55,9 @@ class _Options:
         show_default="default; sparseweaver with --large: paper")] = None
     set_: options.Set = None
     dram: options.Dram = None
+    gpu: Annotated[str | None, typer.Option(
+        "--gpu", metavar="FILE", help="The record of a GPU that `bench ranking` has made, for "
+        "ranking.", rich_help_panel="Hardware", show_default="an H200's")] = None
     jobs: options.JobsIfAny = None
     cluster: Any = None
     output: Annotated[str | None, typer.Option(
@@ -92,7 +95,8 @@ class _Options:
             limit = self.largest or _LARGEST[self.large]
             real = {"stored": listed(self.folder), "simulated": listed(self.folder, limit)}
         need("graphloom reproduce", "matplotlib")
-        return Setting(config, memory, repeat=self.repeat, **choices(self.large, **real))
+        return Setting(config, memory, repeat=self.repeat, gpu=self.gpu,
+                       **choices(self.large, **real))
 
 
 def _reproduce(asked):
@@ -173,7 +177,7 @@ def _list(paper, figures):
     from .execute import console
     out = console()
     out.print(f"{paper.paper}: {paper.title}\n{paper.source}\n")
-    table = benches.table(("figure", "subject", "in the paper"), ())
+    table = benches.table(("figure", "subject", "source"), ())
     for figure in figures:
         table.add_row(figure.name, figure.title, figure.source)
     out.print(table)
@@ -183,7 +187,7 @@ def _print(out, study, figure, outcome, failures):
     from sw.study.reproduce.study import failed_table
     out.print(f"\n{figure.name}: {figure.title} ({figure.source})", style="bold")
     out.print(f"    {study.command(figure)}", soft_wrap=True)
-    for table in filter(None, [*outcome.tables, outcome.compared()]):
+    for table in filter(None, [*outcome.tables, outcome.compared(study.paper.beside)]):
         _print_table(out, table)
     for note in outcome.notes:
         out.print(note, soft_wrap=True)

@@ -416,7 +416,8 @@ class Simulator:
             Csr.THREAD_ID: lambda: lane_numbers,
             Csr.WARP_ID: lambda: warp.number,
             Csr.CORE_ID: lambda: self.core,
-            Csr.ACTIVE_WARPS: lambda: sum(1 << other.number for other in self.warps if other.mask),
+            Csr.ACTIVE_WARPS: lambda: sum(1 << other.number for other in self.warps[:32]
+                                           if other.mask),
             Csr.ACTIVE_MASK: lambda: warp.mask,
             Csr.NUM_THREADS: lambda: threads,
             Csr.NUM_WARPS: lambda: self.config.warps,

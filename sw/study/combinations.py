@@ -25,7 +25,7 @@ from sw.lang.needs import NEEDS
 
 
 __all__ = ["ASKED", "AXES", "FURTHER", "GRAPHS", "HARDWARE", "Combination", "Ground", "axes",
-           "combinations", "equipped", "made"]
+           "choices", "combinations", "equipped", "made", "planned"]
 
 
 #: The axes: all values of each choice of :func:`~sw.compile.plan.as_plan`, by its name. None
@@ -135,34 +135,52 @@ def equipped(config, choice):
     return config.replace(**changes) if changes else config
 
 
-def combinations(config, only=None, further=False):
-    """All combinations, in the order of the axes.
+def choices(only=None, further=False):
+    """All choices of a value of each axis, in the order of the axes.
 
     Parameters
     ----------
-    config : HardwareConfig
-        The hardware on which they would run.
     only : dict of str to list, optional
         The wanted values of an axis, by the axis; other axes have all values.
     further : bool
-        Whether the combinations have all axes of :data:`FURTHER`.
-
-    Axes of :data:`HARDWARE` change the hardware.
+        Whether the choices have all axes of :data:`FURTHER`.
 
     Yields
     ------
-    Combination
+    dict of str to str or None
     """
     only = only or {}
-    planner = _Planner(config)
     wanted = {axis: [value for value in values() if axis not in only or value in only[axis]]
               for axis, values in axes(only, further).items()}
     # Programs of files are on no axis.
     wanted["algorithm"] += [name for name in only.get("algorithm", ())
                             if name not in wanted["algorithm"]]
     for values in itertools.product(*wanted.values()):
-        choice = dict(zip(wanted, values))
+        yield dict(zip(wanted, values))
+
+
+def planned(config, chosen):
+    """Plan choices, one after the other.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        The hardware on which they would run. Axes of :data:`HARDWARE` change the hardware.
+    chosen : iterable of dict
+        As of :func:`choices`.
+
+    Yields
+    ------
+    Combination
+    """
+    planner = _Planner(config)
+    for choice in chosen:
         yield Combination(choice, *planner.outcome(choice))
+
+
+def combinations(config, only=None, further=False):
+    """All combinations, in the order of the axes: :func:`planned` of all :func:`choices`."""
+    return planned(config, choices(only, further))
 
 
 class _Planner:

@@ -123,6 +123,31 @@ class Machine(abc.ABC):
         by ``==``. None if that is not known, or not worth a comparison."""
         return None
 
+    def make_queue(self, node, waiting, vertices) -> Any:
+        """A queue that begins with some vertices: what :meth:`size`, :meth:`join` and
+        :meth:`dequeue` take. A set, unless the machine keeps another order of its own.
+
+        Parameters
+        ----------
+        node : NewQueue
+        waiting : WaitingQueue
+        vertices : list of int
+        """
+        return self.make_set(vertices)
+
+    def dequeue(self, queue, waiting) -> tuple[Any, Any]:
+        """The vertices of a queue that are ready, and the queue of the others. The threshold moves
+        on if none is ready."""
+        if waiting.delta is None or not self.size(queue):
+            return queue, self.make_set([])
+        ready, rest = self.split(queue, waiting.vector, waiting.threshold)
+        if not self.size(ready):
+            steps = (self.least(rest, waiting.vector) - waiting.threshold) // waiting.delta + 1
+            # No word is larger than the largest threshold, whose vertices are all ready.
+            waiting.threshold = min(waiting.threshold + steps * waiting.delta, WORD)
+            ready, rest = self.split(rest, waiting.vector, waiting.threshold)
+        return ready, rest
+
     @abc.abstractmethod
     def join(self, vset, other) -> Any:
         """The vertices of either set."""
@@ -378,7 +403,8 @@ class _Run(_Numbers):
             case ir.NewQueue():
                 self._new_queue(node)
             case ir.Dequeue():
-                values[node.output_vset] = self._dequeue(node)
+                values[node.output_vset], values[node.queue] = machine.dequeue(
+                    values[node.queue], self._queues[node.queue])
             case ir.EdgeSetIterator():
                 self._edges(node)
             case ir.VertexSetIterator():
@@ -462,24 +488,9 @@ class _Run(_Numbers):
         delta = None if node.delta is None else self._host(node.delta)
         if delta is not None and not 1 <= delta < WORD:
             raise UserError(f"{node.position}: delta is {delta}, must be from 1 to {WORD - 1}")
-        self._queues[node.name] = WaitingQueue(node.vector, delta,
-                                               WORD - 1 if delta is None else delta)
-        self._values[node.name] = self._machine.make_set(self._vertices(node))
-
-    def _dequeue(self, node):
-        machine, queue = self._machine, self._values[node.queue]
-        waiting = self._queues[node.queue]
-        if waiting.delta is None or not machine.size(queue):
-            self._values[node.queue] = machine.make_set([])
-            return queue
-        ready, rest = machine.split(queue, waiting.vector, waiting.threshold)
-        if not machine.size(ready):
-            steps = (machine.least(rest, waiting.vector) - waiting.threshold) // waiting.delta + 1
-            # No word is larger than the largest threshold, whose vertices are all ready.
-            waiting.threshold = min(waiting.threshold + steps * waiting.delta, WORD)
-            ready, rest = machine.split(rest, waiting.vector, waiting.threshold)
-        self._values[node.queue] = rest
-        return ready
+        waiting = self._queues[node.name] = WaitingQueue(
+            node.vector, delta, WORD - 1 if delta is None else delta)
+        self._values[node.name] = self._machine.make_queue(node, waiting, self._vertices(node))
 
 
 def _counter(program, loop):

@@ -12,42 +12,49 @@ from sw.cli.main import app
 from sw.compile import algorithms, formats, schedules
 
 
-#: Completes the words of the arguments, as bash does: the last is begun.
+#: Completes several lists of words, behind each of which stands ``;``, as bash does: the last word
+#: is begun. Prints a line for each.
 _BASH = """
 eval "$(_GRAPHLOOM_COMPLETE=source_bash "$1")"
 complete -p graphloom > /dev/null || exit 9
-COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
-_graphloom_completion "$1"
-printf '%s\\n' "${COMPREPLY[@]}"
+program=$1 words=("$1")
+shift
+for word; do
+    if [ "$word" != ";" ]; then words+=("$word"); continue; fi
+    COMP_WORDS=("${words[@]}") COMP_CWORD=$((${#words[@]} - 1)) COMPREPLY=()
+    _graphloom_completion "$program"
+    echo "${COMPREPLY[@]}"
+    words=("$program")
+done
 """
 
 
 @pytest.fixture(scope="module", params=["./graphloom", "graphloom"])
 def complete(request, tmp_path_factory):
-    """A function from words to what bash offers: with the launcher's way to the command line, and
-    with a command that is found on PATH, as pip installs it."""
+    """A function from lists of words to what bash offers for each: with the launcher's way to the
+    command line, and with a command that is found on PATH, as pip installs it."""
     folder = tmp_path_factory.mktemp("bin")
     (folder / "graphloom").write_text(
         f"#!/bin/sh\nPYTHONPATH='{ROOT}' exec '{sys.executable}' -m sw.cli \"$@\"\n")
     (folder / "graphloom").chmod(0o755)
     path = os.pathsep.join([str(folder), os.environ["PATH"]])
 
-    def words(*given):
-        done = subprocess.run(["bash", "--norc", "-c", _BASH, "bash", request.param, *given],
+    def offered(*given):
+        words = [word for each in given for word in (*each, ";")]
+        done = subprocess.run(["bash", "--norc", "-c", _BASH, "bash", request.param, *words],
                               cwd=folder, env={**os.environ, "PATH": path}, text=True,
-                              capture_output=True, timeout=60, check=True)
+                              capture_output=True, timeout=300, check=True)
         assert done.stderr == ""
-        return done.stdout.split()
-    return words
+        return [line.split() for line in done.stdout.splitlines()]
+    return offered
 
 
 @pytest.mark.sample(1)
 def test_bash(complete):
-    assert complete("comp") == ["compare"]
-    assert complete("run", "pager") == ["pagerank"]
-    assert complete("run", "bfs", "karate", "--so") == ["--source"]
-    assert complete("run", "bfs", "karate", "--schedule", "") == schedules.names()
-    assert complete("compare", "bfs", "karate", "--schedules", "vm,w") == ["vm,weaver", "vm,wm"]
+    assert complete(["comp"], ["run", "pager"], ["run", "bfs", "karate", "--so"],
+                    ["run", "bfs", "karate", "--schedule", ""],
+                    ["compare", "bfs", "karate", "--schedules", "vm,w"]) == [
+        ["compare"], ["pagerank"], ["--source"], schedules.names(), ["vm,weaver", "vm,wm"]]
 
 
 @pytest.mark.parametrize("words, expected", [

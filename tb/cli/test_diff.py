@@ -6,7 +6,9 @@ bad input               test_refused
 ======================  ========================================================
 """
 
+import contextlib
 import json
+import shutil
 
 import pytest
 
@@ -14,14 +16,25 @@ from sw.cli.main import main
 from tb.cli.test_errors import refused
 
 
-@pytest.fixture
-def made(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A folder with a run, a comparison and a sweep."""
+    folder = tmp_path_factory.mktemp("runs")
     words = ["bfs", "karate", "--preset", "tiny", "--json"]
-    assert main(["run", *words, "a.json", "--schedule", "vm"]) == 0
-    assert main(["compare", *words, "b.json", "--schedules", "vm,em", "--dram", "latency=300"]) == 0
-    assert main(["sweep", "--graph", "karate", "--algorithm", "bfs", "--schedules", "vm,em",
-                 "--preset", "tiny", "-o", "c"]) == 0
+    with contextlib.chdir(folder):
+        assert main(["run", *words, "a.json", "--schedule", "vm"]) == 0
+        assert main(["compare", *words, "b.json", "--schedules", "vm,em", "--dram",
+                     "latency=300"]) == 0
+        assert main(["sweep", "--graph", "karate", "--algorithm", "bfs", "--schedules", "vm,em",
+                     "--preset", "tiny", "-o", "c"]) == 0
+    return folder
+
+
+@pytest.fixture
+def made(runs, tmp_path, monkeypatch):
+    """A copy of these runs, where the test works."""
+    shutil.copytree(runs, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 

@@ -14,7 +14,7 @@ from sw.compile import algorithms, formats, schedules
 from sw.cli import options
 from sw.cli.main import main
 from sw.graph.load import load
-from sw.compile.frontiers import FRONTIERS, pairs
+from sw.compile.frontiers import FRONTIERS
 from sw.compile.lower.algorithm import ProgramAlgorithm
 from sw.device import Device
 from sw.lang import programs
@@ -51,12 +51,14 @@ def _combinations(tmp_path, *arguments):
 
 
 def test_combinations(capsys, tmp_path):
-    found = _combinations(tmp_path, "--only", "format=csr", "--only", "format=g-shards")
+    some = {"format": ["csr", "g-shards"], "schedule": ["vm", "em", "weaver", "scu"],
+            "frontier": ["own", "queue"]}
+    found = _combinations(tmp_path, *(word for axis, values in some.items() for value in values
+                                      for word in ("--only", f"{axis}={value}")))
     every = found["combinations"]
     listed = combinations.AXES["algorithm"]()
     assert {*programs.names(), "gcn"} == {*listed}
-    assert found["count"] == len(every) == (len(listed) * 2 * 2 * 3
-                                            * len(schedules.names()) * (len(pairs()) + 1))
+    assert found["count"] == len(every) == len(listed) * 2 * 2 * 4 * 3 * 2
     working = [each for each in every if each["works"]]
     assert found["working"] == len(working)
     text = capsys.readouterr().out
@@ -111,7 +113,8 @@ def test_faults_are_no_refusals(tmp_path, monkeypatch, capsys):
 
 def test_a_combination_is_what_a_run_says(tmp_path):
     """On hardware without a Weaver, the listed reason is the reason that a run gives."""
-    found = _combinations(tmp_path, "--set", "gather=none", "--only", "schedule=weaver")
+    found = _combinations(tmp_path, "--set", "gather=none", "--only", "schedule=weaver", "--only",
+                          "frontier=own")
     each = next(each for each in found["combinations"]
                 if each["schedule"] == "weaver" and each["format"] == "csr")
     device = Device.functional(preset("default").replace(gather="none"))

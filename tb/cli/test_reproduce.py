@@ -141,7 +141,7 @@ def test_large_graphs_of_a_folder_are_not_simulated(tmp_path):
 
 
 def test_errors(capsys, tmp_path):
-    assert "no paper 'cr3'; there are cr2, graphpeg, grassembler, sage, " in _error(capsys, "cr3")
+    assert "no paper 'cr3'; there are cr2, graphpeg, grassembler, " in _error(capsys, "cr3")
     assert "no figure 'fig9' here; it has fig2.9" in _error(capsys, "cr2", "fig9")
     assert "give --folder" in _error(capsys, "cr2", "--largest", "5")
     assert "MANIFEST.tsv: not a list" in _error(capsys, "cr2", "--folder", str(tmp_path))

@@ -44,7 +44,7 @@ def test_table():
 @pytest.mark.parametrize("name", LEGAL)
 def test_every_legal_value(name):
     """Some configuration has the value: one that leaves room for all other values."""
-    room = {"cores": (2,), "threads": (1, 32), "warps": (32,), "local_bytes": (1 << 17,),
+    room = {"cores": (2,), "threads": (1, 32), "warps": (64,), "local_bytes": (1 << 17,),
             "l1_ways": (1,), "l1_bytes": (1 << 15,), "l1_banks": (1,), "l1_mshrs": (8,),
             "l2_ways": (1,), "l2_banks": (1,), "l2_bytes": (0,)}
     if name == "memory_ports":
@@ -90,8 +90,8 @@ def test_others_are_refused(name, data):
 
 
 @pytest.mark.parametrize("name, value, right", [
-    ("cores", 0, "1 to 8"), ("cores", 9, "1 to 8"),
-    ("warps", 3, "a power of two from 1 to 32"), ("threads", 64, "a power of two from 1 to 32"),
+    ("cores", 0, "1 to 16"), ("cores", 17, "1 to 16"),
+    ("warps", 3, "a power of two from 1 to 64"), ("threads", 64, "a power of two from 1 to 32"),
     ("l2_bytes", 16, "0 or a power of two from 32 to 8388608"),
     ("l2_bytes", -32, "0 or a power of two from 32 to 8388608"),
     ("gather", "tree", "'none' or 'fsm' or 'scan' or 'stream' or 'eghw' or 'graphpeg'"),
@@ -154,8 +154,8 @@ def test_assignments(fields):
     (["colour=4"], "no field 'colour' to set; it has cores, "),
     (["name=mine"], "no field 'name' to set; it has cores, "),
     (["warps=2", "warps=4"], "warps is set twice"),
-    (["warps=four"], "warps = 'four': must be a power of two from 1 to 32"),
-    (["warps=4.0"], "warps = '4.0': must be a power of two from 1 to 32"),
+    (["warps=four"], "warps = 'four': must be a power of two from 1 to 64"),
+    (["warps=4.0"], "warps = '4.0': must be a power of two from 1 to 64"),
     (["trace=1"], "trace = '1': must be False or True"),
     (["divider=4"], "divider = '4': must be 'none' or 'serial'"),
 ])
@@ -232,7 +232,7 @@ def test_accepted_is_emitted(fields, data):
 def test_legal():
     tiny = preset("tiny")
     assert tiny.legal("weaver_entries") == (0, 4, 8)
-    assert tiny.legal("cores") == tuple(range(1, 9))
+    assert tiny.legal("cores") == tuple(range(1, 17))
     assert tiny.legal("l1_ways") == (1, 2, 4, 8)
     assert tiny.replace(l1_bytes=256).legal("l1_ways") == (1, 2, 4, 8)
     assert tiny.replace(l1_bytes=256).legal("threads") == (1, 2, 4, 8, 16)

@@ -18,7 +18,7 @@ from cocotb.triggers import ReadOnly
 from hw.config import HardwareConfig
 from hw.control import ControlPort
 from hw.counters import counting_cycles
-from hw.registers import CORE_BASE, GPU_BASE, Control, Register, Status
+from hw.registers import CORE_BASE, CORE_STRIDE, GPU_BASE, Control, Register, Status
 from hw.scu.registers import SCU_BASE, SCU_REGISTERS
 from tb import runner
 from tb.clocking import integer, start, tick
@@ -31,7 +31,7 @@ def expected(address):
     """Source of the value at an address: the SCU, a counter, or neither."""
     if SCU_BASE <= address < SCU_BASE + SCU_REGISTERS:
         return "scu"
-    return "counter" if GPU_BASE <= address < CORE_BASE + 2 * 0x800 else None
+    return "counter" if GPU_BASE <= address < CORE_BASE + 2 * CORE_STRIDE else None
 
 
 @cocotb.test()

@@ -44,7 +44,7 @@ def _run(config, dram, algorithm, schedule, **options):
     ({"cores": 2}, "pagerank", "vwc", {"iterations": 1, "split": "counter"}),
     ({"gather": "graphpeg"}, "cc", "graphpeg", {}),
     ({"scu": 1}, "bfs", "scu", {"source": 0}),
-    ({"l2_banks": 2, "memory_ports": 2}, "sssp", "em", {"source": 0}),
+    ({"l2_banks": 2, "memory_ports": 2}, "cc", "em", {}),
 ], ids=lambda value: value if isinstance(value, str) else None)
 @pytest.mark.sample(1)
 def test_runs_are_equal(monkeypatch, fields, algorithm, schedule, options):

@@ -385,7 +385,9 @@ void Core<L>::csr(Warp<L>& warp, const Instruction& ins) {
     case csr::CORE_ID: value += m_number; break;
     case csr::ACTIVE_WARPS: {
         u32 warps = 0;
-        for (const auto& other : m_warps) warps |= u32{other.mask != 0} << other.number;
+        for (const auto& other : m_warps) {
+            if (other.number < 32) warps |= u32{other.mask != 0} << other.number;
+        }
         value += warps;
         break;
     }

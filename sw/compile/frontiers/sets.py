@@ -69,8 +69,9 @@ _LARGEST = (1 << 11) - 1
 
 @dataclasses.dataclass(frozen=True)
 class Fields:
-    """The fields of a launch's argument: the last bit of the superstep's number, blocks, and a
-    number of the host plus one in all bits above, which is 0 for numbers that have no room."""
+    """The fields of a launch's argument: the last bit of the superstep's number, what a pile has
+    (:mod:`.pile`), blocks, and a number of the host plus one in all bits above, which is 0 for
+    numbers that have no room."""
     pool: "Pool"
     blocks: int  #: Number of blocks.
 
@@ -498,8 +499,6 @@ class Made:
         self._fields, self._index = fields, index
         stamps = pool.marks or (several and not pool.claims_bits)
         if not pool.ends and not stamps and pool.form is None:
-            if k.leads:
-                self._lead()
             return
         block = self._tail = fields.block(k, index)         # END is its first word
         if stamps:
@@ -509,8 +508,6 @@ class Made:
         if pool.noted:
             self._notes = a.reg("notes")
             a.lw(self._notes, block, 4 * _NOTES)
-        if k.leads:
-            self._lead()
         if pool.form is not None:
             self._open_map(block)
 
@@ -518,11 +515,6 @@ class Made:
         """In the first warp of each core, if units keep lists: vertices may be added behind this.
         """
         self._pool.unit.open(self._k, self._fields, self._index)
-
-    def _lead(self):
-        if self._pool.leads:
-            with self._k.last_warp():
-                lead(self._k, self._fields, self._index, self._tail)
 
     def _open_map(self, block):
         k, a, form = self._k, self._k.a, self._pool.form
@@ -541,9 +533,9 @@ class Made:
         self._k.a.add(stamp, vertex.reg, self._stamps)
         return stamp
 
-    def claim(self, vertex, into):
+    def claim(self, vertex, into, key=None):
         """``into`` = 1 in the lane that is the first to claim its vertex, which it must then add,
-        else 0."""
+        else 0. ``key`` is for a set beside a pile (:mod:`.pile`)."""
         k, a = self._k, self._k.a
         if self._pool.claims_bits:
             pointer, bit = a.regs("pointer", "bit")
@@ -563,8 +555,9 @@ class Made:
         self.mark(vertex, claimed)
         self.append(vertex)
 
-    def append(self, vertex):
-        """Each active lane adds its vertex, which has been marked."""
+    def append(self, vertex, number=None):
+        """Each active lane adds its vertex, which has been marked; ``number`` is for a set beside a
+        pile."""
         k, a = self._k, self._k.a
         if self._pool.unit is not None:
             a.push_vert(vertex.reg)
@@ -584,6 +577,11 @@ class Made:
             a.add(note, vertex.reg, self._notes)
             a.sw(entry, note)
 
+    def keep(self, bits, chosen):
+        """The lanes in which ``chosen`` is not 0, active or not, note their vertices, which have
+        been marked, in :class:`~sw.compile.compaction.contraction.Bits`."""
+        bits.keep_chosen(chosen)
+
     def marks(self, claimed) -> bool:
         """Whether :meth:`mark` does anything."""
         pool = self._pool
@@ -599,7 +597,11 @@ class Made:
             pool.form.put(self._k, vertex, self._map)
 
     def finish(self):
-        """At the end of the kernel, in all lanes."""
+        """At the end of the kernel, in all lanes. The last warp of each core prepares the other
+        block, if the kernel leads."""
+        if self._k.clears and self._pool.leads:
+            with self._k.last_warp():
+                lead(self._k, self._fields, self._index)
         if self._pool.unit is not None:
             gathering.close_list(self._k)
         if self._count is None:

@@ -12,7 +12,8 @@ from base.errors import UserError
 from sw.compile.frontiers import FRONTIERS, Pair
 from sw.compile.frontiers.frontier import PULLING, Frontier, Input
 from sw.compile.frontiers.made import REVERSE, VALUES, List, Map, ReverseQueue
-from sw.compile.frontiers.maps import FORMS
+from sw.compile.frontiers.maps import FORMS, Bytemap
+from sw.compile.frontiers.pile import NearSet
 from sw.compile.frontiers.queue import Queue
 from sw.compile.frontiers.sets import Made, SetList, SetMap, StampTest, lead
 from sw.compile.frontiers import unit_lists
@@ -107,6 +108,8 @@ class Superstep(Frontier):
     def BITS(self):
         """As of :class:`~sw.compile.frontiers.frontier.Frontier`."""
         operator = self._operator
+        if operator.pile is not None:
+            return (*Queue.BITS, "far_bits")
         return Queue.BITS if operator.makes_set and operator.fields.pool.lists else ()
 
     def note(self, bits):
@@ -115,12 +118,13 @@ class Superstep(Frontier):
 
     def take(self, k, number, vertex):
         """As of :class:`~sw.compile.frontiers.queue.Queue`."""
-        self.made[0].append(vertex)
+        self.made[0].append(vertex, number)
 
     def targets(self, session, argument) -> list:
         """As of :class:`~sw.compile.frontiers.queue.Queue`."""
-        fields = self._operator.fields
-        return [fields.pool.target(session, fields.block_of(argument, self._operator.reads_set))]
+        fields, pile = self._operator.fields, self._operator.pile
+        block = fields.block_of(argument, self._operator.reads_set)
+        return [fields.pool.target(session, block), *([pile.target(session)] if pile else ())]
 
     def prepare(self, k):
         self.number = k.given
@@ -129,7 +133,7 @@ class Superstep(Frontier):
         fields, made = self._operator.makers(k)
         self.made = {}
         if k.gathers or fields.pool.form is not None:       # others only clear maps
-            self.made = {number: Made(k, fields, index, self._claimed and not number)
+            self.made = {number: self._make(k, fields, index, number)
                          for number, index in made.items()}
         elif k.leads and made and fields.pool.leads:
             with k.last_warp():
@@ -158,6 +162,12 @@ class Superstep(Frontier):
         for made in self.made.values():
             made.open()
 
+    def _make(self, k, fields, index, number):
+        """The set that a member of the kernel's group makes."""
+        if not number and self._operator.pile is not None:
+            return NearSet(k, fields, index, self._operator.pile)
+        return Made(k, fields, index, self._claimed and not number)
+
     def finish(self, k):
         for made in self.made.values():
             made.finish()
@@ -169,9 +179,10 @@ class Superstep(Frontier):
     def number_of(self, session, argument):
         return argument & 1
 
-    def claim(self, vertex, into):
-        """``into`` = 1 in the lane that is the first to claim its vertex."""
-        self.made[0].claim(vertex, into)
+    def claim(self, vertex, into, key):
+        """``into`` = 1 in the lane that is the first to claim its vertex; ``key`` is a register
+        with the vertex's tracked word, or None."""
+        self.made[0].claim(vertex, into, key)
 
     def only_notes(self, claimed) -> bool:
         """Whether all that :meth:`add_new` does is to note which lanes add their vertices."""
@@ -183,9 +194,9 @@ class Superstep(Frontier):
         count."""
         if self._bits is None:
             self.made[0].add(vertex, claimed)
-        else:
-            self.made[0].mark(vertex, claimed)
-            self._bits.keep_chosen(chosen)
+            return
+        self.made[0].mark(vertex, claimed)
+        self.made[0].keep(self._bits, chosen)
 
 
 def choose(sides) -> list:
@@ -249,7 +260,13 @@ def _output(sides, asked):
         return unit_lists.NAME
     listed = [_refusal(side, pair, pushing, queues) is None
               for side, pair in zip(pushing, queues)]
-    return Queue.name if listed and (any if hybrid else all)(listed) else VALUES
+    if listed and (any if hybrid else all)(listed):
+        return Queue.name
+    # Where every edge asks for its source, bytes of many vertices are in a line, and stamps of few.
+    asks = [side for side in pushing if side.schedule.needs == "edges"
+            and side.algorithm.reads(side) and not side.algorithm.known_by_words]
+    # Far vertices lie in a pile beside a list (:mod:`.pile`), and stamps tell those of a list.
+    return Bytemap.name if asks and not hybrid and not sides[0].algorithm.splits else VALUES
 
 
 def _input(side, pair, output):
@@ -292,8 +309,9 @@ def _refusal(side, pair, sides, pairs):
         return reason
     if pair.input == unit_lists.NAME:
         return SetLists.lacks(side)
-    if pair.input == VALUES != pair.output and all(
-            each.input in (VALUES, REVERSE) for each in pairs):
+    read = side.algorithm.sets_are_read or any(one.algorithm.reads(one) for one in sides)
+    if pair.output != VALUES and (not read or (pair.input == VALUES and all(
+            each.input in (VALUES, REVERSE) for each in pairs))):
         return f"nothing would read the {pair.output}"
     listing = {one.algorithm.place for one, each in zip(sides, pairs) if each == pair and (
         one.algorithm.reverses(one) if pair.input == REVERSE else one.algorithm.reads(one))}

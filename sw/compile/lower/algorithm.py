@@ -9,6 +9,7 @@ a group                    functions of vertices, filters and sums over one set
 ``copy``                   copies vectors whose words at the start an operator reads
 ``changed``                makes the set of the vertices whose word has changed
 ``split``, ``least``       for queues
+``advance``                for queues with a pile of the far vertices (:mod:`.pile`)
 ``include``, ``join``      for sets
 ``store``                  stores an element
 ``slot``                   stores the launch's argument as a word for later kernels
@@ -27,6 +28,7 @@ import functools
 from base.errors import UserError
 from sw.compile.frontiers import unit_lists
 from sw.compile.frontiers.maps import FORMS
+from sw.compile.frontiers.pile import Pile
 from sw.compile.frontiers.queue import Queue
 from sw.compile.frontiers.sets import Fields, Pool
 from sw.compile.lower import described
@@ -40,12 +42,13 @@ from sw.compile.lower.host_numbers import SLOTS, HostNumbers
 from sw.compile.lower.kernels import VertexKernels
 from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
-from sw.compile.lower.queues import added_once, without_infinite_deltas
-from sw.compile.lower.run import ProgramRun
+from sw.compile.lower.queues import added_once, has_pile, without_infinite_deltas
+from sw.compile.lower.run import ProgramRun, of_graph
 from sw.compile.lower.specialised import specialised
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
+from sw.lang.types import WORD
 from sw.vm.host import perform, value_of
 
 
@@ -83,6 +86,8 @@ class ProgramAlgorithm(ProgramRun):
         The filters that need no kernel, as nobody reads their sets.
     pool : Pool
         The memory of the sets.
+    piles : dict of str to Pile
+        The piles of the far vertices, by the names of the queues that have one.
     """
     way = "by operators that share kernels"
 
@@ -93,13 +98,13 @@ class ProgramAlgorithm(ProgramRun):
 
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
-        program = self.program = without_infinite_deltas(
-            specialised(self.program, self._values, graph), self._values, graph)
+        self.program, self._known_groups = program, _ = self._shared
         self._kernels = VertexKernels(self)
         nodes = self._nodes = list(ir.instructions(program.body))
         operators = [node for node in nodes if isinstance(node, ir.EdgeSetIterator)]
         self.numbers = {node.position: number for number, node in enumerate(operators)}
         self.edges = dict(enumerate(operators))
+        self.has_sets = bool(operators)
         self.dropped = frozenset()
         self._group_operators({})
         self._reserved: list[str] = []
@@ -111,10 +116,9 @@ class ProgramAlgorithm(ProgramRun):
                  if isinstance(node, ir.NewVertexSet | ir.NewQueue | ir.Dequeue | ir.VertexFilter
                                | ir.EdgeSetIterator | ir.Assign) and hasattr(node, field)}
         self.pool = Pool(len(names - {None}) + _STORAGES, self.anchor)
-        self._queues = list(dict.fromkeys(node.vector for node in nodes
-                                          if isinstance(node, ir.NewQueue) and not (
-                                              node.delta is None and added_once(program, node))))
-        self.splits = bool(self._queues)
+        self._split = [node for node in nodes if isinstance(node, ir.NewQueue) and not (
+            node.delta is None and added_once(program, node))]
+        self.splits, self.piles = bool(self._split), {}
         self._stored = list(dict.fromkeys(
             node.vector for node in ir.instructions(behind_beginning(program))
             if isinstance(node, ir.ElementStore)))
@@ -140,11 +144,15 @@ class ProgramAlgorithm(ProgramRun):
         most_made = 1 if by_unit else _MOST_SETS
         self._group_operators(owned, most_made)
         form = kind if kind in FORMS else None
-        lists = by_unit or kind == Queue.name or (form is None and (bool(self._queues) or any(
+        lists = by_unit or kind == Queue.name or (form is None and (bool(self._split) or any(
             group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)))
         several = (any(side.plan.deduplicate is False for side in sides)
                    and not any(side.schedule.notes for side in sides))
         self.pool.keep(lists, marks, form, several and not by_unit, by_unit)
+        if lists and not sides[0].fused:
+            self.piles = {queue.name: pile for queue in self._split
+                          if (pile := self._pile_of(queue)) is not None}
+            self._split = [queue for queue in self._split if queue.name not in self.piles]
         if lists or marks or form or sides[0].switches:
             return
         # Words tell which vertices are in each set, so a set is only made to be counted.
@@ -153,11 +161,25 @@ class ProgramAlgorithm(ProgramRun):
             and (asked := known(node, facts.Asked)) is not None and asked.asked <= {"members"})
         self._group_operators(owned)
 
+    def _pile_of(self, queue):
+        """The pile of a queue, or None. The argument of a launch has room for one number, which is
+        the superstep's then."""
+        begun = self.beginning
+        if not has_pile(self.program, queue) or any(
+                self.host.number(group) for group in self.groups.all if group[0].op.kind == EDGES
+                and self.edges[group[0].op.what].output_vset == queue.name):
+            return None
+        first = begun.sets.get(begun.values[queue.name].block, [])
+        if (begun.arrays[queue.vector][first] == WORD - 1).any():
+            return None
+        return Pile(queue.name, self.anchor, self.array(queue.vector),
+                    begun.queues[queue.name].delta)
+
     def settle_stamps(self, sides):
         """It is known what the operators of edges, those of the tasks ``sides``, count once."""
         pool = self.pool
         pool.counted = not pool.lists and not sides[0].fused
-        claims = pool.lists and bool(self._queues)
+        claims = pool.lists and bool(self._split)
         claims |= any(side.algorithm.claims(side) for side in sides)
         pool.stamped = pool.marks or (claims and not pool.claims_bits)
 
@@ -167,10 +189,6 @@ class ProgramAlgorithm(ProgramRun):
     def base_array(self, task):
         return self.anchor
 
-    @property
-    def has_sets(self):
-        return bool(self.edges)
-
     def operators(self):
         return {f"{EDGES}{number}": EdgeOperator(self, number) for number in self.edges}
 
@@ -179,12 +197,23 @@ class ProgramAlgorithm(ProgramRun):
         side = f"{EDGES}{group[0].op.what}" if group and group[0].op.kind == EDGES else None
         return f"{way}_{side}" if way else side
 
-    # Kernels of groups
+    # Kernels of groups. All runs with these parameters share them, whatever their plans.
+
+    @of_graph
+    def _shared(self):
+        """The program for these parameters, and the rules and the kernels that were found, by what
+        they depend on."""
+        return without_infinite_deltas(
+            specialised(self.program, self._values, self.graph), self._values, self.graph), {}
 
     def _group_operators(self, owned, most_made=_MOST_SETS):
         """Find the kernels of operators; ``owned`` and ``most_made`` are as of Dependence."""
-        self.dependence = Dependence(self.program, self.edges, _MOST_SETS, most_made, owned)
-        self.groups = Groups(self.program, self.numbers, self.dependence, self.dropped)
+        key = frozenset(owned.items()), most_made, self.dropped
+        if key not in self._known_groups:
+            dependence = Dependence(self.program, self.edges, _MOST_SETS, most_made, owned)
+            self._known_groups[key] = dependence, Groups(
+                self.program, self.numbers, dependence, self.dropped)
+        self.dependence, self.groups = self._known_groups[key]
 
     def load_words(self, k, group) -> list:
         """For each member of a group, the registers with the values of the host that it uses, by
@@ -228,6 +257,8 @@ class ProgramAlgorithm(ProgramRun):
         for name in self.used_degrees:
             task.buffers.reserve(name, words)
         self.pool.reserve(task, words)
+        for pile in self.piles.values():
+            pile.reserve(task, words)
         if not task.fused:
             task.buffers.reserve(SLOTS, self.host.words)
         task.buffers.reserve("results", 2)
@@ -243,7 +274,14 @@ class ProgramAlgorithm(ProgramRun):
                                 if name not in self.addresses.vectors}, rest)
         for name in self.addresses.vectors & arrays.keys():
             self.addresses.fill(task, self.array(name), arrays[name])
-        self.pool.fill(task, self.beginning.sets)
+        sets = dict(self.beginning.sets)
+        for name, pile in self.piles.items():
+            block = self.beginning.values[name].block
+            near = pile.fill(task, sets.get(block, []),
+                             self.beginning.arrays[self.beginning.queues[name].vector])
+            if block in sets:
+                sets[block] = near
+        self.pool.fill(task, sets)
 
     @functools.cached_property
     def beginning(self) -> RtlMachine:
@@ -274,10 +312,14 @@ class ProgramAlgorithm(ProgramRun):
             node = self.edges[head.what]
             if node.tracking is not None and not self.dependence.tells(node):
                 add(f"changed{head.what}", "changed", node.tracking)
-        for vector in self._queues:
+        for name in self.piles:
+            add(f"advance_{name}", "advance", name)
+            add(f"leap_{name}", "leap", name)
+            add(f"restamp_{name}", "restamp", name)
+        for vector in dict.fromkeys(queue.vector for queue in self._split):
             add(f"split_{vector}", "split", vector)
             add(f"least_{vector}", "least", vector)
-        if self._queues:
+        if self._split:
             add("join", "join")
             add("infinite", "infinite")
         for vector in self._stored:

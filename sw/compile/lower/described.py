@@ -16,6 +16,9 @@ _UPKEEP = {"copy": "copy {}", "changed": "the set of the vertices whose {} has c
            "split": "the vertices below the threshold of {}, and the others",
            "least": "the least word of {}", "join": "the vertices of either set",
            "infinite": "no least word yet", "store": "one word of {}",
+           "advance": "the next threshold between near and far vertices of {}",
+           "leap": "the same from the least word of the far vertices of {} on",
+           "restamp": "room for the numbers of supersteps of {}",
            "include": "one vertex of a set", "slot": "a word of the host"}
 
 

@@ -86,12 +86,13 @@ class WordFlow:
 
     def _find_live(self):
         live = {id(event): frozenset() for event in self._events}
+        touched = {id(event): self._touched(event) for event in self._events}
         changes = True
         while changes:
             changes = False
             for event in reversed(self._events):
                 after = frozenset().union(*(live[id(each)] for each in event.after))
-                read, stored = self._touched(event)
+                read, stored = touched[id(event)]
                 found = after - stored | read
                 if found != live[id(event)]:
                     live[id(event)], changes = found, True

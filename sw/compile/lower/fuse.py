@@ -173,6 +173,7 @@ class Groups:
         # that are read behind the group)}.
         self._found: dict[Group, tuple[dict, set]] = {}
         self.ahead: dict[tuple, Ahead] = {}
+        self._chains: dict[Group, Any] = {}
         # Pairs of a group and a member: those that join, and those that do not on some way.
         self._joined: set[tuple] = set()
         self._refused: set[tuple] = set()
@@ -209,7 +210,9 @@ class Groups:
 
     def chain(self, group):
         """As of :meth:`Dependence.chain`."""
-        return self._dependence.chain(group, self.live(group))
+        if group not in self._chains:
+            self._chains[group] = self._dependence.chain(group, self.live(group))
+        return self._chains[group]
 
     @functools.cached_property
     def go_over(self) -> bool:

@@ -298,6 +298,7 @@ class VertexKernels:
                 made.claim(vertex, active)
                 k.narrow(active, after)
                 made.add(vertex, claimed=True)
+        made.finish()
 
     def _split(self, k, vector):
         """The vertices of a set whose word is below the threshold (all of them if the threshold is
@@ -334,6 +335,18 @@ class VertexKernels:
         place = a.reg("place")
         a.li(place, k.address("least"))
         a.amominu_w(a.zero, least, place)
+
+    def _advance(self, k, queue, again=False):
+        """The threshold between near and far vertices of a queue moves on."""
+        self._parent.piles[queue].advance(k, self._parent.pool, again)
+
+    def _leap(self, k, queue):
+        """The same behind a move that has found no near vertex."""
+        self._advance(k, queue, True)
+
+    def _restamp(self, k, queue):
+        """There is room for the numbers of supersteps again."""
+        self._parent.piles[queue].restamp(k)
 
     @staticmethod
     def _infinite(k, _):

@@ -34,6 +34,31 @@ class DeviceSet:
         self.block, self.count = block, count
 
 
+class _PiledQueue:
+    """A queue with a pile.
+
+    Parameters
+    ----------
+    pile : Pile
+    near : DeviceSet
+        The near vertices.
+    advance : callable
+        ``advance(kernel)``: launch a kernel that moves the threshold. Returns the set that it
+        makes.
+    """
+
+    def __init__(self, pile, near, advance):
+        self.pile, self.near, self._advance = pile, near, advance
+
+    def size(self, size, session):
+        """The number of near vertices, behind moves of the threshold if there would be none; 0 if
+        the queue is empty. ``size`` gives that of a set."""
+        kernel = "advance"
+        while not size(self.near) and self.pile.size(session):
+            self.near, kernel = self._advance(f"{kernel}_{self.pile.queue}"), "leap"
+        return self.near.count
+
+
 class RtlMachine(Machine):
     """Launches kernels through a session.
 
@@ -50,6 +75,8 @@ class RtlMachine(Machine):
     ----------
     sets : dict of int to list
         The first vertices of sets, by the blocks of the pool.
+    queues : dict of str to WaitingQueue
+        The queues of the part before the first operator.
     values : dict
         The host's variables.
     supersteps : int
@@ -80,6 +107,7 @@ class RtlMachine(Machine):
         self._performed: Any = set()            # by the host, as of Groups
         self._turned = frozenset()              # vectors whose words are in their other array
         self.sets: dict[int, list] = {}
+        self.queues: dict[str, Any] = {}
 
     def start(self, bits, arrays):
         self._host.start(bits, arrays)
@@ -121,11 +149,13 @@ class RtlMachine(Machine):
         self._flush()
         vset = self._new(len(vertices))
         for vertex in vertices:
-            self._set_vertex(vertex)
+            self._set(VERTEX, vertex)
             self._make("include", self._parent.pool.argument(vset), [])
         return vset
 
     def size(self, vset):
+        if isinstance(vset, _PiledQueue):
+            return vset.size(self.size, self._device())
         if vset.count is None:
             self._answer(vset)
             if vset.count is None:
@@ -142,28 +172,13 @@ class RtlMachine(Machine):
             return
         ahead = self._parent.groups.ahead.get((held.group, number))
         if ahead is not None:
-            words = self._words_ahead(ahead)
+            nodes = self._parent.dependence.uniforms(ahead.op)
+            words = _words_ahead(ahead, nodes, self.values, self._evaluate, self._word)
             result = self._new() if ahead.op.kind == WHERE else None
             self._held = held.with_member(Member(ahead.op, number), result)
             self._words |= words
             self._ahead = ahead.op, vset, result
         self._flush()
-
-    def _words_ahead(self, ahead):
-        """The words of the host that an operator will find."""
-        values = self.values
-        before = dict(values)
-        for node in ahead.assigns:
-            values[node.name] = self._evaluate(node.value)
-        words = {}
-        for node in self._parent.dependence.uniforms(ahead.op):
-            try:
-                words[node] = self._word(node)
-            except UserError:
-                words[node] = 0         # only an empty set makes the host not ask, and refuse it
-        values.clear()
-        values.update(before)
-        return words
 
     # Launches
 
@@ -188,14 +203,12 @@ class RtlMachine(Machine):
                     vset.count = count
 
     def _set(self, slot, word):
-        """Give a slot its word."""
+        """Give a slot its word, or the slot of a vertex the device's number of one."""
+        if slot == VERTEX:
+            word = self._device().task.vertices.number(word)
         if self._slots.get(slot) != word:
             self._launch(f"slot{slot}", word)
             self._slots[slot] = word
-
-    def _set_vertex(self, vertex):
-        """Give the slot of a vertex the device's number of one."""
-        self._set(VERTEX, self._device().task.vertices.number(vertex))
 
     # Operators
 
@@ -241,7 +254,13 @@ class RtlMachine(Machine):
         if head.kind == EDGES and any(side.switches for side in self._session.task.sides.values()):
             self.ways.append(_way(self._session, self._parent.pool, held.input))
             name = f"{self.ways[-1]}_{name}"
-        self._make(name, fields.word(superstep, [each.block for each in sets], number),
+        bits = 0
+        if head.kind == EDGES \
+                and (pile := parent.piles.get(parent.edges[head.what].output_vset)) is not None:
+            if pile.full(fields.most):
+                self._launch(f"restamp_{pile.queue}")
+            bits, number = pile.superstep()
+        self._make(name, bits | fields.word(superstep, [each.block for each in sets], number),
                    [*inputs, *sets[len(inputs):]])
         if launch.behind is not None:
             self._make(launch.behind, parent.pool.argument(held.results[0]), held.results[:1])
@@ -274,7 +293,36 @@ class RtlMachine(Machine):
         self._flush()
         return (_total(self._device()) - before) % (1 << 64)
 
+    # Queues
+
+    def make_queue(self, node, waiting, vertices):
+        self.queues[node.name] = waiting
+        vset, pile = self.make_set(vertices), self._parent.piles.get(node.name)
+        if pile is None or self._session is None:
+            return vset
+        # Which of its vertices are near is in the first contents of memory.
+        vset.count = None if vertices else 0
+
+        def advance(kernel):
+            self._flush()
+            made = self._new()
+            self._launch(kernel, self._parent.pool.argument(made) | pile.move())
+            return made
+
+        return _PiledQueue(pile, vset, advance)
+
+    def dequeue(self, queue, waiting):
+        if not isinstance(queue, _PiledQueue):
+            return super().dequeue(queue, waiting)
+        self._begun = True              # the first contents of memory have no order of a queue
+        self.size(queue)
+        ready, queue.near = queue.near, DeviceSet(EMPTY, 0)
+        return ready, queue
+
     def join(self, vset, other):
+        if isinstance(vset, _PiledQueue):
+            vset.near = self.join(vset.near, other)
+            return vset
         if other.count == 0:
             return vset
         self._flush()
@@ -302,7 +350,7 @@ class RtlMachine(Machine):
             self._host.store(vector, vertex, word)
             return
         self._flush()
-        self._set_vertex(vertex)
+        self._set(VERTEX, vertex)
         self._set(WORD, word)
         self._launch(f"store_{vector}")
 
@@ -328,6 +376,22 @@ def first_words(machine, vector, *names):
     if not blocks or any(block not in sets for block in blocks):
         return words
     return words[sorted(set().union(*(sets[block] for block in blocks)))]
+
+
+def _words_ahead(ahead, nodes, values, evaluate, word):
+    """The words of the host that an operator will find; the rest is as of Machine.attach."""
+    before = dict(values)
+    for node in ahead.assigns:
+        values[node.name] = evaluate(node.value)
+    words = {}
+    for node in nodes:
+        try:
+            words[node] = word(node)
+        except UserError:
+            words[node] = 0         # only an empty set makes the host not ask, and refuse it
+    values.clear()
+    values.update(before)
+    return words
 
 
 def _total(session):

@@ -144,6 +144,12 @@ class EdgeOperator(Operator):
                 lambda *names: first_words(parent.beginning, vector, *names))
         return sent_word(node, self._function, loops, bool(self._sent), **more)
 
+    @property
+    def sets_are_read(self) -> bool:
+        """Whether a kernel of the program that has no edges goes through a set."""
+        return any(group[0].op.kind != EDGES and not group[0].op.every
+                   for group in self._parent.groups.all)
+
     def _or_before(self, tests):
         """The filter that is true for members of this superstep or an earlier one, whose edges are
         not accepted, if one stamp tells; else for members."""
@@ -174,6 +180,8 @@ class EdgeOperator(Operator):
             return "a list has room for each vertex once"
         if self._parent.pool.lists and not self._parent.pool.noted:
             return "its list is made of bits, and no vertex knows its entry"
+        if self.pile is not None:
+            return "the far pile has room for each vertex once"
         result = known(self._node, facts.Asked)
         if result is None or "size" in result.asked:
             return f"the size of {self._node.output_vset} is asked"
@@ -181,6 +189,11 @@ class EdgeOperator(Operator):
                  if not self._repeatable(group) for member in group[1:]}
         return (f"{' and '.join(sorted(again))} would run each time a vertex is added, and gives "
                 "the same only once")
+
+    @property
+    def pile(self):
+        """The pile of the far vertices, beside the set that it makes, or None."""
+        return self._parent.piles.get(self._node.output_vset)
 
     def owned(self, task) -> frozenset:
         """The vectors whose words a lane collects in registers from all edges of the vertex; none
@@ -190,12 +203,19 @@ class EdgeOperator(Operator):
         return frozenset(vector for vector in self.private(task) if self._plain(task, vector))
 
     def adds_once(self, task, asked):
-        return self._settles(task) or self._plain(task, self._node.tracking)
+        return self._settles(task) or self._plain(task, self._node.tracking) or self._fresh
+
+    @property
+    def _fresh(self):
+        """Whether the old word tells which reduction is the first to change a vertex."""
+        changes = known(self._node, facts.Changes)
+        return changes is not None and changes.fresh
 
     def claims(self, task) -> bool:
-        """Whether the set tells which lane is the first to add a vertex, in any kernel."""
-        return self.makes_set and any(self._claims(task, group)
-                                      for group in self._parent.groups.of(self.number))
+        """Whether the set tells which lane is the first to add a vertex, in any kernel, and not a
+        pile beside it."""
+        return self.makes_set and self.pile is None and any(
+            self._claims(task, group) for group in self._parent.groups.of(self.number))
 
     def _claims(self, task, group):
         return (self._is_exact(group) and not self.adds_once(task, True)
@@ -204,7 +224,7 @@ class EdgeOperator(Operator):
     def _is_exact(self, group):
         """Whether a kernel counts each vertex once."""
         pool = self._parent.pool
-        return (self._asked is True or (pool.lists and not pool.noted)
+        return (self._asked is True or self.pile is not None or (pool.lists and not pool.noted)
                 or not self._repeatable(group))
 
     def base_array(self, task):
@@ -547,12 +567,13 @@ class EdgeOperator(Operator):
                     a.xor(changed, changed, before)
                     a.snez(changed, changed)
             else:
-                reduce_word(k, operation, word, pointer, changed if tracks else None)
+                reduce_word(k, operation, word, pointer, changed if tracks else None,
+                            fresh=tracks and self._fresh)
         if changed is not None:
             with k.only(changed, "same") as same:
                 if better is not None:
                     a.sw(*better)
-                self._add(k, base, changed, lambda flag: k.narrow(flag, same))
+                self._add(k, base, changed, lambda flag: k.narrow(flag, same), better and better[0])
         finish.run(k, base, k.private.words)
 
     def end(self, k):
@@ -702,7 +723,7 @@ class EdgeOperator(Operator):
             _, target = self._ends(k.task, edge)
             self._relaxation(k.task).reduce(k, data.brings[0], target, predicate)
             with self._narrowed(k, predicate, predicate) as only:
-                self._add(k, target, predicate, only)
+                self._add(k, target, predicate, only, data.brings[0])
             return
         flag = a.reg("changed") if predicate is None else predicate
         self._reduce(k, edge, data, flag)
@@ -743,7 +764,8 @@ class EdgeOperator(Operator):
             return
         _, target = self._ends(k.task, edge)
         asks = not certain
-        if self._exact and data is not None and data.racing is not None \
+        if (self._exact or self._parent.pool.noted) and data is not None \
+                and data.racing is not None \
                 and not self._settles(k.task):
             # A lane that sees the vertex found by another lane does not add it.
             found = flag if certain else a.reg("found")
@@ -781,7 +803,7 @@ class EdgeOperator(Operator):
         changed = flag if only else k.a.reg("changed")
         if not only:
             k.a.mv(changed, k.a.zero)
-        return Tracked(self._node.tracking, changed, only, later)
+        return Tracked(self._node.tracking, changed, only, later, self._fresh)
 
     @property
     def _changes_surely(self):
@@ -810,14 +832,16 @@ class EdgeOperator(Operator):
                         for function in self._parent.dependence.functions(member.op)
                         for node in ir.walk(*function.body) if isinstance(node, ir.VectorStore)))
 
-    def _add(self, k, vertex, flag, only):
+    def _add(self, k, vertex, flag, only, word=None):
         """Add the active lanes' vertices to the result, and perform the members that go through it
-        for those that are new; ``flag`` is a register, ``only`` as of :meth:`_only`."""
+        for those that are new; ``flag`` is a register, ``only`` as of :meth:`_narrowed`. ``word``
+        is a register with the vertex's tracked word, or None."""
         a, chosen, stored, group = k.a, {}, set(), self._members(k)
-        claimed = self._claims(k.task, group)
-        if self._exact and not self.adds_once(k.task, True):
+        claimed = self.pile is not None or self._claims(k.task, group)
+        first = claimed or (self._exact and not self.adds_once(k.task, True))
+        if first:
             if claimed:
-                k.frontier.claim(vertex, flag)
+                k.frontier.claim(vertex, flag, word)
             else:
                 stored = {self._stamp}
                 pointer = k.pointer(vertex, self._array(self._stamp), a.reg("pointer"))
@@ -826,7 +850,7 @@ class EdgeOperator(Operator):
                 a.seqz(flag, flag)
         functions = [without_stores(self._parent.dependence.functions(member.op)[0], stored)
                      for member in group[1:]]
-        if self._exact and not self.adds_once(k.task, True) and not (
+        if first and not (
                 k.frontier.only_notes(claimed) and not any(each.body for each in functions)):
             only(flag)
         for number, (member, words, function) in enumerate(

@@ -1,6 +1,8 @@
-"""Queues whose vertices are all ready at once."""
+"""Queues whose vertices may be taken in any order: all at once, or near vertices first."""
 
 import dataclasses
+
+import numpy as np
 
 from sw.lang import facts
 from sw.lang import graph_ir as ir
@@ -9,9 +11,15 @@ from sw.lang.flow import flow_of
 from sw.lang.types import WORD
 from sw.lang.uses import assigned
 from sw.vm.host import host_value
+from sw.compile.lower.dependence import behind_beginning
 
 
-__all__ = ["added_once", "first_are_finite", "takes_all", "without_infinite_deltas"]
+__all__ = ["added_once", "choose_delta", "delta_argument", "first_are_finite", "has_pile",
+           "takes_all", "without_infinite_deltas"]
+
+
+#: A delta is this many times the mean weight divided by the mean degree.
+_DELTA_FACTOR = 32
 
 
 def without_infinite_deltas(program, values, graph):
@@ -32,6 +40,46 @@ def takes_all(program, queue) -> bool:
     operator = _operator(program, queue)
     return operator is not None and known(operator, facts.Early) is not None \
         and (known(operator, facts.Superset) is not None or first_are_finite(program, queue))
+
+
+def has_pile(program, queue) -> bool:
+    """Whether the far vertices of a queue with a delta can lie in a pile
+    (:mod:`sw.compile.frontiers.pile`): the queue begins with the program, the host only asks
+    whether it is empty, and its words only become smaller from then on."""
+    behind = behind_beginning(program)
+    nodes = list(ir.instructions(behind))
+    used = [part for part in ir.walk(*behind)
+            if isinstance(part, ir.SetSize | ir.HostName) and part.name == queue.name]
+    asked = [node.condition for node in nodes if isinstance(node, ir.WhileLoop)]
+    changes = [part for function in program.functions for part in ir.walk(*function.body)
+               if isinstance(part, ir.Reduce | ir.VectorStore) and part.vector == queue.vector]
+    return (takes_all(program, queue) and queue.delta is not None
+            and not any(isinstance(node, ir.NewQueue) and node.name == queue.name
+                        for node in nodes)
+            and not any(getattr(node, "input_vset", None) == queue.name for node in nodes)
+            and all(any(part is each for each in asked) for part in used)
+            and all(isinstance(part, ir.Reduce) and part.operation == "min" for part in changes)
+            and not any(isinstance(node, ir.ElementStore) and node.vector == queue.vector
+                        for node in nodes))
+
+
+def delta_argument(program) -> str | None:
+    """The parameter that is the delta of the program's queues whose vertices may be taken in any
+    order, or None: it changes only the cost of a run."""
+    queues = [node for node in ir.instructions(program.body) if isinstance(node, ir.NewQueue)]
+    names = {queue.delta.name if isinstance(queue.delta, ir.HostName)
+             and takes_all(program, queue) else None for queue in queues}
+    return names.pop() if len(names) == 1 else None
+
+
+def choose_delta(graph) -> int:
+    """A delta for a graph with weights: 32 times the mean weight divided by the mean degree. This
+    is Davidson et al.'s rule, in which the factor is the number of lanes of a warp."""
+    if not graph.num_edges or graph.weights is None:
+        return 1
+    mean = float(graph.weights.mean(dtype=np.float64))
+    degree = graph.num_edges / graph.num_vertices
+    return int(min(max(1, round(_DELTA_FACTOR * mean / degree)), WORD - 1))
 
 
 def added_once(program, queue) -> bool:

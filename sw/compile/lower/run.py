@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
+import operator
 from typing import Any
 
 import numpy as np
 
+from base.errors import UserError
 from sw.compile.algorithm import Algorithm, VertexName
+from sw.compile.lower.queues import choose_delta, delta_argument
 from sw.lang import graph_ir as ir
 from sw.lang.needs import check_graph
-from sw.lang.types import Type
+from sw.lang.types import WORD, Type
 from sw.vm import reach
 from sw.vm.arguments import arguments, moved
 from sw.vm.host import ProgramResult, perform
@@ -60,10 +63,13 @@ class ProgramRun(Algorithm):
         The program, after all passes.
     form : object
         The parts of the program that the class has found (:meth:`form_of`).
+    delta_argument : str or None
+        As of :func:`~.queues.delta_argument`.
     ways : sequence of str
         Of a hybrid that has run: the way of each execution of an operator of edges.
     """
     ways: Any = ()
+    delta_argument: str | None = None
     directions = ("push", "pull")
     text: Any = None
     program: Any = None
@@ -78,7 +84,10 @@ class ProgramRun(Algorithm):
     def attributes(cls, program, form, options) -> dict:
         """Further attributes of the class of a program, whose parameters have these ``options``.
         """
-        return {}
+        name = delta_argument(program)
+        return {} if name is None else {
+            "delta_argument": name, "TRIES": {name: (None, "auto", 4, 16, 64, 256, 1024)},
+            "options": options | {name: (int, "auto")}}
 
     def __init__(self, graph, **given):
         super().__init__(graph)
@@ -89,10 +98,19 @@ class ProgramRun(Algorithm):
     @classmethod
     def numbers_of(cls, graph, given) -> dict:
         """The parameters of a run, with numbers in place of names of vertices and of the words that
-        may stand for a number."""
-        return {name: graph.vertex(value) if cls.options[name][0] is VertexName
-                and (isinstance(value, str) or graph.names is not None) else value
-                for name, value in given.items()}
+        may stand for a number: ``"auto"`` for a delta is :func:`~.queues.choose_delta`, and None
+        is infinity. Raises UserError if a delta is out of range."""
+        found = {name: graph.vertex(value) if cls.options[name][0] is VertexName
+                 and (isinstance(value, str) or graph.names is not None) else value
+                 for name, value in given.items()}
+        name = cls.delta_argument
+        if name in found:
+            if found[name] in ("auto", None):
+                found[name] = WORD - 1 if found[name] is None else choose_delta(graph)
+            if not 0 < operator.index(found[name]) < WORD:
+                raise UserError(f"{cls.name}: {name} is {found[name]}, must be from 1 to "
+                                f"{WORD - 1}, or auto")
+        return found
 
     @staticmethod
     def array(vector) -> str:
@@ -214,4 +232,7 @@ class ProgramRun(Algorithm):
             name: float(value) if argument.type is Type.DECIMAL else int(value)
             for argument in self.program.arguments
             for name, value in [(argument.name, self._values[argument.name])]}
+        name = self.delta_argument
+        if name is not None and found[name] == WORD - 1:
+            found[name] = None
         return found | ({"directions": self.ways} if self.ways else {})

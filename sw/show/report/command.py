@@ -53,6 +53,8 @@ def hardware_text(config) -> str:
              f"unit {config.gather}" if config.gather != "none" else "no unit for edges"]
     if config.scu:
         words.append(f"SCU of {config.scu}")
+    if config.memory_ports > 1:
+        words.append(f"{config.memory_ports} memory ports")
     return f"{config.name}: " + ", ".join(words)
 
 

@@ -134,9 +134,10 @@ class Outcome:
         for name in ("tables", "plots", "comparisons", "notes"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
-    def compared(self):
-        """The comparisons as a :class:`Table`; None if there are none."""
+    def compared(self, beside="paper"):
+        """The comparisons with what stands ``beside`` ours, as a :class:`Table`; None if there are
+        none."""
         if not self.comparisons:
             return None
-        return Table("The paper and this", ("", "paper", "here"),
+        return Table(f"The {beside} and this", ("", beside, "here"),
                      tuple((each.what, each.paper, each.ours) for each in self.comparisons))

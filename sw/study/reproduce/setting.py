@@ -28,6 +28,10 @@ def _rmat(scale, degree):
     return GraphChoice("rmat", f"rmat:scale={scale},degree={degree},seed=1")
 
 
+def _directed(scale, degree):
+    return dataclasses.replace(_rmat(scale, degree), undirected=False, symmetric=False)
+
+
 def _community(label, vertices, edges, communities, mixing):
     return GraphChoice(label, f"community:vertices={vertices},edges={edges},"
                        f"communities={communities},mixing={mixing},seed=1")
@@ -85,6 +89,8 @@ _GENERATED = {
     # Graphs that run on several machines, the device among them: degrees by a power law, and a
     # road.
     "crossed": ((_rmat(12, 6), _road(64)), (_rmat(15, 12), _road(128))),
+    # Graphs whose runs are compared with a GPU's on larger graphs of the same kind.
+    "ranked": ((_directed(12, 16), _road(64)), (_directed(14, 16), _road(128))),
     # Graphs for wall times of programs.
     "timed": ((_rmat(17, 8), _road(400)), (_rmat(20, 16), _road(2000))),
     # Graphs for measurements on the host alone. The vertices are several clusters of 2^16.
@@ -109,7 +115,8 @@ def choices(large, simulated=(), stored=()):
     measurements on the host alone."""
     found = {}
     for name, generated in _GENERATED.items():
-        real = {"skewed": (), "timed": stored, "stored": stored}.get(name, simulated)
+        real = {"skewed": (), "ranked": (), "timed": stored, "stored": stored}.get(
+            name, simulated)
         found[name] = generated[bool(large)] + tuple(
             GraphChoice(each.name, each.path, undirected=each.undirected,
                         symmetric=each.undirected) for each in real)
@@ -140,6 +147,8 @@ class Setting:
     #: Graphs for runs on the device and on other machines, and for wall times of programs.
     crossed: tuple[GraphChoice, ...] = ()
     timed: tuple[GraphChoice, ...] = ()  #: See `crossed`.
+    ranked: tuple[GraphChoice, ...] = ()  #: Graphs for runs that are compared with a GPU's.
+    gpu: str | None = None  #: The file of a GPU's records; None for the project's own.
 
     @property
     def warp_bits(self) -> int:

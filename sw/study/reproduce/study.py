@@ -182,7 +182,7 @@ class Study:
                  f"{self.paper.title}, {figure.source}.",
                  f"    {self.command(figure)}", figure.method]
         parts += [table.markdown() for table in outcome.tables]
-        compared = outcome.compared()
+        compared = outcome.compared(self.paper.beside)
         if compared is not None:
             parts.append(compared.markdown())
         parts += outcome.notes

@@ -51,6 +51,11 @@ class _Status(ctypes.Structure):
                 ("buckets", ctypes.c_uint32 * 3), ("unused", ctypes.c_uint32)]
 
 
+class _Asked(ctypes.Structure):
+    """``Asked`` of runtime.cuh."""
+    _fields_ = [(name, ctypes.c_uint64) for name in ("kernels", "transfers")]
+
+
 class _Rows(ctypes.Structure):
     """``Rows`` of runtime.cuh."""
     _fields_ = [(name, ctypes.c_void_p) for name in ("offsets", "neighbors", "weights", "owners",
@@ -95,6 +100,13 @@ class _Library:
         code = getattr(self._library, name)(*arguments)
         if code:
             raise ToolError(f"CUDA: {self._message(code).decode()} ({name})")
+
+
+    def asked(self):
+        """What this library has asked the GPU for until now."""
+        found = _Asked()
+        self._library.graphloom_asked(ctypes.byref(found))
+        return found
 
 
 class _Memory:
@@ -184,6 +196,8 @@ class CudaMachine(Machine):
         The time that the operators of the last run took, with their launches.
     preparation : float
         The time that the host took to cut the graph into blocks (EdgeBlocking).
+    kernels, transfers : int
+        Kernels, and copies and clears, that the operators of the last run asked the GPU for.
 
     Raises
     ------
@@ -213,10 +227,16 @@ class CudaMachine(Machine):
         self._kept: list[Any] = []      # arrays to which C points
         self._numbers = {name: i for i, name in enumerate(generated.vectors)}
         self.seconds, self.preparation, self._stamp = 0.0, 0.0, 0
+        self.kernels = self.transfers = 0
         self._call = self._new_call()
         self._layouts = {position: LoopWords(fused) for position, fused in generated.loops.items()}
         self._loop, self._state = (self._memory.reserve(size) for size in (
             _LOOP_BYTES, 8 * max((each.size for each in self._layouts.values()), default=0)))
+
+    @property
+    def asked(self) -> int:
+        """Kernels that machines with this library have asked the GPU for."""
+        return self._library.asked().kernels
 
     def _new_call(self):
         """The call that all operators share, with the graph and memory for vectors."""
@@ -301,6 +321,7 @@ class CudaMachine(Machine):
 
     def start(self, bits, arrays):
         self.seconds, self._bits = 0.0, bits
+        self.kernels = self.transfers = 0
         if self._generated.loses:
             self._clear(self._call.lost, self._lost_bytes)
         for i, word in enumerate(self._generated.literal_words(bits)):
@@ -406,9 +427,12 @@ class CudaMachine(Machine):
             self._program, self._graph.num_vertices, self._bits, detail)
 
     def _timed(self, name, *arguments):
-        begin = time.perf_counter()
+        before, begin = self._library.asked(), time.perf_counter()
         self._library.call(name, *arguments)
         self.seconds += time.perf_counter() - begin
+        after = self._library.asked()
+        self.kernels += after.kernels - before.kernels
+        self.transfers += after.transfers - before.transfers
 
     def chosen(self, node, vset):
         """The CudaChoice and the direction of an EdgeSetIterator whose input is this set."""

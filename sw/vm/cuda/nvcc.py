@@ -12,7 +12,8 @@ from sim import cache
 from sim.errors import ToolError
 
 
-__all__ = ["DEFAULT_ARCHITECTURE", "architecture", "gpu_absence", "library", "nvcc"]
+__all__ = ["DEFAULT_ARCHITECTURE", "architecture", "gpu_absence", "library", "multiprocessors",
+           "nvcc"]
 
 
 #: The architecture that is compiled for where no GPU answers.
@@ -21,7 +22,7 @@ DEFAULT_ARCHITECTURE = "sm_80"
 _OPTIONS = ("-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC")
 
 #: Attributes of a device, by the numbers of the driver.
-_MAJOR, _MINOR = 75, 76
+_MAJOR, _MINOR, _MULTIPROCESSORS = 75, 76, 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,23 +50,30 @@ def nvcc() -> _Nvcc:
 
 @functools.cache
 def _gpu():
-    """The architecture of the first GPU and None, or None and the reason."""
+    """The architecture and the multiprocessors of the first GPU, and None; or None, 0 and the
+    reason."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
-        return None, "no GPU answers: there is no NVIDIA driver (libcuda.so.1)"
-    count, device, major, minor = (ctypes.c_int() for _ in range(4))
+        return None, 0, "no GPU answers: there is no NVIDIA driver (libcuda.so.1)"
+    count, device, major, minor, multiprocessors = (ctypes.c_int() for _ in range(5))
     if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or not count.value:
-        return None, "no GPU answers: the NVIDIA driver finds none"
+        return None, 0, "no GPU answers: the NVIDIA driver finds none"
     if driver.cuDeviceGet(ctypes.byref(device), 0) or any(
             driver.cuDeviceGetAttribute(ctypes.byref(number), attribute, device)
-            for number, attribute in ((major, _MAJOR), (minor, _MINOR))):
-        return None, "no GPU answers: the NVIDIA driver does not describe it"
-    return f"sm_{major.value}{minor.value}", None
+            for number, attribute in ((major, _MAJOR), (minor, _MINOR),
+                                      (multiprocessors, _MULTIPROCESSORS))):
+        return None, 0, "no GPU answers: the NVIDIA driver does not describe it"
+    return f"sm_{major.value}{minor.value}", multiprocessors.value, None
 
 
 def gpu_absence() -> str | None:
     """The reason why no GPU can be used; None if one answers."""
+    return _gpu()[2]
+
+
+def multiprocessors() -> int:
+    """The multiprocessors of the GPU; 0 if none answers."""
     return _gpu()[1]
 
 

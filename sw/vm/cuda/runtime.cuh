@@ -965,10 +965,17 @@ inline int processors() {
     return found > 0 ? found : 1;
 }
 
+// What the host has asked of the GPU since the library was loaded: kernels, and copies and clears.
+struct Asked {
+    wide kernels, transfers;
+};
+inline Asked asked = {0, 0};
+
 // Perform a phase by enough CTAs for so many threads, but no more than 32 for each multiprocessor.
 template <class Phase> void launch(wide wanted, const Call &call) {
     const wide most = 32ull * processors(), ctas = (wanted + CTA - 1) / CTA;
     if (wanted) {
+        asked.kernels++;
         kernel<Phase><<<static_cast<word>(ctas < most ? ctas : most), CTA>>>(call);
     }
 }
@@ -989,6 +996,7 @@ void launch_blocks(bool by_arcs, const Call &call) {
 }
 
 inline void begin(const Call &call) {
+    asked.transfers++;
     cudaMemsetAsync(call.status, 0, sizeof(Status));
 }
 
@@ -1000,6 +1008,7 @@ inline int go_on(Status *status) {
 
 // The end of any other operator: the host waits for its status.
 inline int end(const Call &call, Status *status) {
+    asked.transfers++;
     cudaMemcpyAsync(status, call.status, sizeof(Status), cudaMemcpyDeviceToHost);
     cudaStreamSynchronize(0);
     return cudaGetLastError();
@@ -1026,8 +1035,10 @@ int launch_loop(void (*loop)(Call, Loop *, int64_t *, Parameter), const Call &ca
     const int ctas = fitting < FUSED_CTAS ? fitting : FUSED_CTAS;
     void *arguments[] = {const_cast<Call *>(&call), &state, &numbers,
                          const_cast<Parameter *>(&places)};
+    asked.transfers++;
     error = cudaMemsetAsync(state, 0, sizeof(Loop));
     if (!error) {
+        asked.kernels++;
         error = cudaLaunchCooperativeKernel(reinterpret_cast<const void *>(loop),
                                             dim3(ctas * processors()), dim3(CTA), arguments);
     }
@@ -1048,9 +1059,15 @@ int graphloom_pin(void **place, wide bytes) { return cudaMallocHost(place, bytes
 
 int graphloom_unpin(void *place) { return cudaFreeHost(place); }
 
-int graphloom_clear(void *place, wide bytes) { return cudaMemset(place, 0, bytes); }
+void graphloom_asked(Asked *found) { *found = asked; }
+
+int graphloom_clear(void *place, wide bytes) {
+    asked.transfers++;
+    return cudaMemset(place, 0, bytes);
+}
 
 int graphloom_copy(void *to, const void *from, wide bytes) {
+    asked.transfers++;
     return cudaMemcpy(to, from, bytes, cudaMemcpyDefault);
 }
 

@@ -42,6 +42,12 @@ def test_every_value(name):
     assert {getattr(config, name) for config in configs} == set(LEGAL[name].values)
 
 
+@pytest.mark.parametrize("name", ["l1_latency", "l2_latency"])
+def test_extremes_of_latencies(name):
+    values = LEGAL[name].values
+    assert {getattr(config, name) for config in CONFIGS} == {0, values[1], values[-1]}
+
+
 def test_extremes_of_the_exchange():
     """No exchange; and the least and the greatest interval and threshold of an exchange."""
     assert any(not config.exchange_interval for config in CONFIGS)

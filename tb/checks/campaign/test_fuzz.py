@@ -25,6 +25,8 @@ from checks.campaign.fuzz import corpus, files, verdict
 from checks.campaign.fuzz.cell import REACHED, Folder, Limits, run
 from checks.campaign.fuzz.work import Cases, CommandLine, fuzz
 from sw.cli.main import app, main
+from tb import runner
+from tb.seeds import draw
 
 
 def _app():
@@ -43,10 +45,13 @@ def cases():
 
 def test_corpus(cases):
     for kind, paths in cases.folder.made.items():
-        for path in paths:
-            for words in files.commands(kind):
-                if kind == ".jsonl":
-                    continue                 # records of no command in particular are refused
+        if kind == ".jsonl":
+            continue                         # records of no command in particular are refused
+        commands = [*map(list, dict.fromkeys(map(tuple, files.commands(kind))))]
+        for number, path in enumerate(paths):
+            # All commands read the first file of a kind, and one of them each other file.
+            for words in commands if number == 0 or runner.whole else [
+                    draw(path.name).choice(commands)]:
                 case = cases.make("file:0")
                 case.file = case.data = None
                 case.words = [path.name if word == "FILE" else word for word in words]

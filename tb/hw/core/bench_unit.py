@@ -51,6 +51,11 @@ SHAPES = {
                     "l1_banks": 4, "l1_mshrs": 8, "load_queue": 16, "atomic_words": "line"},
     "4, late": {"threads": 4, "warps": 8, "local_bytes": 256, "l1_bytes": 256, "l1_ways": 2,
                 "l1_mshrs": 4, "load_queue": 8, "l1_latency": 9},
+    "4, uncombined": {"threads": 4, "warps": 8, "local_bytes": 256, "l1_bytes": 256, "l1_ways": 2,
+                      "l1_mshrs": 4, "load_queue": 4, "combine": "none"},
+    "8, uncombined, long": {"threads": 8, "warps": 8, "local_bytes": 512, "l1_bytes": 512,
+                            "l1_ways": 2, "l1_mshrs": 4, "load_queue": 8, "pipeline": "long",
+                            "atomic_words": "line", "combine": "none"},
     "4, line": {"threads": 4, "warps": 8, "local_bytes": 256, "l1_bytes": 256, "l1_ways": 2,
                 "l1_mshrs": 4, "load_queue": 4, "atomic_words": "line"},
 }

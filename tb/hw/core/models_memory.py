@@ -152,9 +152,9 @@ def _atomic_pass(config, operation, left):
     else:
         made.line = address[leader] // line_bytes
         if config.line_atomics and not operation.writes and not cas:
-            words = {address[lane]: [lane] for lane in left
+            words = {address[lane]: [lane] for lane in reversed(left)
                      if address[lane] // line_bytes == made.line}
-    if not operation.writes and not cas:
+    if not operation.writes and not cas and config.combines:
         words = {word: [lane for lane in left if address[lane] == word] for word in words}
     made.lanes = sorted(lane for lanes in words.values() for lane in lanes)
     made.data = {}

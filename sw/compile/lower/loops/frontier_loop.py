@@ -41,7 +41,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import operator
 from typing import Any
 
 import numpy as np
@@ -74,15 +73,10 @@ _NEVER = WORD - 1
 #: The array of stamps, if no vector has them.
 _STAMPS = "superstep_of"
 
-#: A delta is this many times the mean weight divided by the mean degree.
-_DELTA_FACTOR = 32
-
-
 class FrontierLoop(LoopRun):
     """One run. In a search, words of the vector of stamps and of vertices are int32, and -1 where a
     vertex was not found."""
     form: FrontierForm
-    delta_argument: str | None = None
     way = "as a loop from a frontier to the next"
 
     @classmethod
@@ -99,17 +93,7 @@ class FrontierLoop(LoopRun):
         if not form.early:
             return found | {"switches": True}
         found["identity"] = None if form.further else IDENTITY[form.track.operation]
-        name = found["delta_argument"] = cls._delta_argument(form)
-        if name is not None:
-            found["TRIES"] = {name: (None, "auto", 4, 16, 64, 256, 1024)}
-            found["options"] = options | {name: (int, "auto")}
-        return found
-
-    @staticmethod
-    def _delta_argument(form):
-        """The parameter that is the queue's delta, or None."""
-        delta = None if form.queue is None else form.queue.delta
-        return delta.name if isinstance(delta, ir.HostName) else None
+        return found | super().attributes(program, form, options)
 
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
@@ -121,30 +105,6 @@ class FrontierLoop(LoopRun):
         vector = form.track.vector if form.early else self._stamp
         self._word = _STAMPS if vector is None else self.array(vector)
         self._operation = form.track.operation
-
-    @classmethod
-    def numbers_of(cls, graph, given):
-        """As of :class:`ProgramRun`; ``"auto"`` for a delta is :meth:`choose_delta`, and None is
-        infinity. Raises UserError if a delta is out of range."""
-        found, name = super().numbers_of(graph, given), cls._delta_argument(cls.form)
-        if name in found:
-            value: Any = {"auto": cls.choose_delta(graph), None: WORD - 1}.get(
-                found[name], found[name])
-            if not 0 < operator.index(value) < WORD:
-                raise UserError(f"{cls.name}: {name} is {value}, must be from 1 to {WORD - 1}, or "
-                                "auto")
-            found[name] = value
-        return found
-
-    @staticmethod
-    def choose_delta(graph) -> int:
-        """A delta for a graph with weights: 32 times the mean weight divided by the mean degree.
-        This is Davidson et al.'s rule, in which the factor is the number of lanes of a warp."""
-        if not graph.num_edges or graph.weights is None:
-            return 1
-        mean = float(graph.weights.mean(dtype=np.float64))
-        degree = graph.num_edges / graph.num_vertices
-        return int(min(max(1, round(_DELTA_FACTOR * mean / degree)), WORD - 1))
 
     # Values
 
@@ -809,9 +769,6 @@ class FrontierLoop(LoopRun):
         found: dict[str, object] = dict(super().parameters())
         if self._directions is not None:
             found["directions"] = self._directions
-        name = self._delta_argument(self.form)
-        if name is not None:
-            found[name] = self._delta
         return found
 
 

@@ -15,8 +15,7 @@ duplicates         ``test_a_queue_has_room_for_an_entry_of_every_edge``,
 near and far       ``test_near_and_far``, ``test_the_pile_holds_a_vertex_once``,
                    ``test_near_and_far_without_a_queue``,
                    ``test_keys_far_apart_take_few_moves``, ``test_the_threshold_does_not_wrap``,
-                   ``test_the_order_of_work``, ``test_fewer_vertices_are_worked_on``,
-                   ``test_choice_of_delta``
+                   ``test_the_order_of_work``, ``test_fewer_vertices_are_worked_on``
 refusals           ``test_refused``
 =================  ===============================================================================
 """
@@ -33,7 +32,6 @@ from sw.graph import Graph
 from sw.compile.frontiers import FRONTIERS, pairs
 from sw.compile.kernels.split import SPLITS
 from sw.device import Device
-from sw.compile.lower.loops.frontier_loop import FrontierLoop
 from tb.sw.graphs import graphs, random_graph
 from tb.sw.compile.kernels.test_programs import GRAPHS, check, config
 from tb.sw.searches import fits
@@ -495,19 +493,6 @@ def test_fewer_vertices_are_worked_on():
     assert worked[20] < 0.8 * worked[None]
 
 
-def test_choice_of_delta():
-    def delta(vertices, arcs, weight):
-        numbers = np.arange(arcs) % vertices
-        return FrontierLoop.choose_delta(Graph(vertices, numbers, numbers, np.full(arcs, weight)))
-    assert delta(10, 160, 100) == 200                   # 32 x 100 / 16
-    assert delta(10, 160, 0) == 1
-    assert delta(100, 1, (1 << 32) - 1) == (1 << 32) - 1
-    assert FrontierLoop.choose_delta(Graph(3, [], [], [])) == 1
-    graph = random_graph(40, 100, 1).weighted(50, 1)
-    result = check(config(2, 4), "sssp", graph, "vm", "push", delta="auto")
-    assert result.parameters["delta"] == FrontierLoop.choose_delta(graph)
-
-
 @pytest.mark.parametrize("algorithm, options, message", [
     ("bfs", {"frontier": "stack"},
      "frontier is 'stack', must be queue or bitmap or bytemap or counter or rqueue or "
@@ -552,6 +537,8 @@ def test_choice_of_delta():
      "bfs pull cannot have frontier 'rqueue': schedule 'em' distributes edges"),
     ("sssp", {"frontier": "rqueue", "direction": "pull"},
      "sssp pull cannot have frontier 'rqueue': pulling visits all edges"),
+    ("cc", {"frontier": "bitmap"},
+     "cc push cannot have frontier 'bitmap': nothing would read the bitmap"),
     ("cc", {"frontier": "rqueue", "direction": "pull"},
      "cc pull cannot have frontier 'rqueue': no operator of edges has a filter"),
     ("bc", {"frontier": "queue", "format": "cr2"},

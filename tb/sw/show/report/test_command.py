@@ -37,7 +37,10 @@ def test_hardware(name):
     again = preset(name).assign([words[index + 1] for index, word in enumerate(words)
                                  if word == "--set"])
     assert again == changed
-    assert name in hardware_text(changed)
+    text = hardware_text(changed)
+    assert name in text and "ports" not in text
+    several = changed.replace(l2_bytes=0, l2_banks=4, memory_ports=4)
+    assert hardware_text(several).endswith("4 memory ports")
 
 
 def test_a_preset_no_nearer_than_the_default_is_not_named():

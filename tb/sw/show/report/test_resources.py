@@ -1,7 +1,7 @@
 """Shares of resources, what binds, and rooflines, from counters whose figures follow by hand.
 
 ======================  ========================================================
-shares                  test_shares, test_scu, test_slow_memory, test_a_board
+shares                  test_shares, test_scu, test_slow_memory, test_memory_ports, test_a_board
 DRAM's rate             test_line_cycles: bus, port, queue
 binding                 test_binding
 slots                   test_issue_slots: of a real run, all cycles of all cores
@@ -54,6 +54,16 @@ def test_slow_memory():
     found = _shares(COUNTERS | {"slow_bytes_read": 64 * 50, "slow_bytes_written": 0}, dram=dram)
     assert found["DRAM"] == pytest.approx(150 / 500)
     assert found["slow memory"] == pytest.approx(50 / 125)
+
+
+def test_memory_ports():
+    """Each port has a DRAM, so several move so many times the lines."""
+    config = CONFIG.replace(memory_ports=2)
+    assert line_cycles(config, DRAM) == line_cycles(CONFIG, DRAM) / 2
+    assert _shares(COUNTERS, config)["DRAM"] == pytest.approx(_shares(COUNTERS)["DRAM"] / 2)
+    slow = DramConfig(slow_bytes_per_cycle=8)
+    counters = COUNTERS | {"slow_bytes_read": 64 * 50, "slow_bytes_written": 0}
+    assert _shares(counters, config, slow)["slow memory"] == pytest.approx(25 / 125)
 
 
 def test_a_board():

@@ -1,0 +1,305 @@
+"""The correlations, the ways of each algorithm, and their work."""
+
+import dataclasses
+import functools
+import math
+
+from sw.lang import programs
+from sw.study.benchmarks.grid import Grid
+from sw.study.benchmarks.ranking import ALGORITHMS, WAYS
+from sw.study.benchmarks.schedules import Compared
+
+from ..measure import OnHost
+from ..outcome import FAILED, Comparison, Outcome, Plot, Table, decimal, geometric_mean, times
+from ..paper import Figure
+from ..runs import on_graph
+from ..setting import where
+from . import recorded
+from .agreement import agreement
+
+
+__all__ = ["Correlation", "Operators", "WaysOf", "WorkOfWays"]
+
+
+#: Schedules with the constants of CUDA's text: an edge at a time, and the degrees from which a
+#: warp or a CTA takes a vertex.
+_TEXTS = {"em": "em:unroll=1", "strict": "strict:unroll=1", "wm": "wm:unroll=1",
+          "cm": "cm:unroll=1", "etwc": "etwc:unroll=1", "twc": "twc:warp=32:core=256:unroll=1"}
+
+#: Ways that a rule of thumb places without a machine: they are far behind.
+_OUTLIERS = ("vm", "wm")
+
+_WEIGHTS = 255
+
+_METHOD = (
+    "Every schedule in software in both directions, with CUDA's constants, on the RTL and on the "
+    "GPU. The RTL runs a smaller graph of the same generator, whose hub is at the same place among "
+    "the numbers of vertices; PageRank makes one iteration, on the GPU ten. Spearman's rank "
+    "correlation of the ways; `regret` is the GPU's time of the way that is best on the RTL, over "
+    "the GPU's best; `log r` is Pearson's correlation of the logarithms. A star marks a rank "
+    "correlation that is significant at 5 %.")
+
+_LAUNCHES = (
+    "`launches` charges the RTL with what the GPU's host asks for: the kernels, copies and clears "
+    "of the GPU's run, each in proportion to the operators that a run here performs, and each as "
+    "long, in cycles, as a share of a core's work as it is on the GPU.")
+
+
+@dataclasses.dataclass(frozen=True)
+class Operators(OnHost):
+    """The operators that a program performs on a graph: ``operators`` in the record."""
+    algorithm: str
+
+    def describe(self):
+        return f"operators of {self.algorithm} on {self.graph}"
+
+    def load(self):
+        from sw.graph.load import load
+        weighted = programs.find(self.algorithm).weighted
+        return load(self.graph, weights=_WEIGHTS if weighted else None,
+                    undirected=self.undirected)
+
+    def measure(self, graph):
+        from sw.study.benchmarks.programs import parameters
+        from sw.vm import reference
+        given = parameters(self.algorithm, graph)
+        return {"operators": reference.run(programs.find(self.algorithm), graph,
+                                           **given).operators}
+
+
+class _Ranked(Figure):
+    """Base of all: the runs of some algorithms on the counterparts of the GPU's graphs."""
+    source = "graphloom bench ranking"
+    method = _METHOD
+    algorithms: tuple[str, ...] = ALGORITHMS
+
+    def _gpu(self, setting):
+        return _read(setting.gpu)
+
+    def _pairs(self, setting):
+        """{counterpart: RankedPair}."""
+        return {pair.here: pair for pair in _pairs(setting.gpu, setting.ranked)}
+
+    def grid(self, setting):
+        pairs, gpu = self._pairs(setting), self._gpu(setting)
+
+        def make(graph, algorithm, way):
+            if way not in gpu.records[pairs[graph].graph].get(algorithm, {}):
+                return None
+            return on_graph(graph, algorithm, Compared, weights=_WEIGHTS, direction=way.direction,
+                            schedule=_TEXTS.get(way.schedule, way.schedule))
+        return Grid({"graph": pairs, "algorithm": self.algorithms, "way": WAYS}, make)
+
+    def further(self, setting):
+        return {"operators": Grid(
+            {"graph": self._pairs(setting), "algorithm": self.algorithms},
+            lambda graph, algorithm: Operators(graph.graph, graph.undirected, algorithm))}
+
+    def _measures(self, setting, found, operators):
+        """By graph and algorithm that are known on both sides: a :class:`_Measures`."""
+        gpu = self._gpu(setting)
+        for graph, pair in self._pairs(setting).items():
+            for algorithm in self.algorithms:
+                there = gpu.records[pair.graph].get(algorithm)
+                if there:
+                    yield graph, algorithm, _Measures(
+                        {way: found.records[found.places.at(
+                            graph=graph, algorithm=algorithm, way=way)] for way in there},
+                        there, gpu, setting.config.cores, operators.value("operators").at(
+                            graph=graph, algorithm=algorithm))
+
+    def _notes(self, setting):
+        gpu = self._gpu(setting)
+        return (f"{gpu.device}, driver {gpu.driver}, measured on {gpu.date}: "
+                f"{setting.gpu or 'the record of this project'}.", where(setting), *(
+                    f"{pair.here.label} is {pair.label}; the hub is at {pair.quantiles[1]:.2f} of "
+                    f"the vertices, there at {pair.quantiles[0]:.2f}."
+                    for pair in self._pairs(setting).values()))
+
+
+@functools.lru_cache(maxsize=4)
+def _read(path):
+    return recorded.read(path or recorded.FILE)
+
+
+@functools.lru_cache(maxsize=4)
+def _pairs(path, choices):
+    return recorded.pairs(_read(path), choices)
+
+
+class _Measures:
+    """The ways of an algorithm on a graph: ``here`` cycles, ``charged`` cycles with the GPU's
+    launches, and ``there`` seconds; None where a run failed."""
+
+    def __init__(self, records, there, gpu, cores, operators):
+        self.records, self.recorded = records, there
+        self.here = {way: record.get("cycles") for way, record in records.items()}
+        self.there = {way: min(record["seconds"]) for way, record in there.items()}
+        self.charged = {way: None if cycles is None or operators is None else
+                        cycles + self._launches(way, gpu, cores, operators)
+                        for way, cycles in self.here.items()}
+
+    def _launches(self, way, gpu, cores, operators):
+        """The cycles of the GPU's launches here: their number in proportion to the operators, and
+        the time of each in proportion to the arcs that a core has in an operator."""
+        record = self.recorded[way]
+        asked = (record["kernels"] + record["transfers"]) / record["operators"]
+        there = record["arcs"] / gpu.multiprocessors
+        here = self.records[way]["arcs"] / operators / cores * record["operators"]
+        return asked * operators * gpu.activity * gpu.clock * min(1.0, here / there)
+
+    def agreements(self) -> dict:
+        """The agreement of all ways, of some, and with launches, by name."""
+        def some(test):
+            return agreement({way: value for way, value in self.here.items() if test(way)},
+                             self.there)
+        return {"all": some(lambda way: True),
+                **{name: some(lambda way, name=name: way.direction == name)
+                   for name in ("push", "pull")},
+                "without vm, wm": some(lambda way: way.schedule not in _OUTLIERS),
+                "launches": agreement(self.charged, self.there)}
+
+
+def _rank(found):
+    """A correlation as a text."""
+    return "-" if math.isnan(found.spearman) else f"{found.spearman:.2f}{'*' * found.significant}"
+
+
+def _mean(values):
+    known = [value for value in values if not math.isnan(value)]
+    return math.fsum(known) / len(known) if known else None
+
+
+class Correlation(_Ranked):
+    """All correlations."""
+    name = "correlation"
+    title = "the ranking of the schedules in software on the RTL against a GPU's"
+    method = f"{_METHOD} {_LAUNCHES}"
+
+    def results(self, setting, found, operators):
+        rows, kept = [], {}
+        for graph, algorithm, measures in self._measures(setting, found, operators):
+            each = kept[graph, algorithm] = measures.agreements()
+            every = each["all"]
+            rows.append((graph.label, algorithm, str(every.ways), *map(_rank, each.values()),
+                         decimal(every.pearson), times(every.regret),
+                         times(each["launches"].regret)))
+        names = tuple(next(iter(kept.values()), {}))
+        skewed = {point: each for point, each in kept.items() if point[0].counts
+                  and not point[0].graph.startswith("road")}
+        means = {algorithm: _mean(each["all"].spearman for (_, own), each in skewed.items()
+                                  if own == algorithm) for algorithm in self.algorithms}
+        both = {
+            "Spearman": _mean(each["all"].spearman for each in skewed.values()),
+            "Spearman without vm, wm": _mean(each["without vm, wm"].spearman
+                                             for each in skewed.values()),
+            "log r": _mean(each["all"].pearson for each in skewed.values()),
+            "regret": geometric_mean(value for each in skewed.values()
+                                     if not math.isnan(value := each["all"].regret))}
+        texts = {name: FAILED if value is None or math.isnan(value) else f"{value:.2f}"
+                 for name, value in both.items()}
+        return Outcome(
+            tables=(Table("Agreement by graph and algorithm",
+                          ("graph", "algorithm", "ways", *names, "log r", "regret",
+                           "regret, launches"), tuple(rows)),),
+            plots=(Plot("rank correlation with the GPU", "Spearman", self.algorithms,
+                        {"skewed graphs": tuple(means.values())}, reference=1.0),),
+            comparisons=tuple(Comparison(f"{name}, mean of skewed graphs",
+                                         "1.00", text) for name, text in texts.items()),
+            data={"means": both, "by algorithm": means, "agreements": {
+                f"{graph.graph} {algorithm}": {name: one.to_json() for name, one in each.items()}
+                for (graph, algorithm), each in kept.items()}},
+            notes=self._notes(setting))
+
+
+class WaysOf(_Ranked):
+    """The ways of one algorithm."""
+
+    def __init__(self, algorithm):
+        self.name, self.algorithms = algorithm, (algorithm,)
+        self.title = f"{algorithm}: each way over the best, on the RTL and on the GPU"
+
+    method = f"{_METHOD} {_LAUNCHES} Times are over the best way's on the same machine."
+
+    def results(self, setting, found, operators):
+        tables, data, series = [], {}, {}
+        for graph, _, measures in self._measures(setting, found, operators):
+            columns = {"RTL": measures.here, "RTL, launches": measures.charged,
+                       "GPU": measures.there}
+            over = {name: _over_best(values) for name, values in columns.items()}
+            order = sorted(measures.there, key=measures.there.__getitem__)
+            tables.append(Table(
+                f"{graph.label}: ways from the GPU's best to its worst",
+                ("way", *columns, "RTL cycles", "GPU ms", "kernels, copies, clears",
+                 "vertices reached"),
+                tuple((str(way), *(times(values[way]) for values in over.values()),
+                       _count(measures.here[way]), f"{1e3 * measures.there[way]:.3f}",
+                       str(measures.recorded[way]["kernels"]
+                           + measures.recorded[way]["transfers"]),
+                       _count(measures.records[way].get("reached"))) for way in order)))
+            data[graph.graph] = {str(way): {name: values[way] for name, values in over.items()}
+                                 for way in order}
+            series |= {f"{name}, {graph.label}": tuple(over[name].get(way) for way in WAYS)
+                       for name in ("RTL", "GPU")}
+        return Outcome(
+            tables=tables, plots=(Plot(self.title, "time over the best way", tuple(
+                map(str, WAYS)), series, reference=1.0),) if series else (),
+            comparisons=tuple(Comparison(
+                f"{graph.label}: best way", _best(measures.there),
+                _best(measures.here)) for graph, _, measures in self._measures(
+                    setting, found, operators)),
+            data=data, notes=self._notes(setting))
+
+
+def _over_best(values):
+    known = [value for value in values.values() if value is not None]
+    return {way: None if value is None else value / min(known) for way, value in values.items()}
+
+
+def _best(values):
+    known = {way: value for way, value in values.items() if value is not None}
+    return str(min(known, key=known.__getitem__)) if known else FAILED
+
+
+def _count(value):
+    return FAILED if value is None else f"{value:,}"
+
+
+class WorkOfWays(_Ranked):
+    """Instructions and bytes of each way."""
+    name = "work"
+    title = "instructions and bytes of DRAM an arc, on the RTL and on the GPU"
+    method = ("Instructions of lanes, and bytes that DRAM moves, of all kernels of a run, over the "
+              "graph's arcs; the GPU's by Nsight Compute. PageRank's are of one iteration. The "
+              "ratio is that of the RTL over the GPU.")
+
+    def results(self, setting, found, operators):
+        rows, ratios = [], {"instructions": [], "bytes": []}
+        line = 4 * setting.config.threads
+        for graph, algorithm, measures in self._measures(setting, found, operators):
+            for way, record in measures.records.items():
+                there = measures.recorded[way]
+                if "lane_instructions" not in there or "counters" not in record:
+                    continue
+                sweeps = there["parameters"].get("iterations", 1)
+                counters = record["counters"]
+                ours = {"instructions": counters["lanes"] / record["arcs"],
+                        "bytes": line * (counters["dram_reads"] + counters["dram_writes"])
+                        / record["arcs"]}
+                theirs = {"instructions": there["lane_instructions"],
+                          "bytes": there["dram_bytes"]}
+                theirs = {name: value / sweeps / there["arcs"] for name, value in theirs.items()}
+                for name in ratios:
+                    ratios[name].append(ours[name] / theirs[name])
+                rows.append((graph.label, algorithm, str(way), *(
+                    text for name in ratios for text in (
+                        f"{ours[name]:.1f}", f"{theirs[name]:.1f}",
+                        times(ours[name] / theirs[name])))))
+        return Outcome(
+            tables=(Table("An arc", (
+                "graph", "algorithm", "way", "instructions, RTL", "GPU", "ratio", "bytes, RTL",
+                "GPU, bytes", "ratio of bytes"), tuple(rows)),),
+            plots=(), comparisons=tuple(Comparison(
+                f"{name}: RTL over GPU, geometric mean", "1.00x", times(geometric_mean(values))
+                if values else FAILED) for name, values in ratios.items()),
+            data={"ratios": ratios}, notes=self._notes(setting))
