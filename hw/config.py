@@ -66,7 +66,7 @@ LEGAL = {
     "combine": _one_of("lanes", "none"),
     "l2_bytes": _or_zero(_powers(1 << 5, 1 << 23)),
     "l2_ways": _powers(1, 16),
-    "l2_banks": _powers(1, 8),
+    "l2_banks": _powers(1, 16),
     "l2_mshrs": _powers(2, 512),
     "l2_latency": _LATENCIES,
     "memory_ports": _powers(1, 8),

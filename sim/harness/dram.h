@@ -44,8 +44,8 @@ private:
     std::size_t m_tail = 0;
 };
 
-/// Largest number of tags at the memory port: 512 MSHRs in each of 8 banks; one bit more on a board.
-constexpr std::size_t TAGS = 8192;
+/// Largest number of tags at the memory port: 512 MSHRs in each of 16 banks, and a bit on a board.
+constexpr std::size_t TAGS = 16384;
 
 /// How fast a region is. sim/interface.py has the same structure.
 struct DramTiming {
