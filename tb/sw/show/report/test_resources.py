@@ -59,7 +59,7 @@ def test_slow_memory():
 def test_memory_ports():
     """Each port has a DRAM, so several move so many times the lines."""
     config = CONFIG.replace(memory_ports=2)
-    assert line_cycles(config, DRAM) == line_cycles(CONFIG, DRAM) / 2
+    assert DRAM.line_cycles(config) == DRAM.line_cycles(CONFIG) / 2
     assert _shares(COUNTERS, config)["DRAM"] == pytest.approx(_shares(COUNTERS)["DRAM"] / 2)
     slow = DramConfig(slow_bytes_per_cycle=8)
     counters = COUNTERS | {"slow_bytes_read": 64 * 50, "slow_bytes_written": 0}
