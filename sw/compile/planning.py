@@ -91,6 +91,8 @@ def _with_frontiers(sides, chosen):
         if frontier is not None and (read is not None or side.switches):
             kinds = f"{VALUES if read is None else read.name}/{frontier.name}"
             plan = dataclasses.replace(plan, deduplicate=frontier.deduplicate, frontier=kinds)
+        elif frontier is not None:
+            plan = dataclasses.replace(plan, frontier=plan.frontier or frontier.name)
         task = found[name] = dataclasses.replace(side, frontier=frontier, input=read, plan=plan,
                                                  first_layout=first)
         first += len(task.layouts) + 1                  # and one layout of its format

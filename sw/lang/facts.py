@@ -244,9 +244,13 @@ class Changes(Fact):
     if, and only if, the value of the reduction by ``+`` is not 0; the result is the destinations
     with such an edge. ``atomic``: the result is the vertices at which a reduction's old word
     differs from the new one. Without this fact start words and words at the end must be compared.
+
+    ``fresh`` says that when O begins, each word of τ is the reduction's identity. So of the
+    reductions that change a word, exactly one finds the identity there.
     """
     key: ClassVar[str] = "changes"
     by: str
+    fresh: bool = False
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

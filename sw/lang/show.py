@@ -171,8 +171,8 @@ def _entry(value):
 
 def _fact(key, fact):
     """A fact: what it says, and why, on lines that are not too long."""
-    fields = [(field.name, getattr(fact, field.name)) for field in dataclasses.fields(fact)
-              if field.name != "why"]
+    fields = [(field.name, value) for field in dataclasses.fields(fact)
+              if field.name != "why" and (value := getattr(fact, field.name)) != field.default]
     said = ", ".join(_entry(value) if len(fields) == 1 else f"{name}={_entry(value)}"
                      for name, value in fields)
     return textwrap.fill(f"{key}=[{said}{'; ' * bool(said)}{fact.why}]", _FACT,

@@ -309,8 +309,9 @@ def _refusal(side, pair, sides, pairs):
         return reason
     if pair.input == unit_lists.NAME:
         return SetLists.lacks(side)
-    if pair.input == VALUES != pair.output and all(
-            each.input in (VALUES, REVERSE) for each in pairs):
+    read = side.algorithm.sets_are_read or any(one.algorithm.reads(one) for one in sides)
+    if pair.output != VALUES and (not read or (pair.input == VALUES and all(
+            each.input in (VALUES, REVERSE) for each in pairs))):
         return f"nothing would read the {pair.output}"
     listing = {one.algorithm.place for one, each in zip(sides, pairs) if each == pair and (
         one.algorithm.reverses(one) if pair.input == REVERSE else one.algorithm.reads(one))}

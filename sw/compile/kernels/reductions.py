@@ -21,17 +21,29 @@ def combine(k, operation, into, word):
         (a.add if operation == "+" else a.or_)(into, into, word)
 
 
-def reduce_word(k, operation, word, pointer, changed=None, later=None):
+def reduce_word(k, operation, word, pointer, changed=None, later=None, fresh=False):
     """The word at an address is combined with a word, by an atomic. ``changed``, a register,
-    becomes 0 unless this changes it, else another number. What waits for the atomic's answer is
-    added to the list ``later``, if there is one, to be called."""
+    becomes 0 unless this changes it, and if ``fresh``, unless it changes the reduction's identity;
+    else another number. What waits for the atomic's answer is added to the list ``later``, if
+    there is one, to be called."""
     a, before = k.a, k.a.zero
-    if changed is not None and operation != "+":
+    if changed is not None and (fresh or operation != "+"):
         before = a.reg("before")
     {"min": a.amominu_w, "max": a.amomaxu_w, "+": a.amoadd_w, "or": a.amoor_w}[operation](
         before, word, pointer)
 
     def compare():
+        if fresh:
+            first = a.reg("first")
+            if IDENTITY[operation]:
+                a.sltu(changed, word, before)
+                a.addi(first, before, 1)
+                a.seqz(first, first)
+            else:
+                a.snez(changed, word)
+                a.seqz(first, before)
+            a.and_(changed, changed, first)
+            return
         match operation:
             case "min":
                 a.sltu(changed, word, before)

@@ -104,6 +104,7 @@ class ProgramAlgorithm(ProgramRun):
         operators = [node for node in nodes if isinstance(node, ir.EdgeSetIterator)]
         self.numbers = {node.position: number for number, node in enumerate(operators)}
         self.edges = dict(enumerate(operators))
+        self.has_sets = bool(operators)
         self.dropped = frozenset()
         self._group_operators({})
         self._reserved: list[str] = []
@@ -187,10 +188,6 @@ class ProgramAlgorithm(ProgramRun):
 
     def base_array(self, task):
         return self.anchor
-
-    @property
-    def has_sets(self):
-        return bool(self.edges)
 
     def operators(self):
         return {f"{EDGES}{number}": EdgeOperator(self, number) for number in self.edges}

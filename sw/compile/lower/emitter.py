@@ -29,6 +29,7 @@ class Tracked:
     changed: Any
     only: bool  #: Whether every call has one such atomic. If not, the register begins with 0.
     later: Any = None  #: As of :func:`reduce_word`, if every call has one such atomic.
+    fresh: bool = False  #: Whether only the first change of a word is noted.
 
 
 class Emitter:
@@ -180,7 +181,7 @@ class Emitter:
         tracked = self._tracked
         changed = tracked.changed if tracked.only else self._a.reg("word_changed")
         reduce_word(self._k, node.operation, value, pointer, changed,
-                    tracked.later if tracked.only else None)
+                    tracked.later if tracked.only else None, tracked.fresh)
         if not tracked.only:
             self._a.or_(tracked.changed, tracked.changed, changed)
 

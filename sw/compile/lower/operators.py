@@ -144,6 +144,12 @@ class EdgeOperator(Operator):
                 lambda *names: first_words(parent.beginning, vector, *names))
         return sent_word(node, self._function, loops, bool(self._sent), **more)
 
+    @property
+    def sets_are_read(self) -> bool:
+        """Whether a kernel of the program that has no edges goes through a set."""
+        return any(group[0].op.kind != EDGES and not group[0].op.every
+                   for group in self._parent.groups.all)
+
     def _or_before(self, tests):
         """The filter that is true for members of this superstep or an earlier one, whose edges are
         not accepted, if one stamp tells; else for members."""
@@ -197,7 +203,13 @@ class EdgeOperator(Operator):
         return frozenset(vector for vector in self.private(task) if self._plain(task, vector))
 
     def adds_once(self, task, asked):
-        return self._settles(task) or self._plain(task, self._node.tracking)
+        return self._settles(task) or self._plain(task, self._node.tracking) or self._fresh
+
+    @property
+    def _fresh(self):
+        """Whether the old word tells which reduction is the first to change a vertex."""
+        changes = known(self._node, facts.Changes)
+        return changes is not None and changes.fresh
 
     def claims(self, task) -> bool:
         """Whether the set tells which lane is the first to add a vertex, in any kernel, and not a
@@ -555,7 +567,8 @@ class EdgeOperator(Operator):
                     a.xor(changed, changed, before)
                     a.snez(changed, changed)
             else:
-                reduce_word(k, operation, word, pointer, changed if tracks else None)
+                reduce_word(k, operation, word, pointer, changed if tracks else None,
+                            fresh=tracks and self._fresh)
         if changed is not None:
             with k.only(changed, "same") as same:
                 if better is not None:
@@ -790,7 +803,7 @@ class EdgeOperator(Operator):
         changed = flag if only else k.a.reg("changed")
         if not only:
             k.a.mv(changed, k.a.zero)
-        return Tracked(self._node.tracking, changed, only, later)
+        return Tracked(self._node.tracking, changed, only, later, self._fresh)
 
     @property
     def _changes_surely(self):

@@ -158,7 +158,35 @@ class _Operator(OperatorParts):
         if together and never and settles is not None and self._is_fresh(tracking, kind):
             return Changes(by="certain", why=f"{tracking} is {WORD - 1 if kind == 'min' else 0} "
                            f"where {self._node.to_filter} is true, and no edge brings that")
-        return Changes(by="atomic", why=f"{kind} moves one way")
+        fresh = self._begins_fresh(tracking, WORD - 1 if kind == "min" else 0)
+        return Changes(by="atomic", fresh=fresh, why=f"{kind} moves one way" + fresh * (
+            ", from the identity, which is stored again behind"))
+
+    def _begins_fresh(self, vector, word):
+        """Whether a vector has a word at every vertex, whenever the operator begins: it begins so,
+        and what else is stored is stored again at the vertices that the operator changes."""
+        def restores(node):
+            return isinstance(node, ir.VertexSetIterator) and all(
+                effect.kind == "store" and isinstance(effect.value, ir.Literal)
+                and effect.value.value == word
+                for effect in effects(self._program.function(node.apply_f))
+                if effect.vector == vector)
+
+        first = self._program.vector(vector).initial
+        if not (isinstance(first, ir.Literal) and int(first.value) == word) or not all(
+                node is self._node or vector not in written(self._program, node) or restores(node)
+                or isinstance(node, ir.WhileLoop | ir.ForLoop | ir.HostBranch)
+                for node in ir.instructions(self._program.body)):
+            return False
+        place = next(at for at, node in enumerate(self._block) if node is self._node)
+        for node in self._block[place + 1:]:
+            if isinstance(node, ir.VertexSetIterator) and restores(node) \
+                    and node.input_vset in (ir.ALL, self._node.output_vset) \
+                    and stored(self._program.function(node.apply_f)).get(vector, (0, False))[1]:
+                return True
+            if self._node.output_vset in assigned(node):
+                return False
+        return False
 
     def _is_fresh(self, vector, kind):
         """Whether a vector has the identity of a reduction wherever the filter is true, whenever

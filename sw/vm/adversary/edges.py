@@ -8,6 +8,7 @@ import numpy as np
 from sw.lang import facts, graph_ir as ir
 from sw.lang.effects import effects, given, replaced
 from sw.lang.facts import SELF, known
+from sw.lang.passes.accesses import IDENTITY
 from sw.lang.predicates import with_vertex
 from sw.lang.types import Type
 from sw.vm.adversary.code import NOTHING, Address, Code, FalseFact
@@ -73,6 +74,11 @@ class EdgeTrial:
         self._start = {name: list(words) for name, words in self.now.items()}
         self._addresses = {name for name, vector in machine._vectors.items()
                            if known(vector, facts.Addressable) is not None}
+        changes = self._fact[facts.Changes]
+        if changes is not None and changes.fresh:
+            kind = next(each.kind for each in self._effects if each.vector == node.tracking)
+            if any(word != IDENTITY[kind] for word in machine._arrays[node.tracking].tolist()):
+                raise FalseFact(f"changes: {node.tracking} is not the identity of {kind}")
         free = None if round.loop is None else known(round.loop, facts.OrderFree)
         self._free = None if free is None else free.vector
 

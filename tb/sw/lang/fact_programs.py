@@ -171,6 +171,30 @@ TEXTS = {
     "allowed": _relax(vectors="closed = vector(bool, lambda v: uint(v) % 5 == 3)",
                       functions="def allowed(v):\n    return not closed[v]", to=".to(allowed)"),
     "hops": _relax(body="distance[dst].min(distance[src] + 1)", weight=""),
+    "waves": """
+@program
+def waves(edges: edgeset):
+    seen = vector(uint, lambda v: 1 << uint(v) if uint(v) < 9 else 0)
+    active = vector(uint, lambda v: 1 << uint(v) if uint(v) < 9 else 0)
+    arriving = vector(uint, 0)
+
+    def starts(v):
+        return seen[v] != 0
+
+    def visit(src, dst):
+        arriving[dst] |= active[src] & ~seen[dst]
+
+    def settle(v):
+        active[v] = arriving[v]
+        seen[v] = seen[v] | arriving[v]
+        arriving[v] = 0
+
+    frontier = vertices.where(starts)
+    while frontier:
+        frontier = edges.from_(frontier).apply_modified(visit, arriving)
+        frontier.apply(settle)
+    return seen
+""",
     "walks": """
 @program
 def walks(edges: edgeset):

@@ -182,6 +182,7 @@ FALSE = [
     ("largest parent", "visit", fact(facts.Changes, by="certain")),
     ("sssp", "relax", fact(facts.Changes, by="certain")),
     ("bfs", "visit", fact(facts.Changes, by="addend")),
+    ("largest parent", "visit", fact(facts.Changes, by="atomic", fresh=True)),
     ("arrivals", "visit", fact(facts.Closed)),
     ("bfs", "visit", fact(facts.Drops, by="any", ever=False)),
     ("tries", "visit", fact(facts.Drops, by="source", ever=False)),

@@ -537,6 +537,8 @@ def test_fewer_vertices_are_worked_on():
      "bfs pull cannot have frontier 'rqueue': schedule 'em' distributes edges"),
     ("sssp", {"frontier": "rqueue", "direction": "pull"},
      "sssp pull cannot have frontier 'rqueue': pulling visits all edges"),
+    ("cc", {"frontier": "bitmap"},
+     "cc push cannot have frontier 'bitmap': nothing would read the bitmap"),
     ("cc", {"frontier": "rqueue", "direction": "pull"},
      "cc pull cannot have frontier 'rqueue': no operator of edges has a filter"),
     ("bc", {"frontier": "queue", "format": "cr2"},

@@ -7,7 +7,8 @@ sets                        test_sets: moved, kept while others are made, made b
 numbers                     test_numbers: 64 bits, choices, loops in loops; test_large: no room in
                             an argument
 queues                      test_queues: the threshold moves on the device
-cores                       test_nobody_is_late: hosts that go ahead of others
+cores                       test_nobody_is_late, test_results_are_read_in_time: hosts that go ahead
+                            of others
 before the first operator   test_beginning
 refusals                    test_refused, test_too_many_ways, test_room
 ==========================  =======================================================================
@@ -99,6 +100,15 @@ def test_nobody_is_late(name, seed):
     both(name, "vm", 3, seed)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_results_are_read_in_time(seed, tmp_path):
+    """No section writes a sum, or the size of a set, before all hosts have read the one before."""
+    lines = ("n = 0", "for i in range(4):", "    n += vertices.sum(own)",
+             "    n += vertices.sum(odd)", "    some = vertices.where(small)", "    n += len(some)",
+             "    some = vertices.where(odd)", "    n += len(some)", "    vertices.apply(grow)")
+    both(written(tmp_path, body(*lines)), cores=3, seed=seed)
+
+
 TEXT = """
 @program
 def text(edges: edgeset, most: int = 5):
@@ -174,6 +184,9 @@ def test_empty(schedule, direction, tmp_path):
      "    big = big - vertices.sum(own)", "    round += 1", "    vertices.apply(grow)",
      "if big == 17179868900 or not big < 5:", "    vertices.apply(grow)",
      "n = 1 if big >= 4294967296 else 2", "vertices.apply(grow)"),
+    # Numbers that double until they pass 32 bits.
+    ("n = 1", "one = 1", "two = 1", "while two < 8000000000:", "    three = one + two",
+     "    one = two", "    two = three", "    vertices.apply(grow)"),
 ])
 def test_numbers(lines, cores, tmp_path):
     both(written(tmp_path, body(*lines)), cores=cores)
