@@ -471,3 +471,11 @@ class Kernel:
             self.a.addi(register, source, amount)
         else:
             self.a.add(register, source, self.constant(amount))
+
+    def keep_bits(self, register, mask):
+        """``register`` = itself, but for the bits that a constant has not. A register holds a
+        constant that is too large for ``andi``."""
+        if mask < 2048:
+            self.a.andi(register, register, mask)
+        else:
+            self.a.and_(register, register, self.constant(mask))

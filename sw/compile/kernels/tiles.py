@@ -116,8 +116,8 @@ class TileLists:
         """Go on to the next block and the next set, and empty its lists."""
         k, a, size = self._k, self._k.a, self._block_size
         end, first = a.regs("end", "first")
-        a.addi(self._block, self._block, size)
-        a.andi(self._block, self._block, self._BLOCKS * size - 1)
+        k.step(self._block, size)
+        k.keep_bits(self._block, self._BLOCKS * size - 1)
         a.sub(self._set, k.constant(self._set_size, "set_bytes"), self._set)
         a.add(end, self._own_end, self._block)
         a.add(first, self._own_first, self._set)
@@ -170,8 +170,8 @@ class TileLists:
         """
         k, a, size = self._k, self._k.a, self._block_size
         block = a.reg("past_block")             # the block is that of the next round by now
-        a.addi(block, self._block, (self._BLOCKS - 1) * size)
-        a.andi(block, block, self._BLOCKS * size - 1)
+        k.step(block, (self._BLOCKS - 1) * size, self._block)
+        k.keep_bits(block, self._BLOCKS * size - 1)
         a.add(block, block, k.constant(k.task.local.address(self._ENDS), "ends"))
         k.tile = k.config.threads
         for number, warps in enumerate(self._widths):

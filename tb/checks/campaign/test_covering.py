@@ -81,8 +81,10 @@ def test_points_say_what_they_are_the_first_to_have():
 
 
 def test_no_more_than_needed():
-    """There are as many configurations as values in the longest list."""
-    assert len(CONFIGS) == max(len(values) for values in required().values())
+    """There are as many configurations as values in the longest list, or as needed for one core
+    first, six times, and then for each other number."""
+    assert len(CONFIGS) == max(5 + len(LEGAL["cores"].values),
+                               *(len(values) for values in required().values()))
     covering.cache_clear()
     assert [point.config for point in covering()] == CONFIGS
 
@@ -90,9 +92,9 @@ def test_no_more_than_needed():
 def test_large_ones_come_once():
     assert [(c.warps, c.cores) for c in CONFIGS if c.threads == 32] == [(32, 1)]
     assert [(c.threads, c.cores) for c in CONFIGS if c.warps == 32] == [(32, 1)]
-    assert [c.cores for c in CONFIGS if c.cores > 1] == [2, 3, 4, 5, 6, 7, 8]
+    assert [c.cores for c in CONFIGS if c.cores > 1] == list(LEGAL["cores"].values[1:])
     lanes = [c.cores * c.warps * c.threads for c in CONFIGS]
-    assert sum(count > 256 for count in lanes) == 1
+    assert sum(count > 512 for count in lanes) == 1
     # Every square shape up to the largest is compared instruction by instruction.
     assert [(c.warps, c.threads, c.trace) for c in CONFIGS[:6]] == [
         (1 << i, 1 << i, True) for i in range(6)]
@@ -172,7 +174,8 @@ def test_what_is_refused(split, algorithm):
                     or ("warps of at least 2 lanes" in reason and config.threads == 1)
                     or ("warps of at least 4 lanes" in reason and config.threads < 4)
                     # These keep rows, queues or many registers of each lane in local memory.
-                    or ("local memory is full" in reason and config.local_bytes <= 8192
+                    or ("local memory is full" in reason
+                        and config.local_bytes <= max(8192, 256 * config.warps)
                         and schedule in ("wm", "cm", "twce", "etwc", "tile"))
                     or ("vertex_ids" in reason and config.gather_reads)
                     or ("imem_bytes is 1024" in reason and config.imem_bytes == 1024)

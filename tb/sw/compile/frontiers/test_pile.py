@@ -114,9 +114,9 @@ def test_the_threshold_does_not_wrap(delta):
 def test_numbers_without_room(monkeypatch):
     """The numbers of supersteps begin again, and no vertex is added more or less often."""
     graph = random_graph(60, 400, 2).weighted(200, 1)
-    before = run("sssp", graph, delta=20)
+    before = run("sssp", graph, delta=200)
     monkeypatch.setattr(Fields, "most", 2)
-    after = run("sssp", graph, delta=20)
+    after = run("sssp", graph, delta=200)
     assert "restamp_queue" in kernels(after) and "restamp_queue" not in kernels(before)
     assert [name for name in kernels(after) if name != "restamp_queue"] == kernels(before)
 
