@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from base.errors import RunError, UserError
     from hw.config import ConfigError, HardwareConfig, preset
     from sim.dram import DramConfig
+    from sim.dram_device import DramDevice
     from sw.graph import Graph, generate
     from sw.graph.load import load
     from sw.operators.hashing import HashTable
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from sw.study.sweep import SweepResult, sweep
 
 
-__all__ = ["ConfigError", "Device", "DramConfig", "Graph", "HardwareConfig", "HashTable",
-           "Reordering", "Result", "Results", "RunError", "SweepResult", "UserError",
+__all__ = ["ConfigError", "Device", "DramConfig", "DramDevice", "Graph", "HardwareConfig",
+           "HashTable", "Reordering", "Result", "Results", "RunError", "SweepResult", "UserError",
            "__version__", "generate", "load", "preset", "sweep",
            # the words of the algorithm language (docs/language.md)
            "Label", "PriorityQueue", "decimal", "edgeset", "fixed", "fraction", "infinity",
@@ -51,6 +52,7 @@ def __getattr__(name):
     from base.errors import RunError, UserError  # noqa: F401
     from hw.config import ConfigError, HardwareConfig, preset  # noqa: F401
     from sim.dram import DramConfig  # noqa: F401
+    from sim.dram_device import DramDevice  # noqa: F401
     from sw.graph import Graph, generate, load  # noqa: F401
     from sw.operators.hashing import HashTable  # noqa: F401
     from sw.lang.names import (  # noqa: F401

@@ -18,7 +18,10 @@ from hw.link.frames import check_divisor
 
 from . import build
 from .dram import DramConfig
+from .dram_device import DramDevice
 from .errors import SimulationError
+from .interface import DeviceParameters, DramTiming
+from .memories import SimulatedDram
 from .noise import Noise
 
 
@@ -51,7 +54,7 @@ class BoardSimulator:
     sdram : bool
         Whether it has an SDRAM with its controller, like the board with an FPGA, or a memory port
         with the DRAM model behind it.
-    dram : DramConfig or None
+    dram : DramConfig, DramDevice or None
         The DRAM model; None for the default. A board has no slow region.
     corrupt, lose, repeat, seed
         Faults of both directions of the line; see :class:`sim.noise.Noise`.
@@ -74,7 +77,7 @@ class BoardSimulator:
     """
 
     def __init__(self, config: HardwareConfig, *, divisor=4, sdram=True,
-                 dram: DramConfig | None = None, corrupt=0.0, lose=0.0, repeat=0.0, seed=1,
+                 dram: SimulatedDram | None = None, corrupt=0.0, lose=0.0, repeat=0.0, seed=1,
                  report=None):
         noise = {"corrupt": corrupt, "lose": lose, "repeat": repeat}
         self.to_board, self.to_host = Noise(seed=seed, **noise), Noise(seed=~seed, **noise)
@@ -82,7 +85,7 @@ class BoardSimulator:
             check_divisor(divisor)
         except ValueError as error:
             raise ConfigError(f"the board's line: {error}") from None
-        if dram is not None and dram.has_slow:
+        if isinstance(dram, DramConfig) and dram.has_slow:
             raise ConfigError(f"DramConfig: slow_bytes_per_cycle = {dram.slow_bytes_per_cycle}: a "
                               "board has no slow region; must be 0")
         verilog = build.board_verilog(config, divisor, CLOCK_HZ, sdram=sdram)
@@ -189,13 +192,19 @@ class BoardSimulator:
 
 class _DramParameters(ctypes.Structure):
     """``MemoryParameters`` of the harness, without an SDRAM."""
-    _fields_ = [("base", ctypes.c_uint64),
-                *((name, ctypes.c_uint32) for name in ("occupancy", "latency", "queue"))]
+    _fields_ = [("base", ctypes.c_uint64), ("timing", DramTiming),
+                ("device", ctypes.POINTER(DeviceParameters))]
 
 
 def _dram(dram, config):
-    return _DramParameters(int(MemoryMap.GLOBAL), dram.occupancy(config.line_bytes),
-                           dram.latency_cycles, dram.queue)
+    parameters = _DramParameters(int(MemoryMap.GLOBAL))
+    if isinstance(dram, DramDevice):
+        parameters.timing = DramTiming(1, 1, 1)
+        parameters.device = ctypes.pointer(dram.parameters(config))
+    else:
+        parameters.timing = DramTiming(dram.occupancy(config.line_bytes), dram.latency_cycles,
+                                       dram.queue)
+    return parameters
 
 
 def _sdram():

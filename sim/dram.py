@@ -1,4 +1,5 @@
-"""The configuration of the DRAM that stands behind a memory port of the GPU in simulation.
+"""The simple model of the DRAM that stands behind a memory port of the GPU in simulation. The other
+models are devices with banks and rows (:mod:`sim.dram_device`).
 
 Each port has such a DRAM, a channel of its own: all figures are of one port, and the ports do not
 slow each other down. A channel is a pipe with a queue in front. Time is counted in core cycles. A
@@ -38,8 +39,8 @@ each region by itself: those of the slow region with `slow_queue`, `slow_bytes_p
 
 import dataclasses
 from collections.abc import Iterable
+from typing import Self
 
-from base import numbers
 from hw.config import ConfigError, HardwareConfig
 
 
@@ -100,37 +101,24 @@ class DramConfig:
                               "region; set slow_bytes_per_cycle from 1 to "
                               f"{_RANGES['slow_bytes_per_cycle'][1]} as well")
 
-    @classmethod
-    def parse(cls, assignments: Iterable[str] = ()) -> "DramConfig":
-        """The default with ``FIELD=VALUE`` texts applied, each field once, as a command line gives
-        them. Raises ConfigError."""
-        changes: dict[str, int] = {}
-        for text in assignments:
-            name, equals, value = (part.strip(" ") for part in text.partition("="))
-            if not equals:
-                raise ConfigError(f"DRAM option {text!r} is not FIELD=VALUE")
-            if name not in _RANGES:
-                raise ConfigError(f"DramConfig has no field {name!r}; it has "
-                                  f"{', '.join(_RANGES)}")
-            if name in changes:
-                raise ConfigError(f"DramConfig: {name} is set twice")
-            number = numbers.integer(value)
-            if number is None:
-                low, high = _RANGES[name]
-                raise ConfigError(f"DramConfig: {name} = {value!r}: must be an integer from "
-                                  f"{low} to {high}")
-            changes[name] = number
-        config = cls(**changes)
+    def check_given(self, names: Iterable[str]) -> None:
+        """Raises ConfigError for a field that was given, even with the default's value, and says
+        nothing without a slow region."""
         for name in _OF_REGION:
-            if name in changes:         # even with the default's value
-                config._check_region(name)
-        return config
+            if name in names:
+                self._check_region(name)
 
     @property
     def assignments(self) -> list[str]:
-        """All fields as ``FIELD=VALUE``, which :meth:`parse` accepts."""
+        """All fields as ``FIELD=VALUE``, which :func:`sim.memories.parse_memory` accepts."""
         return [f"{name}={value}" for name, value in dataclasses.asdict(self).items()
                 if self.has_slow or name not in _OF_REGION]
+
+    @property
+    def changes(self) -> list[str]:
+        """The fields that are not the default's, as ``FIELD=VALUE``."""
+        return [f"{name}={value}" for name, value in dataclasses.asdict(self).items()
+                if value != getattr(DramConfig(), name)]
 
     @property
     def has_slow(self) -> bool:
@@ -145,10 +133,27 @@ class DramConfig:
         """Core cycles one line occupies the bus of the slow region, rounded up."""
         return -(-line_bytes * self.ratio // self.slow_bytes_per_cycle)
 
+    def with_slow(self, bytes_per_cycle: int, latency: int) -> Self:
+        """This memory with a slow region."""
+        return dataclasses.replace(self, slow_bytes_per_cycle=bytes_per_cycle, slow_latency=latency)
+
+    def wider(self, times: int) -> Self:
+        """This memory with so many times the bandwidth, and of the requests under way, as far as
+        they go."""
+        return dataclasses.replace(self, **{
+            name: min(times * getattr(self, name), _RANGES[name][1])
+            for name in ("bytes_per_cycle", "queue")})
+
     def peak_bytes(self, config: HardwareConfig) -> float:
         """The most bytes that all memory ports together move in a core cycle."""
         return (config.memory_ports * config.line_bytes
                 / self.occupancy(config.line_bytes))
+
+    def line_cycles(self, config: HardwareConfig) -> float:
+        """Cycles in which the memory ports together move a line at best. Each has a bus, takes one
+        request a cycle, and its memory holds some requests at a time."""
+        return max(self.occupancy(config.line_bytes), 1,
+                   (1 + self.latency_cycles) / self.queue) / config.memory_ports
 
     @property
     def latency_cycles(self) -> int:

@@ -5,7 +5,8 @@ import enum
 import os
 
 
-__all__ = ["DramTiming", "PortReport", "Report", "SimulatorStatus", "load"]
+__all__ = ["ChannelCounts", "DeviceParameters", "DramTiming", "PortReport", "Report",
+           "SimulatorStatus", "load"]
 
 
 class SimulatorStatus(enum.IntEnum):
@@ -35,13 +36,32 @@ class DramTiming(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint32) for name in ("occupancy", "latency", "queue")]
 
 
+class DeviceParameters(ctypes.Structure):
+    """A DRAM device and its controller (:class:`sim.dram_device.DramDevice`)."""
+    _fields_ = [(name, ctypes.c_uint32) for name in (
+        "burst", "CL", "CWL", "tRCDRD", "tRCDWR", "tRP", "tRAS", "tRRD_S", "tRRD_L", "tFAW",
+        "t32AW", "tCCD_S", "tCCD_L", "tRTP", "tWR", "tWTR_S", "tWTR_L", "tRTRS", "tPPD", "tRFC",
+        "tREFI", "read_queue", "write_queue", "bank_queue", "hit_limit", "keep_writes", "merge",
+        "close_page", "two_commands", "channel_at", "channel_bits", "group_at", "group_bits",
+        "bank_at", "bank_bits", "row_at", "hash", "access_bytes", "port_at", "port_bits", "above",
+        "below")]
+
+
+class ChannelCounts(ctypes.Structure):
+    """What a channel of a DRAM device has done since its counts were cleared."""
+    _fields_ = [(name, ctypes.c_uint64) for name in (
+        "column_reads", "column_writes", "row_hits", "activates", "precharges", "refreshes",
+        "turn_rounds")]
+
+
 def load(path: str | os.PathLike[str]) -> ctypes.CDLL:
     """The C functions of a built library, with their types."""
     library = ctypes.CDLL(str(path))
     machine, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
     words, timing = ctypes.POINTER(u32), ctypes.POINTER(DramTiming)
     for name, result, *arguments in (
-            ("gl_create", machine, ctypes.c_void_p, u64, u64, timing, timing, u32),
+            ("gl_create", machine, ctypes.c_void_p, u64, u64, timing, timing,
+             ctypes.POINTER(DeviceParameters), u32),
             ("gl_destroy", None, machine),
             ("gl_power_on", ctypes.c_int, machine),
             ("gl_write", ctypes.c_int, machine, u32, words, u32),
@@ -49,6 +69,7 @@ def load(path: str | os.PathLike[str]) -> ctypes.CDLL:
             ("gl_run", ctypes.c_int, machine, u64),
             ("gl_error", ctypes.c_int, machine),
             ("gl_report", None, machine, ctypes.POINTER(Report)),
+            ("gl_channels", None, machine, ctypes.POINTER(ChannelCounts)),
             ("gl_port_report", None, machine, u32, ctypes.POINTER(PortReport)),
             ("gl_clear_lines", None, machine),
             ("gl_place_slow", None, machine, u64),

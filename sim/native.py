@@ -21,9 +21,11 @@ from hw.isa import MemoryMap
 
 from . import build, compiled
 from .dram import DramConfig
+from .dram_device import DramDevice
 from .errors import SimulationError
-from .interface import DramTiming, PortReport, Report, SimulatorStatus, load
+from .interface import ChannelCounts, DramTiming, PortReport, Report, SimulatorStatus, load
 from .machine import RegisterMachine
+from .memories import SimulatedDram
 from .memory import ArrayMemory
 
 
@@ -53,13 +55,16 @@ def _threads(config):
     return min(config.cores, processors)
 
 
-def _timings(dram, line_bytes):
-    """How fast the two regions of a DRAM are; None for a slow region that there is not."""
-    fast = DramTiming(dram.occupancy(line_bytes), dram.latency_cycles, dram.queue)
+def _models(dram, config):
+    """The structures of a DRAM: how fast the two regions of the simple model are, and the device;
+    None for what there is not."""
+    if isinstance(dram, DramDevice):
+        return DramTiming(1, 1, 1), None, dram.parameters(config)
+    fast = DramTiming(dram.occupancy(config.line_bytes), dram.latency_cycles, dram.queue)
     if not dram.has_slow:
-        return fast, None
-    return fast, DramTiming(dram.slow_occupancy(line_bytes), dram.slow_latency_cycles,
-                            dram.slow_queue)
+        return fast, None, None
+    return fast, DramTiming(dram.slow_occupancy(config.line_bytes), dram.slow_latency_cycles,
+                            dram.slow_queue), None
 
 
 def wave_format(path) -> str:
@@ -87,7 +92,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
     ----------
     config : HardwareConfig
         The hardware.
-    dram : DramConfig or None
+    dram : DramConfig, DramDevice or None
         The memory behind it; None for the default.
     wave : base.output.Output or None
         The file for waves; see :meth:`open_wave`.
@@ -121,7 +126,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
         If `trace` is given and `config` has no trace port.
     """
 
-    def __init__(self, config: HardwareConfig, dram: DramConfig | None = None, *, wave=None,
+    def __init__(self, config: HardwareConfig, dram: SimulatedDram | None = None, *, wave=None,
                  assertions=True, verilog=None, report=None, trace=None, threads=None):
         super().__init__(config)
         self.dram = dram or DramConfig()
@@ -155,7 +160,10 @@ class NativeMachine(ArrayMemory, RegisterMachine):
         lines. A masked write counts as a whole line, because it takes a whole line's time on the
         bus. With several memory ports also, for each port, ``port_0_lines_read`` and so on: lines
         read and written; ``busy``, the cycles that their transfers take on the port's bus; and
-        ``waits``, the cycles in which the port's memory refused a request.
+        ``waits``, the cycles in which the port's memory refused a request. With a
+        :class:`~sim.dram_device.DramDevice` also the sums over its channels of what
+        :meth:`channel_counters` has, such as ``dram_activates``, and with several channels those of
+        each, such as ``channel_0_activates``.
         After a failed assertion there are only these byte counters. After a launch that was
         stopped half-way the counters still run while they are read, for some 50 cycles.
         """
@@ -166,6 +174,12 @@ class NativeMachine(ArrayMemory, RegisterMachine):
         if self.dram.has_slow:
             values["slow_bytes_read"] = report.slow_lines_read * self.config.line_bytes
             values["slow_bytes_written"] = report.slow_lines_written * self.config.line_bytes
+        channels = self.channel_counters()
+        for number, channel in enumerate(channels):
+            for name, value in channel.items():
+                values[f"dram_{name}"] = values.get(f"dram_{name}", 0) + value
+                if len(channels) > 1:
+                    values[f"channel_{number}_{name}"] = value
         if self.config.memory_ports > 1:
             for port in range(self.config.memory_ports):
                 counts = PortReport()
@@ -173,6 +187,18 @@ class NativeMachine(ArrayMemory, RegisterMachine):
                 for name, *_ in PortReport._fields_:
                     values[f"port_{port}_{name}"] = getattr(counts, name)
         return values
+
+    def channel_counters(self) -> list[dict[str, int]]:
+        """What each channel of a :class:`~sim.dram_device.DramDevice` has done, those of the first
+        memory port first: column commands (``column_reads``, ``column_writes``), ``row_hits`` of
+        them, ``activates``, ``precharges``, ``refreshes``, and ``turn_rounds`` between reads and
+        writes. Empty for the simple model."""
+        if not isinstance(self.dram, DramDevice):
+            return []
+        counts = (ChannelCounts * (self.config.memory_ports * self.dram.channels))()
+        self._library.gl_channels(self._handle, counts)
+        return [{name: getattr(channel, name) for name, *_ in ChannelCounts._fields_}
+                for channel in counts]
 
     def clear_counters(self) -> None:
         """Sets the counters to 0."""
@@ -306,7 +332,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
             self._library = load(self._path())
             self._handle = self._library.gl_create(
                 self.memory.ctypes.data, self.memory.nbytes, int(MemoryMap.GLOBAL),
-                *_timings(self.dram, self.config.line_bytes), self.threads)
+                *_models(self.dram, self.config), self.threads)
             self._apply_slow()
         self._new()
         if self._tracer is not None:

@@ -50,8 +50,9 @@ private:
 
 /// sim/board_simulator.py has the same structure.
 struct MemoryParameters {
-    std::uint64_t base;                           ///< address of the first byte
-    std::uint32_t occupancy, latency, queue;      ///< as for the model
+    std::uint64_t base;              ///< address of the first byte
+    DramTiming timing;
+    const DeviceParameters* device;  ///< null for the simple model
 };
 
 class BoardMemory {
@@ -60,7 +61,7 @@ public:
 
     BoardMemory(std::uint8_t* memory, std::uint64_t bytes, const MemoryParameters& parameters)
         : m_dram{memory, bytes, static_cast<std::uint32_t>(parameters.base / LINE_BYTES),
-                 DramTiming{parameters.occupancy, parameters.latency, parameters.queue}} {}
+                 parameters.timing, NO_REGION, parameters.device} {}
 
     void power_on() {
         m_dram.clear();

@@ -1,5 +1,7 @@
-// The DRAM model: a bus with a latency and a queue in front, and a second one for the slow region.
-// sim/dram.py has the rules; times are core cycles. Nothing is allocated after construction.
+// The memory behind a port: its contents, and one of two models of the time. The simple one is a bus
+// with a latency and a queue in front, and a second one for the slow region; sim/dram.py has the
+// rules. The other one is a device (dram_device.h). Times are core cycles. Nothing is allocated after
+// construction.
 
 #pragma once
 
@@ -9,6 +11,8 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+
+#include "dram_device.h"
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "lines are copied as they are");
 
@@ -144,14 +148,19 @@ public:
     using Region = DramRegion<LINE_BYTES>;
     using Read = DramRead<LINE_BYTES>;
 
+    /// With a device there is no slow region, and `timing` is not used.
     Dram(std::uint8_t* memory, std::uint64_t bytes, std::uint32_t first_line,
-         const DramTiming& timing, const DramTiming& slow = NO_REGION)
+         const DramTiming& timing, const DramTiming& slow, const DeviceParameters* device)
         : m_memory{memory}
         , m_lines{bytes / LINE_BYTES}
         , m_first_line{first_line}
         , m_slow_place{m_lines}
         , m_fast{timing}
-        , m_slow{slow} {}
+        , m_slow{slow} {
+        if (!device) return;
+        m_device = std::make_unique<DramDevice>(*device, LINE_BYTES, TAGS);
+        m_held = std::make_unique<Read[]>(TAGS);
+    }
 
     /// The first slow line, if it is inside; else no line is slow.
     void place_slow(std::uint64_t line) {
@@ -163,13 +172,16 @@ public:
         m_fast.clear();
         m_slow.clear();
         m_tags.reset();
+        if (m_device) m_device->clear();
     }
     void clear_lines() {
         for (Region* region : {&m_fast, &m_slow}) region->lines_read = region->lines_written = 0;
+        if (m_device) m_device->restart();
     }
 
     /// Whether a request offered in this cycle is accepted. Call once a cycle, with rising times.
     bool ready(std::uint64_t now) {
+        if (m_device) return m_device->ready(now);
         const bool fast = m_fast.ready(now);
         const bool slow = m_slow.ready(now);
         return fast && slow;
@@ -182,7 +194,7 @@ public:
     bool waiting(std::uint32_t tag) const { return m_tags[tag]; }
 
     void read(std::uint64_t now, std::uint32_t line, std::uint32_t tag) {
-        Read& entry = of(line).read(now);
+        Read& entry = m_device ? ask(line, tag) : of(line).read(now);
         entry.tag = tag;
         std::memcpy(entry.data, at(line), LINE_BYTES);
         m_tags[tag] = true;
@@ -190,7 +202,12 @@ public:
 
     void write(std::uint64_t now, std::uint32_t line, const void* data,
                const Mask<LINE_BYTES>& mask) {
-        of(line).write(now);
+        if (m_device) {
+            ++m_fast.lines_written;
+            m_device->accept(line - m_first_line, true, 0);
+        } else {
+            of(line).write(now);
+        }
         std::uint8_t* to = at(line);
         const auto* from = static_cast<const std::uint8_t*>(data);
         for (std::size_t word = 0; word < LINE_BYTES / 4; ++word) {
@@ -206,6 +223,10 @@ public:
 
     /// The response to be offered from this cycle on, or null. Call only while none is on offer.
     const Read* response(std::uint64_t now) {
+        if (m_device) {
+            const std::uint32_t tag = m_device->answer();
+            return m_offered = tag == DramDevice::NONE ? nullptr : &m_held[tag];
+        }
         const Read* fast = m_fast.response(now);
         const Read* slow = m_slow.response(now);
         const bool first = slow && (!fast || slow->time < fast->time);
@@ -216,13 +237,25 @@ public:
     /// The response on offer was taken.
     void taken() {
         m_tags[m_offered->tag] = false;
-        m_offering->taken();
+        if (!m_device) m_offering->taken();
     }
 
     const Region& fast() const { return m_fast; }
     const Region& slow() const { return m_slow; }
+    /// Cycles that the transfers take on the buses.
+    std::uint64_t busy() const {
+        return m_device ? m_device->busy() : m_fast.busy() + m_slow.busy();
+    }
+    /// The device, or null.
+    const DramDevice* device() const { return m_device.get(); }
 
 private:
+    /// A read of the device, whose data the caller fills in.
+    Read& ask(std::uint32_t line, std::uint32_t tag) {
+        ++m_fast.lines_read;
+        m_device->accept(line - m_first_line, false, tag);
+        return m_held[tag];
+    }
     Region& of(std::uint32_t line) {
         return std::uint64_t{line - m_first_line} < m_slow_place ? m_fast : m_slow;
     }
@@ -236,6 +269,8 @@ private:
     std::uint64_t m_slow_place;  // of the first slow line, counted from the first line
     Region m_fast;
     Region m_slow;
+    std::unique_ptr<DramDevice> m_device;  // null for the simple model
+    std::unique_ptr<Read[]> m_held;        // the reads of the device, by tag
     Region* m_offering = nullptr;  // region of the response on offer
     const Read* m_offered = nullptr;
     std::bitset<TAGS> m_tags;  // tags of unanswered reads

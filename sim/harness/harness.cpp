@@ -64,11 +64,13 @@ struct Report {
 class Machine {
 public:
     Machine(std::uint8_t* memory, std::uint64_t bytes, std::uint64_t base,
-            const DramTiming& fast, const DramTiming& slow, std::uint32_t threads)
+            const DramTiming& fast, const DramTiming& slow, const DeviceParameters* device,
+            std::uint32_t threads)
         : models{threads} {
         for (auto& port : m_ports)
             port = std::make_unique<Port>(memory, bytes,
-                                          static_cast<std::uint32_t>(base / LINE_BYTES), fast, slow);
+                                          static_cast<std::uint32_t>(base / LINE_BYTES), fast, slow,
+                                          device);
     }
 
     /// A new GPU, as after power on, out of reset and idle.
@@ -151,6 +153,14 @@ public:
         }
         return report;
     }
+    /// What the channels of the devices have done; `counts` has room for those of all ports.
+    void channels(ChannelCounts* counts) const {
+        for (const auto& port : m_ports) {
+            const DramDevice* device = port->dram.device();
+            for (std::size_t c = 0; device && c < device->count(); ++c)
+                *counts++ = device->counts(c);
+        }
+    }
     PortReport port_report(std::size_t port) const { return m_ports[port]->report(); }
     void clear_lines() {
         for (auto& port : m_ports) port->clear_report();
@@ -219,11 +229,11 @@ int logged(Machine* machine, F function) {
 
 extern "C" {
 
-/// `slow` is null if there is no slow region.
+/// `slow` is null if there is no slow region, `device` for the simple model.
 EXPORT Machine* gl_create(std::uint8_t* memory, std::uint64_t bytes, std::uint64_t base,
                           const DramTiming* fast, const DramTiming* slow,
-                          std::uint32_t threads) {
-    return new Machine{memory, bytes, base, *fast, slow ? *slow : NO_REGION, threads};
+                          const DeviceParameters* device, std::uint32_t threads) {
+    return new Machine{memory, bytes, base, *fast, slow ? *slow : NO_REGION, device, threads};
 }
 
 EXPORT void gl_destroy(Machine* machine) { delete machine; }
@@ -249,6 +259,8 @@ EXPORT int gl_run(Machine* machine, std::uint64_t cycles) {
 EXPORT int gl_error(Machine* machine) { return machine->error(); }
 
 EXPORT void gl_report(Machine* machine, Report* report) { *report = machine->numbers(); }
+
+EXPORT void gl_channels(Machine* machine, ChannelCounts* counts) { machine->channels(counts); }
 
 EXPORT void gl_port_report(Machine* machine, std::uint32_t port, PortReport* report) {
     *report = machine->port_report(port);

@@ -87,7 +87,7 @@ public:
     PortReport report() const {
         const auto &fast = dram.fast(), &slow = dram.slow();
         return {fast.lines_read + slow.lines_read, fast.lines_written + slow.lines_written,
-                fast.busy() + slow.busy(), m_waits};
+                dram.busy(), m_waits};
     }
     void clear_report() {
         dram.clear_lines();

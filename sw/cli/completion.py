@@ -59,8 +59,9 @@ def _hardware():
 
 
 def _dram():
-    from sim.dram import DramConfig
-    return [f"{name}=" for name in DramConfig.__dataclass_fields__]
+    from sim.memories import MODELS, field_names
+    return [*(f"model={model}" for model in MODELS),
+            *(f"{name}=" for name in field_names() if name != "model")]
 
 
 def _papers():

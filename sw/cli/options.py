@@ -45,8 +45,9 @@ Set = Annotated[list[str] | None, typer.Option(
     "repeated. docs/configuration.md lists the fields.", rich_help_panel=_HARDWARE,
     autocompletion=one("hardware"))]
 Dram = Annotated[list[str] | None, typer.Option(
-    "--dram", metavar="FIELD=VALUE", help="Change the simulated DRAM, e.g. latency=200; may be "
-    "repeated.", rich_help_panel=_HARDWARE, autocompletion=one("dram"))]
+    "--dram", metavar="FIELD=VALUE", help="Change the simulated DRAM, e.g. latency=200, or "
+    "model=hbm2; may be repeated. docs/configuration.md lists the fields.",
+    rich_help_panel=_HARDWARE, autocompletion=one("dram"))]
 LaunchCycles = Annotated[int | None, typer.Option(
     "--launch-cycles", metavar="N", min=0, help="Cycles of the host for each launch of a kernel "
     "and each operation of the SCU, in totals and speedups.", rich_help_panel=_HARDWARE,
@@ -207,13 +208,13 @@ def own_hardware(config, plans, assignments) -> list:
 
 
 def memory(assignments, graphless=None):
-    """The DramConfig of ``--dram``. Raises UserError for a slow region where no edges can lie in
-    it: ``graphless`` names what runs."""
-    from sim.dram import DramConfig
-    found = DramConfig.parse(assignments or ())
+    """The simulated DRAM of ``--dram``. Raises UserError for a slow region where no edges can lie
+    in it: ``graphless`` names what runs."""
+    from sim.memories import parse_memory
+    found = parse_memory(assignments or ())
     if graphless is not None and found.has_slow:
-        raise UserError(f"--dram slow_bytes_per_cycle={found.slow_bytes_per_cycle}: only edges of "
-                        f"a graph lie in a slow region, and {graphless} has no graph")
+        raise UserError(f"--dram slow_bytes_per_cycle: only edges of a graph lie in a slow "
+                        f"region, and {graphless} has no graph")
     return found
 
 

@@ -22,6 +22,8 @@ from hw.link import frames
 from hw.operations import Format
 from hw.scu import registers as scu
 from sim.dram import DramConfig
+from sim.dram_device import DramDevice
+from sim.dram_parts import PARTS
 from sw.show.site.docstrings import comment, markdown
 from synth import budgets
 
@@ -178,6 +180,7 @@ def _legal(name):
 
 def _configuration():
     docs, memory = _documented(HardwareConfig), _documented(DramConfig)
+    device = _documented(DramDevice)
     docs["gather"] = "; ".join([docs["gather"].rstrip("."), *(
         f"`{name}`: {unit.doc}" for name, unit in VARIANTS.items())]) + "."
     return {
@@ -188,6 +191,10 @@ def _configuration():
                      for field in dataclasses.fields(HardwareConfig) if field.name != "name"],
         "dram": [(f"`{field.name}`", f"`{field.default}`", memory[field.name])
                  for field in dataclasses.fields(DramConfig)],
+        "device_header": ("field", *PARTS, "meaning"),
+        "device": [(f"`{field.name}`", *(f"`{getattr(DramDevice.of(name), field.name)}`"
+                                         for name in PARTS), device[field.name])
+                   for field in dataclasses.fields(DramDevice)],
     }
 
 

@@ -240,7 +240,7 @@ class MachineOptions:
         return options.hardware(self.preset or preset, self.set_, schedules)
 
     def memory(self, graphless=None):
-        """The DramConfig (:func:`sw.cli.options.memory`)."""
+        """The simulated DRAM (:func:`sw.cli.options.memory`)."""
         return options.memory(self.dram, graphless)
 
     def target(self, plans=(), **simulated):

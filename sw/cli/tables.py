@@ -271,6 +271,12 @@ def _rows(result, rival, units):
     yield "coalescer busy", _ratio(of("coalescer_busy"), slots, "{:.1f} %", 100)
     yield "lines per access", _ratio(of("l1_accesses"), of("memory_instructions"), "{:.2f}")
     yield "DRAM bytes", f"{of('dram_bytes_read') + of('dram_bytes_written'):,}"
+    if "dram_activates" in result.counters:
+        yield "  row hits", _ratio(of("dram_row_hits"), of("dram_column_reads")
+                                   + of("dram_column_writes"), "{:.1f} %", 100)
+        yield "  activates", f"{of('dram_activates'):,}"
+        yield "  refreshes", f"{of('dram_refreshes'):,}"
+        yield "  turns between reads and writes", f"{of('dram_turn_rounds'):,}"
     if "slow_bytes_read" in result.counters:
         yield "  slow memory", f"{of('slow_bytes_read') + of('slow_bytes_written'):,}"
     if "port_0_busy" in result.counters:

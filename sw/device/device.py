@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from hw.config import HardwareConfig
-    from sim.dram import DramConfig
+    from sim.memories import SimulatedDram
     from sw.lang.names import ProgramText
     from sw.compile.plan import Hybrid, Plan
     from sw.compile.task import Task
@@ -208,7 +208,7 @@ class Device:
         self._again: Callable[[HardwareConfig], Device] | None = None
 
     @classmethod
-    def simulate(cls, config: HardwareConfig, dram: DramConfig | None = None,
+    def simulate(cls, config: HardwareConfig, dram: SimulatedDram | None = None,
                  progress: Progress | None = None, wave: str | os.PathLike[str] | None = None,
                  max_cycles: int | None = None, report: Report | None = None,
                  recorder: Any = None, launch_cycles: int | None = None) -> Self:
@@ -217,7 +217,7 @@ class Device:
         Parameters
         ----------
         config : HardwareConfig
-        dram : sim.dram.DramConfig, optional
+        dram : sim.dram.DramConfig or sim.dram_device.DramDevice, optional
             The memory behind it. If it has a slow region, the edges of graphs lie there.
         progress, max_cycles, launch_cycles
             As of the class.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hw.link.frames import BAUD
 from sim.dram import DramConfig
+from sim.memories import SimulatedDram
 from sw.device.link import TIME_LIMIT
 from sw.device.device import Device
 
@@ -28,7 +29,8 @@ class Board(NamedTuple):
 class Target:
     """A machine and its limits: the RTL, a board, or the functional simulator."""
     config: HardwareConfig
-    dram: DramConfig = dataclasses.field(default_factory=DramConfig)  #: The memory behind the RTL.
+    #: The memory behind the RTL.
+    dram: SimulatedDram = dataclasses.field(default_factory=DramConfig)
     board: Board | None = None  #: The board; left out, a simulation.
     #: Whether the functional simulator runs, which counts instructions, not cycles.
     functional: bool = False

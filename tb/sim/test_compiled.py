@@ -10,6 +10,7 @@ from hw.config import ConfigError, preset
 from hw.isa import encode
 from sim import compiled
 from sim.dram import DramConfig
+from sim.dram_device import DramDevice
 from sim.errors import SimulationError
 from sim.native import NativeMachine
 from sw.cli.main import main
@@ -47,10 +48,11 @@ def _run(config, dram, algorithm, schedule, **options):
 ], ids=lambda value: value if isinstance(value, str) else None)
 @pytest.mark.sample(1)
 def test_runs_are_equal(monkeypatch, fields, algorithm, schedule, options):
-    dram = DramConfig(latency=37, bytes_per_cycle=4)
-    mine, other = _both(monkeypatch, _run(preset("tiny").replace(**fields), dram, algorithm,
-                                          schedule, **options))
-    assert mine == other
+    for dram in (DramConfig(latency=37, bytes_per_cycle=4),
+                 DramDevice.of("hbm2", channels=2, ratio="3/2")):
+        mine, other = _both(monkeypatch, _run(preset("tiny").replace(**fields), dram, algorithm,
+                                              schedule, **options))
+        assert mine == other
 
 
 @pytest.mark.parametrize("cores", ["1", "2"])

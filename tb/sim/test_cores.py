@@ -18,6 +18,7 @@ from base.output import Output
 from hw.config import preset
 from hw.isa import Csr, encode
 from sim import build
+from sim.dram_device import DramDevice
 from sim.errors import SimulationError
 from sim.native import NativeMachine
 
@@ -45,7 +46,7 @@ ADD = [
 
 def observe(threads):
     """Everything that can be observed of a run."""
-    with NativeMachine(CONFIG, threads=threads) as machine:
+    with NativeMachine(CONFIG, DramDevice.of("hbm2", channels=2), threads=threads) as machine:
         assert machine.threads == min(threads, 2)
         machine.load_program(ADD)
         for launch in range(2):

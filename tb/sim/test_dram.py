@@ -17,6 +17,7 @@ import pytest
 
 from hw.config import ConfigError, HardwareConfig
 from sim.dram import DramConfig
+from sim.memories import parse_memory
 from sim.native import NativeMachine
 from tb.sim.traffic import PROBES, Op, pattern, program, traffic_verilog
 
@@ -171,13 +172,13 @@ def test_wrong_parameter(field, value, legal):
 
 
 def test_parse():
-    assert DramConfig.parse() == DramConfig()
-    assert DramConfig.parse(["latency=0x10", " queue = 3"]) == DramConfig(latency=16, queue=3)
+    assert parse_memory() == DramConfig()
+    assert parse_memory(["latency=0x10", " queue = 3"]) == DramConfig(latency=16, queue=3)
     for config in (DramConfig(ratio=3), DramConfig(slow_bytes_per_cycle=2, slow_queue=5)):
-        assert DramConfig.parse(config.assignments) == config
+        assert parse_memory(config.assignments) == config
     with pytest.raises(ConfigError, match="'latency' is not FIELD=VALUE"):
-        DramConfig.parse(["latency"])
-    with pytest.raises(ConfigError, match="no field 'speed'; it has latency, bytes_per_cycle"):
-        DramConfig.parse(["speed=3"])
+        parse_memory(["latency"])
+    with pytest.raises(ConfigError, match="no field 'speed'; it has model, latency, bytes"):
+        parse_memory(["speed=3"])
     with pytest.raises(ConfigError, match="ratio = 'fast': must be an integer from 1 to 16"):
-        DramConfig.parse(["ratio=fast"])
+        parse_memory(["ratio=fast"])

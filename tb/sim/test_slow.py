@@ -24,6 +24,7 @@ from hw.config import ConfigError, HardwareConfig
 from hw.memory.port import memory_tag_bits
 from sim.board_simulator import BoardSimulator
 from sim.dram import DramConfig
+from sim.memories import parse_memory
 from sim.native import NativeMachine
 from tb.sim.dram_model import DramModel, expected
 from tb.sim.traffic import PROBES, Op, pattern, program, traffic_verilog
@@ -238,14 +239,14 @@ def test_wrong_parameter(field, value, legal):
 
 
 def test_parse():
-    found = DramConfig.parse(["slow_bytes_per_cycle=4", "slow_queue=64"])
+    found = parse_memory(["slow_bytes_per_cycle=4", "slow_queue=64"])
     assert found == DramConfig(slow_bytes_per_cycle=4) and found.has_slow
-    assert not DramConfig.parse(["slow_bytes_per_cycle=0"]).has_slow
+    assert not parse_memory(["slow_bytes_per_cycle=0"]).has_slow
     missing = "slow_(latency|queue) = .*: there is no slow region; set slow_bytes_per_cycle from 1"
     for given in (["slow_latency=300"], ["slow_queue=64"],
                   ["slow_latency=600", "slow_bytes_per_cycle=0"]):
         with pytest.raises(ConfigError, match=missing):
-            DramConfig.parse(given)
+            parse_memory(given)
     with pytest.raises(ConfigError, match=missing):
         DramConfig(slow_queue=8)
     with pytest.raises(ConfigError, match="slow_bytes_per_cycle = 4: a board has no slow region"):

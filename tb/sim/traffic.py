@@ -90,6 +90,7 @@ class TrafficGenerator(wiring.Component):
         probes = {name: Signal(64, name=name) for name in PROBES}
         cycles, op, left, stall = Signal(64), Signal(Op), Signal(28), Signal(28)
         outstanding = Signal(range(2 ** self._tag_bits + 1))
+        busy = Signal(2 ** self._tag_bits)      # tags of the reads without an answer
         line, mask = Signal(32), Signal(16, init=0xFFFF)
         updating, update_data = Signal(), Signal.like(self.mem_req_data)
         pause = Signal(28)
@@ -120,7 +121,7 @@ class TrafficGenerator(wiring.Component):
                          self.mem_req_data.eq(fresh),
                          self.mem_req_mask.eq(mask.replicate(self._line_bytes // 16))]
         with m.Elif((left != 0) & (op == Op.READ)):
-            m.d.comb += self.mem_req_valid.eq(outstanding != 2 ** self._tag_bits)
+            m.d.comb += self.mem_req_valid.eq(~busy.bit_select(self.mem_req_tag, 1))
         with m.Elif((left != 0) & (op == Op.UPDATE)):
             m.d.comb += self.mem_req_valid.eq(outstanding == 0)
         with m.If(accepted):
@@ -134,6 +135,10 @@ class TrafficGenerator(wiring.Component):
             with m.If((probes["reads"] == 0) & (probes["writes"] == 0)):
                 m.d.sync += probes["first_request"].eq(cycles)
             m.d.sync += probes["last_request"].eq(cycles)
+        with m.If(taken):
+            m.d.sync += busy.bit_select(self.mem_rsp_tag, 1).eq(0)
+        with m.If(accepted & ~self.mem_req_write):
+            m.d.sync += busy.bit_select(self.mem_req_tag, 1).eq(1)
         m.d.sync += outstanding.eq(outstanding + (accepted & ~self.mem_req_write) - taken)
         with m.If(taken):
             m.d.sync += [probes["checksum"].eq(probes["checksum"] * 3 + self.mem_rsp_data[:32]),

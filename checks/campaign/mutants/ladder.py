@@ -22,7 +22,8 @@ NEAR = (
     ("hw/registers.py hw/stalls.py hw/operations.py hw/counters.py",
      "tb/hw/test_control.py tb/hw/test_isa.py tb/cli/test_docs.py"),
     ("hw/config.py hw/isa.py hw/registers.py hw/counters.py hw/stalls.py hw/scu/registers.py "
-     "hw/scu/interface.py hw/gather/interface.py sim/dram.py",
+     "hw/scu/interface.py hw/gather/interface.py sim/dram.py "
+     "sim/dram_device.py sim/dram_parts.py",
      "tb/cli/test_commands.py::test_docs_are_up_to_date"),
     ("hw/units.py", "tb/hw/test_emit.py tb/cli/test_runs.py::test_verilog"),
     ("hw/core/combine.py hw/core/access.py hw/core/banks.py",
@@ -52,6 +53,7 @@ NEAR = (
      "tb/sim/compiler/test_compiler.py tb/sim/test_compiled.py"),
     ("sim/harness/heap.h", "tb/sim/test_heap.py"),
     ("sim/harness/dram.h", "tb/sim/test_dram.py"),
+    ("sim/harness/dram_*.h sim/dram_parts.py sim/memories.py", "tb/sim/test_dram_device.py"),
     ("sim/harness/models.h sim/sdram.py", "tb/sim/test_slow.py"),
     ("sim/harness/sdram.h sim/harness/board* sim/board_simulator.py",
      "tb/sim/test_board_simulator.py"),

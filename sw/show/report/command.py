@@ -7,6 +7,8 @@ from base.installation import PROGRAM
 from hw.config import PRESETS, ConfigError, HardwareConfig
 from hw.control import launch_cycles as port_cycles
 from sim.dram import DramConfig
+from sim.dram_device import DramDevice
+from sim.memories import SimulatedDram
 
 
 __all__ = ["hardware_of", "hardware_text", "hardware_words", "memory_of", "run_command"]
@@ -18,7 +20,7 @@ def hardware_words(config, dram=None) -> list:
     Parameters
     ----------
     config : HardwareConfig
-    dram : DramConfig, optional
+    dram : DramConfig or DramDevice, optional
     """
     values = dataclasses.asdict(config)
 
@@ -32,9 +34,8 @@ def hardware_words(config, dram=None) -> list:
     for text in changed:
         words += ["--set", text]
     if dram is not None:
-        for field, value in dataclasses.asdict(dram).items():
-            if value != getattr(DramConfig(), field):
-                words += ["--dram", f"{field}={value}"]
+        for text in dram.changes:
+            words += ["--dram", text]
     return words
 
 
@@ -94,6 +95,7 @@ def hardware_of(record) -> HardwareConfig:
     return _record_of(HardwareConfig, record, "configuration")
 
 
-def memory_of(record) -> DramConfig:
+def memory_of(record) -> SimulatedDram:
     """The memory with these fields. Raises ConfigError, also for fields of other versions."""
-    return _record_of(DramConfig, record, "memory")
+    device = isinstance(record, dict) and "model" in record
+    return _record_of(DramDevice if device else DramConfig, record, "memory")

@@ -36,13 +36,6 @@ class Resource:
         return self.used / self.room if self.room else 0.0
 
 
-def line_cycles(config, dram) -> float:
-    """Cycles in which the memory ports together move a line at best. Each has a bus, takes one
-    request a cycle, and its memory holds some requests at a time."""
-    return max(dram.occupancy(config.line_bytes), 1,
-               (1 + dram.latency_cycles) / dram.queue) / config.memory_ports
-
-
 def resources(counters, config, dram=None) -> list:
     """The resources that a run or a kernel used.
 
@@ -50,7 +43,7 @@ def resources(counters, config, dram=None) -> list:
     ----------
     counters : dict of str to int
     config : HardwareConfig
-    dram : DramConfig or None
+    dram : DramConfig, DramDevice or None
         None for a board, whose memory is not known.
     """
     def of(*names):
@@ -67,7 +60,10 @@ def resources(counters, config, dram=None) -> list:
     if dram is not None:
         slow = of("slow_bytes_read", "slow_bytes_written") / config.line_bytes
         found.append(Resource("DRAM", of(*LEVELS["DRAM"]) - slow,
-                              cycles / line_cycles(config, dram), "lines"))
+                              cycles / dram.line_cycles(config), "lines"))
+        if "dram_activates" in counters:
+            found.append(Resource("DRAM rows", of("dram_activates"),
+                                  cycles / dram.activate_cycles(config), "activates"))
         if dram.has_slow:
             found.append(Resource("slow memory", slow,
                                   cycles * config.memory_ports
@@ -118,5 +114,5 @@ def levels(config, dram=None) -> dict:
     """Accesses a cycle that each level of the memory can take, of the whole GPU."""
     found = {"L1": float(config.cores * config.l1_banks), "L2": float(config.l2_banks)}
     if dram is not None:
-        found["DRAM"] = 1 / line_cycles(config, dram)
+        found["DRAM"] = 1 / dram.line_cycles(config)
     return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hw.config import HardwareConfig
-    from sim.dram import DramConfig
+    from sim.memories import SimulatedDram
 
 
 __all__ = ["Measurement", "inputs", "on"]
@@ -26,7 +26,7 @@ class Measurement(abc.ABC):
         return ()
 
     @abc.abstractmethod
-    def key(self, config: HardwareConfig, dram: DramConfig) -> str:
+    def key(self, config: HardwareConfig, dram: SimulatedDram) -> str:
         """The key of its line: all that its record depends on."""
 
     @abc.abstractmethod
@@ -38,7 +38,7 @@ class Measurement(abc.ABC):
         """The measurement in a few words, for a line of progress."""
 
     @abc.abstractmethod
-    def run(self, config: HardwareConfig, dram: DramConfig) -> dict:
+    def run(self, config: HardwareConfig, dram: SimulatedDram) -> dict:
         """Measure in this process. Returns the contents of the line, without the key. A record with
         an ``"error"`` is a failure."""
 

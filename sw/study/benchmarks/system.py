@@ -3,7 +3,7 @@
 import dataclasses
 
 from hw.config import HardwareConfig
-from sim.dram import DramConfig
+from sim.memories import SimulatedDram
 from sw.study.benchmarks.batch import Case
 
 
@@ -13,15 +13,12 @@ __all__ = ["System", "SystemRun", "scu_systems"]
 #: Factor between the memories, and their queues, of the large and the small system.
 _TIMES = 4
 
-#: Largest value of both in a :class:`~sim.dram.DramConfig`.
-_MOST = 1024
-
 
 @dataclasses.dataclass(frozen=True)
 class System:
     """A GPU and its memory."""
     config: HardwareConfig  #: Configuration of the GPU; its name is the system's name.
-    dram: DramConfig
+    dram: SimulatedDram
 
     @property
     def name(self) -> str:
@@ -62,9 +59,8 @@ class SystemRun(Case):
 def scu_systems(config, dram) -> dict:
     """The two systems of the SCU's paper by name, ``"large"`` and ``"small"``. Both are the given
     hardware, except for the fields that make a system large or small."""
-    wide = {name: min(_MOST, _TIMES * getattr(dram, name)) for name in ("bytes_per_cycle", "queue")}
     return {
         "large": System(config.replace(name="large", cores=4, l2_bytes=1 << 19, l2_banks=4, scu=4),
-                        dataclasses.replace(dram, **wide)),
+                        dram.wider(_TIMES)),
         "small": System(config.replace(name="small", scu=1), dram),
     }

@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 from hw.config import HardwareConfig
-from sim.dram import DramConfig
+from sim.memories import SimulatedDram
 
 from .outcome import geometric_mean
 
@@ -134,7 +134,7 @@ def mean(graphs, values):
 class Setting:
     """The common setting of the figures of one call."""
     config: HardwareConfig
-    dram: DramConfig
+    dram: SimulatedDram
     #: Graphs for runs; for runs that depend on the places of vertex values; and for measurements on
     #: the host alone.
     simulated: tuple[GraphChoice, ...]

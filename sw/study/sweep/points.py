@@ -6,7 +6,7 @@ from typing import Any
 
 from base.errors import UserError
 from hw.config import ConfigError, preset
-from sim.dram import DramConfig
+from sim.memories import dram_of
 from sw.compile import algorithms
 from sw.compile.options import word
 from sw.compile.plan import as_plan
@@ -105,7 +105,7 @@ class SweepPoints:
             fields = dict(hardware.fields)
             config = config.replace(**fields) if fields else config
             config = equip(config, [side.schedule for side in plan.sides.values()], fields)
-            dram = DramConfig(**dict(hardware.dram))
+            dram = dram_of(dict(hardware.dram))
             plan.check(config)
         except (UserError, ConfigError) as error:
             if not repeat:

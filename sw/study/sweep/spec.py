@@ -31,7 +31,7 @@ import tomllib
 from base.errors import UserError
 from base.input import read_text
 from hw.config import LEGAL, ConfigError, preset
-from sim.dram import DramConfig
+from sim.memories import check_field, field_names
 from sw.compile import schedules
 from sw.compile.options import word
 from sw.compile.plan import CLOSED, as_plan
@@ -258,12 +258,12 @@ def _field(name, value):
 
 
 def _memory(name, value):
-    """Check a value of a memory's field by itself: without a slow region some fields mean nothing.
-    """
-    names = [field.name for field in dataclasses.fields(DramConfig)]
-    if name not in names:
-        raise UserError(f"there is no such key; there are {', '.join(names)}")
-    if type(value) is not int:
+    """Check a value of a memory's field by itself: other fields say whether the model has it."""
+    if name not in field_names():
+        raise UserError(f"there is no such key; there are {', '.join(field_names())}")
+    if name in ("model", "mapping"):
+        if not isinstance(value, str):
+            raise UserError(f"is {value!r}, must be a text")
+    elif type(value) is not int and (name != "ratio" or not isinstance(value, str)):
         raise UserError(f"is {value!r}, must be a whole number")
-    slow = {"slow_bytes_per_cycle": 1} if name.startswith("slow") else {}
-    DramConfig(**{**slow, name: value})
+    check_field(name, value)

@@ -37,7 +37,7 @@ export class Machine {
       ([kind, , words]) => kind === 'write' || kind === 'read' ? words.length : 0)));
     this.words(this.scratch, 3).set([occupancy, latency, queue]);
     this.handle = this.wasm.gl_create(
-      this.place, BigInt(bytes), BigInt(base), this.scratch, 0, 1);
+      this.place, BigInt(bytes), BigInt(base), this.scratch, 0, 0, 1);
     this.inside = recording.inside ?? [];
     this.lineBytes = recording.hardware.line_bytes;
   }

@@ -128,8 +128,7 @@ class OutOfCore(_Searches):
         "weaver (stream)": {"unit": "stream"}, "graphpeg": {"unit": "graphpeg"}}
 
     def grid(self, setting):
-        slow = dataclasses.replace(setting.dram, slow_bytes_per_cycle=_SLOW_BYTES,
-                                   slow_latency=_SLOW_LATENCY)
+        slow = setting.dram.with_slow(_SLOW_BYTES, _SLOW_LATENCY)
         ways = {f"{name}, in core": way for name, way in _IN_CORE.items()}
         ways |= {name: way | {"dram": slow} for name, way in self._slow.items()}
         return Grid({"graph": setting.brief, "way": ways},

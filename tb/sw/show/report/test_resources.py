@@ -12,7 +12,7 @@ import pytest
 
 from hw.config import HardwareConfig, preset
 from sim.dram import DramConfig
-from sw.show.report.resources import binding, issue_slots, levels, line_cycles, resources
+from sw.show.report.resources import binding, issue_slots, levels, resources
 from sw.show.report.results import runs_of
 
 
@@ -59,7 +59,7 @@ def test_slow_memory():
 def test_memory_ports():
     """Each port has a DRAM, so several move so many times the lines."""
     config = CONFIG.replace(memory_ports=2)
-    assert line_cycles(config, DRAM) == line_cycles(CONFIG, DRAM) / 2
+    assert DRAM.line_cycles(config) == DRAM.line_cycles(CONFIG) / 2
     assert _shares(COUNTERS, config)["DRAM"] == pytest.approx(_shares(COUNTERS)["DRAM"] / 2)
     slow = DramConfig(slow_bytes_per_cycle=8)
     counters = COUNTERS | {"slow_bytes_read": 64 * 50, "slow_bytes_written": 0}
@@ -78,7 +78,7 @@ def test_a_board():
     (DramConfig(queue=1), 101),
 ])
 def test_line_cycles(dram, cycles):
-    assert line_cycles(CONFIG, dram) == pytest.approx(cycles)
+    assert dram.line_cycles(CONFIG) == pytest.approx(cycles)
 
 
 def test_binding():

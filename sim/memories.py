@@ -1,0 +1,90 @@
+"""The choice between the models of the simulated DRAM.
+
+``simple`` is a bus with a latency and a queue (:class:`sim.dram.DramConfig`); every other model is
+a device (:class:`sim.dram_device.DramDevice`).
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from base import numbers
+from hw.config import ConfigError
+
+from .dram import DramConfig
+from .dram_device import DramDevice
+from .dram_parts import PARTS
+
+
+__all__ = ["MODELS", "SimulatedDram", "check_field", "dram_of", "field_names", "parse_memory"]
+
+
+SimulatedDram = DramConfig | DramDevice
+
+#: The names of the models.
+MODELS = ("simple", *PARTS)
+
+
+def field_names() -> list[str]:
+    """The fields of all models, each once."""
+    return list(dict.fromkeys(["model", *_names(DramConfig), *_names(DramDevice)]))
+
+
+def dram_of(fields: Mapping[str, Any]) -> SimulatedDram:
+    """The memory with these values in place of its model's own; without ``model`` it is simple.
+    Raises ConfigError."""
+    changes = dict(fields)
+    model = changes.pop("model", "simple")
+    if model not in MODELS:
+        raise ConfigError(f"DRAM: model = {model!r}: must be one of {', '.join(MODELS)}")
+    if model != "simple":
+        return DramDevice.of(model, **changes)
+    names = _names(DramConfig)
+    for name in changes:
+        if name in field_names() and name not in names:
+            raise ConfigError(f"DramConfig: {name} = {changes[name]!r}: the simple model has no "
+                              f"such field; choose a device as well, model={' or '.join(PARTS)}")
+        if name not in names:
+            raise ConfigError(f"DramConfig has no field {name!r}; it has model, {', '.join(names)}")
+    config = DramConfig(**changes)
+    config.check_given(changes)
+    return config
+
+
+def parse_memory(assignments: Iterable[str] = ()) -> SimulatedDram:
+    """The memory that ``FIELD=VALUE`` texts describe, each field once, as a command line gives
+    them. Raises ConfigError."""
+    changes: dict[str, Any] = {}
+    for text in assignments:
+        name, equals, value = (part.strip(" ") for part in text.partition("="))
+        if not equals:
+            raise ConfigError(f"DRAM option {text!r} is not FIELD=VALUE")
+        if name in changes:
+            raise ConfigError(f"DRAM: {name} is set twice")
+        number = numbers.integer(value)
+        changes[name] = value if number is None else number
+    return dram_of(changes)
+
+
+def check_field(name: str, value: Any) -> None:
+    """Raises ConfigError for a value that a field cannot have in any model, whatever other fields
+    are."""
+    if name == "model":
+        dram_of({name: value})
+        return
+    slow = {"slow_bytes_per_cycle": 1} if name.startswith("slow_") else {}
+    errors = []
+    for model in MODELS:
+        if name not in _names(DramConfig if model == "simple" else DramDevice):
+            continue
+        try:
+            dram_of({"model": model, **slow, name: value})
+        except ConfigError as error:
+            errors.append(error)
+        else:
+            return
+    raise errors[0]
+
+
+def _names(kind: type[DramConfig] | type[DramDevice]) -> list[str]:
+    return [field.name for field in dataclasses.fields(kind)]
