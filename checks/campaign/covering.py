@@ -51,7 +51,7 @@ _TURNS = {
     "cores": (1,),
     "threads": (4, 2, 8, 1, 4),
     "warps": (4, 8, 2, 1),
-    "memory_bytes": (1 << 20, 1 << 22, 1 << 18),
+    "memory_bytes": (1 << 20, 1 << 22),
     "scu": (0, 0, 4, 0, 1),
     "gather": ("graphpeg", "fsm", "eghw", "graphpeg", "scan", "eghw"),
 }

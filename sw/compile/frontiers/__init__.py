@@ -266,8 +266,12 @@ def _check(task, pair, asked):
     needed = ""
     if algorithm.first_threshold(task) is not None and pair.output in algorithm.frontiers(task):
         needed = ", which delta needs"
+    kinds = filter(None, map(Pair.parse, FRONTIERS))
+    able = [kind.text for kind in kinds if _refusal(
+        _RULES, task, Pair(kind.input, kind.output or VALUES)) is None]
+    instead = f"; it can have {' or '.join(able)}" if able else ""
     raise UserError(f"{algorithm.name} {task.direction} cannot have frontier {asked!r}{needed}: "
-                    f"{reason}")
+                    f"{reason}{instead}")
 
 
 def _asks_lists(task, pair):
