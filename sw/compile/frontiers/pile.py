@@ -40,7 +40,12 @@ from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.vertices import each_vertex
 
 
-__all__ = ["NearSet", "Pile"]
+__all__ = ["PILE_KERNELS", "NearSet", "Pile"]
+
+
+#: Kernels of a pile: the threshold moves, it moves again behind a move that has found no near
+#: vertex, and there is room for the numbers of supersteps again.
+PILE_KERNELS = ("advance", "leap", "restamp")
 
 
 class _Epoch(enum.IntEnum):
@@ -203,6 +208,13 @@ class Pile:
         key = k.a.reg("key")
         k.a.lw(key, k.pointer(vertex, self._keys, key))
         return key
+
+    def emit(self, k, kind, pool):
+        """Emit one of :data:`PILE_KERNELS`."""
+        if kind == "restamp":
+            self.restamp(k)
+        else:
+            self.advance(k, pool, again=kind == "leap")
 
     def advance(self, k, pool, again):
         """The kernel that moves the threshold and goes through the pile. The vertices that become

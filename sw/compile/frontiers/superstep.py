@@ -12,7 +12,7 @@ from base.errors import UserError
 from sw.compile.frontiers import FRONTIERS, Pair
 from sw.compile.frontiers.frontier import PULLING, Frontier, Input
 from sw.compile.frontiers.made import REVERSE, VALUES, List, Map, ReverseQueue
-from sw.compile.frontiers.maps import FORMS, Bytemap
+from sw.compile.frontiers.maps import FORMS
 from sw.compile.frontiers.pile import NearSet
 from sw.compile.frontiers.queue import Queue
 from sw.compile.frontiers.sets import Made, SetList, SetMap, StampTest, lead
@@ -262,11 +262,7 @@ def _output(sides, asked):
               for side, pair in zip(pushing, queues)]
     if listed and (any if hybrid else all)(listed):
         return Queue.name
-    # Where every edge asks for its source, bytes of many vertices are in a line, and stamps of few.
-    asks = [side for side in pushing if side.schedule.needs == "edges"
-            and side.algorithm.reads(side) and not side.algorithm.known_by_words]
-    # Far vertices lie in a pile beside a list (:mod:`.pile`), and stamps tell those of a list.
-    return Bytemap.name if asks and not hybrid and not sides[0].algorithm.splits else VALUES
+    return VALUES
 
 
 def _input(side, pair, output):

@@ -28,7 +28,7 @@ import functools
 from base.errors import UserError
 from sw.compile.frontiers import unit_lists
 from sw.compile.frontiers.maps import FORMS
-from sw.compile.frontiers.pile import Pile
+from sw.compile.frontiers.pile import PILE_KERNELS, Pile
 from sw.compile.frontiers.queue import Queue
 from sw.compile.frontiers.sets import Fields, Pool
 from sw.compile.lower import described
@@ -151,7 +151,7 @@ class ProgramAlgorithm(ProgramRun):
         self.pool.keep(lists, marks, form, several and not by_unit, by_unit)
         if lists and not sides[0].fused:
             self.piles = {queue.name: pile for queue in self._split
-                          if (pile := self._pile_of(queue)) is not None}
+                          if (pile := _pile_of(self, queue)) is not None}
             self._split = [queue for queue in self._split if queue.name not in self.piles]
         if lists or marks or form or sides[0].switches:
             return
@@ -160,20 +160,6 @@ class ProgramAlgorithm(ProgramRun):
             node.position for node in self._nodes if isinstance(node, ir.VertexFilter)
             and (asked := known(node, facts.Asked)) is not None and asked.asked <= {"members"})
         self._group_operators(owned)
-
-    def _pile_of(self, queue):
-        """The pile of a queue, or None. The argument of a launch has room for one number, which is
-        the superstep's then."""
-        begun = self.beginning
-        if not has_pile(self.program, queue) or any(
-                self.host.number(group) for group in self.groups.all if group[0].op.kind == EDGES
-                and self.edges[group[0].op.what].output_vset == queue.name):
-            return None
-        first = begun.sets.get(begun.values[queue.name].block, [])
-        if (begun.arrays[queue.vector][first] == WORD - 1).any():
-            return None
-        return Pile(queue.name, self.anchor, self.array(queue.vector),
-                    begun.queues[queue.name].delta)
 
     def settle_stamps(self, sides):
         """It is known what the operators of edges, those of the tasks ``sides``, count once."""
@@ -313,9 +299,8 @@ class ProgramAlgorithm(ProgramRun):
             if node.tracking is not None and not self.dependence.tells(node):
                 add(f"changed{head.what}", "changed", node.tracking)
         for name in self.piles:
-            add(f"advance_{name}", "advance", name)
-            add(f"leap_{name}", "leap", name)
-            add(f"restamp_{name}", "restamp", name)
+            for kind in PILE_KERNELS:
+                add(f"{kind}_{name}", kind, name)
         for vector in dict.fromkeys(queue.vector for queue in self._split):
             add(f"split_{vector}", "split", vector)
             add(f"least_{vector}", "least", vector)
@@ -381,3 +366,18 @@ def _check_order(run, task):
             if index is not None and index_of(function, index) is None:
                 raise UserError(f"format {task.plan.format} orders the vertices anew, and "
                                 f"{function.name} of {run.name} takes a vertex from a word")
+
+
+def _pile_of(program, queue):
+    """The pile of a queue of a program, or None. The argument of a launch has room for one number,
+    which is the superstep's then."""
+    begun = program.beginning
+    if not has_pile(program.program, queue) or any(
+            program.host.number(group) for group in program.groups.all if group[0].op.kind == EDGES
+            and program.edges[group[0].op.what].output_vset == queue.name):
+        return None
+    first = begun.sets.get(begun.values[queue.name].block, [])
+    if (begun.arrays[queue.vector][first] == WORD - 1).any():
+        return None
+    return Pile(queue.name, program.anchor, program.array(queue.vector),
+                begun.queues[queue.name].delta)

@@ -11,6 +11,7 @@ import dataclasses
 
 from hw.isa import Csr
 from sw.compile.asm.assembler import Condition
+from sw.compile.frontiers.pile import PILE_KERNELS
 from sw.compile.frontiers.sets import Fields, Made
 from sw.compile.kernels import gathering
 from sw.compile.kernels.distribution import Scan
@@ -38,9 +39,12 @@ class VertexKernels:
         self._parent = parent
 
     def emit(self, k, kind, what):
-        """Emit a kernel: ``kind`` is the name of the method, ``what`` its argument."""
+        """Emit a kernel: ``kind`` is the name of the method, ``what`` its argument; or of a pile
+        the queue."""
         if kind == "group":
             self._group(k, *what)
+        elif kind in PILE_KERNELS:
+            self._parent.piles[what].emit(k, kind, self._parent.pool)
         else:
             getattr(self, f"_{kind}")(k, what)
 
@@ -335,18 +339,6 @@ class VertexKernels:
         place = a.reg("place")
         a.li(place, k.address("least"))
         a.amominu_w(a.zero, least, place)
-
-    def _advance(self, k, queue, again=False):
-        """The threshold between near and far vertices of a queue moves on."""
-        self._parent.piles[queue].advance(k, self._parent.pool, again)
-
-    def _leap(self, k, queue):
-        """The same behind a move that has found no near vertex."""
-        self._advance(k, queue, True)
-
-    def _restamp(self, k, queue):
-        """There is room for the numbers of supersteps again."""
-        self._parent.piles[queue].restamp(k)
 
     @staticmethod
     def _infinite(k, _):

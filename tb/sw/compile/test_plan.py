@@ -136,7 +136,7 @@ def test_keywords():
     ("bfs source=3", 5, "a plan has no field 'source'"),
     ("bfs  schedule=", 6, "'schedule=' must be NAME=VALUE"),
     ("bfs warps=1 warps=2", 13, "warps is given twice"),
-    ("bfs warps=0", 5, "warps is '0', must be an integer from 1 to 32"),
+    ("bfs warps=0", 5, "warps is '0', must be an integer from 1 to 64"),
     ("bfs schedule=vm:width=4", 5, "schedule vm has no option 'width'"),
     ("bfs schedule=vwc:width=3000", 5, "width is '3000', must be"),
     ("bfs format=bsr", 5, "there is no format 'bsr'"),
