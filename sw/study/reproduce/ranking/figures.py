@@ -10,7 +10,8 @@ from sw.study.benchmarks.ranking import ALGORITHMS, WAYS
 from sw.study.benchmarks.schedules import Compared
 
 from ..measure import OnHost
-from ..outcome import FAILED, Comparison, Outcome, Plot, Table, decimal, geometric_mean, times
+from ..outcome import (FAILED, Comparison, Outcome, Plot, Table, decimal, geometric_mean, number,
+                       times)
 from ..paper import Figure
 from ..runs import on_graph
 from ..setting import where
@@ -233,10 +234,10 @@ class WaysOf(_Ranked):
                 ("way", *columns, "RTL cycles", "GPU ms", "kernels, copies, clears",
                  "vertices reached"),
                 tuple((str(way), *(times(values[way]) for values in over.values()),
-                       _count(measures.here[way]), f"{1e3 * measures.there[way]:.3f}",
+                       number(measures.here[way]), f"{1e3 * measures.there[way]:.3f}",
                        str(measures.recorded[way]["kernels"]
                            + measures.recorded[way]["transfers"]),
-                       _count(measures.records[way].get("reached"))) for way in order)))
+                       number(_reached(measures.records[way]))) for way in order)))
             data[graph.graph] = {str(way): {name: values[way] for name, values in over.items()}
                                  for way in order}
             series |= {f"{name}, {graph.label}": tuple(over[name].get(way) for way in WAYS)
@@ -256,13 +257,18 @@ def _over_best(values):
     return {way: None if value is None else value / min(known) for way, value in values.items()}
 
 
+def _reached(record):
+    """The vertices that a run has reached: NaN of what is no search, None if it failed."""
+    if "cycles" not in record:
+        return None
+    return math.nan if record["reached"] is None else record["reached"]
+
+
 def _best(values):
     known = {way: value for way, value in values.items() if value is not None}
     return str(min(known, key=known.__getitem__)) if known else FAILED
 
 
-def _count(value):
-    return FAILED if value is None else f"{value:,}"
 
 
 class WorkOfWays(_Ranked):
