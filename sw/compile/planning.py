@@ -72,10 +72,10 @@ def _side(config, algorithm, plan, buffers, switches=False):
 
 def _check_access(task):
     """Refuse a schedule that finds edges in a way in which the format does not have them."""
-    needs = task.schedule.needs
     try:
-        task.format.image.require("getNeighbor" if needs == "rows" else "searchVID")
+        task.format.check(task)
     except UserError as error:
+        needs = task.schedule.needs
         others = ", ".join(each for each in schedules.names()
                            if schedules.make(each).needs != needs)
         raise UserError(f"{error}; schedule {task.schedule.name!r} needs it, and {others} goes "

@@ -32,6 +32,11 @@ class StorageFormat:
     def __init__(self, image: Image):
         self.image = image
 
+    def check(self, task):
+        """Raise UserError if the format does not have edges in the way in which the task's schedule
+        finds them."""
+        self.image.require("getNeighbor" if task.schedule.needs == "rows" else "searchVID")
+
     def finds_rows(self, task) -> bool:
         """Whether a vertex's edges are found from the vertex, so that the frontier may be a queue.
         """

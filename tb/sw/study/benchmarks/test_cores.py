@@ -70,8 +70,8 @@ def test_command(tmp_path, capsys):
     for option, message in (("--cores", "must be numbers"), ("--splits", "static, counter")):
         assert main(_with(command, option, "many")) == 2
         assert message in capsys.readouterr().err
-    assert main(_with(command, "--cores", "9")) == 2
-    assert "cores = 9: must be 1 to 8" in capsys.readouterr().err
+    assert main(_with(command, "--cores", "17")) == 2
+    assert "cores = 17: must be 1 to 16" in capsys.readouterr().err
 
 
 def test_folder(tmp_path, capsys):

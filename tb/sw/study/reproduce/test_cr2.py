@@ -210,7 +210,7 @@ def test_choices():
     for large in (False, True):
         found = choices(large)
         assert set(found) == {"simulated", "wide", "brief", "skewed", "stored", "tuned",
-                              "crossed", "timed"}
+                              "crossed", "timed", "ranked"}
         for graphs in found.values():
             assert len({choice.label for choice in graphs}) == len(graphs)
 
@@ -224,10 +224,10 @@ def test_graphs_are_symmetric_where_they_say_so():
 
 
 def test_papers_are_found():
-    assert reproduce.names() == ["cr2", "graphpeg", "grassembler", "sage", "scu", "sparseweaver",
-                                 "ugf"]
+    assert reproduce.names() == ["cr2", "graphpeg", "grassembler", "ranking", "sage", "scu",
+                                 "sparseweaver", "ugf"]
     with pytest.raises(UserError, match="no paper 'cr3'; there are cr2, graphpeg, grassembler, "
-                                        "sage, scu, sparseweaver, ugf"):
+                                        "ranking, sage, scu, sparseweaver, ugf"):
         reproduce.find("cr3")
     names = [figure.name for figure in CR2.figures]
     assert len(set(names)) == len(names) == 8
