@@ -142,11 +142,11 @@ class Counters(wiring.Component):
         m.d.sync += counted.eq(Mux(self.clear, 0, counted | 1 << place))
 
         port = counts.read_port(domain="comb")
-        half = Signal()
-        known = Signal()
+        half, known, asked = Signal(), Signal(), self.index[1:]
+        here = asked < first + number
+        if first:
+            here &= asked >= first
         with m.If(self.read):
-            m.d.sync += [port.addr.eq(self.index[1:] - first), half.eq(self.index[0]),
-                         known.eq((self.index[1:] >= first)
-                                  & (self.index[1:] < first + number))]
+            m.d.sync += [port.addr.eq(asked - first), half.eq(self.index[0]), known.eq(here)]
         with m.If(known & counted.bit_select(port.addr, 1)):
             m.d.comb += self.value.eq(port.data.word_select(half, 32))
