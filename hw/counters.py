@@ -142,7 +142,9 @@ class Counters(wiring.Component):
         m.d.sync += counted.eq(Mux(self.clear, 0, counted | 1 << place))
 
         port = counts.read_port(domain="comb")
-        half, known, asked = Signal(), Signal(), self.index[1:]
+        half = Signal()
+        known = Signal()
+        asked = self.index[1:]
         here = asked < first + number
         if first:
             here &= asked >= first
