@@ -62,7 +62,8 @@ def _ranking(
     gpu = ranking.described()
     gpu |= {"date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
             "command": shlex.join([PROGRAM, "bench", "ranking", "--weights", str(weights),
-                                   "--repeat", str(repeat)])}
+                                   "--repeat", str(repeat),
+                                   *["--counters"] * counters])}
     done, err = {key for key, _ in kept.read()}, console(stderr=True)
     for spec in graphs or ranking.GRAPHS:
         keys = {(algorithm, way): json.dumps([gpu["device"], spec, weights, algorithm, *way])

@@ -89,8 +89,10 @@ _GENERATED = {
     # Graphs that run on several machines, the device among them: degrees by a power law, and a
     # road.
     "crossed": ((_rmat(12, 6), _road(64)), (_rmat(15, 12), _road(128))),
-    # Graphs whose runs are compared with a GPU's on larger graphs of the same kind.
-    "ranked": ((_directed(12, 16), _road(64)), (_directed(14, 16), _road(128))),
+    # Graphs whose runs are compared with a GPU's on larger graphs of the same kind. The cost of
+    # launches dominates on a road.
+    "ranked": tuple((_directed(scale, 16), dataclasses.replace(_road(side), counts=False))
+                    for scale, side in ((12, 64), (14, 128))),
     # Graphs for wall times of programs.
     "timed": ((_rmat(17, 8), _road(400)), (_rmat(20, 16), _road(2000))),
     # Graphs for measurements on the host alone. The vertices are several clusters of 2^16.

@@ -186,16 +186,15 @@ class Correlation(_Ranked):
                          decimal(every.pearson), times(every.regret),
                          times(each["launches"].regret)))
         names = tuple(next(iter(kept.values()), {}))
-        skewed = {point: each for point, each in kept.items() if point[0].counts
-                  and not point[0].graph.startswith("road")}
-        means = {algorithm: _mean(each["all"].spearman for (_, own), each in skewed.items()
+        counted = {point: each for point, each in kept.items() if point[0].counts}
+        means = {algorithm: _mean(each["all"].spearman for (_, own), each in counted.items()
                                   if own == algorithm) for algorithm in self.algorithms}
         both = {
-            "Spearman": _mean(each["all"].spearman for each in skewed.values()),
+            "Spearman": _mean(each["all"].spearman for each in counted.values()),
             "Spearman without vm, wm": _mean(each["without vm, wm"].spearman
-                                             for each in skewed.values()),
-            "log r": _mean(each["all"].pearson for each in skewed.values()),
-            "regret": geometric_mean(value for each in skewed.values()
+                                             for each in counted.values()),
+            "log r": _mean(each["all"].pearson for each in counted.values()),
+            "regret": geometric_mean(value for each in counted.values()
                                      if not math.isnan(value := each["all"].regret))}
         texts = {name: FAILED if value is None or math.isnan(value) else f"{value:.2f}"
                  for name, value in both.items()}
@@ -204,8 +203,8 @@ class Correlation(_Ranked):
                           ("graph", "algorithm", "ways", *names, "log r", "regret",
                            "regret, launches"), tuple(rows)),),
             plots=(Plot("rank correlation with the GPU", "Spearman", self.algorithms,
-                        {"skewed graphs": tuple(means.values())}, reference=1.0),),
-            comparisons=tuple(Comparison(f"{name}, mean of skewed graphs",
+                        {"graphs that count": tuple(means.values())}, reference=1.0),),
+            comparisons=tuple(Comparison(f"{name}, mean of graphs that count",
                                          "1.00", text) for name, text in texts.items()),
             data={"means": both, "by algorithm": means, "agreements": {
                 f"{graph.graph} {algorithm}": {name: one.to_json() for name, one in each.items()}
