@@ -69,7 +69,9 @@ SLOW = """if True:
         stream.write(b"half of it")
         stream.flush()
         print("writing", flush=True)
-        time.sleep(60)
+        # A signal just before a sleep is heard after it.
+        for _ in range(600):
+            time.sleep(0.1)
     save._WRITERS[".el"] = write
     process.started()
     process.end(main(["graph", "generate", "rmat:scale=4,degree=2,seed=1", "made.el"]))
