@@ -217,6 +217,9 @@ class Plan:
         """The graph in the plan's format."""
         return formats.find(self.format)(formats.image_of(graph, self.format, self.way))
 
+    #: With what the names of a program's kernels of edges begin: a hybrid's names of its plans.
+    ways = ("",)
+
     @property
     def sides(self) -> dict[str, Plan]:
         """The plans of kernels that go through the graph: its own by the name ``gather``, and
@@ -328,6 +331,7 @@ class Hybrid:
         one, other = getattr(self.first, name), getattr(self.second, name)
         return one if one == other else f"{one} | {other}"
 
+    ways = property(lambda self: tuple(self.sides))
     algorithm = property(lambda self: self.first.algorithm)
     parameters = property(lambda self: self.first.parameters)
     warps = property(lambda self: self.first.warps)

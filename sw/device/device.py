@@ -72,7 +72,7 @@ class _Session:
     def launch(self, kernel, argument=0):
         """Run one of the algorithm's kernels to its end: all the kernels of its set that the
         superstep needs, one after the other."""
-        side = self.task.algorithm.side_of(kernel)
+        side = self.task.algorithm.side_of(self.task, kernel)
         if side not in self.task.sides:
             side = None
         self.first = side not in self._launched
