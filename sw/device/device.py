@@ -218,7 +218,8 @@ class Device:
         ----------
         config : HardwareConfig
         dram : sim.dram.DramConfig or sim.dram_device.DramDevice, optional
-            The memory behind it. If it has a slow region, the edges of graphs lie there.
+            The memory behind it; left out, that of the configuration's preset. If it has a slow
+            region, the edges of graphs lie there.
         progress, max_cycles, launch_cycles
             As of the class.
         wave : path, optional
