@@ -39,6 +39,9 @@ def test_hardware(name):
     assert again == changed
     text = hardware_text(changed)
     assert name in text and "ports" not in text
+    assert "groups" not in text
+    groups = hardware_text(changed.replace(warps=16, group_warps=8))
+    assert groups.endswith("groups of 8 warps") or ", groups of 8 warps," in groups
     several = changed.replace(l2_bytes=0, l2_banks=4, memory_ports=4)
     assert hardware_text(several).endswith("4 memory ports")
 
