@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Words = NDArray[np.uint32]
 
 
-__all__ = ["compress", "expand", "gather_runs", "group", "in_blocks"]
+__all__ = ["compress", "expand", "gather_runs", "group", "in_blocks", "rows_in_blocks"]
 
 
 _INT32_MAX = (1 << 31) - 1
@@ -100,6 +100,18 @@ def in_blocks(bases: Words, neighbors: Words, weights: Words | None, num_vertice
     first = np.flatnonzero(begins)
     return (bases[first], np.append(first, len(order)).astype(np.uint32), neighbors,
             None if weights is None else weights[order])
+
+
+def rows_in_blocks(graph, reverse: bool, size: int):
+    """The arcs of a graph in blocks of ``size`` vertices: what :func:`in_blocks` gives of its rows,
+    those of entering arcs if ``reverse``; and, uint32[blocks + 1], the first row of each block, and
+    the number of rows."""
+    offsets, neighbors, weights = graph.csr(reverse)
+    found = in_blocks(expand(offsets), neighbors, weights, graph.num_vertices, size)
+    _, offsets, neighbors, _ = found
+    count = -(-graph.num_vertices // size)
+    return *found, np.searchsorted(neighbors[offsets[:-1]] // np.uint32(size),
+                                   np.arange(count + 1)).astype(np.uint32)
 
 
 def group(rows: Words, values: NDArray[Any], num_rows: int) -> tuple[Words, NDArray[Any]]:

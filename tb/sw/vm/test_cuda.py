@@ -27,7 +27,8 @@ fused loops             test_fused: every loop, with all schedules;
 random programs         test_random_programs, also fused
 ======================  ============================================================
 
-Tests that compile need nvcc on PATH. Tests of results also need an NVIDIA GPU.
+Tests that compile need nvcc on PATH. Tests of results need it, too, and an NVIDIA GPU; where there
+is none, a C++ compiler and :mod:`tb.sw.vm.lanes` do.
 """
 
 import pathlib
@@ -36,7 +37,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 from base.errors import UserError
 from sim.errors import ToolError
@@ -52,6 +53,7 @@ from sw.vm.cuda import nvcc
 from sw.vm.cuda.choices import check_program
 from tb.sw.graphs import graphs as graphs_of_a_few, random_graph
 from tb.sw.vm.cuda_programs import ERRORS, FEATURES, feature, with_error
+from tb.sw.vm.lanes import without_gpu
 from tb.sw.vm.random_programs import program_texts
 from tb.sw.vm.small_programs import program as small_program
 
@@ -72,9 +74,17 @@ def compiler_absence():
 
 
 needs_nvcc = pytest.mark.skipif(compiler_absence() is not None, reason=str(compiler_absence()))
-needs_gpu = pytest.mark.skipif(cuda.available() is not None, reason=str(cuda.available()))
+GPU = cuda.available() is None
+on_gpu = pytest.mark.usefixtures("gpu")
 variants = pytest.mark.parametrize("schedule, direction", [
     *VARIANTS, *((schedule, None) for schedule in cuda.SCHEDULES)])
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """A GPU. Where none answers, the lanes of its text take turns on this computer."""
+    if not GPU:
+        without_gpu(monkeypatch)
 
 
 def text(program, *chosen):
@@ -128,8 +138,9 @@ def graphs(program):
 
 
 def same(program, graph, schedule, direction, **given):
-    """Compare a run with that of the reference. All variants share a library."""
-    got = cuda.run(program, graph, schedule, direction, variants=VARIANTS, **given)
+    """Compare a run with that of the reference. On a GPU all variants share a library."""
+    shared = VARIANTS if GPU else ()
+    got = cuda.run(program, graph, schedule, direction, variants=shared, **given)
     wanted = reference.run(program, graph, **given)
     assert got.fraction_bits == wanted.fraction_bits
     assert got.outputs.keys() == wanted.outputs.keys()
@@ -163,7 +174,7 @@ def test_unknown_variants(schedule, direction, message):
 def test_copies():
     """A sum is read at the source and changed; the programs of the package need no copies, some by
     facts: labels in any order, words that are early, and sources that are no destinations."""
-    assert "launch<keep<1>>" in text(feature("counted"), ("etwc", "push"))
+    assert "launch<keep<1, false>>" in text(feature("counted"), ("etwc", "push"))
     for name in ("bfs", "sssp", "cc", "bc", "mis"):
         assert "keep<" not in text(find(name), ("etwc", "push"))
 
@@ -194,7 +205,7 @@ def test_first_edge():
     ("bfs", ("strict", "pull"), ["clear_members", "set_members", "strict<Edges0pull>"]),
     ("bfs", ("twc", "pull"), ["clear_members", "both<set_members, classify<Edges0pull>>",
                               "twc<Edges0pull>"]),
-    ("counted", ("twc", "push"), ["keep<1>", "classify<Edges0push>", "twc<Edges0push>"])])
+    ("counted", ("twc", "push"), ["keep<1, false>", "classify<Edges0push>", "twc<Edges0push>"])])
 def test_phases(name, chosen, phases):
     schedule, direction = chosen
     program = feature(name) if name in FEATURES else find(name)
@@ -270,9 +281,10 @@ def test_run_without_gpu():
 
 # Results
 
-@needs_gpu
+@on_gpu
 @variants
 @pytest.mark.parametrize("name", [*names(), *FEATURES])
+@pytest.mark.sample(6)
 def test_results(name, schedule, direction):
     program = named(name)
     for graph in graphs(program):
@@ -281,8 +293,9 @@ def test_results(name, schedule, direction):
         same(program, graph, schedule, direction)
 
 
-@needs_gpu
+@on_gpu
 @variants
+@pytest.mark.sample(2)
 def test_fixed_point(schedule, direction):
     """A hub whose rank needs fewer fraction bits than the most."""
     spokes = np.arange(1, 60)
@@ -291,8 +304,9 @@ def test_fixed_point(schedule, direction):
     same(find("pagerank"), graph, schedule, direction, iterations=9, tolerance=0.01)
 
 
-@needs_gpu
-@settings(max_examples=4, deadline=None)
+@on_gpu
+@settings(max_examples=4, deadline=None,
+          suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=program_texts(), graph=graphs_of_a_few(weighted=True))
 def test_random_programs(text, graph):
     """The machine's own choice and others, for words, fraction bits, and errors."""
@@ -315,9 +329,10 @@ def outcome(function):
     return result.fraction_bits, {name: words.tolist() for name, words in result.outputs.items()}
 
 
-@needs_gpu
+@on_gpu
 @variants
 @pytest.mark.parametrize("name", ERRORS)
+@pytest.mark.sample(6)
 def test_errors(name, schedule, direction):
     program, graph = with_error(name), random_graph(60, 300, 1)
     with pytest.raises(UserError) as wanted:
@@ -327,9 +342,10 @@ def test_errors(name, schedule, direction):
     assert type(got.value) is type(wanted.value) and str(got.value) == str(wanted.value)
 
 
-@needs_gpu
+@on_gpu
 @variants
 @pytest.mark.parametrize("delta", [1, 500, 4000])
+@pytest.mark.sample(3)
 def test_delta(delta, schedule, direction):
     graph = random_graph(400, 2000, 9).weighted(900, 2)
     same(find("sssp"), graph, schedule, direction, delta=delta)
@@ -341,7 +357,7 @@ def operator(program):
                 if isinstance(node, ir.EdgeSetIterator))
 
 
-@needs_gpu
+@on_gpu
 def test_chosen():
     """Inputs of many arcs are pulled, others pushed, unless the operator or the caller decides."""
     # A star whose leaves have an arc each to the next.
@@ -388,9 +404,10 @@ SCHEDULED = ["pull", "pull:boolmap", "pull:bitmap,unfused_bitmap", "push,unfused
              "twc,push | strict,pull:bitmap,unfused_bitmap when input_vertexset_size>=0.01"]
 
 
-@needs_gpu
+@on_gpu
 @pytest.mark.parametrize("schedule", SCHEDULED)
 @pytest.mark.parametrize("name", ["bfs", "sssp", "cc", "bc", "both_ways", "leaders"])
+@pytest.mark.sample(6)
 def test_scheduled(name, schedule):
     """Results do not depend on choices, with fused loops or without."""
     program = scheduled(named(name), schedule)
@@ -399,7 +416,7 @@ def test_scheduled(name, schedule):
         same(fused(program), graph, None, None)
 
 
-@needs_gpu
+@on_gpu
 def test_no_deduplication():
     """Where an element changes at most once, a list needs no marks."""
     program = read_text("@program\ndef p(edges: edgeset, source: vertex = 0):\n"
@@ -429,10 +446,11 @@ def test_marks_need_no_deduplication():
 
 # Blocks
 
-@needs_gpu
+@on_gpu
 @pytest.mark.parametrize("direction", ["push", "pull"])
 @pytest.mark.parametrize("schedule", cuda.SCHEDULES)
 @pytest.mark.parametrize("name", ["pagerank", "cc", "label_propagation", "kinds", "counted"])
+@pytest.mark.sample(4)
 def test_blocks(name, schedule, direction):
     program = named(name)
     for graph in graphs(program):
@@ -445,10 +463,11 @@ def test_blocks(name, schedule, direction):
 
 # Fused loops
 
-@needs_gpu
+@on_gpu
 @pytest.mark.parametrize("schedule, direction", [
     *VARIANTS, (None, None), ("etwc", None), ("twc", None)])
 @pytest.mark.parametrize("name", [*names(), *FEATURES])
+@pytest.mark.sample(4)
 def test_fused(name, schedule, direction):
     program = fused(named(name))
     for graph in graphs(program):
@@ -487,7 +506,7 @@ def looped(lines):
         "turn = 0", "far = 4294967296", "done = turn > 0", "some = vertices", *lines)
 
 
-@needs_gpu
+@on_gpu
 @pytest.mark.parametrize("lines", LOOPS)
 def test_fused_numbers(lines):
     """Words are the same, and so are errors of numbers that are no words."""
@@ -496,8 +515,9 @@ def test_fused_numbers(lines):
     assert outcome(lambda: cuda.run(fused(program), graph)) == wanted
 
 
-@needs_gpu
+@on_gpu
 @pytest.mark.parametrize("name", ERRORS)
+@pytest.mark.sample(3)
 def test_fused_errors(name):
     """An operator that fails ends its loop, and the next run is not disturbed."""
     plain = with_error(name)
@@ -514,7 +534,7 @@ def test_fused_errors(name):
             fused(program), graph, "etwc", direction)) == wanted
 
 
-@needs_gpu
+@on_gpu
 def test_late(monkeypatch):
     """A loop that returns after each round, and one that counts without an operator."""
     monkeypatch.setattr("sw.vm.cuda.text._RUNTIME", Lately())
@@ -537,7 +557,7 @@ class Lately:
         return text.replace("LATE = 1000000000", "LATE = 0")
 
 
-@needs_gpu
+@on_gpu
 def test_no_vertex():
     graph = random_graph(10, 20, 1)
     machine = cuda.CudaMachine(analysed(find("bfs"), after=CHOSEN), graph)
