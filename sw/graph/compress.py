@@ -102,16 +102,18 @@ def in_blocks(bases: Words, neighbors: Words, weights: Words | None, num_vertice
             None if weights is None else weights[order])
 
 
-def rows_in_blocks(graph, reverse: bool, size: int):
-    """The arcs of a graph in blocks of ``size`` vertices: what :func:`in_blocks` gives of its rows,
-    those of entering arcs if ``reverse``; and, uint32[blocks + 1], the first row of each block, and
-    the number of rows."""
-    offsets, neighbors, weights = graph.csr(reverse)
-    found = in_blocks(expand(offsets), neighbors, weights, graph.num_vertices, size)
-    _, offsets, neighbors, _ = found
-    count = -(-graph.num_vertices // size)
-    return *found, np.searchsorted(neighbors[offsets[:-1]] // np.uint32(size),
-                                   np.arange(count + 1)).astype(np.uint32)
+def rows_in_blocks(graph_rows: tuple[Words, Words, Words | None], size: int
+                   ) -> tuple[Words, Words, Words, Words | None, Words]:
+    """Compressed rows (offsets, neighbours, weights) in blocks of ``size`` vertices: what
+    :func:`in_blocks` gives, then the first row of each block, and the number of rows:
+    uint32[blocks + 1]."""
+    offsets, neighbors, weights = graph_rows
+    num_vertices = len(offsets) - 1
+    owners, offsets, neighbors, weights = in_blocks(expand(offsets), neighbors, weights,
+                                                    num_vertices, size)
+    rows = np.searchsorted(neighbors[offsets[:-1]] // np.uint32(size),
+                           np.arange(-(-num_vertices // size) + 1)).astype(np.uint32)
+    return owners, offsets, neighbors, weights, rows
 
 
 def group(rows: Words, values: NDArray[Any], num_rows: int) -> tuple[Words, NDArray[Any]]:

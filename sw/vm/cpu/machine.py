@@ -250,8 +250,8 @@ class CpuMachine(LoopMachine):
 
     def _blocks(self, node, size):
         """The address of the arcs in blocks of so many destinations."""
-        owners, offsets, neighbors, weights, rows = rows_in_blocks(self._graph, node.transposed,
-                                                                   size)
+        owners, offsets, neighbors, weights, rows = rows_in_blocks(
+            self._graph.csr(node.transposed), size)
         arrays = [owners, neighbors, weights, offsets.astype(np.uint64), rows.astype(np.uint64)]
         found = _Blocks(*map(_address, arrays), len(rows) - 1, size)
         self._kept.append((arrays, found))

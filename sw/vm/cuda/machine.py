@@ -297,7 +297,8 @@ class CudaMachine(LoopMachine):
     def _cut(self, blocks, reverse, size):
         """Fill in the rows of a graph in blocks of so many vertices."""
         memory, begin = self._memory, time.perf_counter()
-        vertices, offsets, neighbors, weights, rows = rows_in_blocks(self._graph, reverse, size)
+        vertices, offsets, neighbors, weights, rows = rows_in_blocks(
+            self._graph.csr(reverse), size)
         blocks.count = len(rows) - 1
         self.preparation += time.perf_counter() - begin
         for name, array in (("offsets", offsets), ("neighbors", neighbors), ("weights", weights),

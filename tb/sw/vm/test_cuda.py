@@ -13,7 +13,9 @@ compilation             test_compiles: every program with all schedules and both
 availability            test_available: a reason, or none;
                         test_run_without_gpu: a run raises this reason
 results                 test_results: every program and feature as the reference,
-                        on every schedule; test_fixed_point: with the same fraction bits
+                        on every schedule; test_fixed_point: with the same fraction bits;
+                        test_filter_that_may_fail: by the words of the start
+lanes without a GPU     test_a_missing_atomic
 errors                  test_errors: as the reference raises them
 sets                    test_delta: queues with thresholds; test_no_vertex
 choices                 test_chosen: by the caller, the operator, or the size of
@@ -320,6 +322,18 @@ def test_random_programs(text, graph):
         assert found == wanted, (schedule, direction)
 
 
+@on_gpu
+@pytest.mark.parametrize("direction", cuda.DIRECTIONS)
+def test_filter_that_may_fail(direction):
+    """It is evaluated before the operator: here it would divide by the 0 that an edge brings."""
+    program = small_program(
+        "b = vector(uint, 1)", "def few(v):", "    return 7 // b[v] > 0", "def take(src, dst):",
+        "    b[dst].min(0)", "s = vertexset(source)", "edges.from_(s).to(few).apply(take)",
+        output="b")
+    for schedule in ("vertex_based", "twc"):
+        same(program, Graph(6, [1] * 10, [2, 3, 4, 5, 1] * 2), schedule, direction, source=1)
+
+
 def outcome(function):
     """The words of all results, or the class and the text of the error."""
     try:
@@ -537,7 +551,7 @@ def test_fused_errors(name):
 @on_gpu
 def test_late(monkeypatch):
     """A loop that returns after each round, and one that counts without an operator."""
-    monkeypatch.setattr("sw.vm.cuda.text._RUNTIME", Lately())
+    monkeypatch.setattr("sw.vm.cuda.text._RUNTIME", Runtime("LATE = 1000000000", "LATE = 0"))
     for name in ("bfs", "sssp", "kcore", "label_propagation"):
         program = fused(find(name))
         for graph in graphs(program):
@@ -548,13 +562,29 @@ def test_late(monkeypatch):
     same(program, random_graph(5, 9, 1), None, None, amount=5000)
 
 
-class Lately:
-    """The runtime, with a loop that always is too late."""
+class Runtime:
+    """The runtime with a change."""
+
+    def __init__(self, old, new):
+        self._old, self._new = old, new
 
     def read_text(self, encoding):
         text = (pathlib.Path(cuda.__file__).parent / "runtime.cuh").read_text(encoding)
-        assert "LATE = 1000000000" in text
-        return text.replace("LATE = 1000000000", "LATE = 0")
+        assert self._old in text
+        return text.replace(self._old, self._new)
+
+
+@pytest.mark.skipif(GPU, reason="a GPU answers")
+def test_a_missing_atomic(monkeypatch, gpu):
+    """Lanes that take turns notice it."""
+    graph = Graph(600, np.arange(300), np.arange(300) % 2 + 300).weighted(90, 2)
+    program = small_program("def least(src, dst, weight):", "    a[dst].min(weight)",
+                            "edges.apply(least)")
+    same(program, graph, "edge_only", "push")
+    monkeypatch.setattr("sw.vm.cuda.text._RUNTIME", Runtime(
+        "old = atomic(&words[vertex], value);  ", "words[vertex] = result;  "))
+    with pytest.raises(AssertionError, match="a"):
+        same(program, graph, "edge_only", "push")
 
 
 @on_gpu

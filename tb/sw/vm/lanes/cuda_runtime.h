@@ -1,5 +1,6 @@
 // What a program in CUDA C needs to run without a GPU: the lanes of a CTA take turns on one thread of
-// the host, in an order that changes from turn to turn. A lane's turn ends where it waits for others.
+// the host, in an order that changes from turn to turn. A lane's turn ends where it waits for others,
+// and now and then where it reads a word that others change, so that a missing atomic is noticed.
 // CTAs run one after another, so the grid of a cooperative kernel has one. Lanes that wait for each
 // other for ever, as at different barriers, end the process.
 #pragma once
@@ -44,6 +45,13 @@ static void wait(State state) {
     const unsigned lane = own;
     states[lane] = state;
     swapcontext(&contexts[lane], &host);
+}
+
+// A turn may end here.
+static void pause() {
+    static unsigned number = 1;
+    number = number * 1664525 + 1013904223;
+    if (number >> 30 == 0) wait(READY);
 }
 
 // Lets lanes go on that have all come. Returns whether any is ready.
@@ -119,7 +127,11 @@ static inline unsigned __activemask() { return 1u << threadIdx.x % lanes::SIZE; 
 static inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 static inline int __ffs(unsigned bits) { return __builtin_ffs(bits); }
 template <class Value> Value __ldg(const Value *place) { return *place; }
-template <class Value> Value __ldcg(const Value *place) { return *place; }
+template <class Value> Value __ldcg(const Value *place) {
+    const Value found = *place;
+    lanes::pause();
+    return found;
+}
 template <class Value> Value __shfl_sync(unsigned mask, Value value, unsigned from) {
     return lanes::exchange(mask, value, from);
 }
