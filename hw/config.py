@@ -294,6 +294,11 @@ class HardwareConfig:
         return self.replace(**changes)
 
     @property
+    def origin(self) -> str:
+        """Name of the preset of which this is a copy, if it is one, else its own name."""
+        return self.name.removesuffix("*")
+
+    @property
     def line_bytes(self) -> int:
         """Bytes of a cache line: one word a lane, at least 16."""
         return max(16, 4 * self.threads)
@@ -379,6 +384,11 @@ PRESETS = {
         HardwareConfig(name="default", warps=8, threads=16),
         HardwareConfig(name="paper", cores=6, warps=32, threads=32, l1_bytes=1 << 15,
                        l2_bytes=1 << 20, l2_banks=4, weaver_entries=512),
+        # A slice of a data-centre GPU, with its memory (sim/memories.py).
+        HardwareConfig(name="gpu", cores=8, warps=32, threads=32, local_bytes=1 << 17,
+                       l1_bytes=1 << 15, l1_mshrs=512, l1_latency=24, load_queue=512,
+                       l2_bytes=1 << 20, l2_banks=8, l2_mshrs=256, l2_latency=200,
+                       memory_ports=4),
     )
 }
 

@@ -20,12 +20,11 @@ from hw.config import ConfigError, HardwareConfig
 from hw.isa import MemoryMap
 
 from . import build, compiled
-from .dram import DramConfig
 from .dram_device import DramDevice
 from .errors import SimulationError
 from .interface import ChannelCounts, DramTiming, PortReport, Report, SimulatorStatus, load
 from .machine import RegisterMachine
-from .memories import SimulatedDram
+from .memories import SimulatedDram, dram_of
 from .memory import ArrayMemory
 
 
@@ -93,7 +92,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
     config : HardwareConfig
         The hardware.
     dram : DramConfig, DramDevice or None
-        The memory behind it; None for the default.
+        The memory behind it; None for that of the configuration's preset.
     wave : base.output.Output or None
         The file for waves; see :meth:`open_wave`.
     assertions : bool
@@ -129,7 +128,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
     def __init__(self, config: HardwareConfig, dram: SimulatedDram | None = None, *, wave=None,
                  assertions=True, verilog=None, report=None, trace=None, threads=None):
         super().__init__(config)
-        self.dram = dram or DramConfig()
+        self.dram = dram or dram_of({}, config)
         self.memory = np.zeros(config.memory_bytes, np.uint8)
         self.loop_cycles, self.loop_seconds = 0, 0.0
         self._verilog = verilog

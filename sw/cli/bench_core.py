@@ -26,7 +26,8 @@ def _core(
         dram: options.Dram = None,
         json: options.Json = None):
     """Run microbenchmarks of one core: instructions, lines, bytes and atomics a cycle."""
-    config, memory = options.hardware(preset, set_), options.memory(dram, "a microbenchmark")
+    config = options.hardware(preset, set_)
+    memory = options.memory(dram, config, "a microbenchmark")
 
     from sim.native import NativeMachine
     from sw.study.benchmarks.core import BENCHMARKS

@@ -68,8 +68,9 @@ class _Options:
     def target(self):
         """The machine of the trials. Raises UserError."""
         from sw.device.target import Target
-        return Target(options.hardware(self.preset, self.set_), options.memory(self.dram),
-                      functional=self.functional, launch_cycles=self.launch_cycles)
+        config = options.hardware(self.preset, self.set_)
+        return Target(config, options.memory(self.dram, config), functional=self.functional,
+                      launch_cycles=self.launch_cycles)
 
 
 def _compare(asked):

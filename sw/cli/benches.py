@@ -46,11 +46,10 @@ class ManyRuns:
     def machine(self, schedules=(), counters_for=None):
         """The configuration and the memory. Raises UserError; with ``counters_for`` also for
         hardware without counters, which that command needs."""
-        config, memory = options.hardware(self.preset, self.set_, schedules), options.memory(
-            self.dram)
+        config = options.hardware(self.preset, self.set_, schedules)
         if counters_for is not None and not config.counters:
             raise UserError(f"{counters_for} needs the counters: --set counters=true")
-        return config, memory
+        return config, options.memory(self.dram, config)
 
     def check_files(self, graphs, **outputs):
         """Refuse files that cannot be written. ``outputs`` has further ones by their options."""

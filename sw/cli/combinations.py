@@ -133,7 +133,7 @@ def run(config, combined, asked, executor, results, hardware):
     dict
         For JSON: the runs, each with its result, and the number of failures.
     """
-    from sim.dram import DramConfig
+    from sim.memories import dram_of
     from sw.study.benchmarks.combinations import batch, draw, trials
 
     from .execute import console
@@ -146,7 +146,7 @@ def run(config, combined, asked, executor, results, hardware):
     if not cases:
         raise UserError("none of these combinations works, so nothing can be run; "
                         "without --run the list gives their reasons")
-    work = batch(cases, config, DramConfig(), results)
+    work = batch(cases, config, dram_of({}, config), results)
     done = len(work.records)
     if executor.here and done < len(cases):
         # The functional simulator is the same for all hardware.

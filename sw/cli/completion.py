@@ -32,6 +32,11 @@ def _frontiers():
     return frontiers.names()
 
 
+def _atomics():
+    from sw.compile.kernels.reductions import ATOMICS
+    return ATOMICS
+
+
 def _splits():
     from sw.compile.kernels.split import SPLITS
     return SPLITS
@@ -76,9 +81,9 @@ def _machines():
 
 _KINDS: dict[str, Callable[[], Iterable[str]]] = {
     "algorithms": _algorithms, "schedules": _schedules, "formats": _formats,
-    "frontiers": _frontiers, "splits": _splits, "graphs": _graphs, "generators": _generators,
-    "presets": _presets, "hardware": _hardware, "dram": _dram, "papers": _papers,
-    "machines": _machines,
+    "atomics": _atomics, "frontiers": _frontiers, "splits": _splits, "graphs": _graphs,
+    "generators": _generators, "presets": _presets, "hardware": _hardware, "dram": _dram,
+    "papers": _papers, "machines": _machines,
 }
 
 

@@ -207,11 +207,11 @@ def own_hardware(config, plans, assignments) -> list:
     return found
 
 
-def memory(assignments, graphless=None):
-    """The simulated DRAM of ``--dram``. Raises UserError for a slow region where no edges can lie
-    in it: ``graphless`` names what runs."""
+def memory(assignments, config, graphless=None):
+    """The simulated DRAM of ``--dram`` behind some hardware. Raises UserError for a slow region
+    where no edges can lie in it: ``graphless`` names what runs."""
     from sim.memories import parse_memory
-    found = parse_memory(assignments or ())
+    found = parse_memory(assignments or (), config)
     if graphless is not None and found.has_slow:
         raise UserError(f"--dram slow_bytes_per_cycle: only edges of a graph lie in a slow "
                         f"region, and {graphless} has no graph")

@@ -16,7 +16,7 @@ import jinja2
 from base import bootstrap
 from base.installation import EXTRAS, ROOT
 from hw import isa, operations, registers
-from hw.config import LEGAL, PRESETS, HardwareConfig
+from hw.config import LEGAL, PRESETS, HardwareConfig, preset
 from hw.gather.variants import VARIANTS
 from hw.link import frames
 from hw.operations import Format
@@ -24,6 +24,7 @@ from hw.scu import registers as scu
 from sim.dram import DramConfig
 from sim.dram_device import DramDevice
 from sim.dram_parts import PARTS
+from sim.memories import dram_of
 from sw.show.site.docstrings import comment, markdown
 from synth import budgets
 
@@ -189,6 +190,7 @@ def _configuration():
                                            for config in PRESETS.values()), _legal(field.name),
                       docs[field.name])
                      for field in dataclasses.fields(HardwareConfig) if field.name != "name"],
+        "memory_of_gpu": ", ".join(f"`{text}`" for text in dram_of({}, preset("gpu")).changes),
         "dram": [(f"`{field.name}`", f"`{field.default}`", memory[field.name])
                  for field in dataclasses.fields(DramConfig)],
         "device_header": ("field", *PARTS, "meaning"),

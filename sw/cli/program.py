@@ -89,7 +89,8 @@ def _exec(
     Text that the program writes comes to standard output (docs/programs.md).
     """
     machine.check(wave=outputs.wave)
-    config, memory = machine.config(), machine.memory("a bare-metal program")
+    config = machine.config()
+    memory = machine.memory(config, "a bare-metal program")
     value = _number(asked.argument)
 
     from hw.registers import Checks

@@ -105,6 +105,9 @@ _FIELDS = (
     option("split", str, _WORK, "How warps and cores share the work. static: each takes its parts "
            "in turn. counter: each asks a counter in memory for its next part.",
            metavar="static|counter", show_default="static", autocompletion=one("splits")),
+    option("atomics", str, _WORK, "What reductions in memory do. reduce: a lane takes the old word "
+           "only where it needs it. return: each waits for it, as on a GPU that checks sums.",
+           metavar="reduce|return", show_default="reduce", autocompletion=one("atomics")),
     option("warps", int, _WORK, "Warps of each core that take part.", metavar="N", min=1,
            show_default="all"),
     option("frontier", str, _WORK, "Form of the frontier that a superstep leaves to the next: "
@@ -239,9 +242,9 @@ class MachineOptions:
         """The HardwareConfig, with the units that the named schedules need."""
         return options.hardware(self.preset or preset, self.set_, schedules)
 
-    def memory(self, graphless=None):
+    def memory(self, config, graphless=None):
         """The simulated DRAM (:func:`sw.cli.options.memory`)."""
-        return options.memory(self.dram, graphless)
+        return options.memory(self.dram, config, graphless)
 
     def target(self, plans=(), **simulated):
         """The :class:`~sw.device.target.Target`, which can run the plans. A board is asked for its
@@ -256,12 +259,13 @@ class MachineOptions:
         limits = {name: getattr(self, name)
                   for name in ("functional", "max_cycles", "launch_cycles")}
         if self.device != "simulator":
-            return Target(dram=self.memory(), **limits, **self._board(simulated))
+            return Target(**limits, **self._board(simulated))
         if self.time_limit is not None:
             raise UserError("--time-limit applies to boards only; for a simulation give "
                             "--max-cycles")
         schedules = [side.schedule for plan in plans for side in plan.sides.values()]
-        return Target(self.config(schedules), self.memory(), **limits)
+        config = self.config(schedules)
+        return Target(config, self.memory(config), **limits)
 
     def _board(self, simulated):
         """The board and its configuration."""

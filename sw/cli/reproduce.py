@@ -87,7 +87,7 @@ class _Options:
         from sw.study.reproduce.setting import Setting, choices
         config = options.hardware(self.preset or (paper.large if self.large else "default"),
                                   self.set_)
-        memory, real = options.memory(self.dram), {}
+        memory, real = options.memory(self.dram, config), {}
         if self.largest is not None and self.folder is None:
             raise UserError("--largest limits the graphs of --folder: give --folder as well")
         if self.folder is not None:

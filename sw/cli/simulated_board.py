@@ -39,7 +39,8 @@ def _board(
 
     The simulation runs until Ctrl-C.
     """
-    config, timing = machine.config(), machine.memory()
+    config = machine.config()
+    timing = machine.memory(config)
     if memory not in ("sdram", "dram"):
         raise UserError(f"--memory {memory}: must be sdram or dram")
     if machine.dram and memory != "dram":

@@ -329,9 +329,9 @@ class Algorithm(Operator):
         kernels; empty if it goes through its graph itself."""
         return {}
 
-    def side_of(self, kernel) -> str | None:
+    def side_of(self, task, kernel) -> str | None:
         """The name of the side of a task (:attr:`~sw.compile.task.Task.sides`) by which a kernel
-        goes through edges; of no side if it is a kernel of the task itself."""
+        goes through edges; None if it is a kernel of the task itself."""
         return kernel
 
     def base_array(self, task):

@@ -39,6 +39,7 @@ from sw.compile import algorithms, formats, schedules
 from sw.compile import frontiers
 from sw.compile.algorithm import VertexName
 from sw.compile.options import Choice, Integer, Switch, settle, word
+from sw.compile.kernels.reductions import ATOMICS
 from sw.compile.kernels.split import SPLITS
 from sw.lang.choices import least_vertices
 from sw.lang.names import ProgramText
@@ -58,6 +59,7 @@ CLOSED = {
     "frontier": frontiers.OPTION,
     "deduplicate": Switch(None, "whether the frontier has a vertex once"),
     "split": Choice(SPLITS, "static", "how warps and cores share the work"),
+    "atomics": Choice(ATOMICS, "reduce", "whether reductions in memory wait for the old word"),
     "warps": Integer(1, LEGAL["warps"].values[-1], None, "warps of a core that take part"),
     "phases": Switch(False, "whether kernels mark all phases"),
     "fusion": Switch(False, "whether one launch runs all supersteps"),
@@ -112,6 +114,9 @@ class Plan:
     deduplicate: bool | None = None
     #: How the work is split between warps and cores (:mod:`sw.compile.kernels.split`).
     split: str = "static"
+    #: Whether the atomics of reductions take the old word only where the kernel needs it, or always
+    #: (:data:`sw.compile.kernels.reductions.ATOMICS`).
+    atomics: str = "reduce"
     #: Warps of each core that take part, from warp 0 on (CTA size, GRAssembler table 2.5); None for
     #: all.
     warps: int | None = None
@@ -211,6 +216,9 @@ class Plan:
     def stored(self, graph: Any) -> StorageFormat:
         """The graph in the plan's format."""
         return formats.find(self.format)(formats.image_of(graph, self.format, self.way))
+
+    #: With what the names of a program's kernels of edges begin: a hybrid's names of its plans.
+    ways = ("",)
 
     @property
     def sides(self) -> dict[str, Plan]:
@@ -323,6 +331,7 @@ class Hybrid:
         one, other = getattr(self.first, name), getattr(self.second, name)
         return one if one == other else f"{one} | {other}"
 
+    ways = property(lambda self: tuple(self.sides))
     algorithm = property(lambda self: self.first.algorithm)
     parameters = property(lambda self: self.first.parameters)
     warps = property(lambda self: self.first.warps)

@@ -35,10 +35,10 @@ def make(config, plan, graph, slow_edges=False) -> Task:
     buffers = Buffers(config, max(each.warps or config.warps for each in plans.values()),
                       slow_edges)
     hybrid = isinstance(plan, Hybrid)
-    ways = plans if hybrid else {"": one}
     sides = {"_".join(filter(None, (way, name))): _side(
         config, operator, each.of_operator(name), buffers, hybrid)
-        for name, operator in algorithm.operators().items() for way, each in ways.items()} or \
+        for name, operator in algorithm.operators().items()
+        for way, each in zip(plan.ways, plans.values())} or \
         {name: _side(config, algorithm, each, buffers, hybrid) for name, each in plans.items()}
     choose = superstep.choose if algorithm.has_sets else frontiers.choose
     sides = _with_frontiers(sides, choose(list(sides.values())))

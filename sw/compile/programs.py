@@ -100,7 +100,7 @@ def kernel_sets(task) -> dict:
     sets = {}
     for name, (kind, variant) in task.algorithm.kernels(task).items():
         if kind == "gather":
-            side = task.sides.get(task.algorithm.side_of(name), task)
+            side = task.sides.get(task.algorithm.side_of(task, name), task)
             others = [other for other in task.sides.values()
                       if other is not side and side.switches]
             sets[name] = [*_steps_before(side, f"_{name}" * bool(task.sides), variant),

@@ -72,7 +72,7 @@ class _Session:
     def launch(self, kernel, argument=0):
         """Run one of the algorithm's kernels to its end: all the kernels of its set that the
         superstep needs, one after the other."""
-        side = self.task.algorithm.side_of(kernel)
+        side = self.task.algorithm.side_of(self.task, kernel)
         if side not in self.task.sides:
             side = None
         self.first = side not in self._launched
@@ -218,7 +218,8 @@ class Device:
         ----------
         config : HardwareConfig
         dram : sim.dram.DramConfig or sim.dram_device.DramDevice, optional
-            The memory behind it. If it has a slow region, the edges of graphs lie there.
+            The memory behind it; left out, that of the configuration's preset. If it has a slow
+            region, the edges of graphs lie there.
         progress, max_cycles, launch_cycles
             As of the class.
         wave : path, optional

@@ -6,8 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hw.link.frames import BAUD
-from sim.dram import DramConfig
-from sim.memories import SimulatedDram
+from sim.memories import dram_of
 from sw.device.link import TIME_LIMIT
 from sw.device.device import Device
 
@@ -29,14 +28,18 @@ class Board(NamedTuple):
 class Target:
     """A machine and its limits: the RTL, a board, or the functional simulator."""
     config: HardwareConfig
-    #: The memory behind the RTL.
-    dram: SimulatedDram = dataclasses.field(default_factory=DramConfig)
+    #: The memory behind the RTL; left out, that of the configuration's preset.
+    dram: Any = None
     board: Board | None = None  #: The board; left out, a simulation.
     #: Whether the functional simulator runs, which counts instructions, not cycles.
     functional: bool = False
     max_cycles: int | None = None  #: Cycles, or instructions, after which a run is given up.
     #: Cycles of the host for a launch; left out, those of the host port.
     launch_cycles: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.dram is None:
+            object.__setattr__(self, "dram", dram_of({}, self.config))
 
     @property
     def unit(self) -> str:

@@ -8,19 +8,17 @@ right. :mod:`sw.vm.adversary` performs programs with every freedom that their fa
 ================================  ================================================================
 node                              its facts
 ================================  ================================================================
-``Reduce``                        :class:`Identity`, :class:`Repeatable`
+``Reduce``                        :class:`Identity`
 ``EdgeSetIterator``               :class:`AccessSet`, :class:`Membership`,
-                                  :class:`ResultTest`, :class:`Asked`, :class:`Dead`,
-                                  :class:`Early`, :class:`Superset`, :class:`Apart`,
-                                  :class:`Settles`,
+                                  :class:`Asked`, :class:`Early`, :class:`Superset`,
+                                  :class:`Apart`, :class:`Settles`,
                                   :class:`Suffices`, :class:`Changes`, :class:`Closed`,
                                   :class:`Drops`, :class:`Fails`, :class:`Sent`,
                                   :class:`Needs`, :class:`Void`
-``VertexSetIterator``             :class:`AccessSet`, :class:`Membership`, :class:`Dead`
-``VertexFilter``                  :class:`AccessSet`, :class:`Membership`,
-                                  :class:`ResultTest`, :class:`Asked`, :class:`Dead`
+``VertexSetIterator``             :class:`AccessSet`, :class:`Membership`
+``VertexFilter``                  :class:`AccessSet`, :class:`Membership`, :class:`Asked`
 ``WhileLoop``, ``ForLoop``        :class:`Affine`, :class:`Stamps`, :class:`OneWay`,
-                                  :class:`Covered`, :class:`Counted`, :class:`OrderFree`
+                                  :class:`OrderFree`
 ``Vector``                        :class:`Range`, :class:`Addressable`
 ================================  ================================================================
 
@@ -51,10 +49,9 @@ from typing import Any, ClassVar, NamedTuple
 
 
 __all__ = ["SELF", "Access", "AccessSet", "Addressable", "Affine", "Apart", "Asked", "Changes",
-           "Closed", "Counted", "Covered", "Dead", "Drops", "Early", "Fact", "Fails", "Identity",
-           "Line", "Membership", "Needs", "OneWay", "OrderFree", "Range", "Repeatable",
-           "ResultTest", "Sent", "Settles", "Stamp", "Stamps", "Suffices", "Superset", "Void",
-           "known", "suffices"]
+           "Closed", "Drops", "Early", "Fact", "Fails", "Identity", "Line", "Membership", "Needs",
+           "OneWay", "OrderFree", "Range", "Sent", "Settles", "Stamp", "Stamps", "Suffices",
+           "Superset", "Void", "known", "suffices"]
 
 
 #: The name of the vertex in a predicate.
@@ -94,12 +91,6 @@ class Identity(Fact):
     from this word on, and an edge may do nothing by sending it."""
     key: ClassVar[str] = "identity"
     word: int
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Repeatable(Fact):
-    """Reducing again by the same value changes nothing."""
-    key: ClassVar[str] = "repeatable"
 
 
 # Of all operators
@@ -149,15 +140,6 @@ class Membership(Fact):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ResultTest(Fact):
-    """The set that the operator makes is exactly the vertices at which a predicate is true behind
-    it. For a VertexFilter: of all vertices, so nobody needs its input set. For an EdgeSetIterator:
-    by the words behind it, before any function of vertices has run over the result."""
-    key: ClassVar[str] = "result"
-    test: tuple[Any, ...]  #: A predicate.
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Asked(Fact):
     """What is ever read of the set that the operator makes, under whatever name.
 
@@ -167,13 +149,6 @@ class Asked(Fact):
     """
     key: ClassVar[str] = "asked"
     asked: frozenset[str]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Dead(Fact):
-    """Nobody reads the input set after this operator, under whatever name: its memory is free when
-    the operator ends (the result may be made in it only as the frontier's kind allows)."""
-    key: ClassVar[str] = "dead"
 
 
 # Of operators of edges
@@ -403,32 +378,6 @@ class OneWay(Fact):
     key: ClassVar[str] = "one_way"
     falls: frozenset[str]
     rises: frozenset[str]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Covered(Fact):
-    """Vectors that in each round are written by one function of all vertices, and by nothing else
-    in L. ``sure`` are those of which this function stores every word; of the ``kept`` a vertex may
-    keep its word. ``writers`` are (vector, function).
-
-    So a kernel that has this function may read such words elsewhere in one array and store them in
-    another, and the two change roles: of the ``kept`` it copies the own word where it stores none.
-    """
-    key: ClassVar[str] = "covered"
-    sure: frozenset[str]
-    kept: frozenset[str]
-    writers: tuple[tuple[str, str], ...]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Counted(Fact):
-    """The number of L's rounds depends on no word of the device and on no set.
-
-    ``unless`` are conditions of the host that depend on parameters and the graph only; if one of
-    them is true in a run, the fact does not hold in that run.
-    """
-    key: ClassVar[str] = "counted"
-    unless: tuple[Any, ...]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -136,8 +136,6 @@ class Flow:
     ----------
     inputs : dict of int to Held
         By the ``id`` of an operator or a filter of the program: its input set, before it.
-    results : dict of int to Held
-        The set that it makes, behind it.
     entries : dict of int to State
         By the ``id`` of a loop: before it.
     before : dict of int to State
@@ -148,7 +146,6 @@ class Flow:
     def __init__(self, program):
         self.program, self.values = program, Knowledge(program)
         self.inputs: dict[int, Held] = {}
-        self.results: dict[int, Held] = {}
         self.entries: dict[int, State] = {}
         self.before: dict[int, State] = {}
         self._queues = {node.name for node in ir.instructions(program.body)
@@ -164,7 +161,7 @@ class Flow:
             ir.instructions(self.program.body), ir.instructions(program.body), strict=True)
         new = {id(one): id(other) for one, other in pairs}
         found.program = program
-        for name in ("inputs", "results", "entries", "before"):
+        for name in ("inputs", "entries", "before"):
             setattr(found, name, {new[key]: held for key, held in getattr(self, name).items()})
         return found
 
@@ -179,9 +176,6 @@ class Flow:
             self.before[id(node)] = state.copy()
             self.inputs[id(node)] = _held(state, node.input_vset)
         self._perform(state, node)
-        name = getattr(node, "output_vset", None)
-        if name is not None:
-            self.results[id(node)] = _held(state, name)
 
     def _perform(self, state, node):
         match node:

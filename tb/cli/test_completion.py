@@ -61,7 +61,7 @@ def test_bash(complete):
     (["run", ""], algorithms.names()), (["run", "bfs", "unif"], ["uniform:"]),
     (["run", "bfs", "kar"], ["karate"]), (["tune", "s"], ["sssp"]),
     (["run", "bfs", "karate", "--format", ""], formats.names()),
-    (["run", "bfs", "karate", "--preset", ""], ["tiny", "fpga", "default", "paper"]),
+    (["run", "bfs", "karate", "--preset", ""], ["tiny", "fpga", "default", "paper", "gpu"]),
     (["run", "bfs", "karate", "--set", "l1_m"], ["l1_mshrs="]),
     (["run", "nothing", "x", "--schedule", "em"], ["em"]),
     (["run", "bfs", "bfs", "--json", "", "--json", "", "--vm", "c"], ["cpu", "cuda"]),

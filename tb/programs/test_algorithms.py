@@ -8,6 +8,7 @@ import pytest
 
 from checks.campaign.machines import CONFIGS
 from sw.compile import algorithms
+from sw.compile.kernels.reductions import ATOMICS
 from sw.graph import Graph
 from tb.programs.algorithms import OPTIONS, run
 from tb.sw.graphs import random_graph
@@ -45,6 +46,30 @@ def test_without_a_weaver(algorithm, direction, schedule):
 @pytest.mark.sample(20)
 def test_work_from_a_counter(name, algorithm, direction, schedule):
     run(name, GRAPHS["odd"], algorithm, schedule, direction=direction, split="counter")
+
+
+#: Every schedule in software that is compared on a GPU.
+_SOFTWARE = ("vm", "wm", "cm", "strict", "twc", "etwc", "em")
+
+
+@pytest.mark.parametrize("name", ("tiny", "pair"))
+@pytest.mark.parametrize("direction", ("push", "pull"))
+@pytest.mark.parametrize("schedule", _SOFTWARE)
+def test_atomics_that_return_the_old_word(name, schedule, direction):
+    """The words are the same, whether lanes wait for old words or not."""
+    for algorithm in ("bfs", "pagerank", "sssp", "cc"):
+        plain, waits = (run(name, GRAPHS["odd"], algorithm, schedule, direction=direction,
+                            atomics=atomics) for atomics in ATOMICS)
+        assert waits.checksum == plain.checksum
+
+
+def test_a_lane_waits_for_the_old_word():
+    """Lanes that push to one vertex are combined, unless they want the old word."""
+    hub = Graph(64, range(1, 64), [0] * 63)
+    plain, waits = (run("wide", hub, "pagerank", "em", direction="push", atomics=atomics)
+                    for atomics in ATOMICS)
+    assert waits.counters["atomics"] > 2 * plain.counters["atomics"]
+    assert waits.cycles > plain.cycles
 
 
 @pytest.mark.parametrize("format", ("coo", "tigr:k=3", "block-coo:block=16", "ell:width=2", "dia",

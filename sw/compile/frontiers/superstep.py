@@ -15,7 +15,7 @@ from sw.compile.frontiers.made import REVERSE, VALUES, List, Map, ReverseQueue
 from sw.compile.frontiers.maps import FORMS
 from sw.compile.frontiers.pile import NearSet
 from sw.compile.frontiers.queue import Queue
-from sw.compile.frontiers.sets import Made, SetList, SetMap, StampTest, lead
+from sw.compile.frontiers.sets import Made, SetList, SetMap, StampTest
 from sw.compile.frontiers import unit_lists
 from sw.compile.frontiers.unit_lists import SetLists
 
@@ -92,8 +92,6 @@ class Superstep(Frontier):
 
     Attributes
     ----------
-    number : GeneralRegister
-        A word whose last bit is that of the superstep's number.
     made : dict of int to Made
         In a kernel: the sets that it makes, by the members of its group; 0 is the operator.
     """
@@ -127,7 +125,12 @@ class Superstep(Frontier):
         return [fields.pool.target(session, block), *([pile.target(session)] if pile else ())]
 
     def prepare(self, k):
-        self.number = k.given
+        self._k = k
+
+    @property
+    def number(self):
+        """In the prologue: a register whose last bit is that of the superstep's number."""
+        return self._k.given
 
     def make(self, k):
         fields, made = self._operator.makers(k)
@@ -135,7 +138,7 @@ class Superstep(Frontier):
         if k.gathers or fields.pool.form is not None:       # others only clear maps
             self.made = {number: self._make(k, fields, index, number)
                          for number, index in made.items()}
-        elif k.leads and made and fields.pool.leads:
+        elif k.leads and made and fields.pool.kernels_lead(k):
             with k.last_warp():
                 self.lead(k)
 
@@ -150,7 +153,7 @@ class Superstep(Frontier):
         does not."""
         fields, made = self._operator.makers(k)
         for index in made.values():
-            lead(k, fields, index)
+            fields.lead(k, index)
 
     @property
     def by_unit(self):

@@ -216,9 +216,12 @@ class Kernel:
 
     def argument(self, into):
         """``into`` = the argument of the launch; in a fused loop
-        (:mod:`sw.compile.kernels.fusion`), of the superstep."""
+        (:mod:`sw.compile.kernels.fusion`), of the superstep. Where that is a record, ``into`` is
+        the superstep's number."""
         if self.a.argument is None:
             self.a.csrr(into, Csr.MSCRATCH)
+        elif self.a.record is not None:
+            self.a.lw(into, self.a.argument, self.a.record)
         else:
             self.a.mv(into, self.a.argument)
 
@@ -226,7 +229,7 @@ class Kernel:
     def given(self) -> GeneralRegister:
         """In the prologue: a register with the argument, as of :meth:`argument`, to be read only.
         """
-        if self.a.argument is not None:
+        if self.a.argument is not None and self.a.record is None:
             return self.a.argument
         into = self.a.reg("argument")
         self.argument(into)

@@ -7,7 +7,13 @@ the vertex merges these registers, and one lane stores them at the end.
 from sw.lang.passes.accesses import IDENTITY
 
 
-__all__ = ["Private", "combine", "reduce_word"]
+__all__ = ["ATOMICS", "Private", "combine", "reduce_word"]
+
+
+#: What the atomics of reductions do: ``reduce`` takes the old word only where the kernel needs it;
+#: with ``return`` each lane waits for the old word, as text for a GPU does that looks whether a sum
+#: still fits. Then the hardware cannot combine the lanes of a word.
+ATOMICS = ("reduce", "return")
 
 
 def combine(k, operation, into, word):
@@ -27,7 +33,9 @@ def reduce_word(k, operation, word, pointer, changed=None, later=None, fresh=Fal
     else another number. What waits for the atomic's answer is added to the list ``later``, if
     there is one, to be called."""
     a, before = k.a, k.a.zero
-    if changed is not None and (fresh or operation != "+"):
+    needed = changed is not None and (fresh or operation != "+")
+    waits = k.task.plan.atomics == "return" and not needed
+    if needed or waits:
         before = a.reg("before")
     {"min": a.amominu_w, "max": a.amomaxu_w, "+": a.amoadd_w, "or": a.amoor_w}[operation](
         before, word, pointer)
@@ -55,8 +63,13 @@ def reduce_word(k, operation, word, pointer, changed=None, later=None, fresh=Fal
                 a.or_(changed, word, before)
                 a.xor(changed, changed, before)
 
+    def wait():
+        a.mv(before, before)
+
     if changed is not None:
         compare() if later is None else later.append(compare)
+    if waits:
+        wait() if later is None else later.append(wait)
 
 
 class Private:

@@ -178,8 +178,8 @@ class ProgramAlgorithm(ProgramRun):
     def operators(self):
         return {f"{EDGES}{number}": EdgeOperator(self, number) for number in self.edges}
 
-    def side_of(self, kernel):
-        way, group = self.groups.kernel(kernel)
+    def side_of(self, task, kernel):
+        way, group = self.groups.kernel(kernel, task.plan.ways)
         side = f"{EDGES}{group[0].op.what}" if group and group[0].op.kind == EDGES else None
         return f"{way}_{side}" if way else side
 
@@ -285,7 +285,6 @@ class ProgramAlgorithm(ProgramRun):
         def add(name, kind, what=None):
             kernels.setdefault(name, ("apply", (kind, what)))
 
-        ways = task.plan.sides if any(side.switches for side in task.sides.values()) else [""]
         for name, (group, turned) in self.groups.kernels.items():
             head = group[0].op
             if self.dependence.copied(head):
@@ -293,7 +292,7 @@ class ProgramAlgorithm(ProgramRun):
             if head.kind != EDGES:
                 add(name, "group", (group, turned))
                 continue
-            for way in ways:
+            for way in task.plan.ways:
                 kernels["_".join(filter(None, (way, name)))] = ("gather", (group, turned))
             node = self.edges[head.what]
             if node.tracking is not None and not self.dependence.tells(node):

@@ -26,13 +26,13 @@ def kernels(run, task) -> list[LoweredKernel]:
     """The kernels of a :class:`~sw.compile.lower.algorithm.ProgramAlgorithm`."""
     found = []
     for name, (kind, what) in run.kernels(task).items():
-        _, group = run.groups.kernel(name)
+        _, group = run.groups.kernel(name, task.plan.ways)
         if group is None:
             upkeep, of = what
             text = _UPKEEP[upkeep].format(", ".join(of) if isinstance(of, list) else of)
             found.append(LoweredKernel(name, (("vertex", text),)))
             continue
-        side = task.sides[run.side_of(name)] if kind == "gather" else None
+        side = task.sides[run.side_of(task, name)] if kind == "gather" else None
         members = [pair for member in group for pair in _member(run, member, side)]
         made = [name for name in map(_made(run), group) if name]
         found.append(LoweredKernel(name, tuple(members), _input(run, group[0]),

@@ -50,10 +50,6 @@ __all__ = ["EDGES", "Ahead", "Group", "Groups", "Member", "Op", "TOTAL", "VERTIC
 EDGES, VERTICES, WHERE, TOTAL = "edges", "vertices", "where", "total"
 
 
-#: Names of the two ways of a hybrid.
-_WAYS = "push", "pull", "first", "second"
-
-
 @dataclasses.dataclass(frozen=True)
 class Op:
     """An operator, apart from its place in the program."""
@@ -199,14 +195,13 @@ class Groups:
                 for turned in self._found[group][0]
                 if group[0].op.kind == EDGES or (chain := self.chain(group)) is None or chain.body}
 
-    def kernel(self, name) -> tuple:
-        """The way of a hybrid by which a kernel of that name goes, or "", and the kernel's group or
-        None."""
-        if name in self.kernels:
-            return "", self.kernels[name][0]
+    def kernel(self, name, ways) -> tuple:
+        """Which of some ways a kernel of that name goes by, or "", and its group or None."""
         way, _, of = name.partition("_")
+        if way not in ways:
+            way, of = "", name
         group, _ = self.kernels.get(of, (None, None))
-        return (way, group) if group is not None and way in _WAYS else ("", None)
+        return (way, group) if group else ("", None)
 
     def chain(self, group):
         """As of :meth:`Dependence.chain`."""

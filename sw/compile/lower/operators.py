@@ -12,42 +12,28 @@ vertices that have joined the kernel (:mod:`.fuse`).
 
 import contextlib
 import dataclasses
-import functools
 from typing import Any
 
-from sw.compile.algorithm import Operator
-from sw.compile.compaction.lists import noted_bits
-from sw.compile.lower.dependence import index_of, own_loads
+from sw.compile.lower.dependence import index_of
 from sw.compile.lower.emitter import Emitter, Tracked
 from sw.compile.lower.finish import Finish
-from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
-from sw.compile.lower.machine import first_words
-from sw.compile.lower.places import place_of
-from sw.compile.lower.relaxation import Relaxation, improves
-from sw.compile.lower.sending import loops_around, sent_nodes, sent_word, sums_fit
-from sw.graph.graph import Graph
+from sw.compile.lower.fuse import WHERE
+from sw.compile.lower.operator_choices import OperatorChoices
+from sw.compile.lower.relaxation import improves
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.reductions import combine, reduce_word
 from sw.lang import facts
 from sw.lang import graph_ir as ir
-from sw.lang.facts import known, suffices
-from sw.lang.passes.chain import certain_loads, guarded, without_stores
-from sw.lang.types import WORD, Type
+from sw.lang.facts import known
+from sw.lang.passes.chain import certain_loads, without_stores
+from sw.lang.types import Type
 
 
-__all__ = ["EdgeOperator", "turned"]
+__all__ = ["EdgeOperator"]
 
 
 #: Comparisons, and those that are true where they are false.
 _OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-
-
-@functools.lru_cache(maxsize=8)
-def turned(graph):
-    """The graph with the ends of every arc exchanged. Its vertices are ordered as in the graph, so
-    that both can use the same vertex arrays."""
-    return Graph(graph.num_vertices, graph.dst, graph.src, graph.weights,
-                 f"{graph.name}, transposed", ordered_as=graph)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,207 +51,8 @@ class _Data:
     passes: Any = ()  #: Registers that are 1 where an edge fulfils a further condition, else 0.
 
 
-class EdgeOperator(Operator):
-    """An EdgeSetIterator.
-
-    Parameters
-    ----------
-    parent : ProgramAlgorithm
-    number : int
-        The operator's number.
-
-    Attributes
-    ----------
-    number : int
-        The operator's number.
-    place : str
-        Where it stands in the program (:func:`.places.place_of`).
-    reads_set, makes_set, has_sets : bool
-        Whether the kernel reads a set of the pool, makes one, or one of both.
-    fields : Fields
-        The fields of the launch's argument.
-    splits : bool
-        As of :class:`~.algorithm.ProgramAlgorithm`.
-    known_by_words : bool
-        Whether a vertex's words tell if it is in the set.
-    """
-
-    def __init__(self, parent, number):
-        node = parent.edges[number]
-        super().__init__(turned(parent.graph) if node.transposed else parent.graph)
-        self.name, self.number, self._parent, self._node = parent.name, number, parent, node
-        self._asked = None
-        self._function = parent.program.function(node.apply_f)
-        self.place = place_of(parent.program, node)
-        self.weighted = any(
-            isinstance(part, ir.Local) and part.name in self._function.parameters[2:]
-            for part in ir.walk(*self._function.body))
-        self._filter = None if node.to_filter is None else parent.program.function(node.to_filter)
-        self._copies = {name: parent.copy_array(name) for name in parent.dependence.copies(node)}
-        self.reads_set = node.input_vset != ir.ALL
-        self.makes_set = parent.dependence.tells(node)
-        self.has_sets = self.reads_set or self.makes_set
-        self._relaxes = Relaxation.of(parent, node) if self.makes_set else None
-        self._group = (Member(Op(EDGES, number, not self.reads_set), None),)
-        self.fields = parent.fields(self._group)
-        self.splits = parent.splits
-        tests = parent.dependence.members(number)
-        self.known_by_words = bool(tests)
-        self._membership = _conjunction(tests, node.position) if tests else None
-        self._reached = self._membership
-        if tests and known(node, facts.Closed) is not None:
-            self._reached = self._or_before(tests)
-
-    def reads(self, task) -> bool:
-        """Whether it asks for the members of its set, and does not go through a superset of their
-        edges."""
-        superset = known(self._node, facts.Superset)
-        return self.reads_set and not (task.direction == "pull" and superset is not None
-                                       and not superset.test)
-
-    @functools.cached_property
-    def _sent(self):
-        """As of :func:`.sending.sent_nodes`, of a word that has one array."""
-        node, dependence = self._node, self._parent.dependence
-        swapped = set().union(*map(dependence.swapped, self._parent.groups.all))
-        found = sent_nodes(node, self._function,
-                           lambda vector: bool(dependence.stamp(node, vector)))
-        return [] if found and known(node, facts.Sent).value.vector in swapped else found
-
-    @functools.cached_property
-    def sent(self):
-        node, parent = self._node, self._parent
-        loops, more = loops_around(parent.program, node), {}
-        if self._sent:
-            vector = known(node, facts.Sent).value.vector
-            more["array"] = self._copies.get(vector, parent.array(vector))
-            more["fits"] = not self.weighted or sums_fit(
-                parent.program, node, self.graph, vector,
-                lambda *names: first_words(parent.beginning, vector, *names))
-        return sent_word(node, self._function, loops, bool(self._sent), **more)
-
-    @property
-    def sets_are_read(self) -> bool:
-        """Whether a kernel of the program that has no edges goes through a set."""
-        return any(group[0].op.kind != EDGES and not group[0].op.every
-                   for group in self._parent.groups.all)
-
-    def _or_before(self, tests):
-        """The filter that is true for members of this superstep or an earlier one, whose edges are
-        not accepted, if one stamp tells; else for members."""
-        test, *others = tests
-        if not others and isinstance(test, ir.Binary) and test.operation == "==" \
-                and isinstance(test.left, ir.VectorLoad) \
-                and self._parent.dependence.stamp(self._node, test.left.vector):
-            tests = dataclasses.replace(test, operation="<="),
-        return _conjunction(tests, self._node.position)
-
-    def settle(self, kind, marks, sides):
-        """The plan is known (:meth:`.algorithm.ProgramAlgorithm.settle`)."""
-        self._parent.settle(kind, marks, sides)
-
-    def settle_stamps(self, sides):
-        """As of :class:`~.algorithm.ProgramAlgorithm`."""
-        self._parent.settle_stamps(sides)
-
-    def settle_count(self, asked):
-        """The plan is known. ``asked`` tells whether a vertex that is added several times is to be
-        counted once; None leaves it open. Returns why it is in any case if it is not to be, or
-        None."""
-        self._asked = asked
-        self.counts_once = any(map(self._is_exact, self._parent.groups.of(self.number)))
-        if asked is not False or not self.makes_set or not self.counts_once:
-            return None
-        if self._parent.pool.unit is not None:
-            return "a list has room for each vertex once"
-        if self._parent.pool.lists and not self._parent.pool.noted:
-            return "its list is made of bits, and no vertex knows its entry"
-        if self.pile is not None:
-            return "the far pile has room for each vertex once"
-        result = known(self._node, facts.Asked)
-        if result is None or "size" in result.asked:
-            return f"the size of {self._node.output_vset} is asked"
-        again = {member.op.what for group in self._parent.groups.of(self.number)
-                 if not self._repeatable(group) for member in group[1:]}
-        return (f"{' and '.join(sorted(again))} would run each time a vertex is added, and gives "
-                "the same only once")
-
-    @property
-    def pile(self):
-        """The pile of the far vertices, beside the set that it makes, or None."""
-        return self._parent.piles.get(self._node.output_vset)
-
-    def owned(self, task) -> frozenset:
-        """The vectors whose words a lane collects in registers from all edges of the vertex; none
-        if functions of vertices cannot follow there."""
-        if self._node.tracking is not None:
-            return frozenset()
-        return frozenset(vector for vector in self.private(task) if self._plain(task, vector))
-
-    def adds_once(self, task, asked):
-        return self._settles(task) or self._plain(task, self._node.tracking) or self._fresh
-
-    @property
-    def _fresh(self):
-        """Whether the old word tells which reduction is the first to change a vertex."""
-        changes = known(self._node, facts.Changes)
-        return changes is not None and changes.fresh
-
-    def claims(self, task) -> bool:
-        """Whether the set tells which lane is the first to add a vertex, in any kernel, and not a
-        pile beside it."""
-        return self.makes_set and self.pile is None and any(
-            self._claims(task, group) for group in self._parent.groups.of(self.number))
-
-    def _claims(self, task, group):
-        return (self._is_exact(group) and not self.adds_once(task, True)
-                and self._added_stamp(group) is None)
-
-    def _is_exact(self, group):
-        """Whether a kernel counts each vertex once."""
-        pool = self._parent.pool
-        return (self._asked is True or self.pile is not None or (pool.lists and not pool.noted)
-                or not self._repeatable(group))
-
-    def base_array(self, task):
-        return self._array_at(task.direction == "pull", task)
-
-    def neighbor_array(self, task):
-        return self._array_at(task.direction == "push", task)
-
-    def _array_at(self, end, task):
-        """The array in whose addresses kernels know the vertices at an end of edges: that of a word
-        that the edges need there, unless vertices are in sets."""
-        if self.has_sets:
-            return self._parent.anchor
-        wants = self._filter if end else None
-        nodes = [node for node in ir.walk(*(wants.body if wants else ()))
-                 if isinstance(node, ir.VectorLoad) and index_of(wants, node.index) == 0]
-        nodes += [node for kind in (ir.VectorLoad, ir.Reduce)
-                  for node in ir.walk(*self._function.body) if isinstance(node, kind)
-                  and index_of(self._function, node.index) == end]
-        names = [node.vector for node in nodes if node.vector not in self._copies]
-        if end and task.direction == "pull":
-            names = [*self._read_behind(), *names]
-        return self._parent.array(names[0]) if names else self._parent.anchor
-
-    def _read_behind(self):
-        """The vectors whose words functions of vertices read behind the edges, in any kernel."""
-        groups = self._parent.groups
-        collected = self._parent.dependence.collected(self._node)
-        return [load.vector for group in groups.of(self.number)
-                if len(group) > 1 and (chain := groups.chain(group)) is not None
-                for load in own_loads(chain, collected)]
-
-    def padding(self, task) -> dict:
-        """Words of a place without a vertex, by vector, with which its edges fail the test of their
-        base, as far as they are known."""
-        void = known(self._node, facts.Void)
-        if task.direction == "pull":
-            return dict(void.target or ()) if void and self._filter is not None else {}
-        loads = ir.walk(*self._membership.body) if self._membership else ()
-        return {load.vector: stamp.never for load in loads if isinstance(load, ir.VectorLoad)
-                and (stamp := self._parent.dependence.stamp(self._node, load.vector))}
+class EdgeOperator(OperatorChoices):
+    """An EdgeSetIterator. The parameters and attributes are those of its choices."""
 
     # Tests
 
@@ -273,10 +60,6 @@ class EdgeOperator(Operator):
         """The source and the destination of an edge."""
         ends = edge.base, edge.neighbor
         return ends if task.direction == "push" else ends[::-1]
-
-    def filters(self, task):
-        return not task.queued and (
-            self.reads(task) if task.direction == "push" else self._filter is not None)
 
     def filter_data(self, k, base, into):
         if k.task.direction == "push":
@@ -291,9 +74,6 @@ class EdgeOperator(Operator):
             self._test(k, self._filter, base, data, into)
 
     # A reverse queue
-
-    def reverses(self, task):
-        return task.direction == "pull" and self._filter is not None
 
     def open_pending(self, k):
         group, turned = k.variant or (self._group, frozenset())
@@ -344,75 +124,6 @@ class EdgeOperator(Operator):
         """As of :class:`~sw.compile.frontiers.frontier.Input`, if words tell."""
         self._test(k, self._membership, vertex, data, into)
 
-    def _tests_edges(self, task):
-        """Whether the other end of an edge is tested."""
-        return self._filter is not None if task.direction == "push" else self.reads(task)
-
-    def _has_voids(self, task):
-        """Whether places come up that may not count as edges. An edge of the padding vertex to
-        itself changes that vertex alone, unless words of a vertex say where a reduction lands. It
-        may add the vertex to a set if every edge does, or once functions of vertices have run over
-        the padding."""
-        parameters = self._function.parameters
-        if any(layout.voids for layout in task.layouts) and self.void_edge == "padding" \
-                and not (task.direction == "pull" and self._neutral):
-            return True
-        adds = self.makes_set and (self._node.position in self._parent.dependence.marks
-                                   or self._parent.groups.go_over)
-        counts = adds or any(isinstance(node, ir.Reduce) and not (
-            isinstance(node.index, ir.Local) and node.index.name in parameters)
-            for node in ir.walk(*self._function.body))
-        return (counts and any(layout.filled for layout in task.layouts)
-                and not _differ(self._guarded[0], parameters))
-
-    @functools.cached_property
-    def _neutral(self):
-        """Whether words behind the last vertex, which begin as 0, stay so, and an edge from there
-        changes nothing: functions only store products with words that nobody changes."""
-        void, program = known(self._node, facts.Void), self._parent.program
-        if void is None or void.source is None or self.makes_set or any(
-                word for _, word in void.source):
-            return False
-        nodes = [node for function in program.functions for node in ir.walk(*function.body)]
-        written = {node.vector for node in nodes if isinstance(node, ir.VectorStore | ir.Reduce)}
-        read = {name for name, _ in void.source}
-        return read.isdisjoint(self._parent.addresses.vectors) and not any(
-            node.vector in read and (isinstance(node, ir.Reduce) or (
-                isinstance(node, ir.VectorStore) and not (
-                    isinstance(node.value, ir.Binary) and node.value.operation == "*" and any(
-                        isinstance(part, ir.VectorLoad) and part.vector not in written
-                        for part in (node.value.left, node.value.right)))))
-            for node in nodes if isinstance(node, ir.VectorStore | ir.Reduce))
-
-    @property
-    def void_edge(self):
-        void = known(self._node, facts.Void)
-        return "self" if void is not None and void.itself else "padding"
-
-    def _tells(self, task):
-        """Whether an edge may change the tracked word at once, and add a vertex."""
-        return self.makes_set and self._node.tracking not in self.private(task)
-
-    @functools.cached_property
-    def _guarded(self):
-        """``(condition, function)``: the condition under which the function does anything, or None;
-        and what it does then, but for reductions that only mark the vertex."""
-        condition, body = guarded(self._function) if self._filter is None \
-            else (None, self._function.body)
-        if self._node.position in self._parent.dependence.marks:
-            body = tuple(node for node in body if not (
-                isinstance(node, ir.Reduce) and node.vector == self._node.tracking))
-        return condition, dataclasses.replace(self._function, body=tuple(body))
-
-    def selective(self, task):
-        return (self._tests_edges(task) or self._has_voids(task)
-                or self._relaxation(task) is not None or self._guard(task) is not None
-                or bool(noted_bits(task)))
-
-    def _guard(self, task):
-        """The condition by which edges are selected, or None; a relaxation has its own."""
-        return None if self._relaxation(task) is not None else self._guarded[0]
-
     def accepts(self, k, data, into, counts=True):
         a, others, guard = k.a, list(data.passes), self._guard(k.task)
         if self._has_voids(k.task):
@@ -461,71 +172,12 @@ class EdgeOperator(Operator):
             if not counts:
                 a.xori(into, into, 1)
 
-    def _relaxation(self, task) -> Any:
-        """The operator's :class:`~.relaxation.Relaxation`, if edges are accepted only where they
-        improve a word in memory; else None."""
-        late = task.schedule.has_lists and self._filter is not None
-        if late or self.private(task) or (task.direction == "pull"
-                                 and any(map(self._decides, task.layouts))):
-            return None
-        return self._relaxes
-
     # Sums in registers
-
-    def private(self, task):
-        # A lane that ends its row at the first edge that is accepted has nothing to collect.
-        if task.direction != "pull" or self._settles(task) \
-                or not (task.schedule.owns_base or task.owns_vertex) or (
-                    task.schedule.ends_rows and all(map(self._decides, task.layouts))):
-            return {}
-        return {node.vector: node.operation for node in ir.walk(*self._guarded[1].body)
-                if isinstance(node, ir.Reduce) and index_of(self._function, node.index) == 1}
-
-    def _plain(self, task, vector):
-        """Whether a lane has all reductions of a vector at its vertex, and no other lane any. A
-        lane that has no vertex of a filtered queue may hold one of an earlier superstep. It has
-        collected nothing, but must not store a word that another lane changes."""
-        return (vector in self.private(task) and task.owns_vertex and self._alone(vector)
-                and self._filter is None)
-
-    def _alone(self, vector):
-        """Whether all reductions of a vector are at the destination."""
-        accesses = known(self._node, facts.AccessSet)
-        return accesses is not None and vector in accesses.changed_at("dst")
-
-    @functools.cached_property
-    def identity(self):
-        reduce, = self._guarded[1].body if len(self._guarded[1].body) == 1 else (None,)
-        if not isinstance(reduce, ir.Reduce) or index_of(self._function, reduce.index) != 1 \
-                or self._guarded[0] is not None or self._filter is not None or self.has_sets \
-                or any(index_of(self._function, part) == 1 for part in ir.walk(reduce.value)):
-            return None
-        return known(reduce, facts.Identity).word
 
     def collect_at(self, k, data, address):
         reduce, = self._guarded[1].body
         reduce_word(k, reduce.operation, data.words.expression(
             self._function, reduce.value, data.values, self._parent.degrees), address)
-
-    @property
-    def sends_early(self):
-        load, = self._sent if self._in_array(None) else (None,)
-        if load is None or self._parent.dependence.stamp(self._node, load.vector):
-            return False
-        vector, addresses = load.vector, self._parent.addresses
-        if vector in addresses.vectors:
-            return addresses.follows({vector})
-        known_range = known(self._parent.program.vector(vector), facts.Range)
-        return vector not in self._function.writes() and (
-            (known_range is not None and known_range.most < WORD - 2)
-            or self._parent.largest(vector) < WORD - 2)
-
-    def _in_array(self, task):
-        """Whether the word that a source sends, without a weight, is in the array in whose
-        addresses kernels know the source."""
-        return (not self.weighted and len(self._sent) == 1 and self._sent[0].vector
-                not in self._copies and self._array_at(0, task)
-                == self._parent.array(self._sent[0].vector))
 
     def _has_value(self, k):
         """Whether an edge that has a value has the word that its source sends."""
@@ -615,23 +267,6 @@ class EdgeOperator(Operator):
         """The group of a kernel; the operator alone in a pass that belongs to several."""
         return k.variant[0] if k.variant else self._group
 
-    def _stamps(self, group):
-        """The stores and reductions of stamps of this superstep, of the members of a group: the
-        node, the member's number, and whether each vertex that is added gets the word."""
-        for number, member in enumerate(group):
-            function, *_ = self._parent.dependence.functions(member.op)
-            for node in ir.walk(*function.body):
-                if isinstance(node, ir.VectorStore | ir.Reduce) \
-                        and isinstance(node.value, ir.Uniform) \
-                        and self._parent.dependence.stamp(self._node, node.vector):
-                    yield node, number, member.on == 0 and any(node is part
-                                                               for part in function.body)
-
-    def _added_stamp(self, group):
-        """A vector that the vertices that are added get a stamp in, or None. Then its word tells
-        the lane that is the first to add a vertex."""
-        return next((node.vector for node, _, added in self._stamps(group) if added), None)
-
     def _emitter(self, k, words=None):
         return Emitter(k, self._parent.bits, self._words[0].__getitem__, self._array,
                        self._copies, words, stamped=self._stamped, earlier=self._earlier,
@@ -657,21 +292,6 @@ class EdgeOperator(Operator):
         # all of the vertex's rows.
         return (k.task.direction == "pull" and self._decides(k.layout)
                 and (k.task.schedule.owns_base or not k.layout.virtual))
-
-    def _decides(self, layout):
-        """Whether the first edge of a row that is accepted decides the words of its vertex."""
-        ways = ("any", "first") if layout.ascending else ("any",)
-        return suffices(self._node, *ways) and self._takes_accepted
-
-    def _settles(self, task):
-        """Whether one lane has all edges of the vertex it pulls for, and stops at the first that is
-        accepted."""
-        return task.direction == "pull" and task.alone and self._decides(task.layouts[0])
-
-    @functools.cached_property
-    def _takes_accepted(self):
-        """Whether the function reduces for every edge that is accepted."""
-        return all(isinstance(node, ir.Reduce | ir.Let) for node in self._guarded[1].body)
 
     def gather(self, k, edges):
         """The words of both ends of each edge, for all edges before the work on the first."""
@@ -805,14 +425,6 @@ class EdgeOperator(Operator):
             k.a.mv(changed, k.a.zero)
         return Tracked(self._node.tracking, changed, only, later, self._fresh)
 
-    @property
-    def _changes_surely(self):
-        """Whether every edge whose ends pass their tests changes the tracked word of a vertex that
-        no other edge has changed before."""
-        changes = known(self._node, facts.Changes)
-        return self._node.position in self._parent.dependence.marks or (
-            changes is not None and changes.by == "certain" and self._takes_accepted)
-
     def token(self, k, base):
         """A push that needs only the number of the base vertex gets it by its number."""
         sent = known(self._node, facts.Sent)
@@ -820,17 +432,6 @@ class EdgeOperator(Operator):
                 or sent is None or not isinstance(sent.value, ir.Local):
             return base
         return Vertex(k.number(base, k.a.reg("source")), None)
-
-    def _repeatable(self, group):
-        """Whether a vertex may be added several times: its set is only asked whether it is empty,
-        and the members store words that stay the same."""
-        asked = known(self._node, facts.Asked)
-        return (asked is not None and "size" not in asked.asked
-                and all(member.op.kind != WHERE for member in group)
-                and all(isinstance(node.value, ir.Literal | ir.Uniform)
-                        for member in group[1:]
-                        for function in self._parent.dependence.functions(member.op)
-                        for node in ir.walk(*function.body) if isinstance(node, ir.VectorStore)))
 
     def _add(self, k, vertex, flag, only, word=None):
         """Add the active lanes' vertices to the result, and perform the members that go through it
@@ -889,21 +490,6 @@ def _only_load(function):
     return loads[0] if len(loads) == 1 and index_of(function, loads[0].index) == 0 else None
 
 
-def _differ(condition, parameters):
-    """Whether a condition is false where both ends of an edge are one vertex, whatever its words:
-    that one expression differs at the ends."""
-    def same(one, other):
-        if isinstance(one, ir.Local) and isinstance(other, ir.Local) \
-                and {one.name, other.name} <= set(parameters[:2]):
-            return True
-        if isinstance(one, ir.VectorLoad) and isinstance(other, ir.VectorLoad):
-            return one.vector == other.vector and same(one.index, other.index)
-        return one == other
-
-    return (isinstance(condition, ir.Binary) and condition.operation in ("!=", "<", ">")
-            and same(condition.left, condition.right))
-
-
 def _opposite(function):
     """The filter that is true where another one is false."""
     *before, give = function.body
@@ -913,13 +499,3 @@ def _opposite(function):
     else:
         value = ir.Unary(operation="not", operand=value, type=Type.BOOL, position=give.position)
     return dataclasses.replace(function, body=(*before, dataclasses.replace(give, value=value)))
-
-
-def _conjunction(tests, position):
-    """A filter that is true where all expressions of a vertex are."""
-    value, *others = tests
-    for other in others:
-        value = ir.Binary(operation="and", left=value, right=other, type=Type.BOOL,
-                          position=position)
-    return ir.Function(name="member", parameters=(facts.SELF,), position=position,
-                       body=(ir.Give(value=value, position=position),))

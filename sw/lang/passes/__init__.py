@@ -23,7 +23,6 @@ from sw.lang.passes.operators import operators
 from sw.lang.passes.races import races
 from sw.lang.passes.ranges import ranges
 from sw.lang.passes.rewrite import changed, marked
-from sw.lang.passes.rounds import rounds
 from sw.lang.passes.sends import sends
 from sw.lang.passes.sets import sets
 from sw.lang.passes.stamps import stamps
@@ -34,7 +33,7 @@ __all__ = ["CHOSEN", "FACTS", "LOWER", "PASSES", "analysed", "as_written"]
 
 #: {name: pass} of those that find facts (:mod:`sw.lang.facts`), in their order.
 FACTS = {"accesses": accesses, "ranges": ranges, "affine": affine, "sets": sets, "stamps": stamps,
-         "members": members, "early": early, "one_way": one_way, "rounds": rounds,
+         "members": members, "early": early, "one_way": one_way,
          "components": components, "addressable": addressable, "operators": operators,
          "sends": sends}
 

@@ -2,7 +2,7 @@
 
 from sw.lang import graph_ir as ir
 from sw.lang.effects import effects
-from sw.lang.facts import Access, AccessSet, Identity, Repeatable
+from sw.lang.facts import Access, AccessSet, Identity
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.types import WORD
 from sw.lang.uses import called
@@ -17,14 +17,12 @@ IDENTITY = {"min": WORD - 1, "max": 0, "+": 0, "or": 0}
 
 def accesses(program):
     """Mark operators with :class:`~sw.lang.facts.AccessSet`, and reductions with
-    :class:`~sw.lang.facts.Identity` and :class:`~sw.lang.facts.Repeatable`."""
+    :class:`~sw.lang.facts.Identity`."""
     def facts(node):
         match node:
             case ir.Reduce():
                 yield Identity(word=IDENTITY[node.operation],
                                why=f"{node.operation} of words without a sign")
-                if node.operation != "+":
-                    yield Repeatable(why=f"{node.operation} of equal words")
             case ir.EdgeSetIterator() | ir.VertexSetIterator() | ir.VertexFilter():
                 name, to_filter = called(node)
                 tested = frozenset() if to_filter is None else accesses_of(

@@ -1,7 +1,7 @@
 """Predicates that tell the members of sets."""
 
 from sw.lang import graph_ir as ir
-from sw.lang.facts import Apart, Membership, ResultTest
+from sw.lang.facts import Apart, Membership
 from sw.lang.flow import flow_of
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.predicates import predicate
@@ -11,9 +11,8 @@ __all__ = ["members"]
 
 
 def members(program):
-    """Mark operators with :class:`~sw.lang.facts.Membership` and
-    :class:`~sw.lang.facts.ResultTest`, and operators of edges with :class:`~sw.lang.facts.Apart`.
-    """
+    """Mark operators with :class:`~sw.lang.facts.Membership`, and operators of edges with
+    :class:`~sw.lang.facts.Apart`."""
     flow = flow_of(program)
 
     def facts(node):
@@ -22,9 +21,6 @@ def members(program):
             if held.exact is not None and held.now:
                 yield Membership(test=held.exact, why="all vertices" if held.exact == ()
                               else "tested or stored by its makers, and not written since")
-            made = flow.results.get(id(node))
-            if made is not None and made.exact is not None and made.now:
-                yield ResultTest(test=made.exact, why="tested or stored for exactly its members")
         if isinstance(node, ir.EdgeSetIterator) and node.to_filter is not None:
             one = (*held.within, *(held.exact or () if held.now else ()))
             if flow.values.excludes(one, predicate(program.function(node.to_filter))):

@@ -1,8 +1,8 @@
 """What is read of each set that a program makes."""
 
 from sw.lang import graph_ir as ir
-from sw.lang.facts import Asked, Dead
-from sw.lang.passes.liveness import aliases, last_reads
+from sw.lang.facts import Asked
+from sw.lang.passes.liveness import aliases
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.uses import values_of
 
@@ -11,10 +11,8 @@ __all__ = ["sets"]
 
 
 def sets(program):
-    """Mark operators that make a set with :class:`~sw.lang.facts.Asked`, and those that read one
-    for the last time with :class:`~sw.lang.facts.Dead`."""
+    """Mark operators that make a set with :class:`~sw.lang.facts.Asked`."""
     asked, names = _asked(program), aliases(program)
-    last = last_reads(program)
 
     def facts(node):
         if isinstance(node, ir.EdgeSetIterator | ir.VertexFilter) and node.output_vset is not None:
@@ -23,9 +21,6 @@ def sets(program):
             found = frozenset().union(*(asked.get(each, frozenset())
                                         for each in names.get(name, {name}) - {ir.ALL}))
             yield Asked(asked=found, why="all readers of the name")
-        if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator | ir.VertexFilter) \
-                and node.input_vset != ir.ALL and id(node) in last:
-            yield Dead(why="its names get other sets before they are read")
 
     return with_facts(program, facts)
 

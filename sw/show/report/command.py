@@ -8,7 +8,7 @@ from hw.config import PRESETS, ConfigError, HardwareConfig
 from hw.control import launch_cycles as port_cycles
 from sim.dram import DramConfig
 from sim.dram_device import DramDevice
-from sim.memories import SimulatedDram
+from sim.memories import SimulatedDram, changes_of
 
 
 __all__ = ["hardware_of", "hardware_text", "hardware_words", "memory_of", "run_command"]
@@ -34,7 +34,7 @@ def hardware_words(config, dram=None) -> list:
     for text in changed:
         words += ["--set", text]
     if dram is not None:
-        for text in dram.changes:
+        for text in changes_of(dram, PRESETS[name]):
             words += ["--dram", text]
     return words
 

@@ -9,7 +9,6 @@ import pathlib
 import statistics
 
 from base.errors import UserError
-from sim.dram import DramConfig
 from sw.graph.load import GraphSource
 from sw.device.target import Target
 from sw.show.colours import NEUTRAL, of_schedule
@@ -258,6 +257,6 @@ def _command(case, config, dram):
     try:
         source = GraphSource.of(case | {"spec": case["graph"]})
         return run_command(case["plan"], source, Target(
-            config, dram or DramConfig(), launch_cycles=case.get("launch_cycles")))
+            config, dram, launch_cycles=case.get("launch_cycles")))
     except UserError:
         return ""

@@ -3,7 +3,6 @@
 import dataclasses
 
 from hw.registers import cycles_of
-from sim.dram import DramConfig
 from sw.graph.load import GraphSource
 from sw.device.target import Board, Target
 
@@ -68,7 +67,7 @@ def runs_of(value) -> list:
     for record, config in zip(value["results"], configs):
         cost = record["launch_cycles"] / record["orders"] if record["orders"] else None
         command = run_command(record["plan"], source,
-                              Target(config, dram or DramConfig(), board, launch_cycles=cost))
+                              Target(config, dram, board, launch_cycles=cost))
         name = record["schedule"]
         if name in several:
             name += f" ({config.gather})"

@@ -105,7 +105,7 @@ class SweepPoints:
             fields = dict(hardware.fields)
             config = config.replace(**fields) if fields else config
             config = equip(config, [side.schedule for side in plan.sides.values()], fields)
-            dram = dram_of(dict(hardware.dram))
+            dram = dram_of(dict(hardware.dram), config)
             plan.check(config)
         except (UserError, ConfigError) as error:
             if not repeat:

@@ -31,9 +31,10 @@ WITH_OPTIONS = {
 }
 
 
-#: The fields of a plan that are axes, with their defaults.
+#: The fields of a plan that are axes, with their defaults. Phases and waits for old words only cost
+#: cycles.
 _FIELDS = {field.name: field.default for field in dataclasses.fields(Plan)
-           if field.name not in ("algorithm", "parameters", "phases")}
+           if field.name not in ("algorithm", "parameters", "atomics", "phases")}
 
 
 def _ordered(values):

@@ -349,7 +349,7 @@ class EdgeTrial:
                 raise FalseFact(f"{effect.vector}[{vertex}]: there is no such vertex")
             if place in kept and number not in kept[place] and self._maybe():
                 continue
-            times = 2 if known(effect.node, facts.Repeatable) is not None and self._maybe(.3) else 1
+            times = 2 if effect.kind != "+" and self._maybe(.3) else 1
             for _ in range(times):
                 if private is not None and known(effect.node, facts.Identity) is not None:
                     part = private[place]

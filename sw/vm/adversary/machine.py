@@ -66,57 +66,8 @@ class AdversaryMachine(ReferenceMachine):
 
     def loop(self, node, values, queues, evaluate, word):
         self._values, self._evaluate = values, evaluate
-        self._check_count(node)
-        run = self._runs[id(node)] = LoopTrial(
+        self._runs[id(node)] = LoopTrial(
             {name: value for name, value in values.items() if isinstance(value, int)})
-        fact = known(node, facts.Counted)
-        if fact is not None and not any(evaluate(test) for test in fact.unless):
-            run.rounds = self._count(node)
-
-    def _check_count(self, node):
-        """The number of rounds of a loop's last run is what it should have been."""
-        run = self._runs.pop(id(node), None)
-        if run is not None and run.rounds is not None \
-                and any(count != run.rounds for count in run.done.values()):
-            raise FalseFact(f"counted: {run.rounds} rounds")
-
-    def _count(self, node):
-        """The rounds of a loop, without the device: sets have no vertices, or all."""
-        before = dict(self._values)
-        for name, value in before.items():
-            if isinstance(value, np.ndarray) and name != ir.ALL:
-                self._values[name] = self._any_set()
-        rounds = 0
-        if isinstance(node, ir.ForLoop):
-            rounds = self._evaluate(node.count)
-        else:
-            while rounds < self._left and self._evaluate(node.condition):
-                self._numbers_only(node.body)
-                rounds += 1
-        self._values.clear()
-        self._values.update(before)
-        return rounds
-
-    def _numbers_only(self, body):
-        for node in body:
-            match node:
-                case ir.Assign():
-                    self._values[node.name] = self._evaluate(node.value)
-                case ir.HostBranch():
-                    self._numbers_only(node.then if self._evaluate(node.condition)
-                                       else node.otherwise)
-                case ir.EdgeSetIterator() | ir.VertexFilter() if node.output_vset is not None:
-                    self._values[node.output_vset] = self._any_set()
-                case ir.ForLoop():
-                    for number in range(self._evaluate(node.count)):
-                        self._values[node.name] = number
-                        self._numbers_only(node.body)
-
-    def read(self, vector):
-        for loop, _ in self._parents.values():
-            if loop is not None:
-                self._check_count(loop)
-        return super().read(vector)
 
     def _any_set(self):
         size = self._graph.num_vertices
@@ -203,7 +154,7 @@ class AdversaryMachine(ReferenceMachine):
             return vset if found is None else found
         return vset
 
-    def _end(self, node, vset, result, round, before):
+    def _end(self, node, result, round, before):
         """Behind an operator: facts are checked, and sets that nobody reads get any members."""
         for name, vector in self._vectors.items():
             fact, words = known(vector, facts.Range), self._arrays[name]
@@ -220,10 +171,6 @@ class AdversaryMachine(ReferenceMachine):
                 if (name in ways.falls and np.any(words < self._arrays[name])) or (
                         name in ways.rises and np.any(words > self._arrays[name])):
                     raise FalseFact(f"one way of {name}")
-        if known(node, facts.Dead) is not None and self._values is not None:
-            for name, value in list(self._values.items()):
-                if value is vset and name != ir.ALL:
-                    self._values[name] = self._any_set()
         fact = known(node, facts.Asked)
         if fact is None or "members" in fact.asked or result is None:
             return result
@@ -240,18 +187,10 @@ class AdversaryMachine(ReferenceMachine):
     def vertices(self, node, vset, uniforms):
         round, chosen = self._round(node), self._input(node, vset)
         function = self._program.function(node.apply_f)
-        covered = None if round.loop is None else known(round.loop, facts.Covered)
         before = {name: words.copy() for name, words in self._arrays.items()}
-        sure = covered.sure if covered else ()
-        for vector, name in covered.writers if covered else ():
-            if vector in sure and name == node.apply_f \
-                    and vector not in function.reads():
-                self._arrays[vector][:] = [self._rng.randrange(3) for _ in before[vector]]
         for part in self._parts(round.loop, function, chosen):
             super().vertices(node, part, uniforms)
-        self._end(node, vset, None, round, before)
-        if round.run is not None:
-            round.run.performed.add(node.apply_f)
+        self._end(node, None, round, before)
 
     def _parts(self, loop, function, vset):
         """The vertices in parts, each of which sees what those before it have changed, if the order
@@ -267,14 +206,7 @@ class AdversaryMachine(ReferenceMachine):
     def where(self, node, vset, uniforms):
         round = self._round(node)
         result = super().where(node, self._input(node, vset), uniforms)
-        return self._end(node, vset, self._made(node, result), round, self._arrays)
-
-    def _made(self, node, result):
-        fact = known(node, facts.ResultTest)
-        if fact is not None and self._maybe():
-            found = self._satisfying(fact.test)
-            return result if found is None else found
-        return result
+        return self._end(node, result, round, self._arrays)
 
     # Operators of edges
 
@@ -290,9 +222,7 @@ class AdversaryMachine(ReferenceMachine):
         for name in function.writes():
             self._arrays[name][:] = np.array(work.now[name][:self._graph.num_vertices], np.uint64)
             self.largest[name] = max(self.largest[name], int(self._arrays[name].max(initial=0)))
-        if result is not None and node.tracking is not None and node.output_vset is not None:
-            result = self._made(node, result)
-        return self._end(node, vset, result, round, before)
+        return self._end(node, result, round, before)
 
 
 class LoopTrial:
@@ -300,13 +230,11 @@ class LoopTrial:
 
     def __init__(self, numbers):
         self.numbers = numbers  #: Numbers of the host when it began.
-        self.rounds: int | None = None  #: Rounds, if they are counted before.
         self.done: dict[int, int] = {}  #: {id of an operator: times that it was performed}.
         self.older: list[dict] = []  #: Words at the beginning of earlier operators.
         self.taken: dict[tuple, Any] = {}  #: {(operator, destination): least key of an edge}.
         self.settled: dict[int, set] = {}  #: {operator: destinations with a filter that is false}.
         self.waiting: dict[int, set] = {}  #: Those that will be so when functions have run.
-        self.performed: set[str] = set()  #: Functions of vertices that were performed.
 
 
 class Round:

@@ -7,13 +7,16 @@ near a fact         test_near: one change of a text takes a fact from it, and no
 spellings           test_spellings: facts do not go by the text
 parts               test_excludes, test_implies: predicates; test_effects: functions without their
                     variables; test_ranges
+readers             test_readers: there is no fact that nobody needs
 ==================  ===============================================================================
 """
 
+import ast
 import dataclasses
 
 import pytest
 
+from base.installation import ROOT
 from sw.lang import facts, graph_ir as ir
 from sw.lang.effects import effects, stored
 from sw.lang.facts import known
@@ -46,9 +49,9 @@ def said(program, where):
     ("bfs", "visit", ["members=[(depth[v] == (level - 1));", "apart=", "settles=[(settle);",
                       "suffices=[(first);", "changes=[certain;", "closed=",
                       "drops=[by=source, ever=true;", "fails_for_ever=",
-                      "sent=[value=src, form=sent;", "asked=[{empty, members};", "dead="]),
-    ("no parents", "visit", ["result=[(depth[v] == level);", "settles=[();", "suffices=[(any);",
-                             "changes=[certain;", "closed=", "drops=[by=any, ever=true;"]),
+                      "sent=[value=src, form=sent;", "asked=[{empty, members};"]),
+    ("no parents", "visit", ["settles=[();", "suffices=[(any);", "changes=[certain;", "closed=",
+                             "drops=[by=any, ever=true;"]),
     ("closeness", "visit", ["members=[(depth[v] == (level - 1));", "settles=[();", "closed="]),
     ("tries", "visit", ["suffices=[(first, None);", "changes=[certain;", "closed="]),
     ("largest parent", "visit", ["settles=[(settle);", "changes=[atomic;",
@@ -70,18 +73,14 @@ def said(program, where):
     ("bc", "give_back", ["members=[(depth[v] == level);", "apart="]),
     ("cc", "hook", ["asked=[{empty};", "suffices=[(None, any);", "void=[itself=true,"]),
     ("kcore", "remove", ["members=[(alive[v] == 1, ((lost[v] + k) + 1) > out_degree(v));"]),
-    ("kcore", "lose", ["apart=", "dead="]),
-    ("kcore", "lives", ["result=[(alive[v] == 1);", "dead="]),
+    ("kcore", "lose", ["apart="]),
     ("mis", "compete", ["members=[(chosen[v] == 2);", "drops=[by=largest value, ever=false;"]),
-    ("mis", "wins", ["result=[(chosen[v] == 2, priority[v] >= rival[v]);"]),
     ("mis", "cover", ["apart=", "settles=[();", "suffices=[(any);", "drops=[by=any, ever=true;"]),
     ("colouring", "paint", ["members=[(colour[v] == infinity, rival[v] < (uint(v) + 1));"]),
     ("bfs", "loop 0", ["Stamp(vector='depth', never=4294967295, number='level', plus=1, first=1, "
                        "step=1)", "Line(name='level', start=0, step=1, place=0)"]),
     ("colouring", "loop 0", ["Stamp(vector='colour',"]),
-    ("pagerank", "loop 0", ["counted=", "covered="]),
-    ("label_propagation", "loop 0", ["kept=frozenset({'score'})", "counted="]),
-    ("cc", "loop 0", ["order_free=OrderFree"]), ("bc", "loop 1", ["counted="])])
+    ("cc", "loop 0", ["order_free=OrderFree"])])
 def test_programs(name, where, texts):
     text = said(read(name), where)
     for each in texts:
@@ -89,14 +88,14 @@ def test_programs(name, where, texts):
 
 
 @pytest.mark.parametrize("name, where, none", [
-    ("seen twice", "loop 0", "counted="), ("largest parent", "visit", "closed="),
+    ("largest parent", "visit", "closed="),
     ("largest parent", "visit", "suffices="), ("tries", "visit", "drops="),
     ("no filter", "visit", "closed="), ("arrivals", "visit", "drops="),
     ("paths", "visit", "suffices="), ("times", "relax", "early="),
     ("predecessor", "relax", "early="), ("predecessor", "relax", "drops="),
     ("mis", "compete", "settles="),
     ("kcore", "lose", "settles="), ("kcore", "lose", "members="), ("bc", "give_back", "sent="),
-    ("bc", "loop 0", "counted="), ("pagerank", "collect", "void=[itself=true"),
+    ("pagerank", "collect", "void=[itself=true"),
     ("hops", "relax", "void=[itself=true"), ("triangles", "join", "sent=")])
 def test_near(name, where, none):
     assert none not in said(read(name), where)
@@ -122,18 +121,12 @@ def test_near(name, where, none):
      "fresh="),
     ("waves", "frontier.apply(settle)", "some = frontier.where(starts)\n        some.apply(settle)",
      "visit", "fresh="),
-    ("colouring", "colour[v] = turn", "colour[v] = 7 - turn", "loop 0", "stamps="),
-    ("sums", "one[v] = 1 + first[v] % 7",
-     "if first[v] > 1:\n            one[v] = 2", "loop 0", "sure=frozenset({'one'})"),
-    ("sums", "while done < rounds", "while done < vertices.sum(keep)", "loop 0", "counted=")])
+    ("colouring", "colour[v] = turn", "colour[v] = 7 - turn", "loop 0", "stamps=")])
 def test_one_change(name, old, new, where, none):
     text = TEXTS[name] if name in TEXTS else TEXTS["late parent"].replace(
         "frontier = vertexset", "parent[source] = source\n    frontier = vertexset")
     assert old in text
     changed = text.replace(old, new)
-    if "sum(keep)" in new:
-        changed = changed.replace("    done = 0", "    def amount(v):\n        return one[v]\n\n"
-                                  "    done = 0").replace("sum(keep)", "sum(amount)")
     before, after = (analysed(read_text(each), after=tuple(FACTS)[-1]) for each in (text, changed))
     assert none in said(before, where)
     assert none not in said(after, where)
@@ -154,7 +147,7 @@ def test_spellings(old, new):
     found = [analysed(read_text(each), after=tuple(FACTS)[-1])
              for each in (text, text.replace(old, new))]
     kinds = (facts.Apart, facts.Settles, facts.Suffices, facts.Changes, facts.Closed, facts.Drops,
-             facts.Fails, facts.Sent, facts.Asked, facts.Dead, facts.Needs)
+             facts.Fails, facts.Sent, facts.Asked, facts.Needs)
     one, other = ([known(node, kind) for node in ir.instructions(program.body)
                    if isinstance(node, ir.EdgeSetIterator) for kind in kinds] for program in found)
     assert one == other and None not in one
@@ -244,3 +237,13 @@ def p(edges: edgeset, most: uint = 9):
     assert [(fact.least, fact.most) for fact in (*found[:2], found[3])] == [
         (0, 2), (0, 6), (0, (1 << 32) - 2)]
     assert (found[2].least, found[2].most) == (7, (1 << 32) - 1)
+
+
+def test_readers():
+    """Each fact is looked up by a compiler, or by a later pass; the adversary does not count."""
+    calls = [node for path in (ROOT / "sw").rglob("*.py") if "adversary" not in path.parts
+             for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    read = {ast.unparse(node.args[-1]).removeprefix("facts.") for node in calls
+            if ast.unparse(node.func) == "known" and node.args}
+    kinds = {kind.__name__ for kind in facts.Fact.__subclasses__()}
+    assert kinds and kinds <= read, kinds - read

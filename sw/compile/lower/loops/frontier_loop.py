@@ -703,7 +703,7 @@ class FrontierLoop(LoopRun):
 
     def collect_at(self, k, data, address):
         [(word, _)], _ = data
-        self._atomic(k, k.a.zero, word, address)
+        reduce_word(k, self._operation, word, address)
 
     def finish(self, k, base):
         if not self._own(k.task):

@@ -27,18 +27,26 @@ __all__ = ["Correlation", "Operators", "WaysOf", "WorkOfWays"]
 _TEXTS = {"em": "em:unroll=1", "strict": "strict:unroll=1", "wm": "wm:unroll=1",
           "cm": "cm:unroll=1", "etwc": "etwc:unroll=1", "twc": "twc:warp=32:core=256:unroll=1"}
 
+
+def _atomics(way):
+    """What the atomics of a way are like in CUDA's text. A lane waits for the old word of each. But
+    lanes that pull add up in registers first, as if they were combined, unless under ``em``."""
+    return "return" if way.direction == "push" or way.schedule == "em" else "reduce"
+
+
 #: Ways that a rule of thumb places without a machine: they are far behind.
 _OUTLIERS = ("vm", "wm")
 
 _WEIGHTS = 255
 
 _METHOD = (
-    "Every schedule in software in both directions, with CUDA's constants, on the RTL and on the "
-    "GPU. The RTL runs a smaller graph of the same generator, whose hub is at the same place among "
-    "the numbers of vertices; PageRank makes one iteration, on the GPU ten. Spearman's rank "
-    "correlation of the ways; `regret` is the GPU's time of the way that is best on the RTL, over "
-    "the GPU's best; `log r` is Pearson's correlation of the logarithms. A star marks a rank "
-    "correlation that is significant at 5 %.")
+    "Every schedule in software in both directions, with CUDA's constants, and with atomics that "
+    "return the old word where CUDA's text has them, on the RTL and on the GPU. The RTL runs a "
+    "smaller graph of the same generator, whose hub is at the same place among the numbers of "
+    "vertices; PageRank makes one iteration, on the GPU ten. Spearman's rank correlation of the "
+    "ways; `regret` is the GPU's time of the way that is best on the RTL, over the GPU's best; "
+    "`log r` is Pearson's correlation of the logarithms. A star marks a rank correlation that is "
+    "significant at 5 %.")
 
 _LAUNCHES = (
     "`launches` charges the RTL with what the GPU's host asks for: the kernels, copies and clears "
@@ -88,7 +96,8 @@ class _Ranked(Figure):
             if way not in gpu.records[pairs[graph].graph].get(algorithm, {}):
                 return None
             return on_graph(graph, algorithm, Compared, weights=_WEIGHTS, direction=way.direction,
-                            schedule=_TEXTS.get(way.schedule, way.schedule))
+                            schedule=_TEXTS.get(way.schedule, way.schedule),
+                            atomics=_atomics(way))
         return Grid({"graph": pairs, "algorithm": self.algorithms, "way": WAYS}, make)
 
     def further(self, setting):

@@ -18,6 +18,7 @@ import pytest
 from hw.config import PRESETS, ConfigError, preset
 from hw.control import launch_cycles
 from sim.dram import DramConfig
+from sim.memories import changes_of, dram_of, parse_memory
 from sw.cli.main import main
 from sw.graph.load import GraphSource
 from sw.show.report.command import (hardware_of, hardware_text, hardware_words, memory_of,
@@ -28,7 +29,7 @@ from sw.device.target import Board, Target
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_hardware(name):
-    words = hardware_words(preset(name), DramConfig())
+    words = hardware_words(preset(name), dram_of({}, preset(name)))
     assert words == ([] if name == "default" else ["--preset", name])
     changed = preset(name).replace(counters=False, load_queue=2)
     words = hardware_words(changed, DramConfig(latency=7, queue=3))
@@ -38,9 +39,23 @@ def test_hardware(name):
                                  if word == "--set"])
     assert again == changed
     text = hardware_text(changed)
-    assert name in text and "ports" not in text
+    assert name in text and ("ports" in text) == (changed.memory_ports > 1)
     several = changed.replace(l2_bytes=0, l2_banks=4, memory_ports=4)
     assert hardware_text(several).endswith("4 memory ports")
+
+
+@pytest.mark.parametrize("fields", ({}, {"latency": 7}, {"model": "simple"},
+                                    {"model": "simple", "queue": 3}, {"model": "hbm2"}))
+@pytest.mark.parametrize("name", ("default", "gpu"))
+def test_the_memory_of_a_preset(name, fields):
+    """The texts give the same memory again behind the preset; a model begins with its own."""
+    config = preset(name)
+    memory = dram_of(fields, config)
+    assert parse_memory(changes_of(memory, config), config) == memory
+    if fields:
+        assert memory != dram_of({}, preset("gpu"))
+    if "model" in fields:
+        assert memory == dram_of(fields)
 
 
 def test_a_preset_no_nearer_than_the_default_is_not_named():
