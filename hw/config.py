@@ -71,6 +71,7 @@ LEGAL = {
     "l2_latency": _LATENCIES,
     "memory_ports": _powers(1, 8),
     "barriers": _powers(1, 32),
+    "group_warps": _or_zero(_powers(1, 64)),
     "memory_bytes": _powers(1 << 16, 1 << 31),
     "gather": _one_of("none", *VARIANTS),
     "eghw_requests": _powers(1, 16),
@@ -147,6 +148,10 @@ class HardwareConfig:
     #: serves an equal part of the banks of the L2.
     memory_ports: int = 1
     barriers: int = 4  #: Barriers of a core.
+    #: Warps of a core that share work under the schedules ``cm``, ``twc``, ``twce`` and ``etwc``,
+    #: unless a plan says otherwise: the size of a CTA, where a core holds several. 0: all warps.
+    #: Each group needs a barrier, beside that of the core. Nothing else is built for groups.
+    group_warps: int = 0
     memory_bytes: int = 1 << 28  #: Mapped global memory, in bytes.
     #: The unit that hands out edges, by the name of its folder in ``hw/gather``; ``none``: no such
     #: unit.
@@ -218,6 +223,12 @@ class HardwareConfig:
         if self.exchange_interval and self.cores == 1:
             self._refuse("exchange_interval", "must be 0 with one core: there is no core to "
                          "exchange edges with")
+        if self.group_warps > self.warps:
+            self._refuse("group_warps", f"must be at most warps ({self.warps})")
+        groups = self.warps // (self.group_warps or self.warps)
+        if groups > 1 and groups >= self.barriers:
+            self._refuse("group_warps", f"must leave fewer groups ({groups}) than barriers "
+                         f"({self.barriers}): each group has one, and the core another")
         if self.memory_ports > self.l2_banks:
             self._refuse("memory_ports", f"must be at most l2_banks ({self.l2_banks}): each port "
                          "serves banks of its own")
@@ -385,7 +396,7 @@ PRESETS = {
         HardwareConfig(name="paper", cores=6, warps=32, threads=32, l1_bytes=1 << 15,
                        l2_bytes=1 << 20, l2_banks=4, weaver_entries=512),
         # A slice of a data-centre GPU, with its memory (sim/memories.py).
-        HardwareConfig(name="gpu", cores=8, warps=32, threads=32, local_bytes=1 << 17,
+        HardwareConfig(name="gpu", cores=8, warps=32, threads=32, local_bytes=1 << 17, barriers=8,
                        l1_bytes=1 << 15, l1_mshrs=512, l1_latency=24, load_queue=512,
                        l2_bytes=1 << 20, l2_banks=8, l2_mshrs=256, l2_latency=200,
                        memory_ports=4),

@@ -56,7 +56,7 @@ CONFIGS = {
                           imem_bytes=1 << 14),
     "graphpeg": _TINY.replace(name="graphpeg", warps=4, gather="graphpeg", alwt_entries=8,
                               gather_requests=4, edge_buffer_rows=4, imem_bytes=1 << 14),
-    "late": _TINY.replace(name="late", warps=4, table_latency=10, l1_latency=7,
+    "late": _TINY.replace(name="late", warps=4, local_bytes=1 << 11, table_latency=10, l1_latency=7,
                           l2_latency=30),
 }
 

@@ -18,6 +18,7 @@ from sw.compile import schedules
 from sw.compile.formats.compressed import addresses
 from sw.compile.formats.storage_format import StorageFormat
 from sw.compile.kernels import fusion
+from sw.compile.kernels.scope import Scope
 from sw.compile.frontiers.frontier import Frontier, Input
 from sw.compile.asm.program import Program
 from sw.compile import memory, programs
@@ -130,11 +131,6 @@ class Task:
         return self.plan.split
 
     @property
-    def phases(self) -> bool:
-        """Whether the kernels mark all phases."""
-        return self.plan.phases
-
-    @property
     def fused(self) -> bool:
         """Whether one kernel runs all supersteps."""
         return self.plan.fusion
@@ -148,6 +144,11 @@ class Task:
     def warps(self) -> int:
         """Warps of each core that take part, from warp 0 on."""
         return self.plan.warps or self.config.warps
+
+    @functools.cached_property
+    def scope(self) -> Scope:
+        """The warps of a core that share work."""
+        return Scope.of(self.schedule, self.config, self.warps)
 
     @property
     def lanes(self) -> int:

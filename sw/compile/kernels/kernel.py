@@ -176,7 +176,7 @@ class Kernel:
         """Like :meth:`phase`, within the work on edges. Phases change often there, and each mark is
         an instruction. So unless the task asks for them there are no marks, and all the work counts
         as edge access."""
-        if self.task.phases:
+        if self.task.plan.phases:
             self.a.phase(number)
 
     # Constants

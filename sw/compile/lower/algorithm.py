@@ -10,6 +10,7 @@ a group                    functions of vertices, filters and sums over one set
 ``changed``                makes the set of the vertices whose word has changed
 ``split``, ``least``       for queues
 ``advance``                for queues with a pile of the far vertices (:mod:`.pile`)
+``renumber``               makes room for the numbers of launches
 ``include``, ``join``      for sets
 ``store``                  stores an element
 ``slot``                   stores the launch's argument as a word for later kernels
@@ -86,6 +87,8 @@ class ProgramAlgorithm(ProgramRun):
         The filters that need no kernel, as nobody reads their sets.
     pool : Pool
         The memory of the sets.
+    claimed : set of int
+        The operators of edges whose launches have numbers, by which lanes claim vertices.
     piles : dict of str to Pile
         The piles of the far vertices, by the names of the queues that have one.
     """
@@ -118,7 +121,7 @@ class ProgramAlgorithm(ProgramRun):
         self.pool = Pool(len(names - {None}) + _STORAGES, self.anchor)
         self._split = [node for node in nodes if isinstance(node, ir.NewQueue) and not (
             node.delta is None and added_once(program, node))]
-        self.splits, self.piles = bool(self._split), {}
+        self.splits, self.piles, self.claimed = bool(self._split), {}, set()
         self._stored = list(dict.fromkeys(
             node.vector for node in ir.instructions(behind_beginning(program))
             if isinstance(node, ir.ElementStore)))
@@ -165,9 +168,13 @@ class ProgramAlgorithm(ProgramRun):
         """It is known what the operators of edges, those of the tasks ``sides``, count once."""
         pool = self.pool
         pool.counted = not pool.lists and not sides[0].fused
-        claims = pool.lists and bool(self._split)
-        claims |= any(side.algorithm.claims(side) for side in sides)
+        claimed = {side.algorithm.number for side in sides if side.algorithm.claims(side)}
+        claims = bool(claimed) or (pool.lists and bool(self._split))
         pool.stamped = pool.marks or (claims and not pool.claims_bits)
+        pool.by_launch = pool.stamped and not (pool.marks or self._split or sides[0].fused or any(
+            self.host.number(group) for number in claimed for group in self.groups.of(number)))
+        pool.stamped &= not pool.by_launch
+        self.claimed = claimed if pool.by_launch else set()
 
     def frontier_reason(self, task):
         return "it has no operator of edges"
@@ -303,6 +310,8 @@ class ProgramAlgorithm(ProgramRun):
         for vector in dict.fromkeys(queue.vector for queue in self._split):
             add(f"split_{vector}", "split", vector)
             add(f"least_{vector}", "least", vector)
+        if self.claimed:
+            add("renumber", "renumber")
         if self._split:
             add("join", "join")
             add("infinite", "infinite")

@@ -18,6 +18,7 @@ _UPKEEP = {"copy": "copy {}", "changed": "the set of the vertices whose {} has c
            "infinite": "no least word yet", "store": "one word of {}",
            "advance": "the next threshold between near and far vertices of {}",
            "leap": "the same from the least word of the far vertices of {} on",
+           "renumber": "room for the numbers of launches",
            "restamp": "room for the numbers of supersteps of {}",
            "include": "one vertex of a set", "slot": "a word of the host"}
 

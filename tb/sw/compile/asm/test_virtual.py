@@ -436,6 +436,19 @@ def test_local_memory_is_full():
         local.reserve("sums", 32)
 
 
+def test_a_place_that_kernels_share():
+    """It has room for whoever needs most, and moves the places behind it."""
+    local = LocalAllocator(HardwareConfig(local_bytes=256), warps=4)
+    local.share("queue", 3)
+    local.share("slots", 2, "warp", align=4)
+    local.share("queue", 8)
+    local.share("queue", 1)
+    assert local.reserve("last", 1) == MemoryMap.LOCAL + 64
+    assert local.address("slots") == MemoryMap.LOCAL + 32
+    local.release("last")
+    assert local.reserve("other", 1) == MemoryMap.LOCAL + 64
+
+
 def test_a_constant_of_another_part():
     a = assembler()
     value = a.constant("value", 5000)

@@ -75,7 +75,7 @@ def test_nobody_passes_the_barrier_early(cores, seed):
     must read the number of all warps. With a seed, cores and warps take turns at random."""
     rounds, config = 9, config_of(cores)
     buffers = Buffers(config)
-    task = types.SimpleNamespace(config=config, buffers=buffers, warps=config.warps, phases=False,
+    task = types.SimpleNamespace(config=config, buffers=buffers, warps=config.warps,
                                  algorithm=None, direction=None)
     for name, words in (("counts", rounds), ("seen", rounds * cores * config.warps)):
         buffers.reserve(name, words)

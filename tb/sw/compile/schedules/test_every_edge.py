@@ -227,7 +227,8 @@ def options(rng, schedule):
     for name, option in schedules.make(schedule).OPTIONS.items():
         match option:
             case Integer():
-                value = rng.choice([None, *range(option.low, min(option.high, 4) + 1)])
+                few = range(option.low, min(option.high, 4) + 1)
+                value = rng.choice([None, *filter(option.accept, few)])
             case Choice():
                 value = rng.choice(option.words)
             case Switch():
@@ -242,7 +243,8 @@ def count(rng, schedule, shape, frontier=None, direction=None, cores=1,
     """Run one draw of the other choices; a draw that is refused is drawn anew."""
     warps, lanes = shape
     config = HardwareConfig(cores=cores, warps=warps, threads=lanes, memory_bytes=1 << 22,
-                            imem_bytes=1 << 15, l1_bytes=1 << 14,
+                            imem_bytes=1 << 15, l1_bytes=1 << 14, barriers=32,
+                            local_bytes=max(1 << 14, 128 * warps * lanes),
                             gather=schedules.make(schedule).needs_unit or "fsm",
                             scu=4 * schedules.make(schedule).needs_scu)
     arcs = graph(rng, warps, lanes, cores)
