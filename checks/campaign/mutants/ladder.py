@@ -170,7 +170,8 @@ NEAR = (
     ("sw/device/trace/*", "tb/sw/device/trace/test_trace.py tb/sw/show/report/test_timeline.py"),
     ("sw/study/tune/*", "tb/sw/study/tune tb/cli/test_whole.py "
      "tb/sw/show/report/test_tuning.py"),
-    ("sw/vm/cpu/* sw/vm/c_code.py sw/vm/loop_code.py sw/vm/choices.py", "tb/sw/vm/test_cpu.py"),
+    ("sw/vm/cpu/* sw/vm/c_code.py sw/vm/c_program.py sw/vm/loop_code.py sw/vm/operator_facts.py "
+     "sw/vm/choices.py", "tb/sw/vm/test_cpu.py"),
     ("sw/vm/cuda/*", "tb/sw/vm/test_cuda.py"),
     ("sw/vm/evaluate.py sw/vm/host.py",
      "tb/sw/vm/test_reference.py tb/sw/vm/test_rtl.py::test_operations"),
