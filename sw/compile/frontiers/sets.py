@@ -6,7 +6,7 @@ A program may have several sets at a time, which its host names, moves and forge
 ======  ==========================================================================================
 list    the vertices' addresses in the program's anchor, in no order
 notes   for each vertex, the address of the entry that counts, if the list may have duplicates
-stamps  a word for each vertex
+stamps  a word for each vertex; one for all storages where stamps are numbers of launches
 maps    two of them, with a bit or a byte for each vertex (:mod:`.maps`)
 ======  ==========================================================================================
 
@@ -42,7 +42,7 @@ from typing import Any
 
 import numpy as np
 
-from sw.compile.frontiers.frontier import Input
+from sw.compile.frontiers.frontier import QUEUE, VALUES, Input
 from sw.compile.frontiers.maps import FORMS, clear
 from sw.compile.frontiers.unit_lists import OwnList, UnitLists
 from sw.compile.kernels import gathering
@@ -176,15 +176,19 @@ class Pool:
         Whether vertices are counted in words of the kernel, by the sets' places in its fields, and
         not by END.
     stamped : bool
-        Whether any kernel gives stamps. If not, sets have no NUMBER.
+        Whether any kernel gives stamps that are a set's NUMBER. If not, sets have none.
+    by_launch : bool
+        Whether stamps only tell the first lane that adds a vertex in a launch. Then they are the
+        launch's number, which is in the argument in place of one of the host, and all sets have the
+        same.
     counts : bool
         Whether the Stream Compaction Unit adds to lists.
     """
     lists, marks, form, counted, unit = True, False, None, False, None
-    stamped, counts, noted = True, False, False
+    stamped, counts, noted, by_launch = True, False, False, False
     BLOCK = 1 << _SHIFT  #: Bytes of a block; the storage's other one differs by this bit.
     BLOCKS, COUNTS, _LISTS, _ALL_NOTES = "set_blocks", "set_counts", "set_lists", "set_notes"
-    _STAMPS, _MAPS = "set_stamps", "set_maps"
+    STAMPS, _MAPS = "set_stamps", "set_maps"
 
     def __init__(self, storages, anchor):
         self.storages, self.anchor = storages, anchor
@@ -233,7 +237,7 @@ class Pool:
             buffers.reserve(self._LISTS, self.storages * self.entries(task, words))
         if self.noted:
             buffers.reserve(self._ALL_NOTES, self.storages * words)
-        buffers.reserve(self._STAMPS, self.storages * words)
+        buffers.reserve(self.STAMPS, words if self.by_launch else self.storages * words)
         if self.form is not None:
             buffers.reserve(self._MAPS, 2 * self.storages * self.form.words(task))
 
@@ -249,7 +253,7 @@ class Pool:
         """Fill the buffers; ``sets`` has the vertices, by the graph's numbers, of the blocks that
         sets begin in."""
         buffers, count = task.buffers, task.graph.num_vertices
-        words = buffers.words(self._STAMPS) // self.storages
+        words = buffers.words(self.STAMPS) // (1 if self.by_launch else self.storages)
         first = buffers.address(self.anchor)
         blocks = np.zeros((2 * self.storages, _WORDS), np.uint32)
         stamps = np.zeros((self.storages, words), np.uint32)
@@ -259,7 +263,7 @@ class Pool:
                 words_of[_START] = words_of[_END] = (
                     buffers.address(self._LISTS) + 4 * self._room(task) * storage)
             words_of[_NUMBER] = 1 + block % 2
-            words_of[_STAMPS] = (buffers.address(self._STAMPS) + 4 * words * storage
+            words_of[_STAMPS] = (buffers.address(self.STAMPS) + 4 * words * storage
                                  - first) % (1 << 32)
             if self.noted:
                 words_of[_NOTES] = (buffers.address(self._ALL_NOTES) + 4 * words * storage
@@ -288,7 +292,7 @@ class Pool:
             buffers.fill(self._MAPS, maps.reshape(-1))
         buffers.fill(self.BLOCKS, blocks.reshape(-1))
         buffers.fill(self.COUNTS)
-        buffers.fill(self._STAMPS, stamps.reshape(-1))
+        buffers.fill(self.STAMPS, *([] if self.by_launch else [stamps.reshape(-1)]))
         members = {block // 2: numbers for block, numbers in members.items()}
         if self.unit is not None:
             self.unit.fill(task, members, self.anchor)
@@ -321,7 +325,8 @@ class Pool:
         return (words[_END] - words[_START]) // 4 + words[_COUNT]
 
     def target(self, session, block) -> tuple:
-        """As of :class:`~sw.compile.frontiers.queue.ListRing`, of the set in a block."""
+        """Of the set in a block: the address behind the list's last entry, the address of the word
+        for the unit's count, and this count."""
         words, word = self._words(session, block), _WORDS * block + _COUNT
         return (words[_END] + 4 * words[_COUNT],
                 session.task.buffers.address(self.BLOCKS) + 4 * word, words[_COUNT])
@@ -364,9 +369,6 @@ class _Set(Input):
     def __init__(self, fields, index=0):
         self._fields, self._index = fields, index
 
-    def fill(self, task):
-        """The pool is filled by the program."""
-
     def _load(self, k, words):
         """The registers get words of the block; ``words`` has a word for each."""
         block = self._fields.block(k, self._index)
@@ -376,7 +378,7 @@ class _Set(Input):
 
 class SetList(_Set):
     """A set as its list."""
-    name = "queue"
+    name = QUEUE
     listed = still = True
 
     @property
@@ -395,8 +397,8 @@ class SetList(_Set):
         self.entries(k, self.start, self.end, more)
 
     def entries(self, k, start, end, more=()):
-        """As of :class:`~sw.compile.frontiers.queue.Queue`; ``more`` has further words, by their
-        registers."""
+        """In the prologue, or in a pass before: ``start`` and ``end`` = the addresses of the first
+        entry and behind the last; ``more`` has further words, by their registers."""
         words = {start: _START, end: _END, **dict(more)}
         if not self._fields.pool.counts:
             self._load(k, words)
@@ -418,11 +420,9 @@ class SetList(_Set):
         return 4 * k.task.lanes
 
     def entry_count(self, session, argument) -> int:
-        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
         return self._fields.pool.size(session, self._fields.block_of(argument, self._index))
 
     def first_entry(self, session, argument) -> int:
-        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
         return self._fields.pool.first_entry(session,
                                              self._fields.block_of(argument, self._index))
 
@@ -461,7 +461,7 @@ class SetMap(_Set):
 
 class StampTest(_Set):
     """A set by its vertices' stamps."""
-    name = "counter"
+    name = VALUES
 
     def prepare(self, k):
         self._stamps, self._number = k.a.regs("stamps", "set_number")
@@ -522,6 +522,10 @@ class Made:
         self._word = k.address(pool.COUNTS) + 4 * index if pool.counted else None
         self._fields, self._index = fields, index
         stamps = pool.marks or (several and not pool.claims_bits)
+        if stamps and pool.by_launch:
+            self._number, stamps = a.reg("launch"), False
+            fields.number(k, self._number)
+            self._stamps = k.distance(pool.anchor, pool.STAMPS)
         if not pool.ends and not stamps and pool.form is None:
             return
         block = self._tail = fields.block(k, index)         # END is its first word
