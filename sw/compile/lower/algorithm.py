@@ -166,15 +166,23 @@ class ProgramAlgorithm(ProgramRun):
 
     def settle_stamps(self, sides):
         """It is known what the operators of edges, those of the tasks ``sides``, count once."""
-        pool = self.pool
+        pool, self._sides = self.pool, sides
         pool.counted = not pool.lists and not sides[0].fused
         claimed = {side.algorithm.number for side in sides if side.algorithm.claims(side)}
         claims = bool(claimed) or (pool.lists and bool(self._split))
         pool.stamped = pool.marks or (claims and not pool.claims_bits)
-        pool.by_launch = pool.stamped and not (pool.marks or self._split or sides[0].fused or any(
-            self.host.number(group) for number in claimed for group in self.groups.of(number)))
+        numbered = len(claimed) == 1 if sides[0].fused else not any(
+            self.host.number(group) for number in claimed for group in self.groups.of(number))
+        pool.by_launch = pool.stamped and numbered and not (pool.marks or self._split)
         pool.stamped &= not pool.by_launch
         self.claimed = claimed if pool.by_launch else set()
+
+    def stays_padded(self, vector) -> bool:
+        """Whether the words of a vector behind the last vertex are those that each operator that
+        asks for any wants there, and stay so."""
+        words = {found[vector] for side in self._sides
+                 if vector in (found := side.algorithm.padding(side))}
+        return len(words) == 1 and not self.groups.go_over
 
     def frontier_reason(self, task):
         return "it has no operator of edges"
