@@ -87,6 +87,8 @@ class ProgramAlgorithm(ProgramRun):
         The filters that need no kernel, as nobody reads their sets.
     pool : Pool
         The memory of the sets.
+    sides : list of Task
+        Those of the operators of edges, when the plan is settled.
     claimed : set of int
         The operators of edges whose launches have numbers, by which lanes claim vertices.
     piles : dict of str to Pile
@@ -166,7 +168,7 @@ class ProgramAlgorithm(ProgramRun):
 
     def settle_stamps(self, sides):
         """It is known what the operators of edges, those of the tasks ``sides``, count once."""
-        pool, self._sides = self.pool, sides
+        pool, self.sides = self.pool, sides
         pool.counted = not pool.lists and not sides[0].fused
         claimed = {side.algorithm.number for side in sides if side.algorithm.claims(side)}
         claims = bool(claimed) or (pool.lists and bool(self._split))
@@ -176,13 +178,6 @@ class ProgramAlgorithm(ProgramRun):
         pool.by_launch = pool.stamped and numbered and not (pool.marks or self._split)
         pool.stamped &= not pool.by_launch
         self.claimed = claimed if pool.by_launch else set()
-
-    def stays_padded(self, vector) -> bool:
-        """Whether the words of a vector behind the last vertex are those that each operator that
-        asks for any wants there, and stay so."""
-        words = {found[vector] for side in self._sides
-                 if vector in (found := side.algorithm.padding(side))}
-        return len(words) == 1 and not self.groups.go_over
 
     def frontier_reason(self, task):
         return "it has no operator of edges"
