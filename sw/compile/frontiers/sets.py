@@ -42,7 +42,7 @@ from typing import Any
 
 import numpy as np
 
-from sw.compile.frontiers.frontier import Input
+from sw.compile.frontiers.frontier import QUEUE, VALUES, Input
 from sw.compile.frontiers.maps import FORMS, clear
 from sw.compile.frontiers.unit_lists import OwnList, UnitLists
 from sw.compile.kernels import gathering
@@ -333,7 +333,8 @@ class Pool:
         return (words[_END] - words[_START]) // 4 + words[_COUNT]
 
     def target(self, session, block) -> tuple:
-        """As of :class:`~sw.compile.frontiers.queue.ListRing`, of the set in a block."""
+        """Of the set in a block: the address behind the list's last entry, the address of the word
+        for the unit's count, and this count."""
         words, word = self._words(session, block), _WORDS * block + _COUNT
         return (words[_END] + 4 * words[_COUNT],
                 session.task.buffers.address(self.BLOCKS) + 4 * word, words[_COUNT])
@@ -376,9 +377,6 @@ class _Set(Input):
     def __init__(self, fields, index=0):
         self._fields, self._index = fields, index
 
-    def fill(self, task):
-        """The pool is filled by the program."""
-
     def _load(self, k, words):
         """The registers get words of the block; ``words`` has a word for each."""
         block = self._fields.block(k, self._index)
@@ -388,7 +386,7 @@ class _Set(Input):
 
 class SetList(_Set):
     """A set as its list."""
-    name = "queue"
+    name = QUEUE
     listed = still = True
 
     @property
@@ -407,8 +405,8 @@ class SetList(_Set):
         self.entries(k, self.start, self.end, more)
 
     def entries(self, k, start, end, more=()):
-        """As of :class:`~sw.compile.frontiers.queue.Queue`; ``more`` has further words, by their
-        registers."""
+        """In the prologue, or in a pass before: ``start`` and ``end`` = the addresses of the first
+        entry and behind the last; ``more`` has further words, by their registers."""
         words = {start: _START, end: _END, **dict(more)}
         if not self._fields.pool.counts:
             self._load(k, words)
@@ -430,11 +428,9 @@ class SetList(_Set):
         return 4 * k.task.lanes
 
     def entry_count(self, session, argument) -> int:
-        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
         return self._fields.pool.size(session, self._fields.block_of(argument, self._index))
 
     def first_entry(self, session, argument) -> int:
-        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
         return self._fields.pool.first_entry(session,
                                              self._fields.block_of(argument, self._index))
 
@@ -473,7 +469,7 @@ class SetMap(_Set):
 
 class StampTest(_Set):
     """A set by its vertices' stamps."""
-    name = "counter"
+    name = VALUES
 
     def prepare(self, k):
         self._stamps, self._number = k.a.regs("stamps", "set_number")

@@ -116,8 +116,8 @@ class Kernel:
     clears : bool
         Whether this part clears what the superstep's results will be written to. One part does so,
         which all warps go through.
-    frontier : sw.compile.frontiers.frontier.Frontier or None
-        The frontier that the superstep adds to, after :meth:`open_frontier`.
+    frontier : sw.compile.frontiers.superstep.Superstep or None
+        What the superstep adds to, after :meth:`open_frontier`.
     input : sw.compile.frontiers.frontier.Input or None
         The input that the superstep reads, after :meth:`open_frontier`.
     lanes_apart : int
@@ -198,9 +198,10 @@ class Kernel:
         """In the prologue: prepare the frontier and the input of the task, if it has them. A kernel
         that gathers, but not by the input, leaves the input to the kernels before it."""
         self.frontier, self.input = self.task.frontier, self.task.input
-        for part in dict.fromkeys((self.frontier, self.input)):
-            if part is not None and (part is self.frontier or self.leads or not self.gathers):
-                part.prepare(self)
+        if self.frontier is not None:
+            self.frontier.prepare(self)
+        if self.input is not None and (self.leads or not self.gathers):
+            self.input.prepare(self)
         if self.frontier is not None:
             self.frontier.make(self)
 

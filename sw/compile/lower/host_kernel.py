@@ -50,7 +50,7 @@ _PLACE, _RECORDS = "host", "host_records"
 
 
 class DeviceProgram:
-    """A run of a program as one launch, as :class:`~sw.compile.kernels.fusion.Loop` is.
+    """A run of a program as one launch (:mod:`sw.compile.kernels.fusion`).
 
     Parameters
     ----------

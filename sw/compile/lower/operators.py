@@ -446,7 +446,7 @@ class EdgeOperator(OperatorChoices):
         is a register with the vertex's tracked word, or None."""
         a, chosen, stored, group = k.a, {}, set(), self._members(k)
         claimed = self.pile is not None or self._claims(k.task, group)
-        first = claimed or (self._exact and not self.adds_once(k.task, True))
+        first = claimed or (self._exact and not self._adds_once(k.task))
         if first:
             if claimed:
                 k.frontier.claim(vertex, flag, word)

@@ -57,14 +57,15 @@ def test_groups(algorithm, direction, schedule):
 
 
 @each
-@pytest.mark.parametrize("algorithm", ["bfs", "pagerank", "sssp"])
-@pytest.mark.sample(6)
+@pytest.mark.parametrize("algorithm", ["bfs", "pagerank", "sssp", "bc"])
+@pytest.mark.sample(8)
 def test_fused(algorithm, schedule):
+    """Loops of one operator of edges, and a program of several."""
     rng = draw(algorithm, schedule)
     for cores in (1, 3):
         check(machine(8, 4, cores=cores, imem_bytes=1 << 16), algorithm, GRAPHS["random"],
               f"{schedule}:group=2", "push", seed=rng.randrange(1 << 20), fusion=True,
-              **ALGORITHMS[algorithm])
+              **ALGORITHMS.get(algorithm, {}))
 
 
 @pytest.mark.parametrize("first, second", [("cm:group=2", "cm:group=4"), ("etwc:group=4", "etwc"),
